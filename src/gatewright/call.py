@@ -1,6 +1,6 @@
-"""The vocabulary of every other file: what a call is, how it ends, and what may travel back meanwhile.
+"""Data types shared by all parts: `Call`, `Caller`, `Tool`, `Answer`, `Refusal`, `Failure`, `Event`, `Question`, `Gate`, `Filter`.
 
-Whatever door a request comes through, it becomes one `Call`. The kernel walks it through the
+Every request, at whichever endpoint it arrives, becomes one `Call`. The kernel walks it through the
 gates, hands it to its owner, cleans what comes back with the filters, and returns one `Outcome`.
 Nothing here knows a transport, a protocol revision or a clock.
 """

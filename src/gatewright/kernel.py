@@ -1,4 +1,4 @@
-"""The one way through. Every call of every door is walked here, and nowhere else.
+"""The kernel: runs every call of every endpoint through gates, dispatch and filters, and owns its audit record.
 
 Gates may only refuse or add facts; filters may only clean. The record is owned by `handle`,
 outside everything that can fail, so that no refusal, crash or cancellation escapes it.

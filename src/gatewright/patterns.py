@@ -1,5 +1,4 @@
-"""Regular expressions over text that a stranger wrote: RE2, linear in the text whatever it holds, behind the words of
-Python's `re` and with the meaning that `re` gives a pattern.
+"""Regular expressions for foreign text: RE2 (linear time) with the interface and meaning of Python's `re`.
 
 RE2 has no look-around, no back references and no possessive repetition; `\\w`, `\\d` and `\\s` are rewritten to what they
 mean for `str` in Python. What cannot be said exactly (`$` outside MULTILINE, a Unicode `\\b`, `\\W` in a class) is refused

@@ -1,4 +1,4 @@
-"""Events and questions of one call on their way back to its caller, through every filter and in their order.
+"""Runs a call's events and server questions through the filters, in order, on their way back to the caller.
 
 Most filters answer at once. One that needs time (a large text is cleaned in a worker process) holds up what was sent after it,
 and nothing else: other calls have a `FilteredBack` of their own.

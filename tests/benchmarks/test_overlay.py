@@ -19,7 +19,9 @@ def test_the_group_that_fails_is_named(tmp_path: Path) -> None:
     with overlaid() as overlay:
         assert caught(overlay, file, f"{text}\nWRONG = 1\n", groups, 60.0) == 2
         assert caught(overlay, file, text, groups, 60.0) == 0
-        assert (overlay / "gatewright" / "mcp" / "wire" / "codes.py").read_text(encoding="utf-8") == text
+        assert (overlay / "gatewright" / "mcp" / "wire" / "codes.py").read_text(
+            encoding="utf-8"
+        ) == text
 
 
 def test_twins_are_found_by_name() -> None:

@@ -13,13 +13,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 
 __all__ = [
+    "MAX_FIRST_LINE",
     "MAX_LINES",
     "dishonest_exports",
+    "first_lines",
     "forbidden_names",
     "foreign_addresses",
     "leftovers",
     "missing_twins",
     "private_imports",
+    "same_first_lines",
     "silenced_limits",
     "stray_twins",
     "too_long",
@@ -30,6 +33,7 @@ __all__ = [
 ]
 
 MAX_LINES = 400
+MAX_FIRST_LINE = 140
 DRAWERS = {"utils", "util", "common", "shared", "core", "helpers", "services", "managers"}
 FREE_TEST_FOLDERS = {
     "agents",
@@ -65,6 +69,32 @@ def too_long(name: str, text: str) -> list[str]:
     """A file that no longer fits into one head."""
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
     return [f"{name}: {lines} lines, at most {MAX_LINES}"] if lines > MAX_LINES else []
+
+
+def first_lines(name: str, text: str) -> list[str]:
+    """A module without a first line, or with one that is no whole statement or is too long to be read at a glance."""
+    line = _first_line(text)
+    if not line:
+        return [f"{name}: no first line"]
+    if not line.endswith((".", ":")):
+        return [f"{name}: {line!r} is no whole statement"]
+    size = len(line)
+    return [f"{name}: {size} characters, at most {MAX_FIRST_LINE}"] if size > MAX_FIRST_LINE else []
+
+
+def same_first_lines(modules: Mapping[str, str]) -> list[str]:
+    """Modules that the first line does not tell from another one."""
+    seen: dict[str, str] = {}
+    found = []
+    for name, text in modules.items():
+        line = _first_line(text)
+        if line and seen.setdefault(line, name) != name:
+            found.append(f"{name}: has the first line of {seen[line]}")
+    return found
+
+
+def _first_line(text: str) -> str:
+    return (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
 
 
 def forbidden_names(path: str) -> list[str]:
@@ -107,8 +137,8 @@ def missing_twins(modules: Mapping[str, str], tests: Sequence[str]) -> list[str]
     """Modules without a test file of the same name at the same place.
 
     `modules` maps paths below `src/gatewright` to their text, `tests` lists paths below `tests`.
-    The twin of `audit/trail.py` is `stores/test_audit.py`; a long one may be several files,
-    `stores/test_audit_chain.py` and so on. A package file or `__main__` that defines nothing has
+    The twin of `audit/trail.py` is `audit/test_trail.py`; a long one may be several files,
+    `audit/test_trail_chain.py` and so on. A package file or `__main__` that defines nothing has
     nothing to test; one that does has `test_init.py` or `test_main.py`.
     """
     return [

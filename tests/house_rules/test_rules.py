@@ -16,6 +16,26 @@ def test_a_file_may_have_four_hundred_lines_and_no_more() -> None:
     assert rules.too_long("a.py", "x\n" * 400 + "x") == ["a.py: 401 lines, at most 400"]
 
 
+def test_a_first_line_is_a_statement_of_at_most_so_many_characters() -> None:
+    assert rules.first_lines("a.py", '"""Reads keys."""\n') == []
+    assert rules.first_lines("a.py", '"""Routes:\n\n    GET /\n"""\n') == []
+    assert rules.first_lines("a.py", "x = 1\n") == ["a.py: no first line"]
+    assert rules.first_lines("a.py", '"""Who asks?"""\n') == [
+        "a.py: 'Who asks?' is no whole statement"
+    ]
+    assert rules.first_lines("a.py", f'"""{"x" * 140}."""\n') == [
+        "a.py: 141 characters, at most 140"
+    ]
+
+
+def test_two_modules_do_not_have_one_first_line() -> None:
+    same = '"""Reads keys."""\n'
+    assert rules.same_first_lines({"a.py": same, "b.py": '"""Writes keys."""\n'}) == []
+    assert rules.same_first_lines({"a.py": same, "b.py": same}) == [
+        "b.py: has the first line of a.py"
+    ]
+
+
 @pytest.mark.parametrize("path", ["src/gatewright/utils/x.py", "tests/helpers.py", "a/core/b.md"])
 def test_a_drawer_is_refused_wherever_it_stands(path: str) -> None:
     assert len(rules.forbidden_names(path)) == 1
@@ -64,7 +84,7 @@ def test_a_word_of_this_machine_is_found_as_well() -> None:
 
 def test_each_module_needs_a_test_file_of_its_own_name() -> None:
     modules = {"audit/trail.py": "x = 1", "call.py": "x = 1", "limits/gate.py": "x = 1"}
-    tests = ["stores/test_audit_chain.py", "test_call.py", "test_rate.py"]
+    tests = ["audit/test_trail_chain.py", "test_call.py", "test_rate.py"]
     assert rules.missing_twins(modules, tests) == [
         "src/gatewright/limits/gate.py: no tests/limits/test_gate.py"
     ]
@@ -78,9 +98,9 @@ def test_a_package_file_needs_a_test_only_when_it_defines_something() -> None:
 
 
 def test_a_test_file_that_mirrors_nothing_is_found_outside_the_free_folders() -> None:
-    tests = ["stores/test_gone.py", "behaviour/test_cancel.py", "stores/test_audit_crash.py"]
+    tests = ["audit/test_gone.py", "behaviour/test_cancel.py", "audit/test_trail_crash.py"]
     assert rules.stray_twins(["audit/trail.py"], tests) == [
-        "tests/stores/test_gone.py: mirrors no module of src/gatewright"
+        "tests/audit/test_gone.py: mirrors no module of src/gatewright"
     ]
 
 
@@ -111,8 +131,8 @@ def test_honest_exports_pass_without_a_complaint(name: str, text: str) -> None:
 
 
 def test_a_name_that_a_module_does_not_offer_cannot_be_imported_from_it() -> None:
-    exports = {"gatewright.call": ["Call"], "gatewright.pipeline": [], "gatewright.limits.gate": []}
-    text = "from gatewright.call import Call, _mint\nfrom gatewright.pipeline import rate\n"
+    exports = {"gatewright.call": ["Call"], "gatewright.limits": [], "gatewright.limits.gate": []}
+    text = "from gatewright.call import Call, _mint\nfrom gatewright.limits import gate\n"
     assert rules.private_imports("a.py", text, exports) == [
         "a.py:1: gatewright.call does not export '_mint'"
     ]

@@ -44,8 +44,10 @@ def _project(folder: Path, test: str) -> list[str]:
 
 
 def _clean() -> dict[str, str]:
+    """The environment without this run's own words, and with the folder in which our conftest finds `tests.cli`."""
     inherited = ("PYTEST", "COVERAGE")
-    return {name: value for name, value in os.environ.items() if not name.startswith(inherited)}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(inherited)}
+    return kept | {"PYTHONPATH": str(ROOT)}
 
 
 @pytest.mark.parametrize(

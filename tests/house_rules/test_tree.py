@@ -90,6 +90,12 @@ def test_every_module_says_honestly_what_it_offers() -> None:
     assert not found, _report(found)
 
 
+def test_every_module_says_in_its_first_line_what_it_does() -> None:
+    sources = tree.modules("src")
+    found = _complaints(rules.first_lines, sources) + rules.same_first_lines(sources)
+    assert not found, _report(found)
+
+
 def test_every_public_method_is_documented_by_itself_or_by_its_base() -> None:
     found = _complaints(rules.undocumented_methods, tree.modules("src"))
     assert not found, _report(found)

@@ -1,4 +1,4 @@
-"""May this caller use this tool? The access table decides (MGP §5): opt-in unless configured otherwise.
+"""Gate `access`: allows or refuses calls and list entries by the access table (MGP §5), caller limits and resource rules.
 
 Theory: one question, asked in places that must agree: for a call, once more after a wait for a person
 and when grants change while it runs, for every line of a list, and for whoever asks what would be.

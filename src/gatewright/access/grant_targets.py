@@ -1,4 +1,4 @@
-"""Is there what a grant is about? One for a server or a tool that there is not would wait unseen for whoever takes that name."""
+"""Checks that the server and tool of a new grant exist, and converts an exposed tool name to the server's own name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The access table (MGP §5): who may use which server and tool, and why.
+"""Access table (MGP §5): grants of configuration and operators by agent, server and tool, and the decision made from them.
 
 A grant on a tool beats a grant on its server, which beats the server's default policy. Grants have two
 origins: the configuration, which is what somebody intends, and those that operators issue while a

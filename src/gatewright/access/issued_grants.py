@@ -1,4 +1,4 @@
-"""Grants that operators issue while a gateway runs (MGP §5.4): rows in a database, and a layer in memory.
+"""Store of grants issued at run time (MGP §5.4): rows in the state database, an in-memory layer, and changes for the audit trail.
 
 They stand beside what the configuration intends (`access/grants.py` says how the two are read together)
 and survive the gateway. Questions are answered from the layer and touch no database.

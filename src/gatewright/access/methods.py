@@ -1,5 +1,4 @@
-"""`mgp/access/query`, `grant` and `revoke` (MGP §5.4): as methods for clients that negotiated
-`access_control`, and as tools.
+"""Methods and kernel tools `mgp/access/query`, `grant` and `revoke` (MGP §5.4): query access; issue and revoke grants.
 
 Operators ask about anybody and change grants; everybody else may ask about themselves and no more. Who
 asks is known from authentication: `granted_by` is what the operator wants to be read, the record says who

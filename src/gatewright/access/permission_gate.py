@@ -1,4 +1,4 @@
-"""Does the caller hold every permission that the tool needs (MGP §3 and §4.3)?
+"""Gate `permission`: refuses a tool call whose caller or server lacks a permission that the tool requires (MGP §3, §4.3).
 
 A permission is a server's and a caller's. What the server was denied, or waits for, nobody can have done by it.
 

@@ -1,4 +1,4 @@
-"""`mgp/permission/…` as clients send it (MGP §3, decisions C-08 and C-09), under its names since 0.4 as well.
+"""Methods `mgp/permission/request` and `response` (MGP §3) and their names since 0.4: query and decide server permissions.
 
 An operator's connection decides with `mgp/permission/response`, the very body of §3.6. To `mgp/permission/request` everybody
 who negotiated `security` gets an answer that says how things stand and decides nothing: the gateway itself declares no

@@ -1,4 +1,4 @@
-"""What servers may have (MGP §3): the policy of the configuration, what operators said, and who has to hear of it.
+"""Permission policy for tool servers (MGP §3): computes each permission's state, queues undecided ones, notifies of changes.
 
 How one permission of one server stands is asked in this order. An operator's no holds under every policy. Then:
 

@@ -1,4 +1,4 @@
-"""What operators said about the permissions of servers (MGP §3): rows in a database, and all of them in memory.
+"""Store of operators' decisions on server permissions (MGP §3): rows in the state database, an in-memory copy, audit changes.
 
 A word is about one server and one permission; a later word takes the place of an earlier one. It holds until its time is
 over, over restarts of server and gateway. Where there is no word, the policy decides (`access/permission_policy.py`).

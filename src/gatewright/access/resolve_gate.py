@@ -1,4 +1,4 @@
-"""Whose is it? A name that a caller used becomes the server and the tool that are meant.
+"""Gate `resolve`: maps the name in a call to a server and its tool, prompt or resource, or refuses with similar names.
 
 Theory: from here on nobody reads the caller's spelling any more: whatever name led here (exposed,
 canonical or dotted), policy decides about one subject. What is not found is answered with names that

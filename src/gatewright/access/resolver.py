@@ -1,4 +1,4 @@
-"""The catalogue in the words of the gate that resolves names."""
+"""Adapter of the server catalogue for gate `resolve`: looks up tools, prompts, resources and methods by a profile's names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a gateway that serves HTTP is reached: every door's URL by name, as the ready line has them."""
+"""Builds the table of endpoint URLs of an HTTP gateway by name, as printed on the ready line."""
 
 from __future__ import annotations
 

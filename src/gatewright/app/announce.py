@@ -1,4 +1,4 @@
-"""How the command line finds the gateway that runs: a private file in the state folder."""
+"""Writes `gateway.json` (address and access tokens, mode 0600) to the state folder, and removes it when the gateway stops."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The one ASGI application: which path is which door, and what must hold before any door is opened.
+"""ASGI application of the gateway: checks Host and Origin, authenticates, and routes each path to its HTTP endpoint.
 
 Host and Origin are checked first (a web page must not reach a local port through its visitor's
-browser), then who asks; a door sees only requests that passed both.
+browser), then the caller is authenticated; an endpoint sees only requests that passed both.
 """
 
 from __future__ import annotations

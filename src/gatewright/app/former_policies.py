@@ -1,4 +1,4 @@
-"""How long calls that began under a former policy go on, so that what only they need can be given up then.
+"""Tracks which replaced policies running calls still use, so that their resources can be released with the last call.
 
 A call holds on to its policy while it runs, so the policy is gone with its last call. To know that costs
 no call anything.

@@ -1,4 +1,4 @@
-"""The gateway, put together and run: stores, servers, gates, kernel, doors."""
+"""`Gateway`: builds stores, servers, gates, kernel and endpoints from settings, and starts, reloads and stops them in order."""
 
 from __future__ import annotations
 

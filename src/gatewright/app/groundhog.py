@@ -1,6 +1,4 @@
-"""The Groundhog side of the gateway, put together: its door and listener, the tools that the gateway ships and
-those that are registered with it, and how long and how large calls may be before somebody is told.
-"""
+"""Wires the Groundhog endpoint: its listener, shipped and registered tools, and reports of calls that were slow or used much memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is done in worker processes, as gates and filters ask for it: each answer, or a refusal that names what was too much.
+"""Runs heavy checks of gates and filters in worker processes: validators, schemas, redaction, tool definitions, resource URIs.
 
 What is small is done at once where it is asked for; nothing here is on the way of an ordinary call.
 """

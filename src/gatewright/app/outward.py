@@ -1,4 +1,4 @@
-"""What the gateway makes of that which servers say on their own account: cleaned, and with no way back to the gateway itself."""
+"""Configures the cleaning of servers' notifications, and detects URLs that lead back to the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateway answers by itself: methods, and tools under the name of the kernel."""
+"""Table of the gateway's own methods (MGP and `gatewright/…`), and the in-process server of its kernel tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judges a call, made of one configuration at a time.
+"""Builds the policy of one configuration (access table, gates, filters), swapped whole on reload, and re-judges running calls.
 
 Theory: everything that a configuration says about who may do what is made into new gates, whole, and
 the kernel takes them all at once. What was never configured outlives them: the keys, the sessions, how

@@ -1,6 +1,6 @@
-"""Does each server start, say hello and list what it offers? Asked before anybody depends on it.
+"""Preflight of configured servers: starts each one, initializes it, lists what it offers, and reports failures and times.
 
-Every server is started for the question alone, beside whatever gateway may be running, and stopped
+Every server is started for the check alone, beside whatever gateway may be running, and stopped
 again; a few at a time, because package runners and interpreters cost a core each. Nothing is called.
 """
 

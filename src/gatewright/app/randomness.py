@@ -1,5 +1,4 @@
-"""Random bytes from a pool that is filled rarely: each question to the operating system costs as much
-as the rest of a gate, and every call needs several ids."""
+"""Buffers random bytes from the operating system, because every call needs several ids and each system call is slow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is recorded besides calls: what doors refused, what happened to keys, servers and the configuration."""
+"""Writes audit events other than calls: refused connections, changes of keys, grants, servers and configuration, retries."""
 
 from __future__ import annotations
 

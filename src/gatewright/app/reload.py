@@ -1,7 +1,7 @@
-"""Following the configuration while the gateway runs: read again, checked, taken over, or left as it was.
+"""Reloads the configuration when its files change or on request: read, check, apply, or keep the running one and report why.
 
 A file that cannot be used changes nothing: what runs goes on, one line says what to write, and the record
-has it. So does a file that is gone, because that is rather a mishap than the wish to stop everything.
+has it. So does a file that is gone, because that is rather a mishap than an order to stop everything.
 What changed is said by key, never by value.
 """
 

@@ -1,4 +1,4 @@
-"""A gateway as the business of a whole process: run until it is told to stop, following its configuration."""
+"""Runs the gateway as a process over HTTP or stdio: event loop, configuration reload (SIGHUP, file changes), garbage collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What settings say, in the words of the parts that are made of it."""
+"""Converts settings into arguments of other parts: server specs, grants, profiles, logins, limits, Host check, local credentials."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the process is told by signals: to stop, and to read its configuration again."""
+"""Signal handlers of the gateway process: SIGTERM and SIGINT stop it, SIGHUP reloads the configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded calls against another configuration: who would now be let in where, and who no more.
+"""Replays recorded tool calls against another configuration's access rules and counts which outcomes would change.
 
 The record has who called which tool and whether access let the call in; it has no arguments. So access is
 judged, by the gate itself, and what depends on arguments, on the moment or on a person is not: schema,

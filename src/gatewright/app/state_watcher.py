@@ -1,4 +1,4 @@
-"""What operators change while the gateway runs, keys and grants: followed, applied, recorded.
+"""Issues and revokes grants for `mgp/access/*`, and applies key and grant changes of any process: ends calls, notifies, audits.
 
 Commands write into the stores from processes of their own, and operators call methods. Wherever a change
 comes from, it holds for the next call at once, ends the calls that it forbids, is told to those whose

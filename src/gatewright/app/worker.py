@@ -1,7 +1,7 @@
-"""What worker processes do: judge arguments, fit results to their schemas, take secrets out of large texts. `python -m gatewright.app.worker`.
+"""Worker process (`python -m gatewright.app.worker`): validators, schemas, redaction, definition and URI scans of large texts.
 
 One order after the other on standard input, one answer each on standard output (`transport.workers`). The head of an order is JSON
-with the member `do`; its load is the text that a stranger wrote. Pure functions of the two: nothing is kept but what was compiled.
+with the member `do`; its payload is the untrusted text. Pure functions of the two: nothing is kept but what was compiled.
 The work of one order is bounded by an alarm that ends the process, whatever it is in.
 """
 

@@ -1,4 +1,4 @@
-"""Tools to whose further calls somebody agreed for a while: in memory, bounded, with an end.
+"""In-memory cache of time-limited consents: a caller and a tool whose further calls need no question.
 
 Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller and
 one tool as it was defined then; a restart forgets it, and so does another definition.

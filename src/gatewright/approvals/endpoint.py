@@ -1,4 +1,4 @@
-"""A page for one request for approval, at `/approvals/TOKEN`: what somebody wants to do, and an operator's yes or no to it.
+"""HTTP page `/approvals/TOKEN`: shows one approval request and lets an operator with an API key approve or deny it.
 
 Theory. The address is given to the caller whose call waits, who shows it to its user. It is therefore worth nothing by itself: it
 shows the one request that its token was made for, until that is decided, and to decide takes an operator's key. So a host

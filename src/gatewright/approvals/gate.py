@@ -1,4 +1,4 @@
-"""Does somebody agree to this very call? Asked last, because a person's attention is the dearest thing here.
+"""Gate `confirm`: requires a caller's or operator's consent to dangerous, destructive, open-world or data-exporting tool calls.
 
 Theory: a tool that asks for confirmation is confirmed call by call; a dangerous one as well, unless a
 grant names this tool for this caller (MGP §4.4: confirmation or permission). A grant of the whole

@@ -1,6 +1,6 @@
-"""A call that needs the word of an operator: it is put into the queue, waits there, and uses its approval up.
+"""Obtains an operator's consent for one call: enqueues it, waits for the decision, and consumes the approval.
 
-Whoever repeats a call that waits looks at it. What a look costs, and who pays for the call that runs in the end, is
+A caller that repeats a waiting call polls it. What a poll costs, and which caller pays for the call that runs in the end, is
 `limits.polls`; this file says when a call begins to wait and when it no longer does.
 """
 

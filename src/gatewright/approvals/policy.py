@@ -1,4 +1,4 @@
-"""The configuration's word about approvals, as the gate and the queue want to know it."""
+"""Builds approval rules, queue and webhook from the configuration, for gate `confirm` and the approval queue."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""The queue of what waits for a person, inside the running gateway: who waits is woken, what happens is recorded,
-and whoever wants to know of a new request is told.
+"""Approval queue of the running gateway: wakes waiting calls when a request is decided, audits each step, and notifies of new ones.
 
 `gatewright approve` decides in a process of its own. The gateway looks several times a second whether something was
 decided (`look`); a look at a queue that nobody touched costs no statement.

@@ -1,4 +1,4 @@
-"""A request for approval: what is asked, by whom, and what became of it. The queue of them is `approvals/store.py`."""
+"""Data types of approval requests (question, decision, change step), redaction of the shown arguments, and who is an operator."""
 
 from __future__ import annotations
 

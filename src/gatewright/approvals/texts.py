@@ -1,4 +1,4 @@
-"""What a person is asked, and what a caller is told that waits for one or got none.
+"""Texts of approvals: the question to a person and its answer, and the progress, refusal and pending messages for the caller.
 
 Text that comes from elsewhere is made visible and short in whatever somebody is to read.
 """

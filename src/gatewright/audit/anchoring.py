@@ -1,4 +1,4 @@
-"""The stores are held against the record: at the start, and several times a second while the gateway runs.
+"""Opens state and audit trail together, and refuses service at start or while running when the state is behind or the trail lost.
 
 What an older or missing store would allow is refused: a gateway does not start on it, and one that runs takes no call. An
 operator puts the right file back, or says that the present state is meant (`gatewright audit accept`).

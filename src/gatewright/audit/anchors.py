@@ -1,4 +1,4 @@
-"""How far each section of the state had come when the record last heard of it, so that a state that was lost or put back is noticed.
+"""Audit anchors: per section of the state its mark and step count as last recorded; detects lost or rolled-back state.
 
 Theory. Grants, keys, pins, permissions, approvals, registrations and words about participants take things away as well as give
 them: without them, or with an older copy of them, somebody may do again what was forbidden. The record cannot go back unseen

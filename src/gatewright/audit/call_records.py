@@ -1,4 +1,4 @@
-"""The records of one call: what its intent and its end say.
+"""Builds the audit records of one call: its intent before forwarding and its end, as JSON, with a cached fast path.
 
 Arguments are never in them, only the SHA-256 and the size of their JSON with sorted keys. What a caller
 chose, a name or an id, has no secret in it.

@@ -1,4 +1,4 @@
-"""Whether the stores are what the record knows of them: a gateway does not start on one that is behind."""
+"""`gatewright doctor` check: state database behind the audit trail, or a lost trail, with which a gateway does not start."""
 
 from __future__ import annotations
 

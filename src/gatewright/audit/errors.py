@@ -1,4 +1,4 @@
-"""The error for a damaged audit trail; those of stores in general are `storage.errors`."""
+"""Builds the `StoreError` for a damaged audit trail; other store errors are in `storage.errors`."""
 
 from __future__ import annotations
 

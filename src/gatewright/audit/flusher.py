@@ -1,4 +1,4 @@
-"""Brings the journal to the disk in groups, in a thread, so that the event loop never waits.
+"""Thread that flushes the journal to disk in groups (group commit), so that the event loop never waits for the disk.
 
 One flush at a time. Whoever waits gets the flush that began after its record was written: while
 the disk works, waiters gather, and the next flush answers all of them. There is no lingering timer:

@@ -1,4 +1,4 @@
-"""Records in the forms in which other programs want them, one line each. Pure.
+"""Converts audit records to export formats, one line each: JSON lines, CSV, CloudEvents, OCSF, Groundhog. Pure.
 
 `jsonl` is the line of the record itself, whose hash still proves it. `csv` is RFC 4180 with a heading;
 no cell of it begins like a formula, because spreadsheets run those. `cloudevents` is one structured

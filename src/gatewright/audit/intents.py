@@ -1,4 +1,4 @@
-"""The intents of the calls that run now, in memory that outlives the process.
+"""Memory-mapped file of the intents of calls in progress, which survive `kill -9` and become records at the next start.
 
 Theory. An intent says that a call was forwarded, and matters as long as nobody knows how the call ended: the
 record of its end says all of it and more. So it is no line of the journal from the start. It stands in a

@@ -1,4 +1,4 @@
-"""The record itself: one line a record, appended by the event loop, flushed by a thread.
+"""Append-only audit journal: one JSON line a record in segment files, chained, rotated and flushed by a thread.
 
 `append` is one `write` to a file opened for appending. When it returns, the bytes are with the
 operating system, and no death of this process can take them away; `sync` makes that true for a

@@ -1,4 +1,4 @@
-"""What is recorded, told to MGP clients that negotiated `audit` (MGP §6.3), each about itself; operators hear everything.
+"""Sends audit records as `notifications/mgp.audit` to MGP clients: their own to each client, all to operators (MGP §6.3).
 
 Costs nothing as long as nobody listens: the record is then not even asked. What a client hears is what the record says,
 arguments and secrets left out as there. Nothing is kept for a client that is away: who needs every event asks the record.

@@ -1,4 +1,4 @@
-"""Records as OCSF events. Pure.
+"""Converts audit records to OCSF events. Pure.
 
 The mapping is data and has a version of its own, since the schema has no settled class for calls of
 agents: they are API Activity (6003), changes of what an agent may do are User Access Management

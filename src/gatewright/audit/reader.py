@@ -1,4 +1,4 @@
-"""Reading the trail: what `audit tail`, `audit query` and the console see, beside a gateway or alone.
+"""Reads and queries the audit trail (SQLite rows plus the journal beyond them), for `audit` commands and the console.
 
 The rows are a second or so behind the journal. Each question therefore puts what the journal has
 beyond the rows into a temporary table of the same form, and asks both: an answered call is in the

@@ -1,4 +1,4 @@
-"""How far the record had come when the state last heard of it, so that a record that is put back alone is noticed.
+"""Stores in the state database which audit record it last saw, to detect an audit trail that was rolled back alone.
 
 The other half of `anchors`: there the record says how far each section had come, and here the state says the same of the record. A
 place is noted once it is known to be on the disk, so that no power cut makes the state know more than is left of the record. It is

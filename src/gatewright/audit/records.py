@@ -1,4 +1,4 @@
-"""What one record says, and the same in the words of MGP.
+"""Data types of an audit record, its ids and timestamps, its JSON encoding, and its form as an MGP audit notification.
 
 A record is made of facts about a call: who, what, when, how it was decided, how it ended. Arguments
 and results are never in it, only their SHA-256 and their size, and of a refusal only its reason:

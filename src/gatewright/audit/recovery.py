@@ -1,11 +1,11 @@
-"""What stands in the journal when a gateway starts, after whatever ended the one before.
+"""Recovers the journal at start: finds the last valid line, cuts torn lines into side files, or refuses if records are lost.
 
 The head says up to where the disk had everything. From there on the chain is followed to the first
 line that does not fit: after `kill -9` that is at most one torn line, after a power cut it may be
 everything since the last flush, in any order. What comes after is set aside in files of its own,
 never thrown away.
 
-A journal that does not even reach its head has lost records that were on disk. No crash of ours
+A journal that does not even reach its head has lost records that were on disk. No crash of the gateway
 does that, so nothing is mended: the gateway refuses to start.
 """
 

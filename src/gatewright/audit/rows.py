@@ -1,4 +1,4 @@
-"""The trail in SQLite: one row a record, the line as it is, and two indexes to find it by.
+"""SQLite copy of the audit trail: one row a record with generated columns, batch inserts, indexed queries, pruning.
 
 Theory. A row is the line and its number; everything else is a generated column that SQLite reads
 out of the line, so a row can never say one thing and its record another. A batch goes in as one

@@ -1,4 +1,4 @@
-"""The files of the journal: what they are called, and how to read them while they grow.
+"""Journal segment files and the head file: names, listing, reading while they grow, setting torn content aside.
 
 `audit-000001.jsonl` and its successors hold the lines. `audit.head` holds the place, number and
 hash of the last record that was known to be on disk, in one block of fixed length: whatever the

@@ -1,4 +1,4 @@
-"""The sinks of the record, as the configuration names them."""
+"""Builds the configured audit sinks (file, HTTP, syslog, MGP, SQLite, PostgreSQL, alert), each opened on first use."""
 
 from __future__ import annotations
 

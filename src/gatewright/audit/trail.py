@@ -1,4 +1,4 @@
-"""The audit trail as the kernel sees it: opened with each call, closed with its outcome.
+"""Audit log and the kernel's record of a call: opened with it, intent written before forwarding, closed with its outcome.
 
 The promise: every decision that a caller has seen is in the trail, in order, also after `kill -9`,
 a full disk or an outage of the store; when it cannot be recorded, the call is refused.

@@ -1,4 +1,4 @@
-"""Proof that the trail is whole: every row, every line of the journal, and where they meet.
+"""Verifies the audit trail: the hash chain of SQLite rows and journal lines, their agreement, pruning, and the head file.
 
 The rows must be a chain from record 1, or from the last one that retention took away: then a later
 record must vouch for its number and hash (`audit/retention.py`). The lines that the journal still

@@ -1,4 +1,4 @@
-"""Notes for commands that name an agent without key, host or login: a misspelt grant matches nobody and reads like a success."""
+"""Warns when an agent name given to a command matches no key, host or configured agent, and suggests similar names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The root command: which commands there are, and what an error of any of them looks like.
+"""Root command `gatewright`: table of commands with lazy import, and reporting of errors with exit codes.
 
 `--help` knows names and one-line texts from the table below; the module of a command is imported
 when that command is named, so that `gatewright --help` and `bridge` pay for nothing else.

@@ -1,4 +1,4 @@
-"""One MCP question to the gateway over HTTP, and what its answer means to a command.
+"""HTTP client of the commands: sends one stateless MCP request to the gateway and maps errors to `CliError`.
 
 Spoken is MCP 2026-07-28, the stateless revision: one POST a question, no session. MGP is offered, so
 that a refusal arrives as an error with its reason instead of as text for a model.

@@ -1,4 +1,4 @@
-"""`gatewright completion SHELL`: what makes a shell complete our commands, options and live names.
+"""`gatewright completion SHELL`: prints the shell completion script for commands, options and live names.
 
 The script asks `gatewright` itself at each Tab, so it need not be renewed when commands change.
 """

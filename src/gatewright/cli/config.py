@@ -1,4 +1,4 @@
-"""`gatewright config`: is the file right, what is in force, and where does each value come from."""
+"""`gatewright config check|show|path|schema`: validates, prints values, origins, files and JSON Schema; `--fix` moves secrets out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright config diff`: what the configuration changes, against the defaults or another file."""
+"""`gatewright config diff`: lists the differences between the configuration and the defaults or another file."""
 
 from __future__ import annotations
 

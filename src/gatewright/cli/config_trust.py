@@ -1,4 +1,4 @@
-"""`gatewright config trust` and `untrust`, and the question about a configuration that was found and never accepted."""
+"""`gatewright config trust` and `untrust`: accept or reject a configuration file that was found; also the prompt to accept one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration as rows of key and value: what is in force, defaults included, and no secret."""
+"""Flattens settings to dotted keys with origin, defaults included and secrets masked, for the `config` commands."""
 
 from __future__ import annotations
 

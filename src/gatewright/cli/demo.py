@@ -1,4 +1,4 @@
-"""`gatewright demo`: a minute in which everything happens once, with a real gateway and a real server.
+"""`gatewright demo`: a guided tour with a temporary gateway: allow, refuse, approve, detect a changed tool, verify the audit trail.
 
 A call that is allowed, one that is refused, one that waits for a person, a server that changes what it says, and
 the record of it all. Everything lives in a temporary folder and ends with the command; the steps are ordinary

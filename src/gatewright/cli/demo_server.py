@@ -1,4 +1,4 @@
-"""The tool server of `gatewright demo`: a few notes in memory, and a tool that changes its mind.
+"""MCP stdio tool server of `gatewright demo`: in-memory notes, and a tool whose description changes on demand.
 
 Speaks MCP on standard input and output, with the standard library only. What `count_notes` says of itself is the
 text of the file that is named on the command line; the server looks at it again whenever `look_again` is called.

@@ -1,4 +1,4 @@
-"""`gatewright doctor`: everything that can be wrong with an installation, each with its cause and its fix."""
+"""`gatewright doctor`: runs all installation checks, reports each finding with cause and fix, and repairs with `--fix`."""
 
 from __future__ import annotations
 

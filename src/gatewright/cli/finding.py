@@ -1,4 +1,4 @@
-"""One thing that was looked at: what is the case, why, and what to do about it."""
+"""`Finding`: one result of a `gatewright doctor` check with status, cause, fix and optional repair function."""
 
 from __future__ import annotations
 

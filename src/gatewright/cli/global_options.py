@@ -1,4 +1,4 @@
-"""What holds for a whole command line: how loud, how colourful, how patient it is.
+"""Options shared by all commands: verbosity, colour, `--json`, `--config`, `--timeout`, `--yes`, `--key-file`.
 
 `-q`, `-v` and `--no-color` are understood before and behind any command; `--json`, `--config`,
 `--timeout` and `--yes` are options of the commands that have a use for them, and may be written in

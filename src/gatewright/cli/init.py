@@ -1,4 +1,4 @@
-"""`gatewright init`: a first mgp.toml that works at once, and what to do next."""
+"""`gatewright init`: writes a first working mgp.toml, takes hosts' servers over with `--from`, and prints the next steps."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How a command is given an API key: a file, one line of standard input, the environment; or as a word of the command line,
-which every user of the machine can read in the process list while the command runs, and the shell keeps in its history.
-"""
+"""Reads a command's API key from a file, standard input, the environment or `--key`, which is visible in process list and history."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Log lines without secrets, and with nothing in them that acts on a terminal: whatever a part logs, a traceback too, may
-quote what it failed on."""
+"""Log formatter of the command line: removes secrets and terminal control characters from log records and tracebacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names behind a Tab: servers, tools, keys and profiles that there are right now.
+"""Shell completion values: names of servers, tools, keys, profiles and secrets from the running gateway or the configuration.
 
 The running gateway is asked first, then the configuration. Whoever presses Tab waits, so a second is
 the most; and nothing may ever be written into the prompt, so every failure is an empty list.

@@ -1,5 +1,6 @@
-"""Who stands behind a command that only an operator may give: whoever shows an operator's key, and, unless the configuration
-says `operators = "key"`, the user of this terminal or whoever shows the operator's token of the gateway that runs.
+"""Authenticates the operator behind a command: by API key, the terminal's user or the running gateway's operator token.
+
+The last two count only where the configuration does not say `operators = "key"`.
 
 What that keeps out. A terminal keeps out programs that have none and did not look for one. It is no boundary: any program of the
 same user can make itself a terminal, and can read and write the state folder without any command of ours. The

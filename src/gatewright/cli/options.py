@@ -1,4 +1,4 @@
-"""What several commands share: their options, each written once, and how a command group is made."""
+"""Click options used by several commands, each defined once, and a constructor of command groups."""
 
 from __future__ import annotations
 

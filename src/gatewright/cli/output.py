@@ -1,4 +1,4 @@
-"""How commands speak: rows, documents and notes, and the one error that carries a hint and an exit code.
+"""Output of commands: tables, JSON, notes, exit codes, `CliError`, and escaping of control characters.
 
 Names, descriptions and results come from tool servers, which may be hostile: on a terminal and in
 tables their control and direction characters are made visible, so that none can repaint the screen.

@@ -1,4 +1,4 @@
-"""`gatewright policy`: what the rules say, without a call."""
+"""Command group `gatewright policy`: explain, simulate and try policy decisions without making a call."""
 
 from __future__ import annotations
 

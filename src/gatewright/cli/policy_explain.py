@@ -1,4 +1,4 @@
-"""`gatewright policy explain`: what every gate would say of a call, asked of the running gateway."""
+"""`gatewright policy explain`: asks the running gateway for every gate's decision on a hypothetical call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright policy simulate`: what another configuration would have said to the calls on record."""
+"""`gatewright policy simulate`: replays recorded calls against a changed configuration and lists changed decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sign of life for what takes long: on a terminal only, and only after two seconds.
+"""Progress indicator on standard error for slow commands: on a terminal only, after two seconds.
 
 Scripts and agents see nothing of it, and what is quick stays silent.
 """

@@ -1,4 +1,4 @@
-"""Questions that come back in the middle of a call, put to the person at the terminal.
+"""Answers MCP elicitation forms during a call by asking the person at the terminal.
 
 Only forms (elicitation) are answered; a command has no model to sample and no folders to show. The
 text comes from a tool server or from the gateway's own confirmation, so it is shown as data: visible,

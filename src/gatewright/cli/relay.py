@@ -1,4 +1,4 @@
-"""What a bridge must remember so that a lost connection leaves no question open. No I/O.
+"""State of `gatewright bridge`: pending requests, session replay after a reconnect, errors for lost requests. No I/O.
 
 Messages pass as the bytes they are; only their envelopes are read. When the connection is lost, every
 question on its way is answered with an error at once (`lost`): nobody can know whether it ran. On the

@@ -1,4 +1,4 @@
-"""`gatewright run`: one server behind every gate, for as long as the command runs, without a file.
+"""`gatewright run`: serves one tool server given on the command line behind all gates, without a configuration file.
 
 What is written on the command line is meant as it stands: nothing in it is substituted. The state is
 a temporary folder, so that nothing is left behind, unless `--state` names one to keep.

@@ -1,4 +1,4 @@
-"""Where the running gateway is, and with which token a command may speak to it.
+"""Finds the running gateway by `gateway.json`, and selects the URL and the bearer token for a command.
 
 A gateway writes `gateway.json` (mode 0600) into its state folder at start and removes it at its end.
 Whoever can read that file owns the gateway, so the tokens in it need no further proof.

@@ -1,4 +1,4 @@
-"""The state database of the configured folder, for commands: opened by those that write, and looked into by those that must not.
+"""Opens the state database of the configured folder for commands: migrating for writers, read-only for others.
 
 A command that writes brings a folder of a former version to the form of this one, as the gateway does when it starts, and never
 while a gateway runs on it. One that only looks (`doctor`, `policy explain`, completion) reads a former form in memory and leaves it as it is.

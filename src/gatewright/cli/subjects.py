@@ -1,4 +1,4 @@
-"""What a name means that a command was given: a server, or a tool by any of its names; and what to say where there is none.
+"""Resolves a command's server or tool name (`server/tool`, `server__tool`, `server.tool`), with suggestions for unknown names.
 
 A tool is called as lists show it (`files__read`), or `SERVER/TOOL`, or `SERVER.TOOL`, in every command alike. A gateway that runs
 knows which tools there are, and is asked; without one the configuration says which servers there are, and no more.

@@ -1,4 +1,4 @@
-"""Moments as people type them: `10m` ago or from now, or a date and time."""
+"""Parses times typed in commands (`10m`, `30d`, ISO 8601) and formats timestamps for output."""
 
 from __future__ import annotations
 

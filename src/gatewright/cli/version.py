@@ -1,4 +1,4 @@
-"""`gatewright version`: what speaks here, and which revisions of which protocols."""
+"""`gatewright version`: prints the versions of the gateway, of Python and of the supported protocol revisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`openapi = …`: an HTTP API whose document makes it a server of tools."""
+"""Settings of `openapi = …` in `[[servers]]`: an HTTP API whose OpenAPI document defines a server's tools."""
 
 from __future__ import annotations
 

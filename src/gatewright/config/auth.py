@@ -1,4 +1,4 @@
-"""`[servers.auth]`: how the gateway gets into a protected HTTP server.
+"""Settings of `[servers.auth]`: how the gateway authenticates at a protected HTTP server (OAuth), and the rules over them.
 
 The rules keep one promise: what the operator wrote down for one place goes to that place only. A
 secret without the issuer it belongs to could be asked for by whoever the server names.

@@ -1,4 +1,4 @@
-"""What values of the configuration may be: bounds that several tables share."""
+"""Bounded types of configuration values (count, seconds, name) and the event classes, shared by several tables."""
 
 from __future__ import annotations
 

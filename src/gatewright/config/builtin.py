@@ -1,4 +1,4 @@
-"""`[builtin]`: the tools that the gateway ships."""
+"""Settings of `[builtin]`: the tools shipped with the gateway."""
 
 from __future__ import annotations
 

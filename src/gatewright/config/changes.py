@@ -1,4 +1,4 @@
-"""What differs between two configurations, by key and never by value, and what of it needs a restart.
+"""Compares two configurations by dotted key, decides which changes need a restart, and computes the policy's digest.
 
 A configuration is laid out flat: a dotted key for each value, so that every table, those too that come
 later, is compared and none is forgotten. A key that nobody here knows how to apply needs a restart.

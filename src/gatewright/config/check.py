@@ -1,4 +1,4 @@
-"""A table of the file against its shape: every problem at once, each with its line and a way out.
+"""Validates a TOML table against its struct: collects all errors and warnings with line and suggestion.
 
 The walk follows the annotations of the struct. What passes comes back converted; what does not is
 reported and left out, so that one wrong value hides none of the others. Keys that the shape does not

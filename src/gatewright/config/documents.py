@@ -1,4 +1,4 @@
-"""One TOML file as data, with the line of every key; what has no place of its own gets its table's."""
+"""Parses a TOML file within size and depth limits, and records the line of every table and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A TOML text while commands change it: every comment, blank line and spelling stays where it is.
+"""Edits a TOML text in place, preserving comments and layout, and verifies the resulting data.
 
 Libraries that keep comments still move tables and what stands between them. So a change touches the
 lines of one statement or adds lines of its own, and each change states what the data must be

@@ -1,4 +1,4 @@
-"""Changes to `mgp.toml` by commands: what a hand wrote stays as it was written.
+"""Edits `mgp.toml` for commands (servers, grants, keys of servers and tools), atomically and only if the result loads.
 
     with editing(path) as file:
         add_servers(file, [{"id": "files", "command": "npx", "args": ["-y", "…"]}])

@@ -1,6 +1,6 @@
-"""How `gatewright` is typed at any terminal of this machine so that it reaches the gateway of these settings.
+"""Formats `gatewright` command lines for messages, with the variables needed to reach this gateway from any terminal.
 
-Whoever is told to run `gatewright approve ID` has another working directory and another environment than the gateway. Without what
+A person who is told to run `gatewright approve ID` has another working directory and another environment than the gateway. Without what
 stands here that command would look into the queue of another gateway and say that nothing waits.
 """
 

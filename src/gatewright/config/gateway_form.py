@@ -1,4 +1,4 @@
-"""The JSON form in which GitHub's agentic workflows hand a gateway its configuration on standard input.
+"""Reads the gateway configuration (JSON) of GitHub's agentic workflows from standard input into a configuration document.
 
 `{"mcpServers": {…}, "gateway": {…}}` becomes a document of our own. It is stricter than a file, because
 nobody sits beside it who reads a warning: an unknown field or an undefined variable ends the start.

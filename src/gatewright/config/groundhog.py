@@ -1,4 +1,4 @@
-"""`[mcp.protocol]`: Groundhog's own configuration, read as it was written, inside ours.
+"""Settings of `[mcp.protocol]`: Groundhog's own configuration tables, accepted unchanged.
 
 The tables, keys and defaults are those of its specification ("Protocol Configuration"), so that a file
 written for it loads unchanged, as the whole of a file or beside our tables. What it says about things that

@@ -1,4 +1,4 @@
-"""What `[mcp.protocol]` says about things that the gateway has once for everybody, put where those stand."""
+"""Merges Groundhog's audit sinks and rate limits from `[mcp.protocol]` into the gateway's own settings, and checks them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rest of the gateway sees of its configuration: plain frozen values, every default in place.
+"""`Settings`: the frozen settings types of the main tables (gateway, limits, servers, grants, profiles, …) with defaults.
 
 Times are seconds and sizes bytes where the name does not say otherwise. The annotations are also
 what the file is checked against, so a bound stands here once.

@@ -1,6 +1,6 @@
-"""`[oauth]`: whose access tokens are taken, and what they give.
+"""Settings of `[oauth]`: accepted authorization servers and what their access tokens grant, with validation rules.
 
-The model of what was written, and the rules over it. `compose` makes issuers of it. A client secret is
+The model of what was written, and the rules over it. `app` makes issuers of it. A client secret is
 a reference, never the secret itself: it is looked up where it is used, and stands nowhere else.
 """
 

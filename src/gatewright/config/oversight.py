@@ -1,4 +1,4 @@
-"""`[audit]`, `[approvals]`, `[flow]` and `[permissions]`: how people see what happens, and what waits for them."""
+"""Settings of `[audit]`, `[approvals]`, `[flow]`, `[permissions]` and `[telemetry]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a configuration, and where it stands: file, line, key, and the way out."""
+"""Error types of the configuration: a problem with file, line, key and suggestion, and `SettingsError`."""
 
 from __future__ import annotations
 

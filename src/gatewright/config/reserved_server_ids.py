@@ -1,4 +1,4 @@
-"""Which ids no tool server may have: the gateway's own, and what a person or a model takes for one of them."""
+"""Reserved server ids: the gateway's own (`mgp`, …) and ids that a person or a model could mistake for them."""
 
 from __future__ import annotations
 

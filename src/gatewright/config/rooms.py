@@ -1,4 +1,4 @@
-"""`[rooms]`: the shapes of its tables, and what becomes of them.
+"""Settings of `[rooms]`: participants, topics, signed tokens, kernel tools and orchestrator of MCPx rooms.
 
 Without the table there are no rooms. Tokens are known by their digests from here on; the only secret that stays is the
 shared key of signed tokens, where there is one.

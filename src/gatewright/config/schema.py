@@ -1,4 +1,4 @@
-"""A JSON Schema of `mgp.toml` for editors, made from the shapes that the file is checked against.
+"""Generates the JSON Schema of `mgp.toml` (`mgp.schema.json`) from the settings types and docs/configuration.md.
 
 It ships as `mgp.schema.json` beside this module. The words come from docs/configuration.md, so that
 an editor shows what the page says; after a change of either:

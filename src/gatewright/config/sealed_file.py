@@ -1,7 +1,7 @@
-"""Secrets in one file, sealed with AES-256-GCM under a key that is made with the first of them.
+"""Secret store in one file, encrypted with AES-256-GCM under a generated key.
 
 What that protects from: the file alone gives nothing away, so it may lie in a backup, a volume or a
-support bundle without its key, and one that somebody changed is refused. It does not protect from
+support bundle without its key, and one that was changed is refused. It does not protect from
 whoever can read the key as well: the same user, root, or a copy of the whole folder. For those, put
 the key elsewhere (`[secrets] key_file`) or use a keyring.
 """

@@ -1,4 +1,4 @@
-"""What may be a secret's name, and what its value. Refusals repeat neither: either may be the value."""
+"""Rules for secret names and values. Errors repeat neither, because either may be the secret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which configuration may use a secret: the one that it was set for, and those that were allowed it later.
+"""Controls which configuration files may use which secret: check, allow, revoke, and rules for a new value.
 
 Without this every file that names `${secret:NAME}` would get what another was trusted with, and could send it anywhere.
 """

@@ -1,4 +1,4 @@
-"""`[[servers]]` and `[[grants]]`: from the words of the file to the model.
+"""Builds the settings of `[[servers]]` and `[[grants]]` from their tables, with variables substituted.
 
 What makes one server unusable although its text is right, an undefined variable above all, becomes
 the server's own `problem`: it stays down and says why, and the others start.

@@ -1,4 +1,4 @@
-"""The tables of the file as a hand may write them, where that differs from `model`.
+"""TOML shapes of the tables that differ from `config.model`: storage, secrets, servers, grants, the whole file.
 
 Only shapes: `check` holds a file against them, `build` turns what passed into the model.
 """

@@ -1,6 +1,6 @@
-"""Keys that signed tokens (JWT, RFC 7519) are checked with, as a configuration holds them.
+"""Parses JWT verification keys (RFC 7519) from the configuration: shared secret, PEM, JWK or JWK set.
 
-Whoever imports this module pays for a library that most gateways do not need: import it where it is needed.
+This module imports a library that most gateways do not need: import it where it is needed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a running gateway's configuration comes from, to be read again when it changes.
+"""Reloadable configuration source: loads the files again, and detects changes of files, secrets and trust by their stat.
 
 Files are told apart by what the file system says of them, never by their content: to look costs a few
 system calls. Files that are not there yet count as well, because they would, and so do those whose

@@ -1,4 +1,4 @@
-"""Where each header and each key of a TOML text stands.
+"""Scanner that locates each table header and key of a TOML text by line.
 
 The standard library reads TOML but forgets where things stood. Since it has already proven the
 text to be TOML, a scanner that only follows headers, keys, strings and brackets is enough to find

@@ -1,11 +1,11 @@
-"""`${VAR}` in values: one pass, no nesting, no command, and never the literal text passed through.
+"""Substitutes `${VAR}`, `${secret:NAME}` and `${file:PATH}` in configuration values, in one pass.
 
 `${VAR}` and `${env:VAR}` are the same; `${VAR:-default}` gives the default when the variable is
 unset or empty, as a shell does; `${secret:NAME}` comes from the secret store and `${file:PATH}` is the
 content of a file beside the configuration; `$${` is a plain `${`. Everything else that begins with
 `${` is refused by name rather than handed to a server that would take it for a secret. What comes in
 is not looked at again: a secret with a `${` in it stays as it is. Whatever came from the secret store or a file is
-held as a secret from then on (`redaction.HELD`), whoever asked for it.
+held as a secret from then on (`redaction.HELD`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which configuration files this user accepted, and which configuration may use which secret.
+"""Stores accepted configuration files and allowed secret users in `trust.json` in the user's state folder.
 
 One file, `trust.json`, in the user's own state folder: neither a project nor its `[storage] path` can say where it is.
 A file that cannot be read is an error and never an empty one.

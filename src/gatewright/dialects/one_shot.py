@@ -1,6 +1,6 @@
-"""A call of a caller who only waits for its answer: nothing is put to him, nothing goes before it.
+"""Runs one-shot calls (REST, ggen): no session, so elicitation and sampling fail with `CannotAsk`.
 
-ggen's doors and REST are like that: one request, one answer, no session. A server that needs to ask
+ggen and REST are like that: one request, one answer, no session. A server that needs to ask
 its caller something is told that it cannot.
 """
 

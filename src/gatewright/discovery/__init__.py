@@ -1,4 +1,4 @@
-"""Finding tools: which of those that a caller may use fit what it looks for, and which one a name means.
+"""Tool discovery: search and ranking in `tools/list`, and resolution of a tool id with a version.
 
 What is there and who may see it is the catalogue's to say (`Offer`); here it is only chosen from.
 """

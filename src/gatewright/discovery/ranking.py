@@ -1,4 +1,4 @@
-"""How well a tool fits some words: BM25 over its name, its categories and its description.
+"""BM25 ranking of tools against search words, over name, categories and description.
 
 Theory: Okapi BM25 (Robertson and Zaragoza, 2009) with one field, in which a word of the name counts four
 times and one of a category twice; a word that begins with a wanted one counts half, so that `dir` finds

@@ -1,8 +1,8 @@
-"""`tools/list` with a wish: which tools, of those that the caller may use, best first and not too many.
+"""Answers `tools/list` with search members: filters tools by permission and query, ranks them, and limits their number.
 
 The order is the specification's (Groundhog, "Tool Discovery"): permissions first, then what is looked for,
 then ranking, then the limit. Whoever sends none of these members gets the plain list, from the catalogue.
-Decision C-34: the members are the same at every door, and the result always has `tools`.
+Decision C-34: the members are the same at every endpoint, and the result always has `tools`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which tool does a name with a version mean? (Groundhog's `tool_id` and `tool_version`.)
+"""Resolves a tool id and version (Groundhog's `tool_id`, `tool_version`) to a catalogue name visible to the caller.
 
 A tool id is any name of the catalogue, or the tool's own name where only one server has one of that name.
 The answer is a name again, for the kernel to find, judge and record like every other: where there is no such

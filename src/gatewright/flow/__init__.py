@@ -1,1 +1,1 @@
-"""Data flow rules: a session that read private data and text of strangers needs a person before it sends."""
+"""Data flow control: a session that read private data and untrusted text needs a person's consent to send data out."""

@@ -1,4 +1,4 @@
-"""What has this session read? Noted with every result and event of a tool that reads what strangers write or what is private.
+"""Filter `flow`: marks a session as tainted when it receives results of tools that read untrusted or private data.
 
 A task is read when its caller asks for it. Noted before the caller can know it, and also of a result that says the tool failed: an error has text as well.
 """

@@ -1,5 +1,4 @@
-"""May this session still send? A tool that sends data out needs a person once its session has read both what strangers wrote and
-what is private.
+"""Gate `flow`: flags or refuses a call that sends data out of a session which has read both untrusted and private data.
 
 The gate only finds out, and writes the fact `flow`: which tools brought what. The gate `confirm` then asks, as it asks for dangerous
 calls; what a task is told on the way (`tasks/update`) it does not, so there the gate itself refuses. What is read is noted by the filter of the same name, when the result goes to the caller and not before: a call

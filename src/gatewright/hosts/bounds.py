@@ -1,4 +1,4 @@
-"""Short texts that stand for very much, known before anything is done with what they say."""
+"""Pre-parse bounds on foreign TOML and YAML: rejects long dotted keys and alias expansion (billion laughs)."""
 
 from __future__ import annotations
 

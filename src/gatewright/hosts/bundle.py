@@ -1,4 +1,4 @@
-"""`.mcpb` bundles: a zip with a manifest that says how to start the server inside.
+"""Reads `.mcpb` bundles: validates the zip (paths, sizes, symbolic links), unpacks it, and reads the server from its manifest.
 
 A zip from a stranger may name files outside its folder, hide gigabytes in kilobytes or link to a file
 of ours: everything is checked against the list of its contents before the first byte is unpacked.

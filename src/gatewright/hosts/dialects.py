@@ -1,4 +1,4 @@
-"""How each host means what it writes, where hosts that write alike mean different things.
+"""Table of the hosts' configuration dialects: default transport, placeholders and other meanings of like-looking entries.
 
 Keys that only one host has need no table: whoever reads an entry asks for all spellings at once.
 """

@@ -1,4 +1,4 @@
-"""Entries of Docker's MCP catalogues and profiles as the `docker run` that they amount to.
+"""Reads entries of Docker's MCP catalogues and profiles as `docker run` servers.
 
 The image is started by us, so its environment is passed by name: no value stands on a command line.
 """

@@ -1,4 +1,4 @@
-"""The hosts that were connected: is our entry still there, as we wrote it, and does it lead here?"""
+"""`gatewright doctor` check of connected hosts: the gateway's entry is present, unchanged and correct; ungoverned servers."""
 
 from __future__ import annotations
 

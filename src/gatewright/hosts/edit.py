@@ -1,4 +1,4 @@
-"""Entries of a host's file as text edits, each checked before it is handed on.
+"""Adds and removes server entries in a host's file (JSON, TOML, YAML) by text edits verified by parsing again.
 
 Theory: the edit is made in the text, and then both texts are read. Unless they say the same but for
 the entries in question, the edit is thrown away with an error; so a mistake here costs a message,

@@ -1,4 +1,4 @@
-"""One entry for a server, spelled as a host spells it."""
+"""Builds one server entry, remote or local, in the spelling of a given host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One foreign table read key by key: each value checked, translated and remembered as used.
+"""Key-by-key reader of one foreign server table: validates and translates values, and reports unread keys.
 
 What cannot be said in our file raises `Refused`, which leaves out this server alone. What was not
 read in the end is told, by key.

@@ -1,4 +1,4 @@
-"""Bytes of a file that somebody else wrote: only a regular file, and not without end."""
+"""Reads a foreign configuration file as bytes: regular files only, with a size limit."""
 
 from __future__ import annotations
 

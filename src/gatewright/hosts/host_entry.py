@@ -1,4 +1,4 @@
-"""One entry of a host's file in normal form, whichever of the many spellings it has."""
+"""Parses one server entry of a host's file, in any host's spelling, into the normal form `Server`."""
 
 from __future__ import annotations
 

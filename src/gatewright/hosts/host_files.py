@@ -1,4 +1,4 @@
-"""Where in a document servers are, told by its keys and never by the name of the file.
+"""Finds the server entries in a host's document by its keys, with their project, placeholders and off switches.
 
 One document may have several places: `~/.claude.json` has servers of the user and of each project.
 """

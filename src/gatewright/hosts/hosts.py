@@ -1,4 +1,4 @@
-"""Where each host keeps its MCP servers, and how it spells one: a table, and paths as a pure function.
+"""Table of supported MCP hosts (`HOSTS`): configuration file paths on each platform, and the format of their server entries.
 
 Paths are templates over a few named folders (`{home}`, `{config}`, …) because hosts agree on those
 and on little else. Nothing here reads a file, the environment or the platform: they are arguments,

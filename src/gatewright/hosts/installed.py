@@ -1,4 +1,4 @@
-"""Which version of a package ran here last, as the caches of npx and uvx have it.
+"""Finds the version of a package last installed in the npx and uvx caches, to pin it.
 
 That is the version to pin: the one that is known to work. Nothing is asked of a package index.
 """

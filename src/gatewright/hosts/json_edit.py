@@ -1,4 +1,4 @@
-"""One member more, or one less, in a JSON text; every other character stays where it was.
+"""Adds or removes one member of a JSON text and leaves every other character unchanged.
 
 What is inserted looks like its neighbours: their indentation, their line ends, one line where they
 have one line, and a comma at the end where they have it.

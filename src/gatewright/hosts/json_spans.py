@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas, read into values that know where they stand in the text.
+"""Parser for JSON with comments and trailing commas whose nodes carry their positions in the text.
 
 JSON libraries give values and forget the text, and what writes them again writes another text. An edit
 that keeps everything else needs positions: where a member begins, where its value ends, and whether

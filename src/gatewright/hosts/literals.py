@@ -1,4 +1,4 @@
-"""Secrets that stand in `mgp.toml` in plain text, and how they get out of it.
+"""Finds literal secrets in `mgp.toml` and moves them into the secret store, leaving `${secret:NAME}`.
 
 What a secret is, `gatewright.secret_scanning.credentials` says. Each becomes `${secret:NAME}`, so that the file
 can be committed and the server still gets the same value. No value is in any message.

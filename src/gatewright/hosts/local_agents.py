@@ -1,4 +1,4 @@
-"""The hosts of this machine as agents of their own: under which names, and how a bridge shows which one it serves.
+"""Credentials by which hosts of this machine are told apart as agents: local token plus host name (`TOKEN~cursor`).
 
 A host that reaches the gateway without a key shows the gateway's local token, or rather `gatewright bridge` does for it.
 Behind the token may stand which host that is, `TOKEN~cursor`: then it is the agent `cursor` in grants, limits, approvals and

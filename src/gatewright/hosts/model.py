@@ -1,4 +1,4 @@
-"""One normal form for a server, whatever wrote it down, and what is said while it is read.
+"""Normal form of a server read from any configuration (`Server`), with notes, suggestions and errors of reading.
 
 Texts are in our own substitution syntax (`${VAR}`, `${VAR:-default}`, `${secret:name}`, `$${` for a
 plain `${`), times are seconds. A `Server` as a reader gives it may still hold literal secrets, so its

@@ -1,4 +1,4 @@
-"""`[[servers]]` of another `mgp.toml` or `mcp.toml`: our own words, written by somebody else.
+"""Parses `[[servers]]` of another `mgp.toml` or `mcp.toml`, and drops settings that would loosen policy.
 
 What makes the policy stricter is kept. What makes it easier (`opt-out`, a tool called safe, a trusted
 server) is told and dropped: whoever writes a server down does not decide what it may do here.

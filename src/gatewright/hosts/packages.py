@@ -1,4 +1,4 @@
-"""Packages that a command fetches anew each time, and how to say which version is meant.
+"""Detects unpinned packages in a server's command line (npx, uvx, docker, …) and says how to pin them.
 
 A server that is not pinned is whatever its author, or whoever took over the name, publishes next.
 """

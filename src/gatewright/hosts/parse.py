@@ -1,4 +1,4 @@
-"""Text to plain data: JSON (comments and trailing commas allowed), TOML or YAML, told by its content.
+"""Parses foreign JSON (with comments), TOML or YAML, detected by content, within length and depth bounds.
 
 The text may be hostile. Every parser has a bound on length and depth, aliases of YAML are counted at
 what they unfold to, and an error gives the line and never a word of the text, which may be a secret.

@@ -1,4 +1,4 @@
-"""What an import would do, worked out before anything is written.
+"""Plans an import: which servers are written under which ids, with which secrets, conflicts and notes. Pure.
 
 Pure: what is there already comes in, what would be written comes out. Nothing that goes to people has a
 literal secret in it; the secrets themselves are in `secrets`, which no repr shows.

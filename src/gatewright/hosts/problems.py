@@ -1,4 +1,4 @@
-"""What can be wrong with a host's file; each says what it is and what to do."""
+"""Errors of reading and editing a host's file: `Unreadable` and `CannotEdit`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done to which file, kept in a folder of our own, with the file as it was before.
+"""Stores what `connect` changed in each host's file, with backups of the original, in a private folder.
 
 One record a file. Records hold text of hosts' files, which may hold secrets: only their owner may read
 them, and what is no longer needed goes.

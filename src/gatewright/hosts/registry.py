@@ -1,4 +1,4 @@
-"""`server.json` of the MCP registry in both of its spellings, and what the registry's API answers.
+"""Parses `server.json` of the MCP registry and the registry API's answers into the normal form.
 
 A remote address is preferred over a package, because nothing of it runs here; the other ways are told.
 What a person would be asked for becomes a secret or a variable with a name.

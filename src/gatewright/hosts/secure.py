@@ -1,4 +1,4 @@
-"""Literal secrets moved out of a server: each is replaced by `${secret:NAME}` and handed back by name.
+"""Replaces literal secrets in a server's normal form by `${secret:NAME}` and returns them by name.
 
 The text that the server gets in the end is the same to the letter.
 """

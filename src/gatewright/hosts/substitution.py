@@ -1,4 +1,4 @@
-"""Foreign placeholders translated into ours, and our own taken apart again.
+"""Translates hosts' placeholder syntaxes (`${env:X}`, `$X`, `{env:X}`) to `${X}`, and parses the gateway's own.
 
 Nothing is looked up and nothing is executed here: `${env:TOKEN}`, `$TOKEN`, `{env:TOKEN}` and the like
 all become `${TOKEN}`, what a host asked its user for becomes a variable or a secret with a name, and

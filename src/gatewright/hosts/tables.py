@@ -1,4 +1,4 @@
-"""A server in normal form as the `[[servers]]` table of `mgp.toml` that means it."""
+"""Converts a server in normal form to a `[[servers]]` table of `mgp.toml`, and lists what that cannot express."""
 
 from __future__ import annotations
 

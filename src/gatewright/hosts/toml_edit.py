@@ -1,4 +1,4 @@
-"""One table more, or one less, in a TOML text; every other character stays where it was."""
+"""Adds or removes one table of a TOML text and leaves every other character unchanged."""
 
 from __future__ import annotations
 

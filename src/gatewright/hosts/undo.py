@@ -1,4 +1,4 @@
-"""What was done to a host's file, and how it is taken back.
+"""Records changes made to a host's file as splices, and reverts them, also after later edits.
 
 Theory: a change of a text is one splice: at an offset, one piece in the place of another. As long as
 the file is what we left, the splice backwards gives the file that was there before, byte for byte, and

@@ -1,4 +1,4 @@
-"""Servers that a host keeps in a file of its own, beside the gateway: what they do passes no grant and no record.
+"""Finds servers in a host's configuration files that bypass the gateway.
 
 A switch counts where the host is known to heed it; a word that it does not know switches nothing off. An
 entry counts as a gateway's where its program is ours, whatever it is called, and a URL where it is one of ours.

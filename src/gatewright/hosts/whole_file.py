@@ -1,4 +1,4 @@
-"""The file of a host as a text: read whole, and put in place of the one before in a single step.
+"""Reads and atomically replaces a host's configuration file, preserving mode, owner and symlinks.
 
 Nobody who reads the file sees half of it, its mode and owner stay, and a link stays a link: what it
 points to is replaced.

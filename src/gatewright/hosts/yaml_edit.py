@@ -1,4 +1,4 @@
-"""One entry more, or one less, in a YAML text; every other character stays where it was.
+"""Adds or removes one entry of a YAML text and leaves every other character unchanged.
 
 The parser's marks say where a container begins. A new entry goes in front of the others, right below
 the container's key, because that place needs no guess about which comments belong to whom.

@@ -1,4 +1,4 @@
-"""What a caller's own words say: which tools it may call and read, what it holds, how far it is trusted.
+"""Caller rights computed from the claims of key, configuration and token: tools, permissions, risk limit, resources.
 
 Theory: a key, the configuration and a token may each say something of a caller (`UserContext`). Where one of
 them names tools, those are all the tools there are for it; where several do, a tool has to be named by each.

@@ -1,4 +1,4 @@
-"""Who is known and by whom: agents that the configuration speaks of, and issuers of access tokens."""
+"""`gatewright doctor` checks of configured agents, OAuth issuers and the boundary between agents and operators."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Who asks? A credential becomes a `Caller`, or the call ends here.
+"""Gate `authenticate`: authenticates the caller by API key, OAuth token or local identity.
 
-Theory: identity is decided by the door a call came through and by the credential it carries, never
+Theory: identity is decided by the endpoint a call came through and by the credential it carries, never
 by anything the call says about itself (decision C-17). The question is asked for every call and not
 once a connection, so that a revoked or expired key ends a running session with its next call.
-Doors ask `identify` too, before they look up a session: both get their answer from the same place.
+Endpoints ask `identify` too, before they look up a session: both get their answer from the same place.
 """
 
 from __future__ import annotations

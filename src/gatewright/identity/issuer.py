@@ -1,4 +1,4 @@
-"""One authorization server whose tokens are taken: its keys, and what it answers when it is asked.
+"""Client of one OAuth authorization server: discovers metadata, caches its keys (JWKS), verifies or introspects tokens.
 
 Theory: keys change, networks fail, and anybody may send a token with a key id that nobody has. So a key set
 is fetched when it is needed and not at the start, once at a time, again when it has become old or when a token

@@ -1,4 +1,4 @@
-"""Issuers of access tokens as the configuration names them, for the gate that authenticates and for the doors."""
+"""Builds the OAuth issuers from settings, for gate `authenticate` and the HTTP endpoints, and reports unreachable ones."""
 
 from __future__ import annotations
 

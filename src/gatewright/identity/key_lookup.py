@@ -1,4 +1,4 @@
-"""API keys as the gate that authenticates wants to know them: a key that was just made counts at once."""
+"""API key lookup for gate `authenticate`: reads changes of other processes once more before it rejects a key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""API keys: who may call, as rows in the state database and as a dictionary in memory.
+"""Store of API keys: SHA-256 digests in the state database, in-memory verification; create, rotate, revoke.
 
 A key is `gw_`, eight characters that name it, `_`, and 256 random bits. Only the SHA-256 of the
 whole text is kept, so the text is shown once and never again. A random key of that length cannot

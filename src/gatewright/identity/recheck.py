@@ -1,4 +1,4 @@
-"""Access tokens in use, looked at again: of calls that run, and of those who are told things unasked.
+"""Rechecks access tokens of running calls and listening clients, and ends them when a token was revoked.
 
 Whoever asks shows a token each time, and the gate looks at it. Between two requests nobody does: without this a call
 of an hour, or a stream, would outlive by an hour the token that its issuer has taken back. A call whose token is good

@@ -1,7 +1,7 @@
-"""Does the session belong to the caller? A session id is a handle, never a proof of identity.
+"""Gate `session`: refuses a call whose session belongs to another caller or does not exist.
 
 A foreign session is answered exactly like one that never was, so that guessing ids teaches nothing.
-Where a door knows better why a request is not its sender's (its `doubt`), that is the answer.
+Where an endpoint knows better why a request is not its sender's (its `doubt`), that is the answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which sessions there are, for operators, and for callers which are theirs (Groundhog's session view).
+"""Method that lists sessions with caller and rate state: all for operators, their own for other callers (Groundhog).
 
 A session's id is a handle and no credential, but only its beginning is shown: it is enough to find a session in
-the record by, and nobody has a use for the rest who does not have it already. A door that keeps sessions of its
+the record by, and nobody has a use for the rest who does not have it already. An endpoint that keeps sessions of its
 own beside the connections of hosts gives them to `more`.
 """
 

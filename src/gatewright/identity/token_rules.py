@@ -1,4 +1,4 @@
-"""OAuth 2.1 as MCP wants it from a server: what a token must say before it lets anybody in.
+"""Validates OAuth access tokens (JWT per RFC 9068, introspection per RFC 7662), JWK sets and server metadata. Pure.
 
 Pure functions. A token is read twice: once without belief, to find the issuer it claims (`peek`), and once
 with that issuer's keys (`read_jwt`) or in that issuer's own words (`read_introspection`). Everything that

@@ -1,1 +1,1 @@
-"""Rate limits and quotas: how often callers, servers and tools may be used, and how large an answer may be."""
+"""Rate limits and quotas on callers, servers and tools, poll allowances, and the size limit of results."""

@@ -1,4 +1,4 @@
-"""How often may one caller call? Counted as soon as it is known who asks, before anything that costs more.
+"""Gate `rate`: rate limits over all callers, per caller and per API key, checked right after authentication.
 
 A call counts here for all callers together, for its caller and for its key. Servers and tools have their turn in `tool_rate`,
 when it is known that the caller may use them. A look at a call that waits for a person (`limits.polls`) counts nowhere, nor does

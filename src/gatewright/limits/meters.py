@@ -1,6 +1,6 @@
-"""Who used how much: one `Usage` for each subject of each rule, and the strictest of all rules wins.
+"""Call counters by rule and subject (caller, key, server, tool) that take or refuse a call under the strictest limit.
 
-A rule counts one kind of subject, at one door or at all of them together. A call is taken by all its subjects or by none:
+A rule counts one kind of subject, at one endpoint or at all of them together. A call is taken by all its subjects or by none:
 what is refused costs nobody anything. What was used belongs to the subjects and not to the rules, so that
 other rules go on with it.
 

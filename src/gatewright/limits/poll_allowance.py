@@ -1,5 +1,4 @@
-"""How often somebody may look at a list before that counts as a call: hosts list at every start, reconnection and change, and what
-they may call must not be used up by that.
+"""Allowance of free list requests per caller (token bucket), so that hosts' listing does not use up the call limits.
 
 Each caller has `AT_ONCE` looks at once, and one each `EVERY_S` seconds after that; whoever looks more often pays for it as for any call.
 In memory, bounded: of more than `KEPT` callers those go first that have nothing left to pay off, then all.

@@ -1,4 +1,4 @@
-"""`[limits.calls]`, `[limits.doors.NAME]` and the `calls` of servers and tools, as rules that calls are counted by."""
+"""Builds rate-limit meters and the size filter from `[limits.calls]`, `[limits.doors.NAME]`, and servers' and tools' settings."""
 
 from __future__ import annotations
 

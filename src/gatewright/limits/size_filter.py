@@ -1,4 +1,4 @@
-"""How large may an answer be? A result over the limit is not passed on, and says so.
+"""Filter `size`: replaces results above the size limit by an error that says so.
 
 The transport bounds what a server may send in one frame; this bounds what a caller may receive,
 whatever the answer came from.

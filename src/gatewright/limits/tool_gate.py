@@ -1,4 +1,4 @@
-"""How often may one server or tool be called, whoever calls? Asked of those alone who may use it.
+"""Gate `tool_rate`: rate limits per server and per tool, checked once access is granted.
 
 Before access is known, a caller without a grant could use up what belongs to others, and learn from the refusal that
 there is such a tool. What this gate refuses is given back where `rate` counted it: a refused call costs nobody anything.

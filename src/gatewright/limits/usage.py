@@ -1,4 +1,4 @@
-"""How often somebody used something lately, and how often they may again: the arithmetic of every limit.
+"""Sliding-window rate limiting: records call times of one subject and computes whether and when the next may come.
 
 Theory: a limit of N calls in a window means that no stretch of that length, wherever it begins, holds more than N. So
 the times of the calls are kept, and one more may come when the N-th newest is older than the window; how

@@ -1,2 +1,1 @@
-"""MCP itself: messages (`wire`), state machines (`protocol`), the side that hosts talk to (`server`), and the side that
-talks to tool servers (`client`)."""
+"""MCP: message formats (`wire`), state machines (`protocol`), server side for hosts (`server`), client side for tool servers (`client`)."""

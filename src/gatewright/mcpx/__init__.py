@@ -1,1 +1,1 @@
-"""MCPx, the protocol of rooms, without I/O: envelopes, capabilities, and one topic as a state machine."""
+"""MCPx, the protocol of rooms, without I/O: envelopes, payloads, capabilities, and one topic as a state machine."""

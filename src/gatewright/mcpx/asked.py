@@ -1,4 +1,4 @@
-"""Who was asked what in a room, so that nobody answers in the place of another.
+"""Matches responses in a topic to requests: rejects a response by a participant who was not asked, or a second one (MCPx §3.1.2).
 
 A response names the envelope that it is to (MCPx §3.1.2). Where the gateway has seen that request, only whom it was put to may answer, each
 of them once; one that was put to nobody in particular may be answered once by everybody but its sender. Whoever believes a response

@@ -1,4 +1,4 @@
-"""Capabilities of MCPx: which kinds of messages somebody may send (MCPx §4.1, decisions C-22 and C-23).
+"""MCPx capability patterns: grammar, matching, and which message kinds a participant may send (§4.1, decisions C-22, C-23).
 
 The grammar, whole:
 

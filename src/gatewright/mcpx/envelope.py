@@ -1,4 +1,4 @@
-"""MCPx v0.1 envelopes: bytes to an `Envelope` or to the reason why there is none, and the gateway's own bytes.
+"""Parses and validates MCPx v0.1 envelopes, splits message kinds, and encodes the gateway's own envelopes.
 
 An envelope is judged and never rewritten: what a sender wrote is what readers get. So the gateway and a reader must
 not be able to understand two different things by one text. Of a member that stands twice, JSON leaves open which one

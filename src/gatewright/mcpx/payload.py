@@ -1,4 +1,4 @@
-"""What a message in a room says, once its kind and its payload agree (MCPx §4.3). Pure and total.
+"""Parses MCPx payloads (MCP request or response, proposal, chat, system) and checks that kind and payload agree (§4.3).
 
 The gateway looks at the kind alone; so a sender that may send one kind could put another operation into the payload.
 Every receiver has to compare the two before it does anything: the method, and the context, which is the tool's or the

@@ -1,4 +1,4 @@
-"""What the gateway says in a topic: the payloads of `system/*` messages (MCPx §3.4, §3.5), as JSON text.
+"""Builds the payloads of `system/*` messages: welcome, presence, error, notice (MCPx §3.4, §3.5), as JSON text.
 
 A member's own text is made once and put in wherever it is listed: a welcome to a room of thousands is a join of
 bytes.

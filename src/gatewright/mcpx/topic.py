@@ -1,4 +1,4 @@
-"""One topic of MCPx as a state machine: who is in it, what each may send, and who gets what.
+"""One MCPx topic as a state machine: members, permission to send, routing to recipients, batching. No I/O.
 
 No I/O and no clock. `judge` says whether a message may pass, `route` and `refuse` put what follows into an outbox, and
 `flush` empties it into batches: each a run of messages for a set of members who all get the same. Most members of most

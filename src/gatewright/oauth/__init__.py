@@ -1,1 +1,1 @@
-"""OAuth 2.1 as an MCP client needs it, without I/O: published documents, client identity, login."""
+"""OAuth 2.1 client logic as MCP requires it, without I/O: metadata documents, client registration, login, tokens."""

@@ -1,4 +1,4 @@
-"""Who we are to an authorization server, and the requests we make of it.
+"""OAuth 2.1 client requests: registration, authorization URL with PKCE, code and refresh token requests, and client identity.
 
 What OAuth itself prescribes comes from authlib: the PKCE challenge, the authorization URL, the body
 of token requests, client authentication. What MCP prescribes beyond it is here: whose credentials are

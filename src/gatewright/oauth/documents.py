@@ -1,7 +1,7 @@
-"""OAuth 2.1 as MCP wants it from a client: what servers publish, and the rules it is held against.
+"""Parses and validates OAuth documents for a client: resource and server metadata, challenges, token responses.
 
-Pure functions and plain values; `oauth_login` puts them in order, `servers/authorize.py` does the
-I/O. Everything read here was written by a stranger. A document that breaks one rule is not used at
+Pure functions and plain values; `oauth/login` puts them in order, `servers/authorize.py` does the
+I/O. Everything read here is foreign text. A document that breaks one rule is not used at
 all: half a document is how a token ends at the wrong place.
 
 Source: MCP 2025-11-25 and 2026-07-28, basic/authorization; RFC 9728, 8414, 8707, 9207, 7591, 6749.

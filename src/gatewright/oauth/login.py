@@ -1,5 +1,4 @@
-"""From a refused request to a token: one machine for logging in, stepping up, refreshing and moving
-to another authorization server, without I/O.
+"""OAuth login state machine: from a 401 or 403 to a token by discovery, registration, authorization, refresh or step-up. No I/O.
 
 Theory: every way to a token begins with what the protected server says now. Only that tells which
 issuer is in charge, and so which credentials may be shown to whom: a refresh token of an issuer that

@@ -1,1 +1,1 @@
-"""Pinned tool definitions: a tool that describes itself otherwise than when it was accepted is held back."""
+"""Tool pinning: tools whose definition changed or looks like prompt injection are hidden and refused until an operator accepts."""

@@ -1,5 +1,4 @@
-"""Which clauses of a tool's description keep the model from something, or compare the tool with calling it more often: honest words
-that share theirs with hostile ones. They are taken out before those rules of `poisoning` are asked again that they may have set off.
+"""Removes harmless advice ("do not use for …") from a tool's description before it is scored for prompt injection again.
 
 A clause ends with its sentence, and before any word that turns it round (`but`, `unless`, `instead` …), so that nothing can be
 ordered inside of a warning. Whatever names a path, an address or another tool or server is kept: that is no advice about this one.

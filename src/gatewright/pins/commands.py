@@ -1,4 +1,4 @@
-"""`gatewright server pin`: tools that are held back because of what they say of themselves.
+"""`gatewright server pin`: lists tools held back for a changed or suspicious definition, shows the diff, accepts or forgets them.
 
 The difference is shown line by line, with everything visible in it; whoever accepts it accepts exactly what was
 shown. Straight in the store: a running gateway notices within a second.

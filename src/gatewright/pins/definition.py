@@ -1,4 +1,4 @@
-"""A tool's definition as pins want to know it: its canonical text, the digest of that, and what in it must be looked at."""
+"""Computes a tool definition's canonical JSON, SHA-256 digest and suspicion, for pins."""
 
 from __future__ import annotations
 

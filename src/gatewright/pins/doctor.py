@@ -1,4 +1,4 @@
-"""The tools that nobody sees because an operator has not accepted what they say of themselves: one finding a server."""
+"""`gatewright doctor` check: tools held back until an operator accepts their definition, one finding a server."""
 
 from __future__ import annotations
 

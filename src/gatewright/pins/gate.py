@@ -1,4 +1,4 @@
-"""Does the tool still say of itself what it said when it was accepted?
+"""Gate `definition`: refuses calls of tools whose definition changed since it was pinned or accepted.
 
 A definition is what a model acts on, so a server that changes one changes what was approved. Such a tool is not
 listed, and a call of it is refused until an operator has looked at the difference (`gatewright server pin`).

@@ -1,4 +1,4 @@
-"""Which tools are held back because of what they say of themselves: the pins, as gates and lists want to know them.
+"""Decides which tools are held back: compares listed definitions with pins and scans them; answers gates and list filters.
 
 Judged when a server lists its tools, all at once; what is asked later is looked up. A tool whose definition is the
 very object that was judged before costs one look into a table, however often it is called.

@@ -1,5 +1,4 @@
-"""Is there something in a tool's definition that a person would not see, or that speaks to the model instead of
-describing the tool?
+"""Detects tool poisoning: hidden characters, instructions to the model and reserved names in a tool's definition.
 
 Only the members are read that a host shows to its model; what else stands in a definition is passed on unread.
 

@@ -1,4 +1,4 @@
-"""What each tool said of itself when somebody began to rely on it, and what it says now.
+"""Store of pinned tool definitions in the state database: pinned, current and accepted versions, and audit changes.
 
 Theory. A tool is approved by its definition: the model reads it, and a server that changes it later changes what
 was approved. So the whole definition is kept when a tool is first seen (`pinned`), and whatever says anything else

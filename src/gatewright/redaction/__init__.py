@@ -1,1 +1,1 @@
-"""Redaction of what travels back to callers, and of hidden characters in arguments. What a secret looks like is `secret_scanning`."""
+"""Redaction of secrets in what travels back to callers, and of hidden characters in arguments. The rules are in `secret_scanning`."""

@@ -1,4 +1,4 @@
-"""Does a secret travel back? What looks like one is replaced in every result, error, event and question, and counted.
+"""Filter `redact`: replaces secrets in results, errors, events and questions, and reports rule counts in `_meta`.
 
 A result in which nothing is found stays the bytes that came. One in which something was found says so in its
 `_meta`, so that nobody takes a mark for what the tool said: `original_size` and `sanitized_size` in

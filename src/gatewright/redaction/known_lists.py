@@ -1,6 +1,6 @@
 """Cache of list results after redaction: the same list goes to many callers and is redacted once. Bounded in bytes.
 
-What changes is another list, and its former texts are nobody's any more. So no more of them are kept than in so many bytes,
+A changed list is another entry, and its former text is of no use any more. So no more of them are kept than in so many bytes,
 the latest used first; the one that is used now is kept whatever its size.
 """
 

@@ -1,4 +1,4 @@
-"""`[redaction]`, and what servers and tools say of their results, as rules for the filters."""
+"""Builds redaction rules from `[redaction]`, servers and tools, and registers the configuration's own secret values."""
 
 from __future__ import annotations
 

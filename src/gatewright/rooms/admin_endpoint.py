@@ -1,4 +1,4 @@
-"""What operators see and change in rooms, over HTTP (MCPx §11.3), with an operator's bearer token:
+"""HTTP admin API of rooms (MCPx §11.3): list participants, and change their capabilities, routing and block state:
 
     GET  /admin/participants                    GET  /admin/participants/ID
     POST /admin/participants/ID/capabilities    {"add": […], "remove": […], "reason": "…"}

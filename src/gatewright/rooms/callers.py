@@ -1,4 +1,4 @@
-"""Who a participant of a room is to the kernel, asked again with every call.
+"""Authenticates room participants to the kernel by process-local handles, and other credentials by API keys.
 
 A participant is where its token let it in, and has no credential that the kernel could look at again. In its place stands
 a handle that only this process can make: it is good for as long as the participant is there.

@@ -1,4 +1,4 @@
-"""The door to rooms: `GET /ws?topic=NAME` (MCPx §6.2), a WebSocket whose text frames are envelopes.
+"""WebSocket endpoint of rooms: `GET /ws?topic=NAME` (MCPx §6.2), authentication before the upgrade, envelopes as text frames.
 
 Whoever does not get in is answered before the upgrade, with a status that every client understands (decision C-27).
 The token comes in `Authorization`. A browser cannot set that header on a WebSocket; it may offer the subprotocols

@@ -1,6 +1,6 @@
-"""The gateway itself as a participant of a room: its tools, for everybody who may ask there.
+"""The gateway as a room participant: runs its tools for other members through the kernel, and comments on proposals.
 
-What a participant asks of it enters the kernel as from any other door, with the participant as the caller: the same
+What a participant asks of it enters the kernel as from any other endpoint, with the participant as the caller: the same
 gates, filters and record. It is asked through MCP, so each participant who asks has a host of its own here, over a pipe
 that leads into the room. The id of the envelope stands for the trace where the request has none, and the proposal's
 where the request fulfils one, so that the record tells proposal, fulfilment and call together.

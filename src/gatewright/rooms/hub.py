@@ -1,4 +1,4 @@
-"""All topics of this gateway, and the one way to take part in them, for sockets and for parts of this process alike.
+"""Hub of all topics in this process: join, send, leave, and delivery to seats (WebSockets or objects) in batches.
 
 `join` takes an identity and a seat, and gives a `Place`: by it a participant speaks and leaves. A seat is whatever takes
 messages: a WebSocket, or an object of this process. What waits in a room leaves together, once in a turn of the event

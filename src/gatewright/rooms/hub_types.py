@@ -1,4 +1,4 @@
-"""What the hub of rooms asks of those who sit in them, and of the record; and how a place is shown."""
+"""Interfaces of the hub: `Seat` (receives a participant's messages), `Journal` (audit) and `Seated` (connection state)."""
 
 from __future__ import annotations
 

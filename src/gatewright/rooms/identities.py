@@ -1,4 +1,4 @@
-"""Token → participant and capabilities (MCPx §5.1): by the configuration, by the gateway's own keys, or by a JWT.
+"""Resolves a room token to a participant and capabilities (MCPx §5.1): by configuration, API key or JWT.
 
 In this order, and what was found first counts. A token that is none of these never becomes anonymous. A JWT is checked
 with keys that the configuration has; nothing is fetched.

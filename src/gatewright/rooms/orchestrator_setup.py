@@ -1,4 +1,4 @@
-"""The orchestrator of a topic, put together: its place, its record and the file of its rules."""
+"""Builds the orchestrator of a topic: its seat, its rules file, and the audit events of its decisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who somebody is in a room, and what the configuration says of rooms: plain values.
+"""Data types of rooms' configuration: identities, token claims, participants, topics; and the capabilities they give.
 
 A participant is who its token says it is: the client sends the token and nothing else (MCPx §6.2).
 """

@@ -1,6 +1,6 @@
-"""Trust that grows and shrinks while people watch (MCPx §5.1, §9.2, §11.3): capabilities given and taken, and a way to
-put somebody out at once. What changes holds from the next message on, is told to whom it concerns by a new welcome, and
-is in the record before it holds.
+"""Changes participants' capabilities, routing and block state at run time (MCPx §5.1, §9.2, §11.3), audited before they hold.
+
+A change holds from the next message on, and is told to those concerned by a new welcome.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The rooms of a gateway, put together of its settings, its keys and its record."""
+"""Builds the rooms from settings and keys (hub, endpoint, participants), and audits joins, messages and refusals."""
 
 from __future__ import annotations
 

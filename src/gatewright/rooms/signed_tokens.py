@@ -1,10 +1,10 @@
-"""Tokens that say who somebody is and are signed: JWT (RFC 7519), checked by joserfc with keys from the configuration.
+"""Verifies signed room tokens: JWT (RFC 7519), checked by joserfc with keys from the configuration.
 
 Claims that count: `sub`, or `participantId` as MCPx gateways before this one wrote it; `capabilities`, a list;
 `topic` or `topics`, where the token is good; `exp`, which must be there. Only the configured algorithms are
 accepted, so a token cannot choose `none`, or a public key as a shared secret.
 
-Whoever imports this module pays for a library that most gateways do not need: import it where it is needed.
+This module imports a library that most gateways do not need: import it where it is needed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What operators changed about participants of rooms: capabilities given and taken, and who is kept out.
+"""Store of operators' changes to room participants (capabilities, blocks) in the state database.
 
-What it says stands over the configuration and survives the gateway, so that whoever lost a capability does not get it back by
+What it says stands over the configuration and survives the gateway, so that a participant that lost a capability does not get it back by
 coming again. Only the running gateway writes it.
 """
 

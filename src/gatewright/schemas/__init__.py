@@ -1,1 +1,1 @@
-"""JSON Schema: compiled, bounded, and its errors in words; and what else is asked of the arguments and results of any tool."""
+"""JSON Schema of tools: compiling and cost bounds, gate and filter, error messages; member names and look-alike names."""

@@ -1,4 +1,4 @@
-"""Compiled schemas, each made once and kept for as long as somebody asks for it.
+"""Cache of compiled JSON Schemas by identity of the decoded schema, bounded in number.
 
 A schema is known by the identity of the object that it is decoded from, which the catalogue replaces when a definition
 changes. Heavy ones take megabytes, so few of them are kept.

@@ -1,4 +1,4 @@
-"""How long checking one value against one schema may take, known before anything is checked.
+"""Estimates the worst-case cost of validating a value against a JSON Schema, before validation starts.
 
 Theory: a schema of a kilobyte can ask for 2^60 evaluations (`anyOf` of two references to the next
 definition, sixty times), a recursive one for exponentially many in the depth of the value, and a

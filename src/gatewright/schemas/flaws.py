@@ -1,4 +1,4 @@
-"""Everything that is wrong with some arguments, field by field, in words that help to correct them.
+"""Lists every schema violation of some arguments by field, with the quoted value and a correction in words.
 
 The gate stops at the first flaw; a caller who is told of all of them corrects them in one round. The
 value that does not fit is quoted: it goes back to who sent it, and nowhere else. What is said of it is

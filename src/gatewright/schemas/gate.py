@@ -1,4 +1,4 @@
-"""Do the arguments fit the tool's own schema? Asked before any validator looks at them.
+"""Gate `schema`: validates arguments against the tool's `inputSchema`; refuses tools with unusable schemas.
 
 A schema that cannot be used refuses its tool, that of its results as well: what nobody can check is not forwarded,
 unless the operator says so for that server.

@@ -1,4 +1,4 @@
-"""A JSON Schema read as a graph, within bounds, without compiling or fetching anything.
+"""Graph of a JSON Schema's subschemas and references, built within bounds, without compiling or fetching.
 
 Theory: a schema comes from a tool server and is hostile until measured. One walk over everything
 counts levels, subschemas and patterns and learns the names (`$id`, `$anchor`); after it, the edges of

@@ -1,4 +1,4 @@
-"""Every string in a JSON value, with the place where it stands.
+"""Iterates over all strings of a decoded JSON value with their JSON pointers, and estimates a value's total size.
 
 A validator that looks at one well-known parameter protects only tools that use this name. So, where
 nobody said which parameter matters, all of them do, at every depth. The walk keeps its own stack,

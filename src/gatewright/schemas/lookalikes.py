@@ -1,4 +1,4 @@
-"""Would a reader, or a model, take one name for another?
+"""Detects look-alike names by folding and confusable skeletons (Unicode TS 39).
 
 Two keys, and names that share either look alike. `folded`: what is left without case, width and kind of separator.
 `skeleton` (Unicode Technical Standard 39, section 4): each character by the one that it is confused with, so that a Cyrillic

@@ -1,4 +1,4 @@
-"""Does a member of some arguments read as another one? A server that matches names loosely would take it for that.
+"""Rejects argument members that a case-insensitive or loose parser would take for a known parameter.
 
 Theory: a schema, a validator and a person judge `command`; a decoder that minds neither case nor separators lets a `Command`
 beside it win. So at each place for which names are known (the properties of a schema, the steps of pointers) a member that is none

@@ -1,4 +1,4 @@
-"""What is wrong with a call's arguments, in words that whoever wrote them can correct them by: a model, or a person.
+"""Texts of schema violations: each missing or wrong argument with place and rule, and no values.
 
 Each argument that is missing or wrong is named with its place and the rule; one that is missing, together with the unknown
 one that may have been meant as it. No value is repeated: what does not fit may be a secret.

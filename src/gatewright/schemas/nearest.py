@@ -1,4 +1,4 @@
-"""Which of the names that there are may have been meant: those that share most pairs of letters with the wanted one.
+"""Suggests similar names for a misspelt one, by shared letter pairs.
 
 A few microseconds a name: an edit distance over a thousand names would hold up everybody else.
 """

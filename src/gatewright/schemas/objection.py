@@ -1,4 +1,4 @@
-"""What a validator is, and what it finds wrong with one call's arguments.
+"""`Validator` interface, and `Objection`: the reason why a validator refused a call's arguments.
 
 A value instead of an exception: a refusal is the ordinary end of a call that should not happen.
 The offending text itself is never part of it, because what is refused is also what should not be

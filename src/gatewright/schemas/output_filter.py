@@ -1,4 +1,4 @@
-"""Is the result what the tool said that it would be? Structured content has to fit the tool's `outputSchema`.
+"""Filter `output_schema`: rejects results with structured content that violates the tool's `outputSchema`.
 
 A result that does not fit is not passed on: its caller would act on fields that are not there, or are something else. What has
 no structured content is not judged (a question, a task, a server that speaks a revision from before there was any), nor

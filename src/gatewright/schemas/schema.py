@@ -1,6 +1,6 @@
-"""One tool's `inputSchema`, compiled once and asked on every call.
+"""Compiles a tool's JSON Schema and validates arguments, with patterns on RE2 and exact decimals.
 
-Theory: the schema is hostile until measured (`schema_cost`), references are never fetched, and
+Theory: the schema is hostile until measured (`schemas/cost`), references are never fetched, and
 patterns run on an engine that is linear in the text. A pattern that this engine cannot express
 (look-around, back-references) gets the backtracking one with a small budget; running out of it counts
 as not matching. Numbers that a float cannot hold are compared as decimals, not as floats.

@@ -1,4 +1,4 @@
-"""The part for authors of tools: decorate a function, and it is a typed, schema-checked, governed tool.
+"""SDK for tool authors: `@mcp_tool` turns a function into a typed, schema-checked MCP tool; with registry, server and client.
 
     from gatewright.sdk import mcp_tool
 

@@ -1,4 +1,4 @@
-"""Putting a tool's question to its caller, in either era.
+"""Puts a tool's question (elicitation, sampling, roots) to its caller, in the legacy or the modern era.
 
 A legacy caller is asked at once. A modern one is answered `input_required` and repeats its request, mostly with the state that
 names the waiting call; where it comes without that, the tool runs anew, and finds the answers that the request already

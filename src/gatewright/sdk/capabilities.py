@@ -1,4 +1,4 @@
-"""What a server says of itself in one object: name, version, capabilities and how much it has.
+"""`ServerCapabilities`: name, version, capabilities and counts of a server, as one object.
 
 On the wire the same stands in `initialize`, with the counts in its `_meta` (decision C-41).
 """

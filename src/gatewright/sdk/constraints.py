@@ -1,4 +1,4 @@
-"""Constraints on one value, as objects: for `InputField`s and for `Annotated` type hints alike.
+"""Constraints (`Length`, `Pattern`, `MinValue`, `OneOf`, …) that become JSON Schema keywords, for fields and `Annotated` hints.
 
 Each becomes keywords of JSON Schema and nothing else, so that what the author wrote, what the model reads and
 what is enforced are one thing. `AllOf`, `AnyOf` and `Not` compose.

@@ -1,4 +1,4 @@
-"""What a tool may return besides plain values: pictures, sound, files and links, as MCP content blocks.
+"""Content blocks that a tool may return: text, image, audio, embedded resource and resource link.
 
 Text has a `text`; a picture and sound have base64 `data` and a `mimeType`; a resource has its own contents
 (MCP 2025-06-18 and later). A plain value needs none of these: it becomes a text block by itself.

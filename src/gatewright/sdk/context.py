@@ -1,4 +1,4 @@
-"""What a running tool may know of its call, and say while it runs. A parameter with this type is no argument: it is filled in.
+"""`Context` of a running tool call: progress, logging, elicitation, sampling, roots, cancellation, remaining time.
 
 A server fills in the way to the caller (`back`). Without one, in a test or a call inside one process, progress goes
 nowhere, log lines go to the log `gatewright.sdk.tool`, and nobody can be asked.

@@ -1,4 +1,4 @@
-"""`@mcp_tool`: a function becomes a tool, with the schema that its type hints say or that its author gives.
+"""`@mcp_tool` decorator: makes a tool from a function's type hints and options, and registers it.
 
 The decorated function stays what it was: it can be called, typed and tested as before. The tool is registered at
 once in the registry of this process, or in the one that is being filled (`collecting`), which is how discovery

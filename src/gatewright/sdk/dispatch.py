@@ -1,4 +1,4 @@
-"""One call of one tool, from arguments to result: the layer at which everything is enforced.
+"""Runs one tool call: trust check, schema, validators, function under its time limit, output check.
 
 The order is: may it run at all (trust gateway), do the arguments fit (schema), do the validators agree, then the
 function under its time limit, then its output. A tool needs no check of its own, and cannot leave one out.

@@ -1,4 +1,4 @@
-"""Python values as JSON values, or a clear word about why not.
+"""Converts Python values (dataclasses, enums, dates, models, …) to JSON values, or raises a clear error.
 
 Dataclasses, enums, times, UUIDs, paths, sets, decimals, named tuples, pydantic models and msgspec structs have a
 form. What has none (an open file, a socket, a number that is not finite) is an error, never a guess: a tool that

@@ -1,7 +1,7 @@
-"""What can go wrong for the author or the caller of a tool, as named exceptions with advice.
+"""Exceptions of the SDK for authors and callers of tools, each with its reason code and recovery advice.
 
 Seven classes are the contract of the Python interface; the others are what a caller of a governed tool meets
-besides. Each carries a reason of `mcp.wire.codes`, so that every door, the client and a test spell one problem the
+besides. Each carries a reason of `mcp.wire.codes`, so that every endpoint, the client and a test spell one problem the
 same way. The table of reasons is read only when a code is asked for: importing this module costs nothing.
 """
 

@@ -1,4 +1,4 @@
-"""Types of other libraries in a tool's signature: pydantic models, msgspec structs, and their notes.
+"""Converts pydantic models and msgspec structs in tool signatures to JSON Schema and decoders.
 
 Nothing here imports those libraries unless the author did: a class is recognised by what it has.
 """

@@ -1,4 +1,4 @@
-"""Forms that a user fills in: a flat JSON Schema, or a type of plain members from which one is made."""
+"""Elicitation forms: makes a flat JSON Schema from a type, and decodes the user's answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a function's signature and docstring say of a tool: schemas, and how arguments are bound.
+"""Derives a tool's schemas, descriptions and argument binding from a function's signature and docstring.
 
 A parameter's description is the text in its `Annotated`, else that of the docstring (Google, NumPy and Sphinx
 style). A parameter without a type is refused: whoever calls a tool has only its schema.

@@ -1,4 +1,4 @@
-"""How long things may take, in one object. All times are seconds."""
+"""`TimeLimits`: time limits of a registry in one object, in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools from elsewhere: sources that are asked, each for itself and with a time limit.
+"""Registers tools from external providers, each queried with a time limit, and reports failures.
 
 A source that is late or broken is reported; the tools of the others are there all the same.
 """

@@ -1,4 +1,4 @@
-"""The tools of one process, or of one server: by name and version, and the way to call them.
+"""Registry of tools by name and version: register, list, validate and invoke; thread-safe.
 
 Registering is idempotent: the same declaration of the same name and version changes nothing, another one is an
 error, another version stands beside it and the newest is what a plain name means (decision C-44). Changes wait for a

@@ -1,4 +1,4 @@
-"""What one run of a tool gave: content for a model, structure for a program, and the value itself.
+"""`Result` of a tool run: content blocks, structured content and the value, checked against the output schema.
 
 A mapping is its own structure; any other value, and a mapping where the return type allows other values besides,
 stands in a member `result`, because MCP wants an object. The text block of structured data is its JSON text, for those who read only text (decision C-35).

@@ -1,4 +1,4 @@
-"""Running a function of an author's: a coroutine function on the loop, a plain one in a thread, each for its time and no longer."""
+"""Runs a tool function with a time limit: coroutine functions on the event loop, plain functions in a thread."""
 
 from __future__ import annotations
 

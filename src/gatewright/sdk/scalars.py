@@ -1,4 +1,4 @@
-"""The types that are one JSON value: schema, and the way from JSON to Python.
+"""JSON Schema and decoding for scalar types (int, float, datetime, UUID, bytes, …) and literals.
 
 A `float` parameter may be sent `3` and an `int` one `3.0`, because JSON knows only numbers: both become what the
 author asked for. Times are RFC 3339, durations ISO 8601, bytes base64.

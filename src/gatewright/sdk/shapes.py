@@ -1,4 +1,4 @@
-"""One type hint as JSON Schema, together with the way from a checked JSON value to the Python value.
+"""Converts a Python type hint to JSON Schema and a decoder from the checked JSON value.
 
 Theory: one walk over the hint makes both, so that what a schema lets in is what the function can be given.
 Where JSON already has the value (a string for `str`) there is no way to go and none is paid for. Schemas are

@@ -1,4 +1,4 @@
-"""Plain functions beside the loop: each runs in a thread, and can be told to stop.
+"""Thread pool for plain tool functions, which are stopped at their time limit by an asynchronous exception.
 
 Theory: a thread cannot be killed, but CPython can raise an exception in it at its next instruction. A function that
 waits inside C code is reached when it comes back from there, so nothing that it would have done afterwards

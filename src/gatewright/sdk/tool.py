@@ -1,4 +1,4 @@
-"""One tool of an author: what it is called, what it takes and gives, what is known of its danger, and its function.
+"""`Tool`: immutable declaration of one tool (name, schemas, annotations, security, function) with its fingerprint.
 
 A `Tool` never changes. It is equal to its declaration: two tools of the same name and version are the same tool
 when their fingerprints are, which is what makes registration idempotent (`registry`). It knows no transport, so

@@ -1,4 +1,4 @@
-"""The trust gateway: whether tools that change things may run at all.
+"""Trust gateway of the SDK: three trust states; destructive tools run only in TRUSTED.
 
 Three states; only TRUSTED lets a destructive tool through. Promotion goes one step at a time and each step is
 asked for, so that nothing becomes trusted by one slip; a reset goes straight back. The question is put where calls

@@ -1,4 +1,4 @@
-"""How often each tool was called, how often it failed and how long it took: what there is to learn from.
+"""Usage statistics of tools in memory: calls, errors and latencies over a bounded window.
 
 A bounded window per tool, in memory: the record of who called what is the gateway's audit trail.
 """

@@ -1,4 +1,4 @@
-"""Which version of a tool is newer: the precedence of Semantic Versioning 2.0.0, section 11."""
+"""Orders tool versions by Semantic Versioning 2.0.0, section 11."""
 
 from __future__ import annotations
 

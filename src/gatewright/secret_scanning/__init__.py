@@ -1,4 +1,4 @@
-"""What must not travel: secrets, and personal data where that is asked for. Pure rules, no I/O.
+"""Secret scanner: finds and replaces secrets and personal data in text, JSON and streams. Pure rules, no I/O.
 
 `Redactor` is all of it for one policy: text in, text without it out, together with the rules that
 found something. What was found is never said.

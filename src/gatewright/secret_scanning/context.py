@@ -1,4 +1,4 @@
-"""Secrets that are told by what stands beside them: a name, a vendor, a scheme, an address.
+"""Detection rules for secrets by context: a key name, vendor, authentication scheme or URL beside them.
 
 `HINTS` is what a text must hold for any of it, JSON text with its escapes included; `RULES` find the
 exact places in text without escapes, `of_member` judges a member of a JSON object. Each finding is (start, end, rule).

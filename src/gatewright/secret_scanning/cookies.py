@@ -1,4 +1,4 @@
-"""Which cookies may open something: a theme and a language do not."""
+"""Extracts the values of cookies that may carry a session or credential, and leaves harmless ones (theme, language) out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts of a value are a literal secret: by the name they stand under, by their form, by their entropy.
+"""Finds literal secrets in configuration values, by name, form or entropy, and masks them for messages.
 
 `gatewright.secret_scanning` knows the forms, and where it would damage what travels it is in doubt for the text.
 Here it is the other way round: missing a secret writes it into a file that may be committed, while taking

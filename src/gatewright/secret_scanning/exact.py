@@ -1,5 +1,4 @@
-"""The gateway's own secrets, found by their exact value in every usual spelling: as they are, as JSON writes them (also JSON
-within JSON), percent-encoded, and in base64 of either alphabet wherever in an encoded text they stand.
+"""Spellings of a known secret value to search for: literal, JSON-escaped, percent-encoded, and base64 at any offset.
 
 A value of fewer than eight characters, or of fewer than four different ones, is none of these: it would be found all over
 honest text. Such a one is left to the other rules, which know it by its name or form.

@@ -1,4 +1,4 @@
-"""What secrets are called in other languages than English, as text of a result spells it."""
+"""Words for secrets (password, key, …) in languages other than English, as patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How secrets look that can be told by their form alone: prefix, alphabet, length.
+"""Table of secret formats of vendors recognizable by prefix, alphabet and length.
 
 Vendors publish these forms so that leaked tokens can be found. A row is (rule, hint, rest): `hint` is what
 the text must hold for the rule to be worth a look and the first part of the pattern, `rest` the other part. Hints are what

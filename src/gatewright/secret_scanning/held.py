@@ -1,5 +1,6 @@
-"""Secrets that this process holds right now, found by their exact value: tokens of upstream servers, client secrets, passwords
-of databases. They come and go while the gateway runs, so they are no part of a policy (`own` of a `Redactor` is).
+"""Registry of secrets held by this process (tokens, client secrets, database passwords), and search for them by value.
+
+Held secrets come and go while the gateway runs, so they are no part of a policy (`own` of a `Redactor` is).
 
 An access token that was refreshed stays known until `EACH` newer values of its holder came. Holders are told apart, so that
 an authorization server that gives a new token each second displaces its own tokens alone. What a holder was given by somebody else (`foreign`) counts only where it is made as tokens are

@@ -1,4 +1,4 @@
-"""What nobody sees in a text: control characters, terminal sequences, and characters that draw nothing.
+"""Finds and removes invisible characters: control characters, terminal sequences, zero-width and other undrawn ones.
 
 Such text reaches a model or a terminal and no reader. What writing needs is no secret: joiners inside words and emoji, one
 variation selector behind a character, the letters of a flag.

@@ -1,4 +1,4 @@
-"""Where the strings of a JSON text stand, names and values alike, without decoding it. Linear, also for text that is no JSON."""
+"""Locates the string tokens of a JSON text without decoding it. Linear, also for text that is no JSON."""
 
 from __future__ import annotations
 

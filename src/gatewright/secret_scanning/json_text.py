@@ -1,4 +1,4 @@
-"""Redaction inside JSON text: only the strings that hold something change, all other bytes stay.
+"""Redacts secrets in the strings of a JSON text and leaves all other bytes unchanged.
 
 The text is scanned as it came. Only where that finds something worth a look, the strings around it are decoded and
 judged, alone and as members (a `password` member needs no pattern in its value). Numbers, structure, spaces and

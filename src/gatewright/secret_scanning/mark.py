@@ -1,4 +1,4 @@
-"""What stands in the place of a secret: `[REDACTED:<rule>:<six hex digits>]`.
+"""Replacement text of a secret: `[REDACTED:<rule>:<six hex digits>]`, with a keyed hash of the value.
 
 The digits are a keyed hash, so that equal secrets can be told to be equal, and nobody without the key can try out
 which secret it was.

@@ -1,4 +1,4 @@
-"""Which names say that their value is a secret, and which values can be one.
+"""Classifies names as naming a secret (`awsSecretAccessKey`) or not (`token_type`), and values as plausible secrets.
 
 A name is read as its words (`awsSecretAccessKey` is aws, secret, access, key). What counts is what the name is a name
 *of*: `token_type`, `secretName` and `max_tokens` hold no secret, and opaque handles that a client has to give

@@ -1,4 +1,4 @@
-"""RE2 on bytes: linear in the text whatever it holds, and many times as fast as `re`.
+"""RE2 patterns over bytes for the scanner: linear search in large texts, windows, combined patterns.
 
 One search is linear; many of them are only if none reads far beyond what it finds. RE2 reads on behind a match only as long
 as an earlier one may still grow, so what is `bounded` is searched in all of the text at once. A pattern that waits for something

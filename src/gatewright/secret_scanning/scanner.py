@@ -1,4 +1,4 @@
-"""Where in a text something stands that must not travel.
+"""Scanner core: a quick pre-scan for hints, then exact detection of all secrets and terms in a text.
 
 Two passes. The first asks of all text one question, in one automaton: is there anything worth a look? For nearly all
 text there is not, and nothing else is done. The second finds the exact places, rule by rule, and only here names,

@@ -1,4 +1,4 @@
-"""Text of a foreign file as a message may repeat it: secrets masked, nothing invisible, one line, of bounded length.
+"""Prepares text of a foreign file for a message: secrets masked, nothing invisible, one line, of bounded length.
 
 Every message about a host's file, an import or a configuration goes through here.
 """

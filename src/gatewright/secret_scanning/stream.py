@@ -1,4 +1,4 @@
-"""Redaction of a text that comes in pieces: a secret over the border of two is found as in one.
+"""Redacts a text that arrives in pieces, including secrets across piece borders.
 
 What may still become part of a secret is held back: the last run without a space, and numbers in groups. All else goes
 on at once, so a stream stays one. What has gone is kept a while as the context of what

@@ -1,4 +1,4 @@
-"""Vendors whose keys have no form of their own: only the vendor's name beside them tells what they are."""
+"""Names of vendors whose keys have no recognizable form, as hints for the context rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that comes from elsewhere, as a person may be shown it: nothing in it is hidden."""
+"""Escapes control, invisible and direction-changing characters of foreign text for display to a person."""
 
 from __future__ import annotations
 

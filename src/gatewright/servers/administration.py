@@ -1,6 +1,6 @@
-"""What an operator does to the servers of a running gateway: stop one, start it, start it anew, read its log.
+"""Operators' methods on servers of a running gateway: start, stop, restart, and read the log.
 
-These are methods like any other: they come through a door as calls, pass the gates (which know them for
+These are methods like any other: they arrive at an endpoint as calls, pass the gates (which know them for
 operators only) and are recorded; what was done is an event of its own, with the server as its target.
 A server that was stopped stays down, whatever the configuration says meanwhile, until it is started.
 """

@@ -1,9 +1,9 @@
-"""What lies between a server's hello and its being a server of ours: the permissions that it declares (MGP §3.4).
+"""Admits a server after its handshake once its declared permissions are decided (MGP §3.4), and answers permission requests.
 
 Theory: a server that needs permissions is connected in steps: its answer to `initialize`, the policy's word, the decision,
 then `notifications/initialized` and the lists (decision C-10). Where an operator has to decide, the connection stays as
 it is meanwhile: the server is up, was told that it waits, and is asked nothing. What a server says about its own
-permissions is taken as a wish and never as a decision (C-08).
+permissions is taken as a request and never as a decision (C-08).
 
 Who decides is not known here: `Permits` does.
 """

@@ -1,10 +1,10 @@
-"""Getting into protected upstreams: which `Authorization` a request carries, and what a refusal means.
+"""OAuth for connections to protected servers: supplies the `Authorization` header, refreshes tokens, handles challenges, logs in.
 
-The link asks before each request and again after each refusal; everything between the two is here.
+The client connection asks before each request and again after each refusal; everything between the two is here.
 The gateway has nobody in front of a browser: it uses what a login left, refreshes it, and otherwise
 says what to type. `gatewright server login` is the same code with a browser.
 
-A caller's own credentials never come near this: what goes to an upstream is ours, made for it.
+A caller's own credentials never come near this: what goes to a server is the gateway's, made for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all servers offer together: who owns a name, and what a caller may see listed.
+"""Catalogue of all servers: resolves tool, prompt and resource names per profile, and lists what a caller may see.
 
 Names are resolved and lists are made per profile, from immutable views that are rebuilt when
 something changed. A list is JSON text made of the servers' own texts; it is made once for each set of

@@ -1,4 +1,4 @@
-"""What a server is told without being asked: on the connection that serves the session which says it, and on no other."""
+"""Forwards clients' notifications (changed roots and others) to a server, on the connection that serves the session."""
 
 from __future__ import annotations
 

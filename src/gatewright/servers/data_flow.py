@@ -1,4 +1,4 @@
-"""Which way data flows through a tool: what it reads, and whether it sends.
+"""Data-flow marks of a tool (reads untrusted or private data, sends out), from the operator, permissions and annotations.
 
 Theory: what makes an agent leak is three things in one session: text that a stranger wrote, data that is nobody
 else's business, and a tool that sends. Each alone is harmless, so no tool is refused for what it is; a tool only has *marks*, and

@@ -1,4 +1,4 @@
-"""Methods that are not MCP's: which server an operator declared one for (`methods` in its table).
+"""Finds the server for a non-MCP method that an operator declared (`methods` in `[[servers]]`).
 
 A declared method is led to the one server of the caller's view that has it. Where several have it, the caller names one in
 `_meta`; nothing is tried on one after the other.

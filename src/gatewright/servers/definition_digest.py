@@ -1,4 +1,4 @@
-"""What a tool says of itself, as one number: whoever agreed to it agreed to this definition and to no other.
+"""Digest of a tool definition (SHA-256 of its canonical JSON), used to detect changes.
 
 The digest is taken over the whole definition, every member, in a canonical form in the manner of RFC 8785: members
 sorted, no white space, one spelling for each string and each number. Two texts of one meaning have one digest;

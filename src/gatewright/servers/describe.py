@@ -1,4 +1,4 @@
-"""What the servers behind one endpoint can do together, in the words of one server.
+"""Merges capabilities and instructions of the servers behind one endpoint into those of a single server.
 
 A single server without a prefix is mirrored: what it says of itself, unknown capabilities included,
 is what a host hears. Several are joined.

@@ -1,4 +1,4 @@
-"""`mgp/discovery/list` (MGP §15.2): which servers there are, for a client that negotiated `discovery`.
+"""Method `mgp/discovery/list` (MGP §15.2): lists servers with state and tools, as far as the caller may see them.
 
 A server that is not connected yet is described by its configuration (§15.3). Only servers that exist for
 the caller are listed, and of their tools only those that the caller may see.

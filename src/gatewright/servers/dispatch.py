@@ -1,4 +1,4 @@
-"""Whose call is it? The last step before the wire: from a call that may go on to the server that owns it.
+"""Dispatches a permitted call to the server that owns its tool, prompt, resource, method or task, or to the catalogue's lists.
 
 Tools, prompts and resources have an owner, which the gates have resolved, and so have methods that an operator declared for
 a server. Lists are the catalogue's. A few methods concern several servers at once. What is none of these goes nowhere.

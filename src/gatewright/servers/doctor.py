@@ -1,4 +1,4 @@
-"""The tool servers: each is started, listed and timed, and what kept it down is said with a way out."""
+"""`gatewright doctor` check: starts each tool server, lists and times it, and explains failures with a fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool server may ask a person, and how the person sees who asks: elicitation, sampling, URLs to open.
+"""Screens tool servers' elicitation and sampling requests: attributes them to the server, refuses or narrows forbidden ones.
 
 The gateway asks people, too: whether a call may run, at which address they can decide. A server's question must not pass for
 one of those, so it begins with the server's name, and no line of its own stands where a line of the gateway's could. What MCP

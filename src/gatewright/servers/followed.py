@@ -1,4 +1,4 @@
-"""What a name leads to that somebody was granted word of a resource by: to that very one, whatever else it has come to mean since.
+"""Maps subscription names to the resources they were granted for, so that updates and unsubscribes follow the original.
 
 Lists change, and servers come that claim a URI as well. Who has subscribed by a name ends that by the name, and by one name hears
 of one resource: the last that was granted by it.

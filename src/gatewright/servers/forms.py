@@ -1,4 +1,4 @@
-"""What a form may ask a person to write, and what its fields may say. MCP forbids forms to ask for passwords, keys and tokens.
+"""Checks elicitation forms of servers: refuses requests for secrets, impersonation of the gateway and its URLs.
 
 A form is judged as any client may show it: a field that a client does not understand is shown as a text to fill in, and a
 form whose schema is none as whatever the client makes of it, so such a form is refused.

@@ -1,4 +1,4 @@
-"""Where the texts of a server's question lead a person: an address in them must not be one of the gateway's, where people decide.
+"""Refuses server texts that contain a URL of the gateway, where people approve calls.
 
 Clients make links of addresses, and people type them, so one in a message counts like a URL that a server asks to open. What is
 read as an address is more than what any client makes a link of: the words in front of it and behind it do not matter.

@@ -1,4 +1,4 @@
-"""MCP's tool annotations that ask for a person: `destructiveHint` and `openWorldHint`, wherever a definition says them.
+"""Reads `destructiveHint` and `openWorldHint` of a tool definition strictly, wherever and however they are spelled.
 
 Theory: annotations are the words of a server that nobody vouched for. Such words may tighten and never loosen: a `true` counts
 wherever it stands (`annotations`, `_meta`, the `security` block of MGP, the definition itself) and however its name is spelled, and

@@ -1,4 +1,4 @@
-"""Where does a resource lead that a result names? To the server whose result it is, under the URI that stands there.
+"""Filter `links`: maps resource URIs in results to their server, rewriting ambiguous ones to qualified form.
 
 MCP names resources in results by `resource_link` and embedded `resource` content, in tool results (structured ones
 included), prompts and chunks of a stream, and by `contents` of what was read. With several servers a URI alone

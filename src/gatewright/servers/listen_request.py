@@ -2,7 +2,7 @@
 
 Each asks for more or less than the one before, which ends when the new one is acknowledged and not before: what changed between the
 two would be told to nobody, and never again. A server that refuses one for the resource of somebody has the former one still, and
-only who asked for that resource hears no: what it refuses together is asked for in halves, and who asks meanwhile is asked for in
+only who asked for that resource hears no: what it refuses together is asked for in halves, and requests made meanwhile are asked for in
 between. What its acknowledgement does not name the server does not tell of.
 """
 

@@ -1,4 +1,4 @@
-"""What one server offers, fetched page by page and kept member by member.
+"""Fetches a server's tools, prompts, resources and templates page by page, as raw JSON members within limits.
 
 Nothing is modelled: a definition is a table of raw JSON members, so what this version of the gateway
 has never heard of passes byte for byte. What breaks a limit is left out, and said so.

@@ -1,4 +1,4 @@
-"""Tools that are Python functions of this process: the same server as any other, without a wire.
+"""In-process tool server whose tools are Python functions of the gateway itself.
 
 A coroutine function runs on the loop; a plain function runs on the loop too, and so must not block:
 whoever registers one says by that that it does not.

@@ -1,4 +1,4 @@
-"""What upstream authorization servers let us have: tokens a server, registrations an issuer.
+"""Store of OAuth tokens and client registrations for protected servers, as private files in the state folder.
 
 Small files of their own in the state folder, mode 0600, replaced as a whole: the running gateway and
 `gatewright server login` both write here, and each sees at once what the other wrote. A token is

@@ -1,4 +1,4 @@
-"""What servers say outside any call, told to those who listen and may see the server.
+"""Delivers servers' notifications (list changes, resource updates, audit) to the listening clients that may see them.
 
 List changes are told by the catalogue's owner after the catalogue has them, so that who is told and
 lists at once sees what it was told of.

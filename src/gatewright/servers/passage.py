@@ -1,4 +1,4 @@
-"""Leads one call over one kept connection: waits for the connection, and for the lists of a server that was connected anew.
+"""Sends one call over a server's connection: waits for connection and lists, enforces the deadline, resends if surely unsent.
 
 The deadline of a call is here. What was certainly not sent goes to the next connection, once.
 """

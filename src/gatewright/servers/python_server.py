@@ -1,4 +1,4 @@
-"""A server that is a Python module of this process: found, served and spoken to in memory, like any other server.
+"""In-process MCP server of a Python module: discovers its tools and connects to them over in-memory pipes.
 
 Theory: the gateway speaks MCP to it over a pair of pipes, so that catalogue, reload, time limits, progress, questions and
 the record know nothing new. What it costs is one JSON text each way; what it saves is a process and its pipes.

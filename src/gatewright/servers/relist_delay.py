@@ -1,4 +1,4 @@
-"""How soon a server is looked at that says its lists have changed.
+"""Rate limit on listing a server again after its `list_changed` notifications: debounce, then one a second.
 
 Servers announce each of many changes; one look answers all that come within a moment. One that never stops announcing would
 have the gateway fetch, judge and record its lists without end, so after a good number of looks they come once a second.

@@ -1,4 +1,4 @@
-"""A server that comes back is looked at before anything is called: what it lists now may not be what a call is about.
+"""After a reconnect, holds calls until the server's tools were listed again, and refuses them if their tool changed.
 
 A call is judged by what its tool says of itself when the call is made. Where the server is lost after that, the call waits for it to
 be back, and then for its lists. If the tool is another one by then, the call does not go there: made again, it is judged by what

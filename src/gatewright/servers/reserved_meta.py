@@ -1,4 +1,4 @@
-"""Which words of `_meta` only the gateway writes, and definitions without them."""
+"""Detects and removes `_meta` members reserved to the gateway from servers' definitions and results."""
 
 from __future__ import annotations
 

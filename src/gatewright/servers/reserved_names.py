@@ -1,4 +1,4 @@
-"""Remembers which names the tools of each server had when it last listed them, so that nobody is given one while its owner is away."""
+"""Remembers the tool names that each server last listed, so that no other server takes one while its owner is down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resources that results named (`resource_link`, embedded `resource`) and that no list has: which server's each one is.
+"""Remembers for each caller which server named a resource in a result (`resource_link`), to route later reads of it.
 
 A link is its server's own: reading it leads back to the server whose result it stood in. A link gives no right, it only says
 whose a URI is, for the caller who was shown it. Theory: a plain URI stays plain as long as one server alone named it to that

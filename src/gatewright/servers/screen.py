@@ -1,9 +1,9 @@
-"""What one tool server says, as callers may hear it: under its own name, and with nothing in it that is the gateway's to say.
+"""Screens results, errors, events and questions of a server: removes text and `_meta` that only the gateway may send.
 
 A server's words travel to callers in four ways: as the result of a call, as an error, as an event or a question while the call
 runs, and outside any call. In each of them a server could write what only the gateway writes: that an operator has to
 approve, that a secret was taken out, whom a log line comes from, which state a client is to show again. So each of them
-passes here, before filters and doors add what is theirs. What a server may ask is `asking`'s to say.
+passes here, before filters and endpoints add what is theirs. What a server may ask is decided in `elicitation`.
 """
 
 from __future__ import annotations

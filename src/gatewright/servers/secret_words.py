@@ -1,4 +1,4 @@
-"""Words by which a text asks for what only one person may know: passwords, keys, tokens, however they are written.
+"""Detects text that asks a person for a password, key or token, and text that uses the gateway's name.
 
 Some words say so wherever they stand (`password`), some only by the words around them: a project key is no secret, an OpenAI key
 is; a number of tokens is none, a GitHub token is; a postal code is none, a backup code is.

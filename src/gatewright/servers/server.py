@@ -1,5 +1,7 @@
-"""One tool server: its connections, what it offers, what clients want to hear of it. The main connection feeds the catalogue and
-serves whoever has none of its own; `lanes` says who has."""
+"""One configured tool server: its main and session connections, listing, subscriptions, permissions and status.
+
+The main connection feeds the catalogue and serves every session that has no connection of its own (`session_affinity`).
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The servers of one configuration and what they offer together. Never changed: another configuration is
-another fleet, in which the servers that it leaves as they are stand as they are.
-"""
+"""The servers of one configuration and their joint catalogue, immutable. On reload a new set takes over unchanged servers."""
 
 from __future__ import annotations
 

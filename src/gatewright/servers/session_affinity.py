@@ -1,4 +1,4 @@
-"""Which connection serves a call, where a server may have more than one.
+"""Chooses the connection for a call: the shared one, or one of the session's own where the server may ask its client questions.
 
 One connection serves everybody, as long as nobody can be mistaken for somebody else. A server that has
 once asked its caller something may ask again, and on a shared pipe its question names no call. So from

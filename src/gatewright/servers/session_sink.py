@@ -1,4 +1,4 @@
-"""What a server says on a connection that one session has for itself."""
+"""Receives what a server sends on a session's own connection, answers its `roots/list` before calls, and opens that connection."""
 
 from __future__ import annotations
 

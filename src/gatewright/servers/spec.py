@@ -1,6 +1,6 @@
-"""What one tool server is, as its configuration says it: the input of everything in this folder.
+"""`ServerSpec`: one tool server as configured: endpoint, restart, authentication, limits and the operator's tool rules.
 
-`settings` reads files and builds these; `upstream` stands below `settings` and knows no file format.
+`config` reads files, `app` builds these; this folder knows no file format.
 """
 
 from __future__ import annotations

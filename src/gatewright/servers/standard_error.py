@@ -1,4 +1,4 @@
-"""What one server's processes write to standard error: the last lines of all of them, and the last words of the one that failed.
+"""Keeps the last stderr lines of a server's processes, and the last words of the process whose end made it fail.
 
 A server has many processes over time (restarts, a second life after a question it did not know) and at once (a connection for each
 session). Its log has the lines of all. An error that says why the server is down names the *last words*: those of the very process

@@ -1,4 +1,4 @@
-"""How a server is, for operators, and whom it tells what."""
+"""`Status` of a server for operators, and the callbacks by which a server reports changes, permissions and audit events."""
 
 from __future__ import annotations
 

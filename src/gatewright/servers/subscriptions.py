@@ -1,6 +1,6 @@
-"""What clients want to hear of one server, log levels and resources: on which of its connections each wish stands.
+"""Clients' log levels and resource subscriptions at one server, placed on its main or session connections and renewed.
 
-A wish is that of one session, or of one open `subscriptions/listen`, and ends with it: nobody ends another's, and who has neither could
+A wish (a log level or subscription) is that of one session, or of one open `subscriptions/listen`, and ends with it: nobody ends another's, and who has neither could
 not be told anything. The wishes of all who share the main connection are joined (`log_levels`, `subscriptions`); those of a session
 with a connection of its own stand there. All of it is told anew to each new connection.
 """

@@ -1,10 +1,10 @@
-"""All servers together: started at the same time, none waiting for another, stopped within a grace.
+"""Supervisor of all servers: starts them concurrently, stages and switches server sets on reload, stops them within a grace.
 
-Another configuration is another fleet. What it does not change goes on as it is; what it changes is
+Another configuration is another server set. What it does not change goes on as it is; what it changes is
 started beside the old, which ends when no call can need it any more. Between `stage`, which takes its
-time, and `switch`, which does not, the fleet before serves alone.
+time, and `switch`, which does not, the set before serves alone.
 
-Also the face of this folder towards the doors: what they ask besides calls.
+Also the interface of this folder towards the endpoints: what they ask besides calls.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The methods of tasks, for those that servers made: each is led to the server and the connection that has the task.
+"""Methods `tasks/*` for tasks made by servers: routed to the task's server and connection, ids translated.
 
-Callers know tasks by ids of the gateway's own (`made_tasks`); here they are put by the server's, and back.
+Callers know tasks by ids of the gateway's own (`task_owners`); here they are put by the server's, and back.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Tasks that servers made for callers: whose each is, which server has it, on which connection, and what its caller knows it as.
+"""Registry of tasks that servers made: owner, server, connection and the id known to the caller.
 
 To a server all callers are one client, so the gateway has to know whose a task is: an id is a handle and no credential
 (MCP 2025-11-25, tasks: whoever receives requests of several requestors must bind tasks to them). A task belongs to
-the caller for whom it was made, at the door and in the profile where it was made. Where callers have no name, it belongs to the session, and without one whoever knows its id has it:
+the caller for whom it was made, at the endpoint and in the profile where it was made. Where callers have no name, it belongs to the session, and without one whoever knows its id has it:
 that id is the gateway's own, long and random, so that no server's numbering locks out another's or tells anybody anything.
 
 What is not known here is nobody's. So it is kept (`Keep`) before its caller hears of it, and known again after a restart.

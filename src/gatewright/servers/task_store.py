@@ -1,4 +1,4 @@
-"""Tasks that servers made, and whose each is, kept so that a restart changes neither.
+"""Store of servers' tasks and their owners in the state database, so that they survive a restart.
 
 The gateway alone writes: a task before its caller hears of it, and never on the loop that serves calls.
 """

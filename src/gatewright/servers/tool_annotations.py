@@ -1,4 +1,4 @@
-"""What is said about a tool beside its definition: by its author in `_meta`, by the operator in the file.
+"""Collects what is said about a tool beside its definition: by its author in `_meta`, by the operator in the file.
 
 The author of a foreign tool is believed about words (version, author, categories) and never about trust:
 how far a tool is trusted is how far its server is, by the operator's word (decision 2.4).

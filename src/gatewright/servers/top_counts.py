@@ -1,4 +1,4 @@
-"""Counts, and who has the most: found without looking at everybody."""
+"""Counter that yields the key with the highest count in constant time."""
 
 from __future__ import annotations
 

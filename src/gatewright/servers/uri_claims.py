@@ -1,4 +1,4 @@
-"""Which servers of one profile say that a resource URI is theirs: by listing it, or by a URI template that it fits.
+"""Finds which servers of a profile claim a resource URI, by listing it or by a matching URI template.
 
 Two servers that claim one URI are both shown in qualified form, and so is whatever a template of another server could come to. How
 things are shown is decided by what stands before the first expression of a template, and by no more than its first `_HEAD`

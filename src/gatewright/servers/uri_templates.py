@@ -1,4 +1,4 @@
-"""URI templates (RFC 6570), read backwards: could this URI have come from that template?
+"""Matches URIs against URI templates (RFC 6570).
 
 Only used to find the owner of a resource, so it may be generous: the server itself judges the rest.
 """

@@ -1,5 +1,4 @@
-"""What everybody who listens was shown last, so that they are told when it changes although no server did:
-grants come, go and expire.
+"""Sends `list_changed` when grants or expiry change what a client may see. Remembers the last list shown to each listener.
 
 What servers change is told as they change it (`hub`), and what another configuration changes is told at once. This is looked at
 several times a second and does nothing as long as nobody may see anything else than before.

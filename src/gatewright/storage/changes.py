@@ -1,4 +1,4 @@
-"""Changes of a section that wait for the audit trail: rows numbered by its steps, there until they are recorded.
+"""Outbox table of a section: numbered changes kept in the same transaction until they are in the audit trail.
 
 A change and its row are one transaction, so that what was done while no gateway ran gets into the trail as well. Whoever asks for
 them several times a second pays for a statement only after something has changed.

@@ -1,4 +1,4 @@
-"""Small JSON documents in the state database, in order, by name: what of a section nobody but the gateway writes.
+"""Store of small JSON documents by name in a section of the state database, each change counted as a step.
 
 Every change is a step that the audit trail knows of: a gateway whose state is older than its record, or gone, does not start.
 """

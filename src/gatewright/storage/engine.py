@@ -1,4 +1,4 @@
-"""What a database engine has to offer to hold the state database: one file for each engine implements this, and nothing else knows it.
+"""Interface of a database engine for the state database: connection, transactions, schema changes, change detection.
 
 SQL that stores write is what engines have in common: `?` for values, `INSERT … ON CONFLICT`, `RETURNING`, no types of one engine. Tables
 are described (`storage.schema`) and spelled by the engine. `tests/storage/test_engine.py` holds every engine against this page.

@@ -1,4 +1,4 @@
-"""Why a store cannot be used. Every message says what the operator can do about it."""
+"""Exceptions of stores: unusable, busy, too new, damaged. Every message says what the operator can do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The files that `state.db` has taken the place of: six SQLite files and two of JSON, as former versions wrote them.
+"""Reads the SQLite and JSON state files of former versions for migration to `state.db`, and renames them afterwards.
 
 They are read, taken over and put aside, and never written. Whoever holds one for the migration has it alone: no process of
 an older version has it open, none can open it meanwhile, and one that waits to do so is refused by SQLite when it writes, because the

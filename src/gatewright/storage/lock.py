@@ -1,4 +1,4 @@
-"""One gateway for one state folder: two writers would fork the hash chain.
+"""Lock file of the state folder: one gateway, or one migration, at a time; it also notes that an audit trail exists.
 
 The lock belongs to the open file, so the operating system gives it back when the process dies.
 """

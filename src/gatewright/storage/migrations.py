@@ -1,4 +1,4 @@
-"""The one list of migrations of the state database: every feature's tables, in the order in which they came.
+"""All schema migrations of the state database, in order, for every feature's tables; and the upsert statement of a table.
 
 The form of a database is how many of them it has had. Nothing in this list is ever changed: what is needed later is a migration more.
 """

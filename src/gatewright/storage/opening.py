@@ -1,4 +1,4 @@
-"""How the state of a folder is opened: brought to the newest form by who writes, and looked into as it is by who only reads.
+"""Opens the state database: creates it, migrates it and takes over former files for writers; reads it unchanged for readers.
 
 Theory. All migrations, and everything that former files say, are one transaction of `state.db`: before its end the folder is what it
 was, after it the former files are never read again. They get another name behind it, and a crash in between leaves files whose

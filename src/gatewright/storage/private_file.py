@@ -1,4 +1,4 @@
-"""A file replaced as a whole: whoever reads sees the old content or the new, never a part.
+"""Atomic replacement of a private file (draft and rename), and a lock for read-modify-write.
 
 The draft stands beside the file under a name nobody else has, so two writers at once leave the
 content of one of them. Who changes what stands there, rather than replacing it, asks for `alone` first.

@@ -1,4 +1,4 @@
-"""Tables and indexes as every engine can spell them.
+"""Engine-independent table, column and index definitions used by migrations.
 
 A column is one of four types: `text`, `integer` (64 bits), `real` (double precision) and `bytes`. A `?` behind the type allows NULL;
 `= 'text'` behind it is what rows have that were written before there was the column.

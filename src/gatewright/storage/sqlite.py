@@ -1,4 +1,4 @@
-"""SQLite, and the only file that knows it: connections, pragmas, transactions, versions, and the state database in a file.
+"""SQLite engine: connections, pragmas, transactions, versions, and the state database in a file. The only file that uses sqlite3.
 
 Theory: one writer per file, write-ahead log, readers beside it. A statement runs outside Python's
 global lock, so work given to SQLite as one statement costs the event loop nothing but a core.

@@ -1,1 +1,1 @@
-"""MCP tasks for calls that wait for an operator: the caller polls a task while the call waits."""
+"""MCP tasks for calls that wait for an operator: store, and execution after approval. The caller polls the task."""

@@ -1,6 +1,6 @@
-"""The gateway's own tasks, in memory: whose each is, how it stands, what it came to. Bounded in number and bytes, with an end.
+"""In-memory store of the gateway's own MCP tasks: owner, state, result; bounded in number and bytes, with expiry.
 
-A task belongs to the caller that made it, at the door and in the profile where it did, and exists for nobody else. Where callers have no name, it belongs to the session in which it
+A task belongs to the caller that made it, at the endpoint and in the profile where it did, and exists for nobody else. Where callers have no name, it belongs to the session in which it
 was made; without one whoever knows its id has it, which is why that is long and random, and not listed.
 """
 

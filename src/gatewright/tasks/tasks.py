@@ -1,4 +1,4 @@
-"""Calls that wait for an operator, as tasks of MCP: the caller is given a task, and the gateway does what it would have to do.
+"""Turns calls that wait for an operator into MCP tasks, runs them after approval, and answers `tasks/*`.
 
 Theory. A caller that takes tasks is told at once that its call waits, by a task instead of a refusal. From then on the gateway stands in for
 it: it waits for the decision and then repeats the call, which passes every gate anew and uses the approval up. So nothing of a task is

@@ -1,4 +1,4 @@
-"""Whether the running gateway kept everybody waiting: what its metrics say of its event loop."""
+"""`gatewright doctor` check: stalls of the running gateway's event loop, according to its metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`/livez`, `/readyz` and `/metrics`: is the process alive, does it serve, what has it done.
+"""HTTP endpoints `/livez`, `/readyz` and `/metrics` (Prometheus), with tool names only for callers that may use them.
 
 Servers and tools are named to whoever may use them, and to operators: what a list hides from somebody is not told here
 either. Figures of tools that somebody may not know of stand together under one name.

@@ -1,4 +1,4 @@
-"""How many calls of which kind ended how, and how long tools took, for `/metrics`.
+"""Counters and latency histograms of calls and tools, filled by the kernel and the audit trail.
 
 The kernel tells of each end exactly once, and the record, which times every call, of how long it took.
 """

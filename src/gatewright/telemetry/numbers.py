@@ -1,4 +1,4 @@
-"""What the gateway counts, gathered from its parts whenever somebody asks: for `/metrics`, `/readyz` and telemetry."""
+"""Collects the gateway's gauges from its parts on request: for `/metrics`, `/readyz` and telemetry."""
 
 from __future__ import annotations
 

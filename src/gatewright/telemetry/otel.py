@@ -1,4 +1,4 @@
-"""Spans and metrics of calls, to whoever collects them by OTLP (`[telemetry]`, the extra `otel`).
+"""OpenTelemetry spans and metrics of calls, exported by OTLP (`[telemetry]`, the extra `otel`).
 
 Theory. Two places see every call: whoever hands it to the kernel, and whoever takes it to its owner. Both are wrapped, and only
 where telemetry is on; without it nothing here is imported. Spans are begun where they begin, because a server has to be told its

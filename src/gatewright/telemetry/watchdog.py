@@ -1,4 +1,4 @@
-"""Does the event loop stand still? Measured all the time, and while it does a thread looks which call it is in.
+"""Event-loop watchdog: measures stalls, and samples the stack while one lasts to name the call and function.
 
 A timer on the loop notes when it is called; how much later than it asked for is how long everybody had to wait. Where a beat is missing
 for too long, a thread reads the stack of the loop's thread once: the innermost place of ours says what is done, the kernel's frame

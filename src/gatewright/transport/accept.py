@@ -1,4 +1,4 @@
-"""Accepts TCP connections: a few in each turn of the event loop, a limited number a second from one address, and no more than there is room for.
+"""Accepts TCP connections: a few in each turn of the event loop, rate-limited per address, within the connection limits; TLS.
 
 An accepted connection costs the loop some tenths of a millisecond, with TLS some milliseconds, and all of that before anybody is
 known. The event loop's own `create_server` takes all that wait, which can be two thousand in one step, and tells nobody where they come

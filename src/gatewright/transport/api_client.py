@@ -1,4 +1,4 @@
-"""Asking an HTTP API, or fetching the document that describes one: any method, one origin, kept connections.
+"""HTTP client for HTTP APIs and their OpenAPI documents: any method, one origin, kept connections, bounded answers.
 
 No redirect is followed, no cookie kept, no proxy of the environment used, and no coding of the content
 asked for, so that what arrives is as long as it says. `outside` refuses every address that is not public.

@@ -1,4 +1,4 @@
-"""The shapes every transport shares: a duplex `Pipe` of whole messages, and the `Receiver` at its end.
+"""Interfaces of all transports: duplex `Pipe` of whole messages, `Receiver` at its end, `Limits`, and fair turns.
 
 Both directions are push, without a queue in between: a pipe calls its receiver on the event loop as soon as a
 message is whole, and `send` hands a message over without waiting. Waiting belongs to calls (they have deadlines),

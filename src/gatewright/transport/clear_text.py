@@ -1,4 +1,4 @@
-"""Listeners that others reach over the network without TLS: whoever is on the way reads keys, tokens and results.
+"""Detects listening sockets reachable from other machines without TLS, and logs a warning for each.
 
 What counts is the address that a socket is bound to, not the name that was configured: a name may be anybody's.
 """

@@ -1,6 +1,6 @@
-"""A body that was compressed against our wish, unpacked in pieces of bounded size.
+"""Decompresses HTTP bodies (gzip, deflate) in pieces of bounded size.
 
-We ask for `identity`; some servers compress all the same. A few bytes can unpack to gigabytes, so nothing here
+The gateway asks for `identity`; some servers compress all the same. A few bytes can unpack to gigabytes, so nothing here
 unpacks more at once than `PIECE`, and whoever takes the pieces decides when it was enough.
 """
 

@@ -1,4 +1,4 @@
-"""What is awaited of a peer, and by when: one timer for deadlines that change with every message.
+"""A single timer for one connection's changing deadline (the next expected event).
 
 Nearly every deadline is met. So a new one does not touch the timer, unless that would ring too late: a timer that
 rings too early sees so, and is set for the rest.

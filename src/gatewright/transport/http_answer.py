@@ -1,4 +1,4 @@
-"""One answer of an HTTP upstream, between the connection that brings it and the task that reads it.
+"""HTTP client response: headers, bounded body or event stream, passed from the connection to the waiting task.
 
 The connection puts in; the task waits for the head, and then for the whole body or, of an event stream, for what
 there is. A whole body is bounded by its limit. Of a stream no more is held than the task has not yet taken, and from

@@ -1,4 +1,4 @@
-"""An HTTP upstream: one message is one POST, answered by one JSON text or by a stream of events.
+"""HTTP client for MCP servers: POST a message, get JSON or an event stream; errors say whether the request was sent.
 
 The question that matters after a failure is whether the server may have acted: a call that was surely not sent may be
 repeated, one that may have been sent only if repeating it harms nobody. So every error says what is known about

@@ -1,4 +1,4 @@
-"""One connection of a client that speaks HTTP/1.1: order, limits and clocks. An upgrade leads to WebSocket.
+"""HTTP/1.1 server connection: parses requests, runs the application for each in order, enforces timeouts, upgrades to WebSocket.
 
 httptools parses and calls back; each request becomes an `Exchange`, which runs the application in a task of its own.
 Requests that come before the last one was answered wait in line, and nothing more is read meanwhile. What the client

@@ -1,4 +1,4 @@
-"""A new connection to an HTTP upstream: addresses, a socket, trust. Nothing of a request leaves before all is done.
+"""Opens a TCP or TLS connection for the HTTP client: name lookup, several addresses (RFC 8305), certificate check.
 
 A name may stand for several addresses of which some lead nowhere, most often those of IPv6. So the next is tried when
 the one before it failed or took longer than `STAGGER_S`, and the first that connects is taken (RFC 8305).

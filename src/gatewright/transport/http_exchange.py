@@ -1,4 +1,4 @@
-"""One request and its answer, as the ASGI application sees them.
+"""HTTP server side of one request and its response, as ASGI `receive` and `send`.
 
 Most requests are whole before the application asks, and most answers are one piece: then `receive` returns at once,
 and head and body leave in one write. The head waits for the first piece of the body, so that an application that

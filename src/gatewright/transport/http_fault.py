@@ -1,4 +1,4 @@
-"""What can go wrong with a request to an HTTP upstream, as the parts that carry it tell it to `http_client`."""
+"""Exception of a failed HTTP client request, internal to the client; `http_client` turns it into its public errors."""
 
 from __future__ import annotations
 

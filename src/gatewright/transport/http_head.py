@@ -1,4 +1,4 @@
-"""The head of a request parsed and judged, and the head of a response spelled: bytes in, bytes out, no I/O.
+"""HTTP/1.1 head codec of the server: validates request heads (framing, Host), builds ASGI scopes, writes response heads.
 
 The parser is strict about characters; what is judged here is meaning: where a body ends, and for whom it is meant.
 Two readers who disagree about either can be made to see two different requests in one text, so whatever could be

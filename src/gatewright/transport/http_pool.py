@@ -1,4 +1,4 @@
-"""The connections to one HTTP server: as many as requests under way, and a few that wait for the next.
+"""Connection pool of the HTTP client for one server: bounded, last used first, with a waiting line.
 
 The one used last is used next, so that those which a quiet hour does not need grow old and go; common servers close an
 idle connection after five seconds, and one that is closed just as it is used again leaves a doubt whether the request

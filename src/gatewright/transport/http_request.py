@@ -1,4 +1,4 @@
-"""The requests to one URL as bytes: what is always the same is spelled once, and what callers add is checked.
+"""Encodes HTTP client requests to one URL (request line, fixed and checked headers, body) as bytes.
 
 A line break inside a header would end it and begin another, in the name of whoever we are; a header that says where a
 body ends is ours alone. Both are refused before anything is sent.

@@ -1,4 +1,4 @@
-"""An ASGI application on a socket, inside a loop that somebody else runs: bind, accept, keep the date, stop.
+"""HTTP server: binds sockets, runs an ASGI application on the event loop, reads bodies within limits, TLS, graceful stop.
 
 It installs no signal handlers, never ends the process and polls nothing, because a gateway also serves stdio and must
 drain. The limits of a connection are in `transport.http_connection`, that of a body in `read_body`.

@@ -1,4 +1,4 @@
-"""The heads of answers that one connection has brought before, so that none is parsed twice.
+"""Cache of parsed HTTP response heads of one client connection, for responses with an identical head.
 
 A server answers with the same head again and again, as long as neither its clock nor the length of the body moves. Between
 two answers the parser remembers nothing, so the same bytes mean the same (see `known_heads`, the same on the other side).

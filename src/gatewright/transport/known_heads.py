@@ -1,4 +1,4 @@
-"""The heads of requests that one connection has sent before, so that none is parsed twice.
+"""Cache of parsed HTTP request heads of one server connection, for requests with an identical head.
 
 A client that keeps its connection sends the same head again and again: the same target, the same headers, nearly
 always even the same length. Between two requests the parser remembers nothing, so the same bytes mean the same: what

@@ -1,4 +1,4 @@
-"""Starting a child: which program, with which environment, and an error that says what to do when it cannot be.
+"""Starts a child process: finds the program, builds a minimal environment, own process group, and clear start errors.
 
 A child gets no more of our environment than a program needs to run at all (`INHERITED`), plus what its configuration
 gives it. The gateway's own environment holds keys; a tool server must never find them by accident. It gets no

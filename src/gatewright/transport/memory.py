@@ -1,4 +1,4 @@
-"""Two pipes in one process, each the other's peer: for tests, and for a client beside the gateway it talks to.
+"""In-memory pair of connected pipes, for tests and for servers and clients in the same process.
 
 They keep every rule of a real connection: messages arrive in a later turn of the loop and in order, a peer that
 does not read is a slow reader, a message over the limit ends the connection, and what was sent before closing

@@ -1,4 +1,4 @@
-"""The place on this machine to which a browser comes back after a login: one redirect URI at a time, one arrival.
+"""OAuth callback listener on loopback: receives the browser's redirect of one login and checks its path and `state`.
 
 Any web page can make a browser ask here as well, and so can another authorization server. So an arrival counts only at the
 redirect URI of the login that waits and with the `state` that it made up; everything else is turned away, and the wait goes on.

@@ -1,4 +1,4 @@
-"""What the ends of every pipe have in common: a receiver that is told the end once, and a bounded backlog."""
+"""Shared parts of pipe implementations: `End` (delivery to the receiver, one close) and `Backlog` (slow-reader check)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asking strangers for small documents: no redirect, no cookie, no large body, no long wait.
+"""Safe HTTP fetch of small documents from untrusted URLs (SSRF protection): public addresses only, no redirects, bounded.
 
 The addresses come from servers that the operator configured, but the servers chose them. So nothing
 but the given URL is asked, and `outside` keeps a public server from pointing into the operator's own

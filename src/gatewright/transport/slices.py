@@ -1,4 +1,4 @@
-"""Long work on the event loop, a few milliseconds at a time: everybody else has a turn between two slices.
+"""Runs a long computation, written as a generator of steps, on the event loop in slices of a few milliseconds.
 
 For what is made of many small steps, such as the definitions that a server lists; one large step belongs to a worker process
 (`transport.workers`).

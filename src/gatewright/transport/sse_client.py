@@ -1,4 +1,4 @@
-"""The HTTP+SSE transport of MCP 2024-11-05 as a pipe: an event stream for one direction, POSTs for the other.
+"""Client of the HTTP+SSE transport (MCP 2024-11-05) as a pipe: event stream in, ordered POSTs out.
 
 The stream's first event, `endpoint`, names the URL to post to. It must be of the same origin as the stream: otherwise
 any server could have our credentials sent wherever it likes.

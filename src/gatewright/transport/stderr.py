@@ -1,4 +1,4 @@
-"""A child's standard error as log lines: bounded in length and in number, and harmless on a terminal.
+"""Splits a child's standard error into log lines: bounded in length and rate, control characters removed.
 
 Standard error is where MCP servers log, and where a broken or hostile one can write without end. So a line is cut, a
 flood is counted instead of kept, and control characters, which could repaint the terminal of whoever reads the

@@ -1,4 +1,4 @@
-"""Our own standard input and output as a pipe, for hosts that start the gateway as their MCP server.
+"""Turns the process's own stdin and stdout into a pipe, and redirects stray output to standard error.
 
 Standard output must carry messages and nothing else, so opening the pipe takes the real one away from everybody: the
 pipe keeps a private duplicate, and descriptor 1 leads to standard error from then on. A stray `print`, here or in a C

@@ -1,8 +1,8 @@
-"""Messages over plain TCP, or TLS, one a line: the server's side.
+"""TCP and TLS server of newline-delimited messages: each connection is a pipe.
 
 Each connection is a `Pipe`. A client that has said everything still gets its answers, as far as it waits for them;
 then the connection is closed, because nothing tells such a client from one that is gone. A client that is silent
-is the door's affair, one that does not read the slow-reader rule's.
+is the endpoint's affair, one that does not read the slow-reader rule's.
 """
 
 from __future__ import annotations

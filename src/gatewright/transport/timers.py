@@ -1,4 +1,4 @@
-"""Many deadlines of which nearly all are met: one timer of the loop for all of them.
+"""Deadline timers for many requests on one event-loop timer: cheap to set and cancel.
 
 Every request has a deadline, and a timer of the loop's own costs as much as a gate or two. Here a deadline is an
 entry in a table, and the timer rings when the earliest of those that were set is due; what was met by then is gone

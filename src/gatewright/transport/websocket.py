@@ -1,4 +1,4 @@
-"""A WebSocket as a pipe, one message a text frame: the server's side over ASGI, the client's over `websockets`.
+"""WebSocket as a pipe, one message a text frame: server side over ASGI, client side over `websockets`.
 
 Both sides are the same thing turned round: a queue that a writer task empties, judged by the slow-reader rule, and a
 reader that hands frames on. Close codes: 1000 when we close, 1003 for a binary frame, 1008 for a client that may be here

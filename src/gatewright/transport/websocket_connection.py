@@ -1,4 +1,4 @@
-"""A client's connection after its upgrade: uvicorn's WebSocket protocol, and the limits it lacks.
+"""Server-side WebSocket connection after the upgrade: extends uvicorn's protocol with limits and direct takeover.
 
 An application may take a connection over (`Direct`): it is found in the scope's extensions as `DIRECT`. From then on
 messages are handed to a receiver as they arrive, frames are written that were encoded for many connections at once, and

@@ -1,4 +1,4 @@
-"""What a WebSocket client sends, on its way to the parser: a little at a time, in turns with all others, and within bounds.
+"""Limits incoming WebSocket frames before parsing: frame rate, fragments, fair turns among connections.
 
 A frame of one byte costs as much to parse as one of a kilobyte, so a client could keep the loop busy for seconds with what
 arrives in one read. Here the heads of frames are read (RFC 6455 §5.2), which is cheap, and the parser is given the next few

@@ -1,4 +1,4 @@
-"""What waits for a client that does not take it: for how long, how much, and where.
+"""Write queue of a connection whose client reads slowly: `Patience` (slow-reader timeout) and `Outlet` (WebSocket frames).
 
 `Patience` is for every connection: a client that does not take what is written to it loses its connection. `Outlet` is
 the way out of a WebSocket, over which many clients may be written the same bytes.

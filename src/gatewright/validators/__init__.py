@@ -1,4 +1,4 @@
-"""The named checks (MGP §4.5): functions over decoded arguments that parse what they judge.
+"""Argument validators (MGP §4.5): `sandbox`, `paths`, `network_restricted`, `readonly`, `code_safety`, and their gate.
 
 `registry` has the vocabulary; each validator is a module with `prepare`. A name that nobody knows is not a
 check that passes: it refuses.

@@ -1,4 +1,4 @@
-"""Which tools run commands, judged by their name alone (MGP §8.2, fallback validators).
+"""Detects by a tool's name alone that it runs shell commands (MGP §8.2, fallback validators).
 
 Theory: a plain MCP server says nothing about risk, but a tool called `run_shell_command` gives
 itself away. The name is cut into words; when every word belongs to the small vocabulary of running

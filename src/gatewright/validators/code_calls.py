@@ -1,4 +1,4 @@
-"""What speaks against single calls in Python code: look-ups by name, classes made at run time, formats, files."""
+"""`code_safety` rules for calls in Python code: getattr-like look-ups, classes made at run time, format strings, files."""
 
 from __future__ import annotations
 

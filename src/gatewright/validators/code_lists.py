@@ -1,4 +1,4 @@
-"""What Python code may not import, name or reach: the tables behind `code_safety`.
+"""Tables of `code_safety`: blocked and allowed imports, builtins, attributes and patterns.
 
 Names of modules are dotted; a rule for `os` covers `os.path`, too. The lists of MGP §7.3 are the beginning of
 the blocked ones; the rest is what leads to the same places by another way.

@@ -1,4 +1,4 @@
-"""What a walk over Python code knows: the rules, what names stand for, and what it has judged so far.
+"""`code_safety` rules for imports and module members, and the state of one walk over the tree.
 
 Here is what speaks against a module and against a member of one, however the code reached it.
 """

@@ -1,4 +1,4 @@
-"""What names and expressions of a Python tree stand for: modules, members of modules, and constant texts.
+"""Name resolution for `code_safety`: which modules, members or constant texts a name or expression may stand for.
 
 Flow is not followed: a name stands for everything that is bound to it anywhere in the source. So a name
 that once was a module stays one, and the order of statements hides nothing.

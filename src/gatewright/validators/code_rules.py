@@ -1,4 +1,4 @@
-"""The walk over a Python tree: which of its nodes reach what the rules of a level refuse.
+"""AST walk of `code_safety`: visits every node of a Python tree and collects violations of a level's rules.
 
 Theory: an object is dangerous by what it is, not by how it is spelled. Imports are judged in every form; a
 name that stands for a module is followed through aliases; a module that is used as a value, where it could no

@@ -1,4 +1,4 @@
-"""`code_safety`: code that a tool is asked to run, at one of four levels (MGP §7).
+"""Validator `code_safety`: judges Python code at one of four levels (MGP §7), with the rejection body of §7.4.
 
 `unrestricted` judges nothing but a size that was declared; `standard` refuses imports, calls and members that are
 known for harm; `strict` allows only listed imports, and of some modules only parts; `readonly` is `strict` without

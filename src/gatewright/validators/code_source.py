@@ -1,4 +1,4 @@
-"""Python source as a tree, or what keeps it from becoming one: size, depth, encoding, syntax.
+"""Parses Python source for `code_safety` within limits of size, depth and encoding, and blanks literals and comments.
 
 A parser is the first thing that hostile source meets, so what stalls it is refused before: length and nesting.
 What overflows it, such as a chain of ten thousand operators, is an ordinary refusal. Comments and the insides of literals are blanked out for that, and for patterns: a pattern

@@ -1,4 +1,4 @@
-"""What the level `readonly` of `code_safety` refuses besides: calls that change something outside the program."""
+"""Extra rules of `code_safety` at level `readonly`: calls that write files, open them in a writing mode, or send data by HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which arguments a validator judges, and with which options: the server's word and the operator's.
+"""Merges a validator's argument pointers and options from the server's metadata and the operator's configuration.
 
 A server may narrow or loosen only what it asked for by itself. Where the operator named the validator, or
 the tool's name did, the server's pointers and options for it do not count (MGP §4.5: its own metadata cannot

@@ -1,4 +1,4 @@
-"""`paths`: a path argument stays inside a root, whoever decodes it on the way.
+"""Validator `paths`: path arguments must stay inside a root under every decoding and through symlinks.
 
 Theory: the path that is judged must be the path that is opened, but nobody knows what the server will do
 with the text before it opens it. So every form that somebody could make of it is judged: percent and other

@@ -1,4 +1,4 @@
-"""`readonly`: a tool that may only read (MGP §4.5).
+"""Validator `readonly`: refuses calls that write, by tool name, verb arguments, SQL and command lines (MGP §4.5).
 
 Three things can write: the tool itself, whose name says so; an argument that chooses a verb; and an argument that is
 a language of its own, SQL or a command line, which is parsed. A text whose language nobody declared is taken for what

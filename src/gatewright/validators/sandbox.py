@@ -1,4 +1,4 @@
-"""`sandbox`: command lines, and values that a server may put into one (MGP §4.5).
+"""Validator `sandbox`: judges shell command lines and values in modes allow-list, deny-list and strict (MGP §4.5).
 
 Three modes. `allow-list` parses a line and accepts known programs in uses that only read; `deny-list`
 parses it the same way and refuses the programs and options that are known for harm; `strict` needs no grammar

@@ -1,4 +1,4 @@
-"""A tool's effective security metadata: what the server says, what the operator says, what the name says.
+"""Computes a tool's effective security metadata (risk, permissions, validators) from server, operator and tool name.
 
 Theory: three voices, and the strictest wins (MGP §4.5: kernel-side validation cannot be weakened by
 a server's own metadata). Risk is the maximum, permissions are the union, confirmation is needed if

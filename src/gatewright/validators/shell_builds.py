@@ -1,4 +1,4 @@
-"""What the deny-list mode of `sandbox` knows besides what only reads: builds, tests, everyday git, and runners.
+"""Table of programs that `sandbox` in deny-list mode accepts or refuses beyond the readers: builds, tests, git, runners.
 
 The allow-list knows these programs only in uses that read. Where unknown programs pass, refusing them would
 refuse `go build` and accept `make`; so they pass too, without the options that make them run something else. Programs nobody knows pass there, so

@@ -1,4 +1,4 @@
-"""Files that hold secrets or belong to the host, as operands of otherwise harmless programs.
+"""Detects sensitive files (secrets, host configuration) among the words of a shell command.
 
 A word is cut into the places where programs look for a file (the word itself, what follows `=` or `@`, what
 follows an option's letter), each is split into its components, and components are compared with what a

@@ -1,4 +1,4 @@
-"""How one program reads its arguments, and what of it is refused.
+"""Describes a program's command-line options and refuses the dangerous ones, including clusters and prefixes.
 
 Theory: the danger of a known program is in few of its options, so a program is described by those:
 letters and long names that are refused, and letters that take a value, without which a cluster such

@@ -1,4 +1,4 @@
-"""The programs that the allow-list mode of `sandbox` knows: they read, and what else they can do is refused.
+"""Table of programs that `sandbox` in allow-list mode accepts, and the rule that judges one command by it.
 
 A program that is not here is refused in that mode. Adding one means reading its manual for options that
 write a file, run a program, change the host or open a connection, and naming them.

@@ -1,8 +1,8 @@
-"""Scripts of `sed` and `awk`, which can run programs and write files: which of them only transform text.
+"""Judges `sed` and `awk` scripts: only those that transform text pass, none that run programs or write files.
 
 Both are read token by token. `sed` is a list of one-letter commands, of which those that run (`e`),
 write (`w`, `W`, the flags `e` and `w` of `s`) or cannot be read are refused. `awk` runs and writes
-through few doors: `system`, a pipe, a redirected `print`, and what `@` loads. Where a slash of `awk` may divide in one implementation and
+through few constructs: `system`, a pipe, a redirected `print`, and what `@` loads. Where a slash of `awk` may divide in one implementation and
 begin a regular expression in another, what follows is text to one of them and code to the other: such a script is refused.
 """
 

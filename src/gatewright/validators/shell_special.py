@@ -1,4 +1,4 @@
-"""Programs whose arguments are a language of their own: which of their uses only read.
+"""Rules for programs whose arguments are a language of their own (find, tar, env, xargs, ip, …): only reading uses pass.
 
 Each function gets the words after the program's name and returns the name of a rule that speaks
 against them, or None. Those that start another program judge that one in the same way; `judged` is

@@ -1,4 +1,4 @@
-"""The strict form of `sandbox`: text that a shell could read as more than plain words (MGP §4.5).
+"""Mode `strict` of `sandbox`: refuses shell metacharacters, recursive deletion and dangerous programs in any text (MGP §4.5).
 
 Theory: what a server does with an argument is unknown, so the text is judged as if a shell read it.
 The strict form needs no grammar: every character that a shell may interpret is refused, quotes

@@ -1,4 +1,4 @@
-"""Programs that are many in one (`git`, `kubectl`, `docker`, package managers): which of their subcommands only read."""
+"""Table of read-only subcommands of `git`, `kubectl`, `docker` and package managers for `sandbox`."""
 
 from __future__ import annotations
 

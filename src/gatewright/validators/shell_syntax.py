@@ -1,4 +1,4 @@
-"""A command line as the words a shell would make of it, or the name of what is in the way.
+"""Parses a shell command line with bash's grammar into words, or names the construct that is not allowed.
 
 Theory: a shell rewrites its text before it runs anything, so text cannot be judged; words can. The
 line is parsed with the grammar of bash, and only what has one reading passes: plain commands, words

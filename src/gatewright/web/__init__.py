@@ -1,1 +1,1 @@
-"""Web formats, without I/O: URLs, IP addresses, server-sent events."""
+"""Web formats without I/O: URLs, IP addresses, server-sent events, UTF-8."""

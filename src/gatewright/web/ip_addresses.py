@@ -1,4 +1,4 @@
-"""Which IP addresses belong to the public internet.
+"""Classifies IP addresses as public internet or not, including IPv4 embedded in IPv6.
 
 The answer of Python's `ipaddress` (`is_global`) is not enough for whoever wants to keep out of an operator's own
 network: it differs between Python versions, and says nothing about IPv4 addresses that travel inside IPv6 ones.

@@ -1,4 +1,4 @@
-"""Server-sent events as bytes: an incremental parser and an encoder (WHATWG HTML §9.2, as MCP uses it).
+"""Server-sent events codec: incremental parser and encoder (WHATWG HTML §9.2, as MCP uses it).
 
 The parser takes a stream in pieces of any size and returns the events that each piece completes, the same events
 however the stream was cut. It looks at every byte a fixed number of times, and holds no more than one event.

@@ -1,4 +1,4 @@
-"""Which URLs of strangers may be used at all, and how two of them compare.
+"""URL checks for untrusted URLs: HTTPS only, loopback, origin comparison, path containment.
 
 A protected server names an authorization server, which names endpoints: each of these URLs is a
 chance to make the gateway, or the browser of its operator, speak to somebody it should not.

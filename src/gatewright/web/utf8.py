@@ -1,4 +1,4 @@
-"""UTF-8 check of bytes that are handed on undecoded."""
+"""UTF-8 check of bytes that are forwarded undecoded."""
 
 from __future__ import annotations
 

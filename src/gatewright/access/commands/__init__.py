@@ -1,1 +1,1 @@
-"""Commands about access: `gatewright grant`, `gatewright server permit`."""
+"""Commands of access control: `gatewright grant` and `gatewright server permit`, one module each."""

@@ -1,6 +1,6 @@
-"""`gatewright grant`: who may use what, until when and why.
+"""`gatewright grant list|show|add|revoke`: shows configured and issued grants, and edits the issued ones in the state database.
 
-Grants of the configuration are shown and not changed: they are a text that somebody keeps. Others are
+Grants of the configuration are shown and not changed. Others are
 issued, straight in the store; a running gateway follows within a second. That is an operator's: see
 `cli.operators`.
 """

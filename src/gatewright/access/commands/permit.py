@@ -1,4 +1,4 @@
-"""`gatewright server permit`: what a server may have (MGP §3), and the yes or no of an operator to it.
+"""`gatewright server permit`: approves, denies or shows the permissions of a tool server (MGP §3), in the state database.
 
 Straight in the store: a running gateway notices within a second, connects a server that waited, and ends what is not allowed
 any more.

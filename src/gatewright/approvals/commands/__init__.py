@@ -1,1 +1,1 @@
-"""Commands about approvals: `gatewright approve`, `gatewright deny`."""
+"""Commands of the approval queue: `gatewright approve` and `gatewright deny`, one module each."""

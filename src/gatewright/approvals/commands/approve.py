@@ -1,4 +1,4 @@
-"""`gatewright approve`: what waits for a person, and the yes or no to it.
+"""`gatewright approve`: lists pending approval requests and approves or denies them, one by one at a terminal or by id.
 
 Straight in the store: a running gateway notices within a second, and a call that waits goes on. A decision is
 an operator's: see `cli.operators`.

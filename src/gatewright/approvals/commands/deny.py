@@ -1,4 +1,4 @@
-"""`gatewright deny`: the no to what waits for a person, or to an approval that nobody has used yet."""
+"""`gatewright deny`: denies a pending approval request, or withdraws an approval that was not used yet."""
 
 from __future__ import annotations
 

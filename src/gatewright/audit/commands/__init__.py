@@ -1,1 +1,1 @@
-"""Commands about the audit trail: `gatewright audit`."""
+"""Commands of the audit trail: `gatewright audit` and its subcommands."""

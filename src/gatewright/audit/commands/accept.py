@@ -1,4 +1,4 @@
-"""`gatewright audit accept`: an operator says that the stores are right, though the record knows otherwise."""
+"""`gatewright audit accept`: records that the present state is correct although the audit trail says it is lost or older."""
 
 from __future__ import annotations
 

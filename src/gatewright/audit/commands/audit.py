@@ -1,4 +1,4 @@
-"""`gatewright audit`: the record, read straight from the store; a gateway may run or not."""
+"""`gatewright audit tail|query|show|verify`: reads, searches and verifies the audit trail, with or without a running gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright audit export`: the record for other programs, one line a record, as it is read."""
+"""`gatewright audit export`: writes the selected audit records as JSON lines, CSV, CloudEvents, OCSF or Groundhog events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which records are meant, and where they are: what the commands that read the trail share."""
+"""Shared options of the audit commands: record selection (time, agent, tool, …), and opening the trail to read it."""
 
 from __future__ import annotations
 

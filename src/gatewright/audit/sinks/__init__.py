@@ -1,4 +1,4 @@
-"""Where else the record goes: files, HTTP, syslog, PostgreSQL. The journal is the queue; no call waits."""
+"""Audit sinks: deliver the records to files, HTTP, syslog, SQL databases or an MGP server. The journal is the queue; no call waits."""
 
 from gatewright.audit.sinks.follow import Sink, SinkFailed
 from gatewright.audit.sinks.runner import Sinks, State

@@ -1,4 +1,4 @@
-"""A sink that takes only what somebody chose, and one that raises an alert for each record it is given."""
+"""Sink wrappers: one delivers only records of chosen classes, one raises an alert (log line, hook) for each record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records in a file of their own, which begins anew when it is large or old enough.
+"""Audit sink to a file of its own (mode 0600), rotated by size or age.
 
 A file that is full is renamed to its name and the number of the first record in the next one, so names
 sort and never meet. What a crash cut short at its end is cut off before anything is added: the batch

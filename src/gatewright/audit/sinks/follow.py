@@ -1,4 +1,4 @@
-"""One sink follows the record: batch by batch, in order, for ever, whatever happens to it.
+"""Delivers the audit records to one sink at least once: batches in order, saved position, retries with backoff.
 
 What it has is one number in a file beside the record, written after a batch has arrived. A crash in
 between sends the batch once more: at least once, and the `id` of a record tells who has it already.

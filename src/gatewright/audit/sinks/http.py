@@ -1,4 +1,4 @@
-"""Records to an HTTP endpoint: one POST a batch, lines of JSON or a batch of CloudEvents 1.0."""
+"""Audit sink to an HTTP endpoint: one POST a batch, as JSON lines or as a batch of CloudEvents 1.0."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records to an audit server, as `notifications/mgp.audit` (MGP §6.3).
+"""Audit sink to an MGP audit server, which receives each record as `notifications/mgp.audit` (MGP §6.3).
 
 A notification has no receipt: what a server was told before it died may be lost to it, and everything
 after that waits here until it is back. A few are told at a time, so that a server that is slower

@@ -1,4 +1,4 @@
-"""Records in a PostgreSQL table, one row each, through `asyncpg` (the extra `postgres`).
+"""Audit sink to a PostgreSQL table, one row a record, through `asyncpg` (the extra `postgres`).
 
 The table is made if it is not there. `id` is its key, so a record that comes twice is one row. `record`
 is of type `json`, which keeps the text as it is: the hash in it still proves it, and what JSON may carry

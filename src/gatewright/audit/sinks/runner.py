@@ -1,4 +1,4 @@
-"""All sinks of a gateway, in a thread with an event loop of its own.
+"""Runs all audit sinks in one thread with its own event loop, and reports each sink's position, count and error.
 
 They follow the rows of the record, which know only what is on the disk: no sink ever has a record that
 a power cut took from the journal. Reading, changing the form and sending happen in this thread, so

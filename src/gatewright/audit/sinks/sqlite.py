@@ -1,4 +1,4 @@
-"""Records in a SQLite file, one row each, for whoever asks it with a program of their own.
+"""Audit sink to a SQLite file, one row a record, for queries by other programs.
 
 `id` is the key, so a record that comes twice is one row.
 """

@@ -1,5 +1,4 @@
-"""Records as syslog messages (RFC 5424): over UDP, over TCP or TLS with octet counting (RFC 6587, 5425),
-or to a local socket.
+"""Audit sink to syslog (RFC 5424): over UDP, over TCP or TLS with octet counting (RFC 6587, 5425), or a local socket.
 
 Syslog has no acknowledgement. What the other end's system took before its syslog died is lost to it; a
 connection that is known to be closed is not written to.

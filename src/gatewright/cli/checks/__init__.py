@@ -1,4 +1,4 @@
-"""What `gatewright doctor` looks at: one function a subject, each a stream of findings.
+"""All checks of `gatewright doctor`, one function a subject: those of the features, and those of machine, listeners and state.
 
 A check reads and never changes anything. Where a finding can be mended without a decision of a person
 (a mode, a file that a dead process left), it carries the `mend` that `doctor --fix` runs.

@@ -1,4 +1,4 @@
-"""The addresses that a gateway would listen on: whether others reach one of them without TLS."""
+"""`gatewright doctor` check: listen addresses that are reachable over the network without TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The configuration, and the machine it is for: Python, programs that servers need, the clock."""
+"""`gatewright doctor` checks: configuration file, Python version and extras, servers' programs, system clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The address of `[mcp.protocol]`: its certificates. Whether its port is free, `state` says with the other one."""
+"""`gatewright doctor` check: TLS certificate and key of the Groundhog listener (`[mcp.protocol]`)."""
 
 from __future__ import annotations
 

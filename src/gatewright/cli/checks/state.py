@@ -1,4 +1,4 @@
-"""The state folder, the gateway that uses it, the key store and the audit trail in it."""
+"""`gatewright doctor` checks: state folder permissions and space, running gateway or free port, state database, audit trail."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""ggen: JSON-RPC at `/rpc` with credentials inside the request."""
+"""ggen dialect: JSON-RPC at `/rpc` with the credential inside the request."""

@@ -1,6 +1,6 @@
-"""ggen's JSON-RPC at `/rpc`, over HTTP and WebSocket, and at `/mcp` for a request that carries `auth`.
+"""ggen endpoint: JSON-RPC at `/rpc` over HTTP and WebSocket, and at `/mcp` for requests with `auth`; authenticates each request.
 
-Who asks may be known only from inside the request, so this door authenticates by itself: each request,
+The credential may stand inside the request, so this endpoint authenticates by itself: each request,
 each one of a batch, each frame of a WebSocket. A credential in the `Authorization` header counts for all
 of them; a member that says something else than the header is refused (decision C-36).
 """

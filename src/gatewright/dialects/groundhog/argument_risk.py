@@ -1,4 +1,4 @@
-"""What the arguments of one call say about its risk, whatever the tool is: sensitive places and words.
+"""Rates the risk of a call's arguments for the audit trail, by sensitive paths and words. Refuses nothing.
 
 This is for the record and for who reads it, and decides nothing: what must not pass is refused by the
 validators. A list of places is never complete; what it names is worth a look.

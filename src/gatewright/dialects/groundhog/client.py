@@ -1,4 +1,4 @@
-"""One Groundhog client: what its messages ask for, and their answers.
+"""Groundhog connection of one client: parses its messages, runs requests as kernel calls, and sends and audits the answers.
 
 Every request becomes a call of the kernel or is refused here; either way it is recorded before it is
 answered, and its answer says under which id. A request gets a task of its own, so that none waits behind

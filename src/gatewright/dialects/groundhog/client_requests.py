@@ -1,4 +1,4 @@
-"""The other direction: the gateway asks a client that stands behind a tool, and waits for its answer."""
+"""Requests from the gateway to a connected Groundhog client that provides a tool, matched to their responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shipped tools in processes of their own, with limits that hold and isolation that was proven.
+"""Runs a shipped tool in a sandboxed subprocess with time and memory limits, and probes which isolation levels work here.
 
 One process a call: it is made for this call's limits, ends with it, and leaves nothing behind. Its time is
 kept from outside and its memory by the operating system (`dialects/groundhog/worker.py`). Which levels of

@@ -1,4 +1,4 @@
-"""`directory_list`: what is in a folder, below roots that the operator names. Source: Groundhog, "Tool Invocation".
+"""Tool `directory_list`: lists a folder below configured roots, safe against symlink races. Source: Groundhog, "Tool Invocation".
 
 Theory of safety: the path is resolved once, links and all, and compared with the roots as they really are;
 then that real path is opened from the root downwards, one component at a time and never through a link, and

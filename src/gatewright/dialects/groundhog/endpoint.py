@@ -1,4 +1,4 @@
-"""How Groundhog comes in by WebSocket and by HTTP POST.
+"""Groundhog endpoint for WebSocket and HTTP POST; decides between Groundhog and MCP by a WebSocket's first message.
 
 A WebSocket that offers the subprotocol `mcp` never gets here. One that offers none is decided by its first
 message: MCP's handshake makes it MCP, everything else Groundhog (decision C-48). A client without a

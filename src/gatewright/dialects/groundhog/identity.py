@@ -1,4 +1,4 @@
-"""As whom a connection speaks, and in which session. What a request claims is only ever compared with it."""
+"""Identity of a Groundhog connection: authenticates its caller, manages its sessions, and rejects false identity claims."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol's own address: a site of its own with its path, and a line server.
+"""Groundhog's own listener: ASGI application at its address and path, and the newline-delimited TCP server.
 
 At that path an Upgrade is decided as at `/mcp`: by subprotocol, then by the first message. A POST there is
 Groundhog's where the transport is `http`, else MCP's (decision C-48). Everything else is as at the main address.

@@ -1,4 +1,4 @@
-"""How an outcome is spelled towards a Groundhog client: its success body, and its error body in four depths.
+"""Encodes outcomes as Groundhog responses: success results, tool lists, and error objects in four levels of detail.
 
 An error is built whole and then thinned by how far its user is trusted, never the other way round: what is
 not named for a level is not in it. `System` reads everything, `Verified` what happened to the request and how

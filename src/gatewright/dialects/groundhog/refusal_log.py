@@ -1,6 +1,6 @@
-"""Requests that Groundhog's door refused before they were calls, put into the record.
+"""Audits Groundhog requests refused before they became calls, rate-limited for unauthenticated peers.
 
-What somebody known sent is always recorded. Of what nobody sent, so much a minute is: anybody who reaches
+What an authenticated client sent is always recorded. Of unauthenticated peers, so much a minute is: any peer that reaches
 the port could fill the disk otherwise. What is not recorded is not answered either, but for a credential that lets
 nobody in: then the answer is the same as ever.
 """

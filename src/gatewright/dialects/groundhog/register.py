@@ -1,4 +1,4 @@
-"""`tools/register` (Groundhog): somebody adds a tool to a running gateway.
+"""Method `tools/register` (Groundhog): validates a registration, checks conflicts and isolation, and adds the tool.
 
 The steps are the specification's: metadata, security profile, schema, conflicts, storing, instance. What
 stands behind a registered tool is never code that came with the request. It is a tool that the gateway

@@ -1,4 +1,4 @@
-"""Tools that were registered with this gateway while it runs, and those that it ships, as one server of it.
+"""In-process tool server of shipped and registered tools: versions, ownership, listing and calls.
 
 A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
 same name and version is a conflict, another version stands beside it. The newest version has the plain name;

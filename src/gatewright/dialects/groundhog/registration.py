@@ -1,4 +1,4 @@
-"""What a `tools/register` says, judged: metadata, security profile and schema (Groundhog, "Tool Registration").
+"""Validates a `tools/register` request: metadata, security profile and schema, with an error for each field.
 
 Every flaw names its field and what belongs there. Nothing here knows what could stand behind the tool.
 """

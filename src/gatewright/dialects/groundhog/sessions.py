@@ -1,4 +1,4 @@
-"""Groundhog's sessions: who has which one, until when, and how many there may be.
+"""Groundhog sessions: opens, finds, expires and closes them, with owner checks and a limit on their number.
 
 A session has two names. Its `id` is what its user calls it, and may be chosen by the user, because the
 specification has no way to be given one; its `handle` is what the kernel knows it by, random, and never

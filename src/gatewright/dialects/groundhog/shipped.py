@@ -1,4 +1,4 @@
-"""The tools that the gateway ships, each as something that a registration can put its own limits around."""
+"""Defines the tools shipped with the gateway (`directory_list`) and wraps them for registrations with their own limits."""
 
 from __future__ import annotations
 

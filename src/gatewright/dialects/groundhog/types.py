@@ -1,6 +1,6 @@
-"""What the Groundhog door is made of; each part can be another one (a test's, or a later design's).
+"""Interfaces and data types of the Groundhog endpoint's replaceable parts: terms, audit notes, tool names, errors, providers.
 
-Message handler: `peer.GroundhogPeer`. Session manager: `sessions.Sessions`. Security validator: the kernel's
+Message handler: `client.GroundhogPeer`. Session manager: `sessions.Sessions`. Security validator: the kernel's
 gates. Tool registry: `Names` and the kernel's dispatch. Serialization: `mcp.wire.groundhog` and
 `dialects.groundhog.outcomes`. Error handler: `Spell`. Audit: `Note`.
 """

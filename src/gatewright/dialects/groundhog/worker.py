@@ -1,6 +1,6 @@
-"""One run of one shipped tool in a process of its own: `python -I -m gatewright.dialects.groundhog.worker`.
+"""Subprocess of one shipped tool run: applies resource limits and namespaces, runs the tool, and prints the result as JSON.
 
-It reads one JSON object on standard input (`tool`, `level`, `roots`, `arguments`, `memory`, `cpu_s`), confines
+Started as `python -I -m gatewright.dialects.groundhog.worker`. It reads one JSON object on standard input (`tool`, `level`, `roots`, `arguments`, `memory`, `cpu_s`), confines
 itself, runs the tool, and writes one JSON object: `result`, `not_allowed`, `unlistable`, `no_isolation` or
 `no_memory`, and `memory`, the bytes that it took at most.
 

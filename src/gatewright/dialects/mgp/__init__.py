@@ -1,1 +1,1 @@
-"""The gateway's own methods: MGP's kernel methods that this version has. They are calls like any other."""
+"""The gateway's own methods: `gatewright/policy/explain` and `tools/validate`. They are calls like any other."""

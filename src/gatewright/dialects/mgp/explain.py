@@ -1,4 +1,4 @@
-"""What every gate would say of a call that nobody makes: `gatewright/policy/explain`, for operators.
+"""Method `gatewright/policy/explain`: returns every gate's decision on a hypothetical call, for operators.
 
 The gates are those that calls pass at this moment, asked by the kernel in their order; see
 `Kernel.rehearse` for what does not happen. Facts are what each gate found out.

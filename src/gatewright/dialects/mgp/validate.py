@@ -1,4 +1,4 @@
-"""`tools/validate`: would these arguments do? The tool is never run (ggen's core methods).
+"""Method `tools/validate` (ggen): checks arguments against a tool's schema and validators without running the tool.
 
 The gates are asked as they would be for the call itself, so that nobody learns of a tool that he may not
 call; but only what concerns the arguments is answered: their schema and what the validators say of them.

@@ -1,6 +1,6 @@
-"""The OpenAPI document of the tools that one caller may call (ggen, "OpenAPI Compatibility").
+"""Builds the OpenAPI 3.0 document of the tools that one caller may call (ggen, "OpenAPI Compatibility").
 
-It says what the REST door does and nothing else: one operation for any tool by its name, as the
+It says what the REST endpoint does and nothing else: one operation for any tool by its name, as the
 specification has it, and one for each tool with its own schema, so that a client made from the document
 has typed functions. Version 3.0.0 of the format, because that is what is asked for.
 """

@@ -1,4 +1,4 @@
-"""JSON Schema as tools have it, in the dialect of OpenAPI 3.0, which is older and smaller.
+"""Translates the JSON Schemas of tools to OpenAPI 3.0 Schema Objects, loosening what that dialect cannot express.
 
 Total: whatever a server wrote becomes a valid Schema Object. What the smaller dialect cannot say is left
 out, so that the outcome allows what the tool's own schema allows and perhaps more, never less: a client

@@ -1,1 +1,1 @@
-"""REST: each tool is a path, its arguments are the body."""
+"""REST dialect: each tool is a path and its arguments are the JSON body; with an HTML page for calling tools."""

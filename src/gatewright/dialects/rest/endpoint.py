@@ -1,11 +1,11 @@
-"""REST: a tool is a path, its arguments are the body, and the answer is what the tool gave.
+"""REST endpoint: lists tools, calls one at `/tools/NAME`, and serves the OpenAPI document and the page.
 
     GET  /tools           POST /tools/NAME       GET /openapi.json
     GET  /tools/NAME      GET  /docs             GET /catalogue.json
 
 and the same below /profiles/PROFILE.
 
-Each request is one call of the kernel, as at every other door; what is listed and what the document
+Each request is one call of the kernel, as at every other endpoint; what is listed and what the document
 describes is what the caller may call. Errors are HTTP's statuses with ggen's error object inside.
 """
 

@@ -1,4 +1,4 @@
-"""The page at `/docs`: the tools that a person may call, and a way to call them.
+"""HTML page at `/docs` of the REST endpoint: lists the caller's tools and lets a person call them from the browser.
 
 It loads nothing from anywhere: its style and its script stand in it, and its policy names them by their
 digests, so that not even a tool's description could bring another one in. What tools say of themselves

@@ -1,1 +1,1 @@
-"""Commands about MCP hosts: `gatewright connect`, `disconnect` and `import`."""
+"""Commands for MCP hosts: `gatewright connect`, `disconnect` and `import`, and what they share."""

@@ -1,4 +1,4 @@
-"""Changes of hosts' files: shown before they are made, agreed to, and made one after the other.
+"""Plans, shows (as diffs with secrets masked), confirms and writes changes of hosts' configuration files, with backups.
 
 What is shown is the whole change, but for secrets: lines around it, and originals that leave with
 `--take-over`, belong to somebody else's servers and may hold their keys.

@@ -1,4 +1,4 @@
-"""`gatewright connect`: one entry that points at the gateway, in the file of a host, and nothing else.
+"""`gatewright connect`: writes an entry for the gateway into a host's configuration file; with `--take-over` moves its servers.
 
 `disconnect` takes it out again, byte for byte.
 """

@@ -1,4 +1,4 @@
-"""`gatewright disconnect`: what `connect` wrote into the file of a host goes again, byte for byte."""
+"""`gatewright disconnect`: removes the entry that `connect` wrote and restores the host's file byte for byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a host has to be told about this gateway: a URL, or a program that finds it.
+"""Builds the gateway's entry for a host's file: a URL with key, or a `gatewright bridge` command line.
 
 The bridge runs as the same user and finds the running gateway and its local token by itself, so with it
 no key has to be written into anybody's file. It is chosen where a host reaches no URL, and where a URL

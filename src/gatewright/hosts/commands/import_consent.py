@@ -1,5 +1,4 @@
-"""What an imported server may set or be given: variables that choose what a program loads, and secrets and files that are there
-already. Named on the command line, or asked for."""
+"""Consent of the person running `gatewright import` to loader variables, existing secrets and files for imported servers."""
 
 from __future__ import annotations
 

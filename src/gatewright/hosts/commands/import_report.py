@@ -1,4 +1,4 @@
-"""What `gatewright import` says about its plan: to people, to programs, and as comments in the file.
+"""Renders the plan of `gatewright import` as table rows, remarks, JSON and comments for mgp.toml, with secrets masked.
 
 Nothing here has a value of a variable or a header in it, and what looks like a secret is masked.
 """

@@ -1,4 +1,4 @@
-"""What `gatewright import` is pointed at: a file, a host by name, a URL, or everything that is known.
+"""Resolves the arguments of `gatewright import` (file, host, URL, or nothing) to documents, and fetches URLs safely.
 
 Without an argument only files of the user are looked for. A project's file came with the project, and
 whoever wrote it would choose what runs here: it is named, and imported when it is asked for by path.

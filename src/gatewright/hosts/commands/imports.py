@@ -1,4 +1,4 @@
-"""`gatewright import`: servers of any known configuration into mgp.toml.
+"""`gatewright import`: reads servers from any known configuration and writes them into mgp.toml, secrets into the store.
 
 The plan is made first and shown whole; then bundles are unpacked, secrets kept and the file written, in
 this order, so that a file that names a secret or a folder never stands without it.

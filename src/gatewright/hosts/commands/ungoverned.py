@@ -1,4 +1,4 @@
-"""What a host keeps beside the gateway once it is connected, in all its files, and the command that moves it behind.
+"""Reports servers that a connected host still uses beside the gateway, with the command line that moves them behind it.
 
 Names in these files are somebody else's words: they are shown on one line, short, and with secrets masked.
 """

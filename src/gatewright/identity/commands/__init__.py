@@ -1,1 +1,1 @@
-"""Commands about callers: `gatewright key`, `gatewright session`."""
+"""Commands about callers: `gatewright key` and `gatewright session`, one module each, and shared options."""

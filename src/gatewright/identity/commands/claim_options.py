@@ -1,4 +1,4 @@
-"""What a key says of its caller, as options of a command: `--permission`, `--role`, `--trust`, `--resource`.
+"""Shared options for a key's claims: `--permission`, `--role`, `--trust`, `--resource`, combined into a `UserContext`.
 
 They make one value, so a command takes one: `takes_rights` gives it the four options, and the function
 behind it a `UserContext` as `user`.

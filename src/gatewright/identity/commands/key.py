@@ -1,4 +1,4 @@
-"""`gatewright key`: API keys for agents and operators, straight in the store.
+"""`gatewright key create|rotate|list|revoke`: manages API keys of agents and operators in the state database.
 
 A running gateway notices within a second. Who may give them is in `cli/operators.py`, which also says what that keeps out and
 what it does not. The first key of a state folder in which no gateway has run yet is free, so that an

@@ -1,4 +1,4 @@
-"""`gatewright session`: who has a session at the running gateway."""
+"""`gatewright session list`: shows the sessions at the running gateway: all to an operator, an agent's own to it."""
 
 from __future__ import annotations
 

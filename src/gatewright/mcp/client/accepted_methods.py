@@ -1,4 +1,4 @@
-"""Which requests and notifications one server may send to the gateway; the rest is counted, named once in the log, and dropped."""
+"""Allowlist of the requests and notifications that one tool server may send; others are counted, logged once and dropped."""
 
 from __future__ import annotations
 

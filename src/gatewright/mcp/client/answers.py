@@ -1,4 +1,4 @@
-"""Reading what a tool server answered: the outcome of a call, or what it wants to know first."""
+"""Parses tool servers' responses (results, errors, interim results), large ones in slices, and asks their questions to the caller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose token a request carries: what a link asks of whoever gets into protected servers for it."""
+"""Interface through which an HTTP client connection gets its OAuth token and reports `WWW-Authenticate` challenges."""
 
 from __future__ import annotations
 

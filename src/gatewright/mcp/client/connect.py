@@ -1,4 +1,4 @@
-"""Connects to an MCP server: starts its process, or opens HTTP, HTTP+SSE or WebSocket, and says hello."""
+"""Connects to an MCP server: starts its process, or opens HTTP, HTTP+SSE or WebSocket, and performs the handshake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where one server is and how it is spoken to: all that a connection needs to know of it."""
+"""`Endpoint`: how to reach one tool server (command, URL or HTTP API), with its headers, timeouts and limits."""
 
 from __future__ import annotations
 

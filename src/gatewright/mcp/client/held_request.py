@@ -1,4 +1,4 @@
-"""A server's request to a client (elicitation, sampling, roots) that is held until it is known whose call it belongs to, or answered."""
+"""A server's request to a client (elicitation, sampling, roots) held until its call is known or it is answered with an error."""
 
 from __future__ import annotations
 

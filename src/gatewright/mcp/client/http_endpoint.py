@@ -1,6 +1,6 @@
-"""One MCP endpoint as HTTP sees it: which headers a request carries, and whose token.
+"""HTTP requests of one MCP client connection: POST, GET stream and DELETE with session, revision and authorization headers.
 
-Below the link, which knows messages, and above the transport, which knows connections.
+Below the client connection, which knows messages, and above the transport, which knows connections.
 """
 
 from __future__ import annotations

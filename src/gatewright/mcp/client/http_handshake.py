@@ -1,4 +1,4 @@
-"""Saying hello over HTTP: which answers to a POST mean what, until the era of the server is known."""
+"""MCP handshake over Streamable HTTP: negotiates era, session and revision, or falls back to HTTP+SSE."""
 
 from __future__ import annotations
 

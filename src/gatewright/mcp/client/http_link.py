@@ -1,4 +1,4 @@
-"""A link over Streamable HTTP, both eras: each request is a POST of its own, answered as JSON or as a stream.
+"""Client connection over Streamable HTTP (both eras): a POST for each request, sessions, event streams, resumption.
 
 What comes on the stream of a POST belongs to that request for certain, so questions need no guessing.
 A legacy server gives a session, which can be lost: it is made again, and what was refused for its sake

@@ -1,4 +1,4 @@
-"""What an HTTP answer means for a call: rules without I/O, in one place.
+"""Interprets HTTP responses of MCP servers: lost sessions, errors, and which requests may be sent again. No I/O.
 
 Source: MCP 2025-11-25 and 2026-07-28, basic/transports; and what servers in the wild do instead.
 """

@@ -1,7 +1,7 @@
-"""A connection to one tool server: what all kinds of it have in common.
+"""Base class of client connections to a tool server: request ids, progress tokens, era translation, routing of what it sends.
 
-A link takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites
-request ids and progress tokens (both are small integers of the link's own), adds and takes away what
+A connection takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites
+request ids and progress tokens (both are small integers of the connection's own), adds and takes away what
 differs between the eras, and gives everything that comes back meanwhile to the call it belongs to.
 How bytes travel is the business of the subclasses.
 """

@@ -1,6 +1,4 @@
-"""Whom a notification of a server is for, on one connection: the call that it names, the caller whose task it names, the one session at
-work, those who listen, or nobody.
-"""
+"""Routes a server's notifications on one connection: to the call, the task's caller, the only active session or the listeners."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a server is to see of the params that it is asked with: they are spelled for its era, MGP's trace id goes along where
-that was agreed, and progress is told under a token of our own.
-"""
+"""Rewrites requests for one server connection: params in the server's era, MGP trace id, own request id and progress token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of ours that wait for a tool server's answer, and the clock that they wait under.
+"""Requests awaiting a tool server's response, and their timeouts, which pause while the caller is being asked.
 
 The clock stops while the caller is being asked something: a person who thinks must not use up the
 time that the tool was given.

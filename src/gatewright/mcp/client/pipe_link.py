@@ -1,4 +1,4 @@
-"""A link over a duplex pipe: a stdio child, or the HTTP+SSE transport of 2024-11-05.
+"""Client connection over a duplex pipe shared by all calls: a stdio child, WebSocket, or HTTP+SSE of 2024-11-05.
 
 All calls share the pipe and none waits for another. Nothing on it says which call a server's own
 request or log line belongs to; `questions` has the rule for that.

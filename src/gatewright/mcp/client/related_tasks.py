@@ -1,4 +1,4 @@
-"""Translates task ids in `_meta` (`io.modelcontextprotocol/related-task`) on one server connection, and knows which tasks still run there.
+"""Translates task ids in `_meta` (`io.modelcontextprotocol/related-task`) on one server connection, and tracks its running tasks.
 
 A server names a task by `_meta` of what belongs to it (MCP 2025-11-25, tasks). Callers know tasks by ids of the gateway's, so an id in
 a message of either side is put by the other's where the caller at that end has the task, and taken out everywhere else: it would

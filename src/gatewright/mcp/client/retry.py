@@ -1,4 +1,4 @@
-"""Asking a server again, as its errors say that one may: the waits, the repetitions, the fallback tool, the record of each.
+"""Retries a failed call by the server's recovery hints: waits, repetitions, fallback tool, and an audit entry for each.
 
 The rules are `mcp.protocol.recovery`; this drives them, for the gateway towards its servers and for the SDK's client.
 """

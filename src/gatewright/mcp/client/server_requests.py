@@ -1,4 +1,4 @@
-"""What a tool server asks in the middle of a call, and who is asked: never the wrong caller.
+"""Routes a tool server's requests (elicitation, sampling, roots) to the caller they belong to, or refuses them when ambiguous.
 
 On a pipe that several sessions share, a server's request does not say which call it belongs to. It
 can only belong to a call that was in flight when it arrived. Where all of those are of one session,

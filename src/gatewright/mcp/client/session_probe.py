@@ -1,4 +1,4 @@
-"""Whether an HTTP server still knows a session: asked by a `ping` in it, which runs nothing (decision 0059)."""
+"""Probes with `ping` whether an HTTP server still knows a session, before it is given up (decision 0059)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Protocol state machines without input and output: messages in, decisions and messages out."""
+"""Protocol state machines and rules without I/O: MCP server and client, eras, tasks, recovery, MGP negotiation, ggen."""

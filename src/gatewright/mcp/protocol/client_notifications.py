@@ -1,6 +1,6 @@
-"""What a host says without waiting for an answer, and what is no request that could be served: without input and output.
+"""Parses clients' notifications and rejects requests with unknown methods or misreadable params. No I/O.
 
-A name that reads as another one's is refused here, at the door, before anybody could take it for that.
+A name that reads as another one's is refused here, before any server could take it for that.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Translation between MCP's two eras, both ways; the only file that knows that there are two.
+"""Translates MCP messages between the legacy and modern (2026-07-28) eras, and seals `requestState`. The only file that knows both.
 
 Legacy revisions open with a handshake and let the server put requests to its client in the middle of
 a call. The modern revision (2026-07-28) carries everything in each request, and a server that needs

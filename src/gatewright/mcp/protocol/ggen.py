@@ -1,9 +1,9 @@
-"""ggen's JSON-RPC: MCP's method names, a credential inside the request, results without wrapping.
+"""ggen JSON-RPC codec: parses requests with their `auth` member, and encodes results and errors in ggen's form. No I/O.
 
 Three things are its own. A request may carry `auth`, a bearer token beside `params`; it is taken out
 here and stands in no other form of the request (decision C-36). The result of `tools/call` is what the
 tool gave, not the content that MCP wraps around it. Errors have numbers of their own and data that say
-which field is wrong and what to do. Everything else is the same call as at every other door.
+which field is wrong and what to do. Everything else is the same call as at every other endpoint.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How we say hello to an MCP server of any revision: one machine for both eras, without I/O.
+"""Client handshake state machine for MCP servers of any revision, and the client capabilities offered or relayed. No I/O.
 
 Theory: a modern server is found by asking it (`server/discover`), a legacy one by its failing to
 understand the question. The owner sends the `Ask` it is given, feeds what came of it back in, and

@@ -1,4 +1,4 @@
-"""MGP negotiation (§2): read an offer in any of three places, answer in the same one.
+"""MGP capability negotiation (§2): reads a peer's offer and announces the reply in the same place.
 
 Stock SDKs lose `capabilities.mgp`, so peers built on them offer MGP under `experimental.mgp` or as an
 extension; all three count the same (decisions C-11, C-50, rows MGP-2.*).

@@ -1,4 +1,4 @@
-"""What a client may do after an error: wait and ask again, take the fallback tool, or report it (MGP §14.5, §14.6).
+"""Retry policy after an error (MGP §14.5, §14.6): repeat after a wait, call the fallback tool, or report. Pure.
 
 A server says in `error.data._mgp` whether asking again can help, how long to wait and how often. Its word is a wish, not
 an order: our own limits stand above it, and nothing is sent twice that may not be (`Retries` is told so). Silence means no:

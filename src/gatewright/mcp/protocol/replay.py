@@ -1,4 +1,4 @@
-"""Resumable event streams (MCP 2025-03-26 to 2025-11-25): what was sent, and what is still owed.
+"""Buffers of resumable SSE streams (MCP 2025-03-26 to 2025-11-25): event ids, replay after reconnect, bounded memory.
 
 A stream belongs to one POST of a session, or to the session itself (the GET stream). Its events carry
 ids, so that a client whose connection broke can name the last one it saw and receive the rest. Memory

@@ -1,4 +1,4 @@
-"""A server's own error, without the promise that its call may be made again (MGP §14.5).
+"""Rewrites retry hints in servers' errors (MGP §14.5): removed where the call may have run; fallback tools renamed.
 
 A server says in the data of an error that asking again can help. Between a server that does not know whether it has acted, and
 a client that believes it, a payment is made four times. So where nobody knows that nothing ran, what travels on says no:

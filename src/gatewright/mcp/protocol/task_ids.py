@@ -1,4 +1,4 @@
-"""Where the id of a task stands in messages, and how it is put by another there: all else stays the text that it was.
+"""Finds and replaces task ids in MCP messages and results, and parses newly created and listed tasks.
 
 A task is named by `taskId` (in results and params), by `task.taskId` (what makes one), and in `_meta` of what belongs to it.
 """

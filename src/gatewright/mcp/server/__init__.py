@@ -1,4 +1,4 @@
-"""The server side of MCP: from one host's connection to whoever handles its calls, for the gateway and the SDK alike.
+"""The server side of MCP: from one host's connection to the handler of its calls, for the gateway and the SDK alike.
 
 `context` makes a call of a request and `request` leads it to the handler (a `context.Handler`; the gateway's is its kernel). On top
 of them stand `streamable_http` (with `http_sessions`, `listening`, `event_limits`) and `duplex` for everything that is a pair of

@@ -1,7 +1,7 @@
-"""One host: what it runs, what it was asked, what it wants to hear of.
+"""Client session of one host: executes its messages, sends it requests and notifications, holds its subscriptions.
 
-Every MCP door owns peers: one for a connection (stdio, WebSocket, HTTP+SSE), one for an HTTP session,
-one for a single sessionless request. What arrives becomes an effect of the peer's conversation, and
+Every MCP endpoint owns client sessions: one for a connection (stdio, WebSocket, HTTP+SSE), one for an HTTP session,
+one for a single sessionless request. What arrives becomes an effect of the session's conversation, and
 `serve` does what the effect says.
 """
 

@@ -1,6 +1,6 @@
-"""What every door shares: how a request becomes a call, and who answers what.
+"""Server context shared by all endpoints: builds calls from requests, admits callers, holds handler, sessions and connections.
 
-Doors differ in how they read a message and in how they spell an outcome. Everything between is here.
+Endpoints differ in how they read a message and in how they spell an outcome. Everything between is here.
 """
 
 from __future__ import annotations

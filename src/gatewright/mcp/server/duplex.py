@@ -1,4 +1,4 @@
-"""Doors over a duplex pipe: stdio, WebSocket and the stream pair of HTTP+SSE, all alike.
+"""MCP server over a duplex pipe (stdio, WebSocket, HTTP+SSE): reads messages of both eras, sends replies and batches.
 
 Messages of both eras may come on one pipe; the conversation tells them apart.
 """

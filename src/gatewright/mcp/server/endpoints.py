@@ -1,4 +1,4 @@
-"""The doors of a gateway: what the record calls each, where it is, and which messages callers may send there."""
+"""Table of the gateway's endpoints: audit name, path, and the methods accepted at each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What must hold before a request is looked at: its Host and Origin are ours, and then who asks.
+"""Checks Host and Origin headers against DNS rebinding, extracts the bearer token, and sends 403 and 401 refusals.
 
 A web page must not reach a local port through its visitor's browser (DNS rebinding), so both headers are judged first,
-for every door and whoever handles the calls.
+for every endpoint and every handler.
 """
 
 from __future__ import annotations

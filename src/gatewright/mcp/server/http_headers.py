@@ -1,4 +1,4 @@
-"""The headers of an HTTP request, and what follows from them alone.
+"""Parses and checks HTTP request headers of MCP once per head: credential, session, revision, Accept, content type, routing.
 
 A client that keeps its connection sends the same headers again and again (`transport.known_heads`): what is found out
 here is found out once for all of those requests. So nothing here may depend on anything else, and least of all on who

@@ -1,5 +1,4 @@
-"""How one HTTP request is answered: plain JSON, or an event stream from the moment something has to go
-before the answer.
+"""HTTP response to one MCP POST: plain JSON, or an SSE stream once events or questions precede the answer; 401 and 403 challenges.
 
 On the common way (no events, no questions) this costs two ASGI messages and no task. The first event
 starts a writer task; from then on messages are handed over without waiting and a client that does not

@@ -1,4 +1,4 @@
-"""One HTTP request as the MCP doors see it: who asks, with which headers, and how to say no."""
+"""An authenticated HTTP request at an MCP endpoint: caller, headers and body, and refusal of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests of one connection that are not answered yet: an id is taken until then.
+"""Tracks unanswered request ids of one connection and rejects a duplicate, so that no request runs twice.
 
 A client that says a request again under its id, because it lost the answer or its patience, would have it carried out twice.
 """

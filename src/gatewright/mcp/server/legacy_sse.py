@@ -1,4 +1,4 @@
-"""HTTP+SSE as MCP 2024-11-05 had it: an event stream to the host, and a path to post to.
+"""HTTP+SSE transport of MCP 2024-11-05: endpoints `/sse` (event stream) and `/messages` (POST).
 
 The stream's first event names that path. The id in it is random and bound to the caller, and stays no
 proof of identity: each POST authenticates anew. Only the default profile has these paths.

@@ -1,4 +1,4 @@
-"""`subscriptions/listen` (MCP 2026-07-28): change notifications on one request's own stream.
+"""`subscriptions/listen` (MCP 2026-07-28): subscribes, acknowledges, and streams change notifications on the request.
 
 The acknowledgement is the first message, every message carries the id of the request, and only what
 was asked for is sent. Resources are subscribed to by ordinary calls through the kernel, so policy holds

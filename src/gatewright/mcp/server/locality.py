@@ -1,4 +1,4 @@
-"""Tells local requests from proxied and remote ones, which are shown commands without the paths of this machine.
+"""Tells local requests from proxied and remote ones, and removes this machine's paths from messages to the latter.
 
 A reverse proxy that listens for others and asks a gateway on loopback makes every peer a local one. So the peer's address alone
 says nothing: a request that says that it was passed on, or that names another host than this machine, is of somebody elsewhere.

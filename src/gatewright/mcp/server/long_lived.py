@@ -1,4 +1,4 @@
-"""Connections that outlast a request, and their end with the credential that opened them.
+"""Long-lived connections (WebSocket, SSE, subscriptions): ends them when the credential that opened them is no longer valid.
 
 A request shows its credential each time; a WebSocket, an event stream or a subscription showed it once. Each of them is in
 `Front.lasting` while it is open, and is looked at several times a second. One whose key or token is good no more is

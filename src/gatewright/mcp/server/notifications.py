@@ -1,4 +1,4 @@
-"""Notifications of clients: each becomes a call that nobody waits for, so that gates judge it, it counts and it is recorded.
+"""Runs clients' notifications as kernel calls without an answer, so that gates judge, count and record them.
 
 Those about the connection itself (`initialized`, `cancelled`) never come here. Progress of a question goes to whoever asked it.
 """

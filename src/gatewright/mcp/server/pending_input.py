@@ -1,6 +1,6 @@
-"""Exchanges that wait for a repeated request (MCP 2026-07-28), by handles that only we can seal.
+"""Requests waiting for input (MCP 2026-07-28): kept under sealed handles until the client repeats the request with the answers.
 
-Nothing here lasts: a handle ends with its exchange, `PARKED_S` after its last question, or with its door.
+Nothing here lasts: a handle ends with its exchange, `PARKED_S` after its last question, or with its endpoint.
 """
 
 from __future__ import annotations

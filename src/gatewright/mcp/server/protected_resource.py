@@ -1,9 +1,9 @@
-"""The gateway as a protected resource: what it says of itself to clients that have no token yet.
+"""OAuth protected resource (RFC 9728): metadata document of each endpoint, token audience check, and challenge headers.
 
 A client without a token is refused with the place of a document (RFC 9728) that names the resource and who
 gives out tokens for it; a client whose token is not enough, with the scopes that would be. Every endpoint is a
 resource of its own below the gateway's public URL: a token that was made for `…/mcp/reader` opens that
-profile and nothing else, one for `…/mcp` opens what stands below it, and one for the URL itself every door.
+profile and nothing else, one for `…/mcp` opens what stands below it, and one for the URL itself every endpoint.
 
 Source: MCP 2025-11-25 and 2026-07-28, basic/authorization; RFC 9728, 8707, 6750.
 """

@@ -1,11 +1,11 @@
-"""One request's way through the kernel, and what travels back while it runs.
+"""One client request in the kernel: sends its events and answer, puts server questions to the client, cancels and resumes.
 
 An `Exchange` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the
 call's own channel. Towards a modern host it cannot be: the exchange is *parked*, the host is answered
 `input_required` with a sealed handle, and the repeated request with the answers takes the exchange up
 again. The call inside the kernel notices none of that: it waits for its answer in both eras.
 
-Whoever is to be answered next has the *seat*: the first request until it is answered, nobody while the
+The request to be answered next has the *seat*: the first request until it is answered, none while the
 exchange is parked, then the request that takes it up. Only who has the seat can cancel the call.
 """
 

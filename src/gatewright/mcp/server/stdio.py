@@ -1,4 +1,4 @@
-"""The door of a host that started the gateway as its MCP server. It belongs to the process owner."""
+"""MCP server on the process's own stdin and stdout, for a host that started the gateway; its caller is the process owner."""
 
 from __future__ import annotations
 

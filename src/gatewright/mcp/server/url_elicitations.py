@@ -1,4 +1,4 @@
-"""Remembers the URL elicitations of error -32042 (MCP 2025-11-25), so that `notifications/elicitation/complete` reaches who was asked."""
+"""Extracts the URL elicitations in error -32042 (MCP 2025-11-25), so that their completion can be notified to the client."""
 
 from __future__ import annotations
 

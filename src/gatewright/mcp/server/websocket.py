@@ -1,4 +1,4 @@
-"""MCP over WebSocket: subprotocol `mcp`, one message a text frame, both eras."""
+"""WebSocket endpoint of MCP: subprotocol `mcp`, one message a text frame, both eras."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Bytes to messages and back: pure, total, lossless. Nothing here waits, logs or remembers."""
+"""Message formats: JSON-RPC, MCP, MGP and Groundhog messages from bytes and back. Pure, total, lossless."""

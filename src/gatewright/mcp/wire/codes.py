@@ -1,6 +1,6 @@
-"""Every reason for which a call may fail to be answered, and how each dialect spells it.
+"""Table of all error reasons with their code and spelling in each dialect (MCP, MGP, ggen, Groundhog, HTTP).
 
-One table. A gate, the dispatcher or a door names a reason; nobody else writes an error number.
+One table. A gate, the dispatcher or an endpoint names a reason; no other file writes an error number.
 The canonical kinds are those of the decision record (conflicts C-01 to C-07); below them stand
 the reasons that only a gateway has. Two columns decide how a plain MCP caller sees a reason:
 `tool_result` says that a tool call is answered by a result with `isError: true`, so that the model

@@ -1,4 +1,4 @@
-"""JSON texts of strangers as Python values: what that costs is estimated from the text before anything is made of it.
+"""JSON decoder for foreign text: estimates the decoding cost first, keeps numbers exact, extracts members without decoding.
 
 Theory: a decoder is one C call that nobody can interrupt, so its work has to be known beforehand. It goes with the number of
 values and not with the bytes: a MiB of text takes half a millisecond, of `[],` fifty, of `1e1,` two hundred, because a

@@ -1,4 +1,4 @@
-"""Groundhog's requests as data: what each must and may say, and what is wrong with one that does not.
+"""Parses and validates Groundhog requests (invoke, list, register, session) into typed messages.
 
 Only shapes are judged here. Whether a user, a session or a permission that a request claims is really the
 caller's is never taken from it (decisions C-17 and C-47): `Claims` is what somebody says of himself.

@@ -1,4 +1,4 @@
-"""How deep a JSON text may nest, how many members and how many values it may have: counted before anybody works with it.
+"""Checks nesting depth, member and value counts of a JSON text before it is decoded.
 
 Theory: brackets, colons and commas inside strings are counted too, which costs next to nothing and can only be too many;
 only a count over a limit pays for the exact one.

@@ -1,4 +1,4 @@
-"""MCP's fixed words: `_meta` keys, HTTP headers and how values are written into them.
+"""MCP constants and header codec: `_meta` keys, HTTP headers, their encoding, and their check against the body.
 
 Source: MCP 2026-07-28, basic/index and basic/transports/streamable-http ("Request Metadata").
 """

@@ -1,5 +1,4 @@
-"""The names of all messages of MCP and MGP: who sends each, as a request or a notification, in which revisions; and what a
-method is that is none of them.
+"""Table of all MCP and MGP methods by sender and revision, and the rules for names of unknown and declared methods.
 
 Theory: a method that nobody here knows is judged by nobody here, while its server may trim, fold or decode what it is called
 by. So a name that is not one of these has to be plain (`flaw_of`), must not read as one of these (`reads_as`), and is led

@@ -1,5 +1,4 @@
-"""The names of permissions: the standard list of MGP §3.2, its shorthand, custom names, and how the other
-dialects spell them.
+"""Permission names: MGP §3.2's list, shorthand and custom names, risk, and translation to ggen's and Groundhog's spellings.
 
 Pure data and reading rules, so that configuration, keys, servers' declarations and gates agree on what
 `shell` means (decision C-07), and on what `ToolInvoke(add)` and `read:filesystem` do (table 2.2).

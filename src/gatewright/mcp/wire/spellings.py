@@ -1,4 +1,4 @@
-"""The members of MCP's messages, and names that a reader takes for one of them who does not mind case, width or separators.
+"""Table of MCP message members, and detection of member names that a lenient parser would take for one of them.
 
 Theory: a member that nobody here knows passes, while its reader may match names loosely, as Go's and .NET's decoders do, and of two
 members that are one to it takes the last. So a name that reads as a known one's is refused, whatever it says; every other passes.

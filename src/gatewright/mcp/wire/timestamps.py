@@ -1,4 +1,4 @@
-"""Moments as the messages of MGP spell them: ISO 8601, UTC."""
+"""Parses and formats timestamps of MGP messages: ISO 8601, UTC."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""MCP's revisions as tables: what exists where. No other file compares revision strings.
+"""Tables of MCP's protocol revisions: features, methods, and version negotiation. No other file compares revision strings.
 
 Source: the specification's five revisions and their change logs.
 """

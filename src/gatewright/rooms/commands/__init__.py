@@ -1,1 +1,1 @@
-"""Commands about rooms: `gatewright room`."""
+"""Commands of rooms: `gatewright room`, its chat input and its output in a terminal."""

@@ -1,4 +1,4 @@
-"""What somebody types who sits in a room: chat, or a word of command."""
+"""Parses and executes the lines typed in `gatewright room join`: chat text and slash commands."""
 
 from __future__ import annotations
 

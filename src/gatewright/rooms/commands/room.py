@@ -1,4 +1,4 @@
-"""`gatewright room`: people in rooms, from a terminal; and programs that speak MCP, at a place in one."""
+"""`gatewright room who|post|propose|fulfil|watch|join|serve|bridge`: people and MCP programs take part in rooms."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How the `room` commands get into a room, and what a message looks like in a terminal."""
+"""Connects the `room` commands to a topic, maps their errors, and formats messages for a terminal."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Taking part in rooms (MCPx): a participant that is strict about what it hears, the proposals it follows, tools it
-offers, and an orchestrator that learns which proposals people always decide in the same way.
+"""Room participants (MCPx): client library for joining, requests, proposals, offered tools and a learning orchestrator.
+
+Joins a topic for as long as the block, sends a request and makes a proposal:
 
     async with dial.join("ws://127.0.0.1:8765/ws", topic="deploys", token=token) as ada:
         tools = await ada.request("builder", "tools/list")

@@ -1,4 +1,4 @@
-"""Requests that are put to a participant: each gets a task of its own, and its answer becomes a message.
+"""Runs the requests addressed to a participant, each as a task, with bounds per sender and in all, and sends the responses.
 
 How many run at once is bounded, for each sender and for all together, so that one who asks for what takes long leaves
 room for others. Notifications are let through beyond that: one of them is how a sender gives up on a request.

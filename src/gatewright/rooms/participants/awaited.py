@@ -1,4 +1,4 @@
-"""Answers that are waited for, by the id of the message that they are to."""
+"""Futures of responses that a participant waits for, by message id and permitted sender."""
 
 from __future__ import annotations
 

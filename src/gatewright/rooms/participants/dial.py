@@ -1,4 +1,4 @@
-"""Into a room over WebSocket."""
+"""Joins a room over WebSocket: `join` connects a `Participant` to the gateway's `/ws`."""
 
 from __future__ import annotations
 

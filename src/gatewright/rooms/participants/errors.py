@@ -1,4 +1,4 @@
-"""What can go wrong for somebody in a room, and what counts against somebody else."""
+"""Exceptions of room participants, and counting of senders' malformed messages (MCPx §4.3)."""
 
 from __future__ import annotations
 

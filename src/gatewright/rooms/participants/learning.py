@@ -1,4 +1,4 @@
-"""What people's decisions on like proposals have in common (MCPx §9.4). It suggests; a person accepts.
+"""Learns proposal rules from people's decisions on similar proposals (MCPx §9.4), as suggestions that a person accepts.
 
 Proposals are alike when the same participant proposes the same operation on the same name to the same target. After
 enough decisions of one kind, and none of the other, a rule is suggested that covers no more than was seen: arguments

@@ -1,4 +1,4 @@
-"""One participant of one room: strict about what it hears, and never acting on what was not said to it.
+"""One participant of one room: sends and validates messages, requests, proposals and responses. No transport.
 
 It knows no transport: `send` takes the text of each envelope, `receive` is given each one that arrives, `lost` the end.
 What the gateway does not check is checked here (MCPx §4.3): that a payload is what its kind says. What it hears of

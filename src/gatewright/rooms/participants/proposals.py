@@ -1,4 +1,4 @@
-"""The proposals that a participant has heard of, and what became of them (MCPx §10.2).
+"""Ledger of proposals heard by a participant and their state: open, fulfilled, rejected, withdrawn, expired (MCPx §10.2).
 
 The chain is proposal → fulfilment (a request that names the proposal) → response (which names the fulfilment). Only a
 request for the very operation that was proposed is a fulfilment. Version 0.1 has no kind for a decision against a

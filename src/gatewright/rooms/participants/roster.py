@@ -1,4 +1,4 @@
-"""Who one is in a room, and who else is there: what the gateway says in welcome and presence messages (MCPx §3.4, §3.5)."""
+"""Membership of a room as seen by a participant, from welcome and presence messages (MCPx §3.4, §3.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools that a participant offers over MCP: functions with a schema, and who asks as their first argument.
+"""MCP tools offered by a room participant: Python functions with schemas, answering `initialize` and `tools/*`.
 
 This is the least that MCP asks of a server: `initialize`, `ping`, `tools/list` and `tools/call`. Whoever has more to offer
 gives a participant another responder, for example that of `participants.child`, a server of its own.

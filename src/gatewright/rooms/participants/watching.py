@@ -1,4 +1,4 @@
-"""Waiting for what others do in a room."""
+"""Waits until a condition on a room's messages holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients for MCP and MGP servers; see `client` and, for programs without an event loop, `blocking`."""
+"""Clients for MCP and MGP servers: `Client` (asyncio), `SyncClient` (threads), results, options and calls made by models."""
 
 from gatewright.mcp.protocol.recovery import Policy
 from gatewright.sdk.client.blocking import SyncClient

@@ -1,4 +1,4 @@
-"""The same client for programs without an event loop: each method waits for its answer.
+"""Synchronous MCP client (`SyncClient`): runs the asyncio client on a background thread, and each method blocks for its answer.
 
     with SyncClient("http://127.0.0.1:8080/mcp") as client:
         print(client.call_tool("add", {"a": 1, "b": 2}).value)

@@ -1,4 +1,4 @@
-"""One call of a client, from its parameters to its answer, through all attempts that recovery allows (MGP §14.6)."""
+"""Makes the client's calls: sends one request, retries and falls back as recovery hints allow (MGP §14.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An asynchronous client for any MCP server, and more where the server speaks MGP.
+"""Asynchronous MCP client (`Client`) for all revisions and MGP: tools, resources, prompts, completion, reconnection.
 
     async with Client(["python", "-m", "weather"]) as client:
         result = await client.call_tool("forecast", {"city": "Bern"})

@@ -1,4 +1,4 @@
-"""One client's connection: made when it is first needed, made again when it was lost, closed at the end."""
+"""Connection of an SDK client: opened on first use, reopened after loss, closed at the end; in-memory for a server in the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ended a call, as the SDK's exceptions: the server's error object stays whole in `details`."""
+"""Maps a failed or refused call to the SDK's exceptions, with the server's error object in `details`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that a model made: validate, check what is permitted, call, and give back what the model should read (seed 003, LLM integration).
+"""Runs tool calls produced by a model (OpenAI, Anthropic, Gemini formats): parses, validates, checks permission, calls, formats.
 
 A model's call is data from outside. Nothing is raised for what it did wrong: it reads that, in the words of an error that says
 what to do next, and may try again. Exceptions are for the program.

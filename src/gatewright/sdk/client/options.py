@@ -1,4 +1,4 @@
-"""How a client is set up: what it calls itself, what it can be asked, how long it waits, when it asks again."""
+"""`Options` of a client: name, headers, authorization, timeouts, retries, and handlers of sampling, elicitation and events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What servers answer, typed for reading and raw for everything else.
+"""Typed views of servers' answers (tools, resources, prompts, results) that keep the raw JSON.
 
 Each object holds the decoded JSON it was made of in `raw`, unknown members included, and reads from there: nothing that a server
 said is lost because this release does not know it. Numbers that a float cannot hold keep their text (`mcp.wire.jsonrpc.Num`).

@@ -1,4 +1,4 @@
-"""The way back of a client's calls: who hears progress and log lines, and who answers what a server asks."""
+"""Client-side handlers of one call: delivers progress and log messages, and answers the server's questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools as documents for others: a catalogue, one tool with examples, and the lists that model APIs take.
+"""Exports tools: a catalogue, one tool with examples, and tool lists in the formats of model APIs.
 
 Every function takes `Tool`s or MCP tool definitions (`{"name", "description", "inputSchema"}`), so that what a gateway
 lists can be exported like what a module declares.

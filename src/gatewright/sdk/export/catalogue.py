@@ -1,4 +1,4 @@
-"""The catalogue of all tools, and the document of one (seed 002, "JSON Schema Export").
+"""Exports tools as a JSON catalogue with tags, and one tool as a document with examples (seed 002, "JSON Schema Export").
 
 Tags are the author's; where there are none they are derived from the tool's domain: the words of its category and
 its name, each in one form, so that `FinancialAnalyzer` is about `financial` and `analysis`.

@@ -1,4 +1,4 @@
-"""Example arguments, made from a schema and checked against it.
+"""Generates example arguments from a JSON Schema and keeps those that validate.
 
 Theory: making a value for any schema is as hard as any problem, so candidates are made from the keywords that
 tools use, and whatever does not satisfy the whole schema is thrown away. What is left is always valid; for a schema

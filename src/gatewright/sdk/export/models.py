@@ -1,4 +1,4 @@
-"""The tool lists of model APIs. Pure data: no library of any provider is needed or known.
+"""Exports tool lists in the formats of OpenAI, Anthropic and Gemini, and as MCP's `tools/list`.
 
 Names are what all of them take: letters, digits, `_` and `-`, at most 64. A name that is more is shortened and
 ends in a piece of its hash, so that two long names stay two. Gemini reads a part of OpenAPI's schema language; what

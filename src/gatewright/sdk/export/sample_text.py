@@ -1,4 +1,4 @@
-"""Texts that match a pattern, a format and length bounds, as far as the pattern says how.
+"""Generates sample strings for a JSON Schema's pattern, format and length.
 
 The pattern is read by Python's own parser of regular expressions and walked once: each repeat as often as needed to
 reach the shortest length, each set by its first member. What a walk cannot keep (look-around, anchors in the middle)

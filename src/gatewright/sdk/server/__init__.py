@@ -1,4 +1,4 @@
-"""Servers of one's own tools; see `server`."""
+"""MCP servers made with the SDK: `Server` over stdio, HTTP and WebSocket, with tools, resources, prompts and completions."""
 
 from gatewright.sdk.context import Context, Elicited
 from gatewright.sdk.server.server import MGP_EXTENSIONS, Served, Server, serve

@@ -1,4 +1,4 @@
-"""From what a function returned to what MCP wants: contents of resources, messages of prompts, proposals."""
+"""Converts return values of authors' functions to MCP results: resource contents, prompt messages, completions."""
 
 from __future__ import annotations
 

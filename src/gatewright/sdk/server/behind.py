@@ -1,4 +1,4 @@
-"""What connections ask of a server besides calls (`mcp.server.context.Upstream`): what it can do, and what changed."""
+"""Capabilities, header annotations and change notifications of an SDK server, as the MCP server code asks for them."""
 
 from __future__ import annotations
 

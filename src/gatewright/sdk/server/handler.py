@@ -1,4 +1,4 @@
-"""Who handles the calls of a server made with the SDK (`mcp.server.context.Handler`): its registry, and its other offers."""
+"""Request handler of an SDK server: dispatches tools, resources, prompts, completion and custom methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server offers besides tools: resources, their templates, prompts, and proposals for arguments.
+"""Registered resources, templates and prompts of an SDK server: matching, listing, caching of reads.
 
 Resources may say how long what they read stays true; until then the function is not called again. Templates are
 RFC 6570's simple expansion: `{name}` stands for one or more characters other than `/`, and `{name*}` for any.

@@ -1,4 +1,4 @@
-"""A server of one's own tools: MCP in all five revisions, and MGP with whoever negotiates it.
+"""`Server`: defines and runs an MCP server from Python functions, in all five revisions, with MGP where negotiated.
 
     server = Server("weather")
 

@@ -1,4 +1,4 @@
-"""The server as one ASGI application: MCP at `/mcp`, by Streamable HTTP of both eras and by WebSocket."""
+"""ASGI application of an SDK server: MCP at `/mcp` over Streamable HTTP and WebSocket."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Commands about tool servers and tools: `gatewright server`, `gatewright tool`."""
+"""Commands about tool servers and tools: `gatewright server` and `gatewright tool`, one module for a few subcommands."""

@@ -1,4 +1,4 @@
-"""`gatewright server check` and `inspect`: servers started for a look, whether or not a gateway runs.
+"""`gatewright server check` and `inspect`: start configured servers temporarily, test them, and list what they offer.
 
 Both read the configuration and start the servers themselves, so they serve as a preflight in cron and
 CI, and show what a server offers before anybody is granted anything of it.

@@ -1,4 +1,4 @@
-"""`gatewright server restart`, `start`, `stop` and `logs`: what an operator does to a server while the gateway runs."""
+"""`gatewright server restart`, `start`, `stop` and `logs`: control a server of the running gateway."""
 
 from __future__ import annotations
 

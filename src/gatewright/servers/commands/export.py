@@ -1,4 +1,4 @@
-"""`gatewright server export`: a server, or the gateway itself, as an entry for another mgp.toml (MGP §15.2)."""
+"""`gatewright server export`: prints a server, or the gateway itself, as an entry for another mgp.toml (MGP §15.2)."""
 
 from __future__ import annotations
 

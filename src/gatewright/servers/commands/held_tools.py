@@ -1,4 +1,4 @@
-"""What is said of the tools that a server lists and nobody sees: how many, which, why, and the command that goes on from there.
+"""Texts and table rows about tools hidden by pins or catalogue limits, with the commands that release them.
 
 Two kinds: *held back*, until an operator has looked at what they say of themselves (`pins/store`), and *left out*, because they cannot
 be used safely or are too many (`servers/server_catalogue`). The names are a server's own words: none of them adds a line or hides a character.

@@ -1,4 +1,4 @@
-"""`gatewright server login` and `logout`: a person lets the gateway into a protected HTTP server.
+"""`gatewright server login` and `logout`: a person obtains or deletes the gateway's OAuth token for a protected server.
 
 The URL to open goes to standard error, so that standard output stays for the result. The browser comes
 back to an address on this machine; where the browser runs on another one, the address that it was sent

@@ -1,4 +1,4 @@
-"""`gatewright server`: what stands behind the gateway, and how it is."""
+"""`gatewright server list`: lists servers with their state. Also the command group `gatewright server` and its subcommands."""
 
 from __future__ import annotations
 

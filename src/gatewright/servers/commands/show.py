@@ -1,4 +1,4 @@
-"""`gatewright server show`: one server, as it is configured and as it runs."""
+"""`gatewright server show`: one server's configuration, state, permissions and tools."""
 
 from __future__ import annotations
 

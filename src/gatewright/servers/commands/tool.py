@@ -1,4 +1,4 @@
-"""`gatewright tool`: list, show and call tools. A call walks every gate like anybody else's."""
+"""`gatewright tool list|show|call`: lists, describes and calls tools at the running gateway, through every gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright tool export`: tools as a document for others, from the gateway or straight from Python modules."""
+"""`gatewright tool export`: writes tools of the gateway or of Python modules as a document for model APIs or catalogues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A link to an HTTP API that is no MCP server: its OpenAPI document is its list of tools.
+"""Client connection to an HTTP API described by OpenAPI: lists its operations as tools and calls them.
 
 For everything above it is a server like any other: it says hello (with the title of the document), lists
 tools, answers calls, can be restarted (which reads the document anew) and has the same limits. What it

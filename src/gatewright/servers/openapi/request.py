@@ -1,4 +1,4 @@
-"""The HTTP request that a tool call is: each argument at the place that the document gives it.
+"""Builds the HTTP request of an OpenAPI operation from tool arguments: path, query, headers, body, credentials.
 
 Arguments are a model's, so nothing in them may change where a request goes or where it ends: whatever
 stands in a path or query is encoded to the last character, a segment that would climb is refused, and a

@@ -1,4 +1,4 @@
-"""Schemas of somebody's OpenAPI document as the input schemas of tools.
+"""Translates schemas of an OpenAPI document to tools' JSON input schemas, resolving references within the document.
 
 A tool's schema stands alone, so everything that it refers to is brought along under `$defs`, as far as it
 is reached. OpenAPI 3.0 has a dialect of its own, of which 3.1 kept nothing: what differs is rewritten. A

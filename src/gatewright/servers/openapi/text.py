@@ -1,4 +1,4 @@
-"""A document that somebody wrote in JSON or YAML, as the value that JSON would have."""
+"""Parses JSON or YAML text of an OpenAPI document to JSON values, within bounds."""
 
 from __future__ import annotations
 
