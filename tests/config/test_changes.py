@@ -79,6 +79,9 @@ def test_what_comes_or_goes_is_one_key_and_order_counts(folder: Path) -> None:
         ("[gateway]\n[limits]\nframe_bytes = 5", "limits.frame_bytes"),
         ("[gateway]\n[limits]\nqueue_bytes = 5", "limits.queue_bytes"),
         ("[gateway]\n[limits]\nheader_bytes = 5", "limits.header_bytes"),
+        ("[gateway]\n[limits]\nconnections = 5", "limits.connections"),
+        ("[gateway]\n[limits]\nconnections_per_s = 5", "limits.connections_per_s"),
+        ("[gateway]\n[limits]\nconnections_per_address = 5", "limits.connections_per_address"),
     ],
 )
 def test_what_needs_a_restart_is_told_apart_and_stays(folder: Path, text: str, key: str) -> None:
@@ -86,6 +89,22 @@ def test_what_needs_a_restart_is_told_apart_and_stays(folder: Path, text: str, k
     wanted = settings(folder, BASE.replace('[gateway]\nhost = "127.0.0.1"', text))
     assert changes(running, wanted).waiting == (key,)
     assert changes(running, pinned(running, wanted)).keys == ()
+
+
+def test_rate_limits_of_the_protocol_are_taken_over_and_the_rest_of_it_waits(folder: Path) -> None:
+    text = "[mcp.protocol]\n[mcp.protocol.rate_limits]\nuser_requests_per_second = 7\n"
+    running = settings(folder, BASE + text)
+    wanted = settings(folder, BASE + text.replace("7", "9"))
+    found = changes(running, wanted)
+    assert found.applied == (
+        "limits.doors.groundhog.caller.per_second",
+        "protocol.rate_limits.user_requests_per_second",
+    )
+    assert found.waiting == ()
+    assert changes(pinned(running, wanted), wanted).keys == ()
+    other = text.replace("[mcp.protocol]", '[mcp.protocol]\nversion = "2.0.0"')
+    found = changes(running, settings(folder, BASE + other))
+    assert (found.applied, found.waiting) == ((), ("protocol.version",))
 
 
 def test_another_state_folder_needs_a_restart(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +13,11 @@ import pytest
 from gatewright.config import Settings, SettingsError
 from gatewright.config.build import build
 from gatewright.config.documents import Document, parse
+from tests.config.examples import EXAMPLES
 
 FORMED = "ghp_Canary0123456789AbCdEfGhIjKlMnOpQrSt"
 SEEN = f"{FORMED}\u202e\x1b[2J"
-PAGE = Path(__file__).parents[2] / "docs" / "configuration.md"
-BLOCKS = re.findall(r"^```toml\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-DOCUMENTS = [json.loads(json.dumps(tomllib.loads(one), default=str)) for one in BLOCKS]
+DOCUMENTS = [json.loads(json.dumps(tomllib.loads(one), default=str)) for _, one in EXAMPLES]
 WRONG: list[Any] = [SEEN, FORMED, [SEEN], {SEEN: SEEN}, {SEEN: {SEEN: SEEN}}, [{SEEN: SEEN}], -1]
 
 
@@ -56,7 +54,7 @@ def told(data: Any) -> list[str]:
 
 @pytest.mark.parametrize("number", range(len(DOCUMENTS)))
 def test_no_message_about_a_file_repeats_a_secret_wherever_it_stands(number: int) -> None:
-    """Every key of every example of docs/configuration.md, renamed and with wrong values."""
+    """Every key of every example of the configuration reference, renamed and with wrong values."""
     for path in paths(DOCUMENTS[number]):
         for data in changed(DOCUMENTS[number], path):
             for line in told(data):

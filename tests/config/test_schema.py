@@ -1,9 +1,8 @@
-"""The schema for editors and the page about the file: both say what the reader does."""
+"""The schema for editors: it allows what the reader reads, and says what the reference says."""
 
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import tomllib
@@ -19,14 +18,13 @@ import pytest
 from gatewright.config.build import build
 from gatewright.config.documents import parse
 from gatewright.config.problems import SettingsError
-from gatewright.config.schema import FILE, TABLES, comment, documented, schema
+from gatewright.config.reference import sentences
+from gatewright.config.schema import FILE, TABLES, comment, rendered
 from gatewright.config.shapes import FileTable
+from tests.config.examples import EXAMPLES
 from tests.config.specified import SPECIFIED
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs/configuration.md").read_text()
-BLOCKS = re.findall(r"^```toml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
-VARIABLES = {"TEAM": "t", "CEREBRAS_API_KEY": "k"}
 
 
 def complaints(text: str) -> list[str]:
@@ -42,59 +40,30 @@ def _moment(value: Any) -> str:
     return value.isoformat()
 
 
-def keys() -> dict[tuple[str, str], Any]:
-    """(table, key) → default of every key that the reader knows."""
-    found = {}
-    for name, shape in TABLES.items():
-        for field in msgspec.structs.fields(shape):
-            found[name, field.name] = field.default
-    return found
-
-
-def test_every_key_is_on_the_page_and_the_page_names_no_other() -> None:
-    assert set(documented(PAGE)) == set(keys())
-
-
-def test_every_shape_of_the_file_is_a_table_of_the_page() -> None:
+def test_every_shape_of_the_file_is_a_table_of_the_reference() -> None:
     _, parts = msgspec.json.schema_components([FileTable], ref_template="{name}")
     assert set(parts) == {FileTable.__name__, *(shape.__name__ for shape in TABLES.values())}
 
 
-def test_the_page_says_the_defaults_that_hold() -> None:
-    defaults = keys()
-    for key, (default, _) in documented(PAGE).items():
-        held = defaults[key]
-        if default:
-            value = tomllib.loads(f"v = {default.strip('`')}")["v"]
-            assert value == (list(held) if isinstance(held, tuple) else held), key
-        else:
-            table = isinstance(held, tuple(TABLES.values()))  # its own part of the page says them
-            assert table or held in {None, msgspec.NODEFAULT}, key
+def test_the_shipped_schema_is_the_one_that_follows_from_the_shapes() -> None:
+    assert FILE.read_bytes() == rendered(), "run: scripts/docs configuration"
 
 
-def test_the_shipped_schema_is_the_one_that_follows_from_shapes_and_page() -> None:
-    assert json.loads(FILE.read_text()) == schema(documented(PAGE)), (
-        "run: python -m gatewright.config.schema docs/configuration.md"
-    )
+def test_the_schema_describes_every_key_with_the_sentence_of_its_shape() -> None:
+    shipped = json.loads(FILE.read_text())
+    for shape in TABLES.values():
+        described = {
+            key: value["description"]
+            for key, value in shipped["$defs"][shape.__name__]["properties"].items()
+        }
+        assert described == {key: one.replace("`", "") for key, one in sentences(shape).items()}
+    tables = {name.partition(".")[0] for name in TABLES}
+    assert {key for key, value in shipped["properties"].items() if value["description"]} == tables
 
 
-@pytest.mark.parametrize("number", range(len(BLOCKS)))
-def test_every_block_of_the_page_loads_and_fits_the_schema(number: int, tmp_path: Path) -> None:
-    text = BLOCKS[number]
-    found = build([parse(text, tmp_path / "mgp.toml")], VARIABLES, tmp_path)
-    assert found.warnings == ()
-    assert complaints(text) == []
-    problems = [one.problem.what for one in found.servers if one.problem is not None]
-    assert all(re.fullmatch(r"the secret \S+ is not set", what) for what in problems)
-
-
-def test_the_page_shows_every_table() -> None:
-    shown: set[str] = set()
-    for text in BLOCKS:
-        for name in re.findall(r"^\[+([^\]]+)\]+$", text, re.MULTILINE):
-            named = re.sub(r"^(servers\.tools|profiles|agents|rooms\.topics)\..*", r"\1.NAME", name)
-            shown |= {named, *(named[: dot.start()] for dot in re.finditer(r"\.", named))}
-    assert set(TABLES) <= shown
+@pytest.mark.parametrize(("page", "text"), EXAMPLES)
+def test_every_example_of_the_reference_fits_the_schema(page: str, text: str) -> None:
+    assert complaints(text) == [], page
 
 
 @pytest.mark.parametrize("text", [SPECIFIED, (ROOT / "examples/mgp.toml").read_text(), ""])

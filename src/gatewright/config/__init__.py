@@ -8,16 +8,14 @@ configurations. `trust` says which files that were found are accepted (kept in `
 """
 
 from gatewright.config.build import is_loopback, override
+from gatewright.config.limits import Calls, Limits, Rates
 from gatewright.config.lookup import find, load, state_directory
 from gatewright.config.model import (
     Auth,
-    Calls,
     Gateway,
     Grant,
-    Limits,
     Mgp,
     Profile,
-    Rates,
     Redaction,
     RedactionLevel,
     Restart,

@@ -26,13 +26,22 @@ _PERMISSIONS = (
 
 
 class Agent(msgspec.Struct, frozen=True, kw_only=True):
-    """`[agents.NAME]`"""
+    """What holds for one caller besides the attributes of its key or token; both hold.
+
+    `NAME` is the name in the agent's key, `local` (the user at the command line, and hosts without a name), the name of a
+    host (`cursor`), `anonymous`, or `"*"` for all callers. It does not apply to operators.
+    """
 
     role: Name | None = None
+    """A word for people and for the record; it gives no rights."""
     trust_level: Trust | None = None
+    """How far the caller is trusted: `untrusted` calls only tools that are known to be safe, `community` none that is
+    dangerous, `verified` and `system` any. `verified` unless set."""
     allowed_resources: tuple[Name, ...] = ()
+    """Patterns of the only paths and URIs that its calls may name; any unless set."""
     permissions: tuple[Name, ...] = ()
-    """Canonical, once they were read."""
+    """All that it may hold: `ToolInvoke(NAME)`, `ToolRead(NAME)`, `ToolsListAll`, `AdminRead` and `AdminWrite` decide which
+    tools there are for it, `filesystem.read` and the others of MGP §3.2 which permissions."""
 
     @property
     def context(self) -> UserContext:
@@ -43,7 +52,7 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def build_agents(reports: Sequence[Report]) -> dict[str, Agent]:
-    """Name → what is said. The first document that names somebody decides."""
+    """Name → what is said, with canonical permissions. The first document that names a caller decides."""
     found: dict[str, Agent] = {}
     for report in reports:
         tables = report.document.data.get("agents", {})

@@ -1,4 +1,4 @@
-"""Bounded types of configuration values (count, seconds, name) and the event classes, shared by several tables."""
+"""Bounded types of configuration values (count, seconds, name), units of quantities, and the event classes, shared by several tables."""
 
 from __future__ import annotations
 
@@ -6,13 +6,37 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-__all__ = ["Count", "EventClass", "Name", "Seconds"]
+__all__ = [
+    "BYTES",
+    "DAYS",
+    "MILLISECONDS",
+    "SECONDS",
+    "Bytes",
+    "Count",
+    "EventClass",
+    "Name",
+    "Seconds",
+    "rate",
+]
+
+BYTES = {"unit": "bytes"}
+DAYS = {"unit": "days"}
+MILLISECONDS = {"unit": "ms"}
+SECONDS = {"unit": "s"}
+"""What `Meta(extra=…)` has for a key with a unit, the others likewise. The configuration reference prints it."""
+
+
+def rate(of: str, per: str = "s") -> dict[str, str]:
+    """The unit of a number of things in each stretch of time."""
+    return {"unit": f"{of}/{per}"}
+
 
 Count = Annotated[int, Meta(ge=1, le=2**40)]
-Seconds = Annotated[float, Meta(gt=0, le=86400)]
+Bytes = Annotated[int, Meta(ge=1, le=2**40, extra=BYTES)]
+Seconds = Annotated[float, Meta(gt=0, le=86400, extra=SECONDS)]
 Name = Annotated[str, Meta(min_length=1, max_length=128)]
 
 EventClass = Literal[
     "tool_invocations", "security_events", "performance_events", "protocol_errors", "critical"
 ]
-"""How Groundhog divides the events of the record."""
+"""The classes into which Groundhog divides audit events."""

@@ -23,11 +23,11 @@ from gatewright.config.builtin import Builtin, DirectoryList
 from gatewright.config.check import Report, Table, meant, read_list, read_table
 from gatewright.config.documents import Document
 from gatewright.config.groundhog_merge import flaws, joined
+from gatewright.config.limits import Limits
 from gatewright.config.model import (
     Form,
     Gateway,
     Grant,
-    Limits,
     Profile,
     Redaction,
     SecretsPlace,

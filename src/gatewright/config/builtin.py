@@ -11,13 +11,18 @@ __all__ = ["Builtin", "DirectoryList"]
 
 
 class DirectoryList(msgspec.Struct, frozen=True, kw_only=True):
-    """`directory_list`, a tool that the gateway ships."""
+    """`directory_list`, which lists what is in a folder."""
 
     roots: tuple[Annotated[str, Meta(min_length=1, max_length=4096)], ...] = ()
-    """The folders that it may list, from the folder of the file; none: it is not offered."""
+    """The folders that it may list, relative to the folder of this file. A relative path of a caller begins at the first.
+    Without any the tool is not offered."""
 
 
 class Builtin(msgspec.Struct, frozen=True, kw_only=True):
-    """The tools that the gateway ships."""
+    """The tools that the gateway ships.
+
+    They belong to a server called `gatewright`, need grants like any other tool, and are listed under their own names.
+    """
 
     directory_list: DirectoryList = DirectoryList()
+    """The tool that lists folders; see `[builtin.directory_list]`."""

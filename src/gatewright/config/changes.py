@@ -13,12 +13,20 @@ from typing import Any
 import msgspec
 
 from gatewright.config import Server, Settings, override
+from gatewright.config.groundhog import Protocol
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["Change", "changes", "pinned", "policy_version"]
+__all__ = ["Change", "changes", "is_applied", "pinned", "policy_version"]
 
 _OF_THE_LISTENER = ("gateway.host", "gateway.port", "gateway.operators")
-_OF_THE_TRANSPORT = ("limits.frame_bytes", "limits.queue_bytes", "limits.header_bytes")
+_OF_THE_TRANSPORT = (
+    "limits.frame_bytes",
+    "limits.queue_bytes",
+    "limits.header_bytes",
+    "limits.connections_per_s",
+    "limits.connections",
+    "limits.connections_per_address",
+)
 _NEEDS_RESTART = (*_OF_THE_LISTENER, *_OF_THE_TRANSPORT)
 _APPLIED = (
     "agents.",
@@ -33,6 +41,7 @@ _APPLIED = (
     "grants.",
     "profiles.",
     "redaction.",
+    "protocol.rate_limits",  # put into limits.doors when the file is read (`config.groundhog_merge`)
 )
 
 _NOT_SAID = frozenset({"files", "form", "warnings", "origins"})
@@ -65,8 +74,8 @@ def changes(before: Settings, after: Settings) -> Change:
         key for key in old.keys() | new.keys() if old.get(key, _ABSENT) != new.get(key, _ABSENT)
     )
     return Change(
-        tuple(key for key in keys if _is_applied(key)),
-        tuple(key for key in keys if not _is_applied(key)),
+        tuple(key for key in keys if is_applied(key)),
+        tuple(key for key in keys if not is_applied(key)),
     )
 
 
@@ -86,10 +95,17 @@ def pinned(running: Settings, wanted: Settings) -> Settings:
         audit=running.audit,
         telemetry=running.telemetry,
         rooms=running.rooms,
-        protocol=running.protocol,
+        protocol=_protocol(running.protocol, wanted.protocol),
         builtin=running.builtin,
     )
     return override(found, host=running.gateway.host, port=running.gateway.port)
+
+
+def _protocol(running: Protocol | None, wanted: Protocol | None) -> Protocol | None:
+    """As it runs, but for its rate limits."""
+    if running is None or wanted is None:
+        return running
+    return msgspec.structs.replace(running, rate_limits=wanted.rate_limits)
 
 
 def policy_version(settings: Settings) -> str:
@@ -99,7 +115,8 @@ def policy_version(settings: Settings) -> str:
     return hashlib.sha256(jsonrpc.encode(said)).hexdigest()[:16]
 
 
-def _is_applied(key: str) -> bool:
+def is_applied(key: str) -> bool:
+    """Whether a running gateway takes a changed key over; what it does not takes effect at the next start."""
     return key not in _NEEDS_RESTART and key.startswith(_APPLIED)
 
 

@@ -10,7 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.config.groundhog import Protocol, ProtocolAudit, RateLimits
-from gatewright.config.model import Calls, Rates, Settings
+from gatewright.config.limits import Calls, Rates
+from gatewright.config.model import Settings
 from gatewright.config.oversight import AuditSink
 
 __all__ = ["DOOR", "flaws", "joined"]

@@ -1,7 +1,8 @@
 """`Settings`: the frozen settings types of the main tables (gateway, limits, servers, grants, profiles, …) with defaults.
 
 Times are seconds and sizes bytes where the name does not say otherwise. The annotations are also
-what the file is checked against, so a bound stands here once.
+what the file is checked against, so a bound stands here once. The docstring below a key of the file is
+its sentence in the JSON Schema and in docs/configuration.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.config.agents import Agent
-from gatewright.config.bounds import Count, Name, Seconds
+from gatewright.config.bounds import SECONDS, Bytes, Name
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import Protocol
+from gatewright.config.limits import Limits, Rates
 from gatewright.config.oauth import OAuth
 from gatewright.config.oversight import (
     Approvals,
@@ -32,15 +34,12 @@ from gatewright.config.rooms import Rooms
 
 __all__ = [
     "Auth",
-    "Calls",
     "Form",
     "Gateway",
     "Grant",
     "Hidden",
-    "Limits",
     "Mgp",
     "Profile",
-    "Rates",
     "Redaction",
     "RedactionLevel",
     "Restart",
@@ -56,22 +55,30 @@ RestartPolicy = Literal["on_failure", "never", "always"]
 
 
 class Gateway(msgspec.Struct, frozen=True, kw_only=True):
-    """The gateway's own face."""
+    """How the gateway names itself, where it listens, and which callers need no key."""
 
     name: Annotated[str, Meta(min_length=1, max_length=64)] = "gatewright"
+    """The name that the gateway gives of itself in MCP, to clients (`serverInfo`) and to servers (`clientInfo`)."""
     host: Name = "127.0.0.1"
+    """The address to listen on; the default is reachable from this machine alone. On another address keys and results
+    travel in clear text: `serve`, its log and `doctor` warn of it. Put a proxy that terminates TLS in front."""
     port: Annotated[int, Meta(ge=0, le=65535, examples=[8420])] = 8420
-    """0 takes any free port."""
+    """The TCP port to listen on; 0 takes any free one."""
     unprefixed: bool = False
-    """Show the tools of the only server under their own names."""
+    """Whether the tools of the only enabled server are listed under their own names, without its prefix."""
     anonymous: Literal["deny", "allow"] = "deny"
-    """`allow` lets callers without a key in, on loopback only, as the agent `anonymous`."""
+    """Whether callers without a key are let in, as the agent `anonymous`. `allow` is possible only where every address
+    that is listened on, that of `[mcp.protocol.transport]` too, is a loopback address."""
     operators: Literal["local", "key"] = "local"
-    """How operators show who they are: also at a terminal of this user, or by a key alone."""
+    """How operators authenticate. `local`: with an operator's key, or by a terminal of the user who runs the gateway.
+    `key`: with an operator's key alone. docs/identity.md#operators-and-agents-with-a-shell says what either keeps out."""
     allowed_origins: tuple[Name, ...] = ()
+    """Origins of web pages that may call, as a browser sends them in `Origin`. Pages of this machine may call by HTTP
+    without being listed; a WebSocket may be opened by the gateway's own pages and by those listed here only."""
     allowed_hosts: tuple[Name, ...] = ()
-    startup_wait_s: Annotated[float, Meta(ge=0, le=600)] = 10.0
-    """How long the ready line waits for servers that are still starting."""
+    """Further values of the `Host` header that are answered, for example the name of a proxy in front."""
+    startup_wait_s: Annotated[float, Meta(ge=0, le=600, extra=SECONDS)] = 10.0
+    """How long the ready line, and the switch to another configuration, wait for servers that are still starting."""
 
 
 class Storage(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,84 +87,27 @@ class Storage(msgspec.Struct, frozen=True, kw_only=True):
     path: Path
 
 
-class Rates(msgspec.Struct, frozen=True, kw_only=True):
-    """How many calls at most within any stretch of that length; None is no limit."""
-
-    per_second: Count | None = None
-    per_minute: Count | None = None
-    per_hour: Count | None = None
-    per_day: Count | None = None
-
-
-class Calls(msgspec.Struct, frozen=True, kw_only=True):
-    """How often, by who or what is counted; a call counts for all of them."""
-
-    total: Rates | None = None
-    """All callers together."""
-    caller: Rates | None = None
-    """Each caller by itself."""
-    key: Rates | None = None
-    server: Rates | None = None
-    tool: Rates | None = None
-    callers: dict[Name, Rates] = {}
-    """Single callers, by their id, in place of `caller`."""
-    keys: dict[Name, Rates] = {}
-    """Single keys, by their id, in place of `key`."""
-
-
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one caller or one server may cost."""
-
-    frame_bytes: Count = 1024 * 1024
-    server_frame_bytes: Count = 12 * 1024 * 1024
-    depth: Annotated[int, Meta(ge=1, le=500)] = 64
-    keys: Count = 10_000
-    values: Count = 50_000
-    """Of every kind, elements of lists as well."""
-    batch: Count = 50
-    header_bytes: Count = 32 * 1024
-    connections_per_s: Count = 500
-    """From one address, after a burst of four times as many; one with TLS counts as eight."""
-    connections: Count | None = None
-    """Open ones in all; where absent as many as the process may open files, less a quarter (at least 128, at most 2,048)."""
-    connections_per_address: Count | None = None
-    """Open ones of one address; half of all where absent, and for addresses of this machine all."""
-    id_chars: Count = 128
-    in_flight_per_server: Count = 1024
-    queue_bytes: Count = 256 * 1024
-    subscriptions_per_client: Count = 100
-    call_timeout_s: Seconds = 30.0
-    stall_ms: Count = 100
-    """After so long a stall of the event loop the log says what it was in."""
-    schema_depth: Annotated[int, Meta(ge=1, le=500)] = 32
-    subschemas: Count = 1000
-    description_bytes: Count = 16384
-    tools_per_server: Count = 500
-    calls_per_minute: Count | None = None
-    """For each caller; unlimited where absent."""
-    calls: Calls | None = None
-    """At all doors together."""
-    doors: dict[Name, Calls] = {}
-    """Beside that, at single doors. `groundhog` has that protocol's own limits unless it is written here."""
-
-
 RedactionLevel = Literal["off", "secrets", "personal"]
 """`personal`: secrets and personal data."""
 Hidden = Literal["keep", "remove"]
-"""What is done with characters that nobody sees."""
+"""What is done with characters that are not displayed."""
 PersonalKind = Literal["email", "card", "iban", "phone", "us_ssn"]
 
 
 class Redaction(msgspec.Struct, frozen=True, kw_only=True):
-    """What is taken out of everything that travels back."""
+    """Which secrets and personal data are removed from results, errors, progress and log messages."""
 
     level: RedactionLevel = "secrets"
+    """What is removed: nothing (`off`); tokens, keys and passwords (`secrets`); personal data too (`personal`). The
+    `redaction` of a server or a tool takes precedence."""
     personal: tuple[PersonalKind, ...] = ("email", "card", "iban", "phone", "us_ssn")
-    """What counts as personal data."""
+    """Which kinds of personal data the level `personal` removes."""
     terms: tuple[Annotated[str, Meta(min_length=3, max_length=256)], ...] = ()
-    """Texts that go at every level but `off`, in any case of letters."""
+    """Texts that are removed at every level but `off`, whatever the case of their letters."""
     hidden: Hidden = "keep"
-    """Of arguments and of what travels back."""
+    """Whether characters that are not displayed are removed: control characters, terminal sequences and characters
+    without a glyph, from the arguments of tools before they are judged and from what travels back. Joiners and
+    variation selectors that writing needs stay. The record has their number and the digest of the original."""
 
 
 class SecretsPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -195,32 +145,43 @@ class Mgp(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolRule(msgspec.Struct, frozen=True, kw_only=True):
-    """The operator's word about one tool; None where nothing was said."""
+    """What the operator declares of one tool, over what its server declares (MGP §4)."""
 
     risk_level: Literal["safe", "moderate", "dangerous"] | None = None
+    """The risk of the tool (MGP §4.3). A person confirms each call of a `dangerous` one, unless a grant names this very
+    tool; what the server declares unless set."""
     validator: str | None = None
-    """One of the built-in names, of a plug-in, or `none`."""
+    """The check that its arguments have to pass (MGP §4.5): `sandbox`, `readonly`, `network_restricted`, `code_safety`,
+    `paths`, the name of a plug-in, or `none`."""
     validator_args: tuple[str, ...] = ()
-    """JSON pointers of the arguments that the validator judges; empty: it chooses by itself."""
+    """JSON pointers (RFC 6901) of the arguments that the validator judges. Without any it chooses commands, URLs, paths
+    and code by the name and form of each argument."""
     validator_options: dict[str, Any] = {}
-    """Options of the validator; what there is, is written beside each one."""
+    """Options of the validator; docs/validators.md lists them."""
     permissions_required: tuple[str, ...] | None = None
+    """The permissions (MGP §3.2) that an agent needs to call it."""
     confirmation_required: bool | None = None
+    """Whether a person has to confirm each call (MGP §4.3)."""
     repeatable: bool | None = None
-    """True: a second call does no more than one, because the tool only reads or is idempotent. What a server says of
-    itself does not count: without this word a call whose outcome is unknown is never made again."""
+    """Whether a second call does no more than the first, because the tool only reads or is idempotent. This is the
+    operator's declaration, not the server's: without it no call with an unknown outcome is made again or announced as
+    repeatable."""
     approver: Literal["caller", "operator", "either"] | None = None
+    """Who has to agree to its calls; `approver` of `[approvals]` unless set."""
     redaction: RedactionLevel | None = None
+    """What is removed from its results; the `redaction` of its server unless set."""
     hidden: Hidden | None = None
+    """Whether characters that are not displayed are removed; the `hidden` of its server unless set."""
     flow: tuple[Literal["untrusted", "private", "outbound"], ...] | None = None
-    """Which way data flows through it; None: what its server says."""
+    """How data flows through it, see `[flow]`; what its server declares unless set."""
     calls: Rates | None = None
-    """None: what `[limits.calls.tool]` says."""
-    result_bytes: Count | None = None
-    """None: what its server says."""
+    """How often it may be called by all callers together; `tool` of `[limits.calls]` unless set."""
+    result_bytes: Bytes | None = None
+    """The largest result that is passed on; the `result_bytes` of its server unless set."""
     categories: tuple[str, ...] = ()
-    """What it is filed under, for lists by category; empty: what its author says."""
+    """The categories for `tools/list` with `category`; those that its author declares unless set."""
     enabled: bool = True
+    """Whether the tool is listed and may be called."""
 
 
 class Auth(msgspec.Struct, frozen=True, kw_only=True):
@@ -287,7 +248,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """None: what `[redaction]` says."""
     calls: Rates | None = None
     """None: what `[limits.calls.server]` says."""
-    result_bytes: Count | None = None
+    result_bytes: Bytes | None = None
     """None: `[limits] server_frame_bytes`."""
     methods: tuple[str, ...] = ()
     """Which methods besides those of MCP and MGP it has."""
@@ -328,12 +289,17 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """A named view with its own endpoint. Empty `servers` or `tools` leave that side open."""
+    """A subset of servers and tools with an endpoint of its own, `/mcp/NAME`.
+
+    It narrows what is listed; grants decide who may call, as at every endpoint.
+    """
 
     servers: tuple[str, ...] = ()
+    """The ids of the servers that it shows; all unless set."""
     tools: tuple[str, ...] = ()
-    """Canonical `server/tool`, or an exposed name."""
+    """The tools that it shows, as `server/tool` or as `gatewright tool list` prints them; all unless set."""
     unprefixed: bool = False
+    """Whether the tools of its only server are listed under their own names, without its prefix."""
 
 
 class Form(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from gatewright.call import Trust
 from gatewright.command_text import to_type
+from gatewright.config.bounds import SECONDS
 from gatewright.config.substitute import hides
 from gatewright.mcp.wire.permissions import held_permission
 from gatewright.oauth.documents import Algorithm
@@ -29,7 +30,7 @@ _PERMISSIONS = 'write "ToolInvoke(server/tool)", "ToolsListAll", "filesystem.rea
 
 
 class Issuer(msgspec.Struct, frozen=True, kw_only=True):
-    """One authorization server."""
+    """One authorization server whose access tokens are accepted."""
 
     name: Annotated[
         str,
@@ -39,26 +40,42 @@ class Issuer(msgspec.Struct, frozen=True, kw_only=True):
             examples=['"corp"'],
         ),
     ]
+    """The prefix of its users' names: `corp:alice` is the agent that grants and `[agents.NAME]` know."""
     issuer: Url
-    """Exactly as it spells itself."""
+    """The issuer identifier, exactly as the server spells it. Its metadata (RFC 8414) and keys are found from there."""
     jwks_uri: Url = ""
+    """The URL of its keys, where its metadata does not name one."""
     algorithms: tuple[Algorithm, ...] = ()
-    """Empty: all of them."""
+    """The signature algorithms that are accepted; all of those listed unless set. `none` and those with a shared secret
+    never are."""
     audience: tuple[Text, ...] = ()
-    leeway_s: Annotated[float, Meta(ge=0, le=600)] = 30.0
-    recheck_s: Annotated[float, Meta(ge=0, le=3600)] = 30.0
-    """0: the issuer is asked at every request."""
-    keys_max_age_s: Annotated[float, Meta(ge=1, le=86400)] = 300.0
+    """Further values of `aud` that mean this gateway, for issuers that put a name of their own there."""
+    leeway_s: Annotated[float, Meta(ge=0, le=600, extra=SECONDS)] = 30.0
+    """How far the clock of the issuer may differ."""
+    recheck_s: Annotated[float, Meta(ge=0, le=3600, extra=SECONDS)] = 30.0
+    """How long the result of checking a token is used: a token that was revoked is refused after that at the latest. 0
+    asks the issuer at every request."""
+    keys_max_age_s: Annotated[float, Meta(ge=1, le=86400, extra=SECONDS)] = 300.0
+    """The age at which its published keys are fetched again: what is signed with a key that was withdrawn is refused
+    after that at the latest."""
     client_id: str = ""
-    """With it tokens are not read but asked about (RFC 7662)."""
+    """The client id for token introspection (RFC 7662). With it and `client_secret` tokens are not verified by their
+    signature but asked about at the issuer, once in `recheck_s` each. Only one issuer may have it."""
     client_secret: str = ""
+    """The client secret for introspection, as `${secret:NAME}`, `${file:PATH}` or `${VARIABLE}`; plain text is refused."""
     introspection_url: Url = ""
+    """The introspection endpoint, where the issuer's metadata does not name one."""
     subject_claim: str = ""
+    """The claim with the user's name; `sub` unless set."""
     role_claim: str = ""
+    """The claim with the user's role; none unless set."""
     trust_level: Trust | None = None
+    """How far its users are trusted, as in `[agents.NAME]`; `verified` unless set."""
     required_scopes: tuple[Text, ...] = ()
+    """The scopes without which a token is not accepted."""
     scopes: dict[str, tuple[Text, ...]] = {}
-    """Scope → permissions that it gives."""
+    """The permissions that each scope gives. A token then holds what its scopes give and nothing else; unless set, grants
+    decide, as for keys."""
 
     def __repr__(self) -> str:
         """Without the secret: a repr ends in logs."""
@@ -66,11 +83,16 @@ class Issuer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OAuth(msgspec.Struct, frozen=True, kw_only=True):
-    """Access tokens at the HTTP doors. Without issuers there are none."""
+    """Access tokens of OAuth issuers at the HTTP endpoints, beside API keys.
+
+    Without an issuer no token is accepted. docs/identity.md shows a whole configuration.
+    """
 
     resource: Url = ""
-    """The public URL of the gateway, without a path; else its own address."""
+    """The URL at which clients reach the gateway, without a path: `https://gateway.example`. Tokens have to be issued for
+    it or for an endpoint below it (RFC 8707). Unless set, the gateway's own address on this machine."""
     issuers: tuple[Issuer, ...] = ()
+    """The authorization servers whose tokens are accepted; see `[[oauth.issuers]]`."""
 
 
 def flaws_of(oauth: OAuth, host: str, port: int) -> Iterator[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from gatewright.config.bounds import Count, EventClass, Seconds
+from gatewright.config.bounds import DAYS, SECONDS, Bytes, EventClass, Seconds
 
 __all__ = [
     "Approvals",
@@ -21,8 +21,11 @@ __all__ = [
 
 
 class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
-    """Where else the record goes. `url`, `headers`, `address` and `dsn` are as written, references to
-    secrets and all: they are looked up when the sink is made, and stand nowhere else."""
+    """One more place that the record is sent to.
+
+    A sink gets every record in order, from the oldest on, within two seconds; calls never wait for it. `${secret:NAME}`
+    and `${VARIABLE}` may stand in `url`, `headers`, `address` and `dsn`; they are looked up when the sink is made.
+    """
 
     name: Annotated[
         str,
@@ -32,23 +35,36 @@ class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
             examples=['"siem"'],
         ),
     ]
+    """The name of the sink. Its position in the record is kept under this name."""
     type: Literal["file", "http", "syslog", "postgres", "sqlite", "mgp", "alert"]
+    """The kind of sink. `alert` writes a line to the log of the gateway for each event, and sends a POST to `url` where
+    that is set."""
     format: Literal["jsonl", "cloudevents", "ocsf", "groundhog"] = "jsonl"
+    """How events are written: the recorded lines (`jsonl`), CloudEvents, OCSF, or Groundhog's events
+    (docs/groundhog.md#the-record). Tables and MGP have a form of their own."""
     classes: tuple[EventClass, ...] = ()
-    """Only events of these classes, as Groundhog divides them; empty: everything."""
+    """The only classes of events, as Groundhog divides them, that are sent; all events unless set."""
     path: str = ""
-    """Of a `file` or `sqlite`; from the state folder unless absolute."""
-    rotate_bytes: Count = 100 * 1024 * 1024
-    rotate_s: Annotated[float, Meta(gt=0, le=366 * 86_400)] = 86_400.0
+    """`file`, `sqlite`: the path of the file, relative to the state folder. It is made with mode 0600."""
+    rotate_bytes: Bytes = 100 * 1024 * 1024
+    """`file`: the size at which the file is renamed, with the number of the next record behind its name, and a new one
+    begun."""
+    rotate_s: Annotated[float, Meta(gt=0, le=366 * 86_400, extra=SECONDS)] = 86_400.0
+    """`file`: the age of its first record, compared with the next one, at which the file is renamed too."""
     keep_files: Annotated[int, Meta(ge=0, le=100_000)] = 0
-    """How many full files stay; 0 keeps all."""
+    """`file`: how many renamed files are kept; 0 keeps all."""
     url: str = ""
+    """`http`: the URL that gets a POST for each batch. Any status but 2xx means that the batch was not taken."""
     headers: dict[str, str] = {}
+    """`http`: header fields of the request, such as `Authorization`."""
     address: Annotated[
         str,
         Meta(pattern=r"\A((udp|tcp|tls)://\S+|unix:///\S+)?\Z", examples=['"tls://logs.example"']),
     ] = ""
+    """`syslog` (RFC 5424): `udp://HOST`, `tcp://HOST`, `tls://HOST` or `unix:///PATH`. Syslog has no acknowledgements:
+    what its receiver loses is lost."""
     dsn: str = ""
+    """`postgres`: the connection URL; needs the extra `gatewright[postgres]`."""
     table: Annotated[
         str,
         Meta(
@@ -56,8 +72,10 @@ class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
             examples=['"gatewright_audit"'],
         ),
     ] = "gatewright_audit"
+    """`postgres`: the table, which is made where it does not exist."""
     server: str = ""
-    """Of an `mgp` sink: the audit server, one of the configured ones."""
+    """`mgp`: the id of a configured server that gets each event as `notifications/mgp.audit` (MGP §6), if it negotiated
+    `audit`. There are no acknowledgements."""
 
     def __repr__(self) -> str:
         """Without addresses and headers: they may carry secrets, and a repr ends in logs."""
@@ -65,64 +83,75 @@ class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Audit(msgspec.Struct, frozen=True, kw_only=True):
-    """How the record is kept."""
+    """How durable the record of calls and decisions is, how long it is kept, and where else it goes."""
 
     sync: Literal["process", "always"] = "process"
-    """`process` survives the death of the gateway, `always` also that of the machine."""
-    retention_days: Annotated[int, Meta(ge=0, le=36_500)] = 90
-    """Older records go, once every sink has them. 0 keeps everything."""
+    """What a written record survives: the death of the gateway's process (`process`), or that of the machine too
+    (`always`)."""
+    retention_days: Annotated[int, Meta(ge=0, le=36_500, extra=DAYS)] = 90
+    """The age at which records are deleted, once every sink has them; 0 keeps them for ever. A record says which ones
+    were deleted, and `gatewright audit verify` holds for the rest."""
     sinks: tuple[AuditSink, ...] = ()
+    """Where else the record goes; see `[[audit.sinks]]`."""
 
 
 class Approvals(msgspec.Struct, frozen=True, kw_only=True):
-    """How calls wait for a person."""
+    """How calls that a person has to confirm are decided, and how long they wait."""
 
     approver: Literal["caller", "operator", "either"] = "either"
-    """Who has to agree to a dangerous call: the user of the calling host, an operator, or whoever can be asked."""
+    """Who has to agree: the user of the calling host, asked by elicitation (`caller`); an operator, in the queue
+    (`operator`); or the caller where it can be asked, else an operator (`either`)."""
     hints: Literal["ask", "off"] = "ask"
-    """Whether a person is asked about tools whose annotations say that they destroy or reach out, where nobody vouched for them."""
-    open_world_s: Annotated[float, Meta(ge=0, le=30 * 86_400)] = 28_800.0
-    """For how long a yes to a tool that only reaches out holds for its further calls; 0 asks each time."""
+    """Whether a person is asked where annotations of a tool call for it (`destructiveHint`, `openWorldHint`); `hints` of a
+    server takes precedence."""
+    open_world_s: Annotated[float, Meta(ge=0, le=30 * 86_400, extra=SECONDS)] = 28_800.0
+    """How long an agreement to a tool with `openWorldHint` holds for further calls of it; 0 asks for each call."""
     quorum: Annotated[int, Meta(ge=1, le=16)] = 1
-    """How many different operators have to."""
-    hold_s: Annotated[float, Meta(ge=0, le=3600)] = 45.0
+    """How many different operators have to agree. Above 1 only those count who present an operator's key."""
+    hold_s: Annotated[float, Meta(ge=0, le=3600, extra=SECONDS)] = 45.0
     """How long a call waits for an operator before its caller is told to repeat it later."""
     expires_s: Seconds = 3600.0
-    """How long a request waits before it ends undecided, and an approval before it ends unused."""
+    """The age at which an undecided request, or an unused approval, expires."""
     webhook: Annotated[
         str, Meta(pattern=r"\A(https?://\S+)?\Z", examples=['"https://example.com/hook"'])
     ] = ""
-    """A URL that is told of each new request."""
+    """A URL that gets a POST for each new request, without the arguments of the call."""
 
 
 PermissionPolicy = Literal["interactive", "auto_approve", "deny_all", "config_only"]
 
 
 class Flow(msgspec.Struct, frozen=True, kw_only=True):
-    """What happens where a session that has read what strangers wrote and what is private wants to send."""
+    """What happens when a session that read both untrusted and private data calls a tool that sends."""
 
     then: Literal["ask", "refuse", "off"] = "ask"
+    """Whether a person is asked, the call is refused, or nothing happens."""
     per: Literal["session", "caller"] = "session"
-    lasts_s: Annotated[float, Meta(gt=0, le=30 * 86_400)] = 3600.0
-    """For how long it counts that something was read."""
+    """Whose reading is put together: that of one session, or that of all sessions of a caller."""
+    lasts_s: Annotated[float, Meta(gt=0, le=30 * 86_400, extra=SECONDS)] = 3600.0
+    """How long data that was read counts."""
 
 
 class Permissions(msgspec.Struct, frozen=True, kw_only=True):
-    """What servers may have (MGP §3.3)."""
+    """Who decides which permissions tool servers get (MGP §3)."""
 
     policy: PermissionPolicy = "interactive"
-    """Who decides on a permission that a server declares: an operator, nobody (yes to all, or no), or this file."""
+    """The policy of MGP §3.3. `interactive`: an operator decides; until then the server is up, but neither listed nor
+    called. `deny_all`: what was approved beforehand, here or by an operator, holds; everything else is denied without a
+    question. `config_only`: only what this file names. `auto_approve`: everything, with a warning each time."""
 
 
 class Telemetry(msgspec.Struct, frozen=True, kw_only=True):
-    """Spans and metrics by OTLP."""
+    """Traces and metrics of calls, exported by OTLP over HTTP (`pip install 'gatewright[otel]'`)."""
 
     enabled: bool = False
+    """Whether anything is exported."""
     endpoint: Annotated[
         str, Meta(pattern=r"\A(https?://\S+)?\Z", examples=['"http://localhost:4318"'])
     ] = ""
-    """Where to, over HTTP; empty: what `OTEL_EXPORTER_OTLP_ENDPOINT` says, else this machine."""
+    """The base URL of the collector. While it is empty: `OTEL_EXPORTER_OTLP_ENDPOINT`, else `http://localhost:4318`."""
     sample: Annotated[float, Meta(ge=0, le=1)] = 0.1
-    """The share of calls whose spans are exported where nothing went wrong and the caller's trace says nothing."""
-    interval_s: Annotated[float, Meta(ge=1, le=3600)] = 60.0
-    """How often metrics are exported."""
+    """The share of calls whose spans are exported. Calls that were refused, held or failed are exported always; where a
+    caller's trace context has a sampling decision, that decides."""
+    interval_s: Annotated[float, Meta(ge=1, le=3600, extra=SECONDS)] = 60.0
+    """The time between two exports of metrics."""

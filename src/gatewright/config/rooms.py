@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
+from gatewright.config.bounds import BYTES, rate
 from gatewright.config.check import Report, read_table
 from gatewright.config.statements import KeyPath
 from gatewright.config.substitute import Sources, Undefined, substitute
@@ -31,7 +32,7 @@ __all__ = [
 ]
 
 Amount = Annotated[int, Meta(ge=1, le=2**40)]
-Rate = Annotated[float, Meta(gt=0, le=1e9)]
+AmountOfBytes = Annotated[int, Meta(ge=1, le=2**40, extra=BYTES)]
 Word = Annotated[str, Meta(min_length=1, max_length=4096)]
 Mode = Literal["all", "directed"]
 Access = Literal["public", "restricted", "private"]
@@ -42,33 +43,53 @@ _TOKEN_CHARS = 16
 
 
 class RoomParticipantTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`[[rooms.participants]]`"""
+    """One participant: its token, what it may send, and where it may join."""
 
     id: Word
+    """The name of the participant in every topic. For an API key it is the name that the key was made for, for a signed
+    token its `sub`."""
     token: Word | None = None
+    """The token that it presents, 16 characters or more; best as `"${secret:NAME}"`. Without one the participant
+    authenticates with an API key or a signed token."""
     profile: Word | None = None
+    """The profile with its capabilities; `default_profile` unless set."""
     capabilities: tuple[str, ...] | None = None
+    """Patterns of the kinds of messages that it may send, instead of a profile."""
     mode: Mode | None = None
+    """Which messages it gets, see `mode` of `[rooms]`, which holds unless set."""
     echo: bool | None = None
+    """Whether it gets its own messages; `echo` of `[rooms]` unless set."""
     topics: tuple[Word, ...] | None = None
+    """The only topics that it may join; all unless set."""
 
 
 class RoomTopicTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`[rooms.topics.NAME]`"""
+    """Who may join one topic, and how many."""
 
     access: Access | None = None
-    """None: what `[rooms]` says of all topics."""
+    """Who may join: participants with any valid token (`public`), those that this file or a signed token names
+    (`restricted`), or its members (`private`); `topic_access` of `[rooms]` unless set."""
     members: tuple[Word, ...] = ()
+    """The ids of the members of a `private` topic."""
     max_participants: Amount | None = None
+    """How many participants it may have; `max_participants` of `[rooms]` unless set."""
 
 
 class JwtTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`[rooms.jwt]`"""
+    """Tokens that another service signs (JWT, RFC 7519).
+
+    `sub` is the participant, `capabilities` what it may send, `topic` or `topics` where it may join; `exp` is required.
+    """
 
     key: Word
+    """The key that verifies signatures: a shared secret of 32 bytes or more for `HS…`, else a public key as PEM, a JWK or a
+    JWK set; best as `"${secret:NAME}"` or `"${file:PATH}"`."""
     algorithms: Annotated[tuple[Algorithm, ...], Meta(min_length=1)] = ("HS256",)
+    """The signature algorithms that are accepted."""
     issuer: Word | None = None
+    """The value that `iss` has to have; any unless set."""
     audience: Word | None = None
+    """The value that `aud` has to contain; not checked unless set."""
 
     def __repr__(self) -> str:
         """Without the key: a repr ends in logs."""
@@ -76,51 +97,97 @@ class JwtTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RoomKernelTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`[rooms.kernel]`: the gateway's tools, offered in rooms."""
+    """The gateway's tools in rooms: a participant that answers requests of MCP, with the sender as the caller.
+
+    Beside a proposal that is put to it, it says what the gates would decide.
+    """
 
     topics: Annotated[tuple[Word, ...], Meta(min_length=1)]
+    """The topics that it joins."""
     name: Word = "gatewright"
+    """Its name in those topics."""
     profile: str = ""
+    """The profile of `[profiles.NAME]` whose tools it offers; all tools while it is empty."""
 
 
 class RoomOrchestratorTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`[rooms.orchestrator]`: who fulfils proposals for people, and learns from them."""
+    """A participant that fulfils proposals on behalf of people and learns rules from their decisions (docs/rooms.md).
+
+    Its own calls are those of an agent with its name, which needs the grants for them.
+    """
 
     topics: Annotated[tuple[Word, ...], Meta(min_length=1)]
+    """The topics that it joins."""
     people: Annotated[tuple[Word, ...], Meta(min_length=1)]
+    """The participants whose commands it follows and whose decisions it learns from."""
     name: Word = "orchestrator"
+    """Its name in those topics."""
     suggest_after: Annotated[int, Meta(ge=2, le=50)] = 5
+    """After how many like decisions it suggests a rule."""
 
 
 class RoomsTable(msgspec.Struct, frozen=True, kw_only=True):
-    """`[rooms]`"""
+    """Rooms of MCPx: topics in which agents and people see everything that is said (docs/rooms.md).
+
+    Without this table there are none, and `/ws` is not served.
+    """
 
     enabled: bool = True
+    """Whether rooms are served; `false` keeps what is written here without effect."""
     participants: tuple[RoomParticipantTable, ...] = ()
+    """Participants with a token or rules of their own; see `[[rooms.participants]]`."""
     topics: dict[str, RoomTopicTable] = {}
+    """Topics with rules of their own; see `[rooms.topics.NAME]`."""
     profiles: dict[str, tuple[str, ...]] = {}
+    """Sets of capabilities by name, beside `full`, `proposal-only`, `response-only`, `read-only` and `tool-only` of
+    MCPx."""
     jwt: JwtTable | None = None
+    """Signed tokens; see `[rooms.jwt]`."""
     kernel: RoomKernelTable | None = None
+    """The gateway's own tools in rooms; see `[rooms.kernel]`."""
     orchestrator: RoomOrchestratorTable | None = None
+    """A participant that fulfils proposals for people; see `[rooms.orchestrator]`."""
     default_profile: Word = "proposal-only"
+    """The profile of participants without one of their own, for example those with an API key."""
     operator_profile: Word = "full"
+    """The profile of operators of this gateway."""
     anonymous_profile: str = ""
+    """The profile of participants without a token, on loopback only. While it is empty, none is let in without one."""
     topic_access: Access = "public"
+    """Who may join topics without an `access` of their own; see `[rooms.topics.NAME]`."""
     mode: Mode | None = None
+    """Which messages a participant gets: all messages of the topic (`all`), or broadcasts and those that name it in `to`
+    (`directed`). Unless set, `all` for participants that may call tools and `directed` for the others."""
     echo: bool = True
+    """Whether a participant gets its own messages too."""
     max_topics: Amount = 1000
+    """How many topics there may be at once."""
     max_participants: Amount = 10_000
-    message_bytes: Amount = 256 * 1024
-    messages_per_s: Rate = 2000.0
+    """How many participants one topic may have."""
+    message_bytes: AmountOfBytes = 256 * 1024
+    """The largest message. Above `frame_bytes` of `[limits]` it has no effect."""
+    messages_per_s: Annotated[float, Meta(gt=0, le=1e9, extra=rate("messages"))] = 2000.0
+    """How many messages one participant may send in the long run."""
     burst: Amount = 10_000
-    bytes_per_s: Rate = 4.0 * 1024 * 1024
-    burst_bytes: Amount = 2 * 1024 * 1024
+    """How many messages it may send at once after a pause."""
+    bytes_per_s: Annotated[float, Meta(gt=0, le=1e9, extra=rate("bytes"))] = 4.0 * 1024 * 1024
+    """How many bytes one participant may send in the long run."""
+    burst_bytes: AmountOfBytes = 2 * 1024 * 1024
+    """How many bytes it may send at once after a pause; one message of `message_bytes` always. Above 4 MiB one sender
+    could cause the connections of others to be closed."""
     recorded: Literal["none", "mcp", "all"] = "mcp"
+    """Of which messages the record gets sender, recipients, kind and ids: those of MCP, all, or none. Their content is
+    never recorded."""
     strict_proposals: bool = False
+    """Whether a proposal with a `correlation_id` is refused."""
     violation_notice: bool = False
+    """Whether the other participants of a topic are told when one of them tries what it may not do."""
     presence_to_joiner: bool = False
+    """Whether a participant that joins gets the message about its own joining too."""
     token_in_query: bool = False
+    """Whether the token is taken from `?token=` as well, for clients that cannot send it otherwise. URLs end up in logs."""
     refusal: Literal["http", "close"] = "http"
+    """How a WebSocket with an invalid token is refused: with HTTP 401, or by accepting it and closing it with 1008."""
 
 
 class Rooms(msgspec.Struct, frozen=True, kw_only=True):
@@ -272,7 +339,7 @@ def _check_key(key: str, jwt: JwtTable) -> None:
     try:
         read_key(key, jwt.algorithms)
     except ValueError as problem:
-        what, instead = str(problem), "see [rooms.jwt] in docs/configuration.md"
+        what, instead = str(problem), "see [rooms.jwt] in docs/configuration/rooms.md"
         raise Undefined(what, instead) from None
 
 

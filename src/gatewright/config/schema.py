@@ -1,16 +1,12 @@
 """Generates the JSON Schema of `mgp.toml` (`mgp.schema.json`) from the settings types and docs/configuration.md.
 
-It ships as `mgp.schema.json` beside this module. The words come from docs/configuration.md, so that
-an editor shows what the page says; after a change of either:
-`python -m gatewright.config.schema docs/configuration.md`.
+It ships as `mgp.schema.json` beside this module. Its descriptions are the docstrings of the shapes (`reference`), which
+docs/configuration repeats too; after a change of one: `scripts/docs configuration`.
 """
 
 from __future__ import annotations
 
-import sys
 import tomllib
-from collections.abc import Iterator, Mapping
-from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +25,11 @@ from gatewright.config.groundhog import (
     Tls,
     Transport,
 )
-from gatewright.config.model import Calls, Gateway, Limits, Profile, Rates, Redaction, ToolRule
+from gatewright.config.limits import Calls, Limits, Rates
+from gatewright.config.model import Gateway, Profile, Redaction, ToolRule
 from gatewright.config.oauth import Issuer, OAuth
 from gatewright.config.oversight import Approvals, Audit, AuditSink, Flow, Permissions, Telemetry
+from gatewright.config.reference import paragraphs, sentences
 from gatewright.config.rooms import (
     JwtTable,
     RoomKernelTable,
@@ -50,9 +48,8 @@ from gatewright.config.shapes import (
     ServerTable,
     StorageTable,
 )
-from gatewright.patterns import Pattern
 
-__all__ = ["FILE", "TABLES", "comment", "documented", "main", "schema"]
+__all__ = ["FILE", "TABLES", "comment", "rendered", "schema"]
 
 FILE = Path(__file__).with_name("mgp.schema.json")
 
@@ -98,11 +95,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "mcp.protocol.audit.sinks": ProtocolSinks,
     "mcp.protocol.performance": Performance,
 }
-"""Table as the page calls it → its shape."""
-
-_HEADING = Pattern(r"#+ .*?`\[{1,2}([a-z_.A-Z]+)\]{1,2}`")
-_ROW = Pattern(r"\| `([a-z_]+)` \|(.*?)\| (.*) \|")
-_Words = Mapping[tuple[str, str], tuple[str, str]]
+"""Table as the reference calls it → its shape."""
 
 
 def comment() -> str:
@@ -110,33 +103,18 @@ def comment() -> str:
     return f"#:schema {FILE.as_uri()}\n"
 
 
-def documented(page: str) -> dict[tuple[str, str], tuple[str, str]]:
-    """(table, key) → (default, meaning) of every row of a page's tables of keys."""
-    found: dict[tuple[str, str], tuple[str, str]] = {}
-    table = ""
-    for line in page.splitlines():
-        if line.startswith("#"):
-            heading = _HEADING.match(line)
-            table = heading[1] if heading else ""
-        elif table and (row := _ROW.fullmatch(line)):
-            found[table, row[1]] = (row[2].strip(), row[3])
-    return found
-
-
-def schema(words: _Words) -> dict[str, Any]:
-    """The schema, with the meaning of every key from `words`. Raises `KeyError` for a key without."""
+def schema() -> dict[str, Any]:
+    """The schema. Raises `KeyError` for a key without a docstring."""
     _, parts = msgspec.json.schema_components([FileTable], ref_template="#/$defs/{name}")
-    shapes = {shape.__name__: name for name, shape in TABLES.items()}
+    shapes = {shape.__name__: shape for shape in TABLES.values()}
     for name, part in parts.items():
         part.pop("title", None)
-        if "description" in part:  # from Python 3.13 on a docstring is not indented
-            part["description"] = cleandoc(part["description"])
         part["additionalProperties"] = False
+        said = _tables() if name == FileTable.__name__ else sentences(shapes[name])
+        if name in shapes:
+            part["description"] = _plain(paragraphs(shapes[name])[0])
         for key, value in part["properties"].items():
-            tidied = _tidy(value)
-            if name in shapes:
-                tidied["description"] = _plain(words[shapes[name], key][1])
-            part["properties"][key] = tidied
+            part["properties"][key] = _tidy(value) | {"description": _plain(said[key])}
     root = parts.pop(FileTable.__name__)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -144,6 +122,15 @@ def schema(words: _Words) -> dict[str, Any]:
         **root,
         "description": "The configuration of Gatewright: a superset of MGP §15.2.",
         "$defs": parts,
+    }
+
+
+def _tables() -> dict[str, str]:
+    """Table of the file → what it is."""
+    return {
+        name.removesuffix(".NAME"): paragraphs(shape)[0]
+        for name, shape in TABLES.items()
+        if "." not in name.removesuffix(".NAME")
     }
 
 
@@ -176,19 +163,9 @@ def _read(example: Any) -> Any:
 
 
 def _plain(text: str) -> str:
-    return text.replace("`", "").replace("\\|", "|")
+    return text.replace("`", "")
 
 
-def _lines(document: Mapping[str, Any]) -> Iterator[bytes]:
-    yield msgspec.json.format(msgspec.json.encode(document), indent=2)
-    yield b"\n"
-
-
-def main(page: str) -> None:
-    """Write the schema with the words of a page."""
-    words = documented(Path(page).read_text())
-    FILE.write_bytes(b"".join(_lines(schema(words))))
-
-
-if __name__ == "__main__":
-    main(sys.argv[1])
+def rendered() -> bytes:
+    """What `FILE` has to be."""
+    return msgspec.json.format(msgspec.json.encode(schema()), indent=2) + b"\n"

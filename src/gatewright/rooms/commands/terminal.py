@@ -75,7 +75,7 @@ def _not_let_in(problem: CannotConnect) -> CliError:
             str(problem),
             code="auth_failed",
             exit_code=Exit.AUTHENTICATION,
-            hint="pass the token of a participant with --key-file or GATEWRIGHT_KEY; see [rooms] in docs/configuration.md",
+            hint="pass the token of a participant with --key-file or GATEWRIGHT_KEY; see [rooms] in docs/configuration/rooms.md",
         )
     hint = "rooms are there where mgp.toml has a table [rooms]; see docs/rooms.md"
     if problem.status is None:
