@@ -12,6 +12,7 @@ from gatewright.access.grants import Grant, Grants, Layer
 from gatewright.call import SHIPPED, Caller
 from gatewright.config import Settings
 from gatewright.config import model as said
+from gatewright.config.limits import Limits as ConfiguredLimits
 from gatewright.hosts import local_agents
 from gatewright.identity.gate import LOCAL
 from gatewright.mcp.client.authorization import Authorizer
@@ -177,12 +178,12 @@ def _auth_of(auth: said.Auth) -> Auth:
     return Auth(auth.type, identity, auth.bearer)
 
 
-def json_limits(limits: said.Limits) -> JsonLimits:
+def json_limits(limits: ConfiguredLimits) -> JsonLimits:
     """The bounds of one frame."""
     return JsonLimits(limits.depth, limits.keys, limits.batch, limits.id_chars, limits.values)
 
 
-def http_limits(limits: said.Limits) -> Limits:
+def http_limits(limits: ConfiguredLimits) -> Limits:
     """The bounds of a listener's connections."""
     return Limits(
         frame_bytes=limits.frame_bytes,
