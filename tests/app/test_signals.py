@@ -10,7 +10,7 @@ import textwrap
 PROGRAM = textwrap.dedent(
     """
     import asyncio
-    from gatewright.compose.signals import on_hangup, stop_signal
+    from gatewright.app.signals import on_hangup, stop_signal
 
     async def main():
         stop = stop_signal()

@@ -15,7 +15,7 @@ from gatewright.storage.errors import StoreDamagedError, StoreError
 WRITER = """
 import sys
 from pathlib import Path
-from gatewright.stores.sealed_file import SealedFile
+from gatewright.config.sealed_file import SealedFile
 held = SealedFile(Path(sys.argv[1]))
 for number in range(int(sys.argv[3])):
     held.put(f"{sys.argv[2]}-{number}", "value")

@@ -82,11 +82,11 @@ def run(
             grants=(Grant(agent="*", server=server.id, origin=_ORIGIN),),
         )
         # The whole gateway: only here, so that the help stays quick.
-        from gatewright import app as compose  # noqa: PLC0415
+        from gatewright.app import run as run_gateway  # noqa: PLC0415
 
         heard = (lambda: None) if stdio else silence_logs()
         ready = partial(_announce, settings, spec or [], heard)
-        compose.run(settings, stdio=stdio, on_ready=ready)
+        run_gateway(settings, stdio=stdio, on_ready=ready)
 
 
 def server_of(spec: list[str], *, name: str | None = None, env: list[str] | None = None) -> Server:

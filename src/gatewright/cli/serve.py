@@ -134,14 +134,14 @@ def _run(
     config: Path | None,
 ) -> None:
     # The whole gateway: no other command pays for it.
-    from gatewright import app as compose  # noqa: PLC0415
+    from gatewright.app import run as run_gateway  # noqa: PLC0415
     from gatewright.transport.http_server import CannotListen  # noqa: PLC0415
 
     on_ready: Callable[[Ready], None] = partial(
         announce, settings, stdio=stdio, config=None if config == STDIN else config
     )
     try:
-        compose.run(
+        run_gateway(
             settings,
             stdio=stdio,
             profile=profile,
