@@ -48,6 +48,7 @@ __all__ = [
     "forgotten",
     "found_in",
     "place_in",
+    "spelled",
 ]
 
 ANCHORED = "dev.gatewright.stores.anchored"
@@ -159,6 +160,11 @@ def anchors_of(folder: Path) -> dict[str, Anchor]:
             if said is not None and record["seq"] > newest[0]:
                 newest = record["seq"], msgspec.convert(said, dict[str, Anchor])
     return {FILES.get(name, name): one for name, one in newest[1].items()}
+
+
+def spelled(anchors: Mapping[str, Anchor]) -> dict[str, object]:
+    """The same, as records have it."""
+    return {name: msgspec.to_builtins(one) for name, one in anchors.items()}
 
 
 def behind(anchors: Mapping[str, Anchor], found: Found) -> list[str]:
