@@ -40,7 +40,7 @@ async def never(call: Call, back: Back) -> Outcome:
 async def explained(*gates: Says, **params: Any) -> dict[str, Any]:
     kernel = Kernel(gates, never, [], Book())
     explain = Explain(
-        lambda call, name: Caller(name), lambda: kernel, [*(one.name for one in gates), "last"]
+        lambda call, name: Caller(name), kernel, [*(one.name for one in gates), "last"]
     )
     call = replace(
         a_call("method", "", method=METHOD, caller=OPERATOR, credential="secret"),
