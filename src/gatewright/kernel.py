@@ -11,7 +11,6 @@ import logging
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -101,7 +100,14 @@ class Hooks(NamedTuple):
     @staticmethod
     def of(*parts: Hooks) -> Hooks:
         """All of these, in this order."""
-        return Hooks(*(tuple(chain.from_iterable(each)) for each in zip(*parts, strict=True)))
+        return Hooks(
+            tuple(one for part in parts for one in part.around),
+            tuple(one for part in parts for one in part.sent),
+            tuple(one for part in parts for one in part.ended),
+        )
+
+
+NO_HOOKS = Hooks()
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -169,7 +175,7 @@ class Kernel:
         dispatch: Dispatch,
         filters: Sequence[Filter],
         audit: Audit,
-        hooks: Hooks = Hooks(),
+        hooks: Hooks = NO_HOOKS,
     ) -> None:
         self._hooks = hooks
         self._policy = self._made(gates, dispatch, filters)
@@ -182,9 +188,7 @@ class Kernel:
         for one in reversed(hooks.around):
             self.handle = partial(one, further=self.handle)
 
-    def _made(
-        self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
-    ) -> Policy:
+    def _made(self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]) -> Policy:
         for sent in reversed(self._hooks.sent):
             dispatch = sent(dispatch)
         return Policy(gates, dispatch, filters)

@@ -244,6 +244,10 @@ class Gateway:
             queue_bytes=settings.limits.queue_bytes,
             subscriptions=settings.limits.subscriptions_per_client,
         )
+        self._open_doors()
+
+    def _open_doors(self) -> None:
+        settings = self.settings
         numbers = Numbers(
             counted=self.counted,
             watchdog=self.watchdog,

@@ -23,9 +23,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.call_policy import Dispatch
 from gatewright.config import Settings
 from gatewright.kernel import Further, Hooks
-from gatewright.call_policy import Dispatch
 from gatewright.patterns import Pattern
 from gatewright.servers.task_subject import FOLLOWED
 
@@ -146,9 +146,7 @@ class Telemetry:
 
     # -- hooks of the kernel -------------------------------------------------------------------------
 
-    def _around(
-        self, call: Call, back: Back, further: Further
-    ) -> Coroutine[Any, Any, Outcome]:
+    def _around(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
         self._began(call)
         return further(call, back)
 

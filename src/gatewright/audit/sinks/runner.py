@@ -39,9 +39,7 @@ class Sinks:
     def __init__(self, folder: Path, sinks: Mapping[str, Sink], positions: SinkPositions) -> None:
         """`positions` has one for each."""
         self._folder = folder
-        self._followers = [
-            Follower(name, sink, positions.of(name)) for name, sink in sinks.items()
-        ]
+        self._followers = [Follower(name, sink, positions.of(name)) for name, sink in sinks.items()]
         self._database: Database | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
