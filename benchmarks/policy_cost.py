@@ -126,8 +126,8 @@ async def _parts(folder: Path) -> list[Row]:
     settings = override(load(written(folder, "parts", everything=True)), port=0)
     async with Gateway(settings) as found:
         await found.supervisor.settled()
-        kernel = found._kernel
-        policy, audit = kernel._policy, kernel._audit
+        kernel = found.kernel
+        policy, audit = kernel.policy, kernel._audit
         owner, nothing = [Owner(found)], Nothing()
         parts: dict[str, tuple[Sequence[Gate], Sequence[Filter], Audit]] = {
             "nothing": (owner, [], nothing),

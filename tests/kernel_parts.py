@@ -70,6 +70,7 @@ class Page:
 
     def __init__(self, book: Book) -> None:
         self.book = book
+        self.spent_s: float | None = None
 
     def intent(self, call: Call) -> bool:
         self.book.step("intent")
@@ -83,6 +84,7 @@ class Page:
         self.book.closed.append((call, outcome))
         if "close" in self.book.failing:
             return Refusal("audit_unavailable", "cannot close")
+        self.spent_s = 0.25
         return outcome
 
     async def settled(self) -> None:

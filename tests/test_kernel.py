@@ -165,6 +165,8 @@ async def test_the_owner_receives_the_call_as_the_last_gate_left_it() -> None:
 @pytest.mark.parametrize("step", ["open", "close"])
 async def test_a_record_that_breaks_refuses_the_call(step: str) -> None:
     class Broken(Book):
+        spent_s: float | None = None
+
         def open(self, call: Call) -> Any:
             if step == "open":
                 raise OSError("broken")
@@ -238,7 +240,7 @@ def test_nobody_can_reach_the_owner_but_through_the_gates() -> None:
         for name in dir(world.kernel)
         if not name.startswith("_") and callable(getattr(world.kernel, name))
     ]
-    assert public == ["end_refused", "handle", "rehearse", "swap", "tokens"]
+    assert public == ["end_refused", "handle", "rehearse", "swap", "tokens", "walk"]
 
 
 async def test_what_a_filter_held_back_is_told_before_the_answer() -> None:

@@ -25,6 +25,8 @@ __all__ = ["Nothing", "Owner", "main"]
 class Nothing:
     """The record of a call that is not recorded; and where such records come from."""
 
+    spent_s: float | None = None
+
     def open(self, call: Call) -> Nothing:
         return self
 
@@ -61,7 +63,7 @@ class Owner:
 async def _serve(config: Path) -> None:
     settings = override(load(config), port=0)
     async with Gateway(settings) as gateway:
-        kernel = gateway._kernel
+        kernel = gateway.kernel
         kernel.swap([Owner(gateway)], gateway.supervisor.dispatch, [])
         kernel._audit = Nothing()  # nobody else may be without a record
         with collecting_rarely():

@@ -1,7 +1,7 @@
 """The kernel: runs every call of every endpoint through gates, dispatch and filters, and owns its audit record.
 
-Gates may only refuse or add facts; filters may only clean. The record is owned by `handle`,
-outside everything that can fail, so that no refusal, crash or cancellation escapes it.
+`handle` is `walk` inside the hooks: callers elsewhere, tasks, telemetry. Gates may only refuse or add facts; filters may only
+clean. The record is owned by `walk`, outside everything that can fail, so that no refusal, crash or cancellation escapes it.
 """
 
 from __future__ import annotations
@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -29,16 +30,21 @@ from gatewright.call import (
     Refusal,
     Unrecorded,
 )
+from gatewright.call_policy import Dispatch, Judge, Policy
 from gatewright.mcp.protocol.recovery import interrupted, marked
 from gatewright.return_path import FilteredBack
 
-__all__ = ["Audit", "Dispatch", "Holding", "Judge", "Kernel", "Policy", "Trail", "Verdict"]
+__all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail", "Verdict"]
 
 log = logging.getLogger("gatewright.kernel")
 
 
 class Trail(Protocol):
     """The record of one call."""
+
+    @property
+    def spent_s(self) -> float | None:
+        """How many seconds the call took; None where its end is not recorded."""
 
     def intent(self, call: Call) -> bool:
         """Write down that the call is about to be forwarded. Raises `Unrecorded`.
@@ -67,28 +73,41 @@ class Audit(Protocol):
         """Begin the record of one call. Raises `Unrecorded`."""
 
 
-class Dispatch(Protocol):
-    """Where a call goes once every gate has let it pass."""
+Further = Callable[[Call, Back], Coroutine[Any, Any, Outcome]]
+"""How a call goes on to its end. Never raises, except for the cancellation of its task."""
 
-    async def __call__(self, call: Call, back: Back) -> Outcome: ...
-
-
-@runtime_checkable
-class Judge(Protocol):
-    """A gate that can be asked again about a call which has passed it."""
-
-    name: str
-
-    def judge(self, call: Call) -> Refusal | None:
-        """Why the call would not pass now; None where it would."""
+Ended = Callable[[Call, Outcome, float | None], object]
+"""Hears of a call that began, of what its caller sees, and `Trail.spent_s`. Must not raise."""
 
 
-@runtime_checkable
-class Holding(Protocol):
-    """A filter that holds some of what a call sends back until it knows what follows."""
+class Around(Protocol):
+    """Handles a call, by `further` where it goes on."""
 
-    def rest(self, call: Call) -> Event | None:
-        """What it still held when the call has ended, as the caller may see it. Asked exactly once for each call."""
+    def __call__(
+        self, call: Call, back: Back, further: Further
+    ) -> Coroutine[Any, Any, Outcome]: ...
+
+
+class Hooks(NamedTuple):
+    """What sees every call besides its policy, whatever the configuration."""
+
+    around: tuple[Around, ...] = ()
+    """Outermost first."""
+    sent: tuple[Callable[[Dispatch], Dispatch], ...] = ()
+    """Wrap the dispatch of each policy, the first outermost."""
+    ended: tuple[Ended, ...] = ()
+
+    @staticmethod
+    def of(*parts: Hooks) -> Hooks:
+        """All of these, in this order."""
+        return Hooks(
+            tuple(one for part in parts for one in part.around),
+            tuple(one for part in parts for one in part.sent),
+            tuple(one for part in parts for one in part.ended),
+        )
+
+
+NO_HOOKS = Hooks()
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -129,14 +148,6 @@ def _unrecorded(call: Call, problem: Exception) -> Refusal:
     return Refusal("audit_unavailable", "the audit trail is broken; see the gateway's log")
 
 
-def _close(trail: Trail, call: Call, outcome: Outcome) -> Outcome:
-    try:
-        closed = trail.close(call, outcome)
-    except Exception as problem:  # noqa: BLE001 - nobody may see what was not recorded
-        closed = _unrecorded(call, problem)
-    return closed if closed is outcome else _after(call, outcome, closed)
-
-
 def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
     """What is said in place of an outcome: where the call may have been carried out, that goes for it, too."""
     ran = type(outcome) is Answer or outcome.once
@@ -155,22 +166,6 @@ async def _waited(gate: Gate, verdict: Any) -> Call | Refusal:
     return verdict if verdict.gate else replace(verdict, gate=gate.name)
 
 
-class Policy:
-    """What one configuration does with a call, from the first gate to the last filter. Never changed: a
-    call holds on to the one it began with, so the last call of it lets go of it."""
-
-    __slots__ = ("__weakref__", "dispatch", "filters", "gates", "holding", "judges")
-
-    def __init__(
-        self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
-    ) -> None:
-        self.gates = tuple(gates)
-        self.judges: tuple[Judge, ...] = tuple(one for one in self.gates if isinstance(one, Judge))
-        self.dispatch = dispatch
-        self.filters = tuple(filters)
-        self.holding = tuple(one for one in self.filters if isinstance(one, Holding))
-
-
 class Kernel:
     """Gates, dispatch, filters and record, in this order, for every call."""
 
@@ -180,15 +175,28 @@ class Kernel:
         dispatch: Dispatch,
         filters: Sequence[Filter],
         audit: Audit,
-        ended: Callable[[Call, Outcome], None] = lambda call, outcome: None,
+        hooks: Hooks = NO_HOOKS,
     ) -> None:
-        """`ended` is told of each call that began and of what its caller sees. Must not raise."""
-        self._policy = Policy(gates, dispatch, filters)
+        self._hooks = hooks
+        self._policy = self._made(gates, dispatch, filters)
         self._audit = audit
-        self._ended = ended
         self._forwarded: set[_Running] = set()
         self.in_flight = 0
         """How many calls run now."""
+        self.handle: Further = self.walk
+        """Take one call to its end, inside the hooks."""
+        for one in reversed(hooks.around):
+            self.handle = partial(one, further=self.handle)
+
+    def _made(self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]) -> Policy:
+        for sent in reversed(self._hooks.sent):
+            dispatch = sent(dispatch)
+        return Policy(gates, dispatch, filters)
+
+    @property
+    def policy(self) -> Policy:
+        """What judges the calls that begin now."""
+        return self._policy
 
     def swap(
         self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
@@ -196,11 +204,11 @@ class Kernel:
         """From now on calls begin with these; those that run end with what they began with. The result
         is the policy before, which is there for as long as a call of it runs."""
         before = weakref.ref(self._policy)
-        self._policy = Policy(gates, dispatch, filters)
+        self._policy = self._made(gates, dispatch, filters)
         return before
 
-    async def handle(self, call: Call, back: Back) -> Outcome:
-        """Walk one call to its end. Never raises, except for the cancellation of its task."""
+    async def walk(self, call: Call, back: Back) -> Outcome:
+        """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task."""
         try:
             trail = self._audit.open(call)  # no record, no call
         except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
@@ -225,14 +233,24 @@ class Kernel:
             log.exception("call %s broke the kernel", call.id)
             outcome = _BROKEN
         finally:
-            outcome = _close(trail, call, outcome)
-            self.in_flight -= 1
-            self._ended(call, outcome)
+            outcome = self._end(trail, call, outcome)
         try:
             await trail.settled()
         except Exception as problem:  # noqa: BLE001 - it may not have lasted
             return _after(call, outcome, _unrecorded(call, problem))
         return outcome
+
+    def _end(self, trail: Trail, call: Call, outcome: Outcome) -> Outcome:
+        try:
+            closed = trail.close(call, outcome)
+        except Exception as problem:  # noqa: BLE001 - nobody may see what was not recorded
+            closed = _unrecorded(call, problem)
+        if closed is not outcome:
+            closed = _after(call, outcome, closed)
+        self.in_flight -= 1
+        for ended in self._hooks.ended:
+            ended(call, closed, trail.spent_s)
+        return closed
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
         running = _Running(call, policy)

@@ -168,7 +168,7 @@ def test_slow_and_large_calls_are_counted_and_recorded_once_each() -> None:
     """GRH-mon-3 and GRH-mon-4."""
     counted, events = Counted(), Events()
     record: Any = events
-    slow = Slow(counted, lambda: record, seconds=0.5, memory=100)
+    slow = Slow(counted, record, seconds=0.5, memory=100)
     tool = Tool(Target("files", "list"), "files__list", {})
     call = Call(
         id="1",
@@ -183,11 +183,11 @@ def test_slow_and_large_calls_are_counted_and_recorded_once_each() -> None:
         tool=tool,
         facts={},
     )
-    slow.took(call, Answer(b"{}"), 0.5)
+    slow.ended(call, Answer(b"{}"), 0.5)
     assert counted.warnings == {}
-    slow.took(call, Answer(b"{}"), 0.6)
+    slow.ended(call, Answer(b"{}"), 0.6)
     call.facts["memory_bytes"] = 101
-    slow.took(call, Answer(b"{}"), 0.1)
+    slow.ended(call, Answer(b"{}"), 0.1)
     assert counted.warnings == {
         ("files__list", "slow_execution"): 1,
         ("files__list", "high_memory"): 1,
@@ -197,6 +197,6 @@ def test_slow_and_large_calls_are_counted_and_recorded_once_each() -> None:
         "high_memory",
     ]
     events.full = True
-    slow.took(call, Answer(b"{}"), 9.0)
+    slow.ended(call, Answer(b"{}"), 9.0)
+    slow.ended(call, Answer(b"{}"), None)
     assert counted.warnings["files__list", "slow_execution"] == 2
-    assert sum(1 for key in counted.tools) == 1

@@ -91,7 +91,7 @@ def record(folder: Path) -> AuditLog:
     """The record as a gateway opens it."""
     settings = load(folder.parent / "mgp.toml", environ={"HOME": str(folder.parent)})
     database = state_in(folder)
-    log = record_of(settings, database, os.urandom, took=lambda *_: None, taken=lambda: 1 << 60)
+    log = record_of(settings, database, os.urandom, taken=lambda: 1 << 60)
     database.close()
     return log
 
@@ -100,7 +100,7 @@ async def started(folder: Path) -> tuple[AuditLog, Anchoring]:
     """As a gateway starts."""
     settings = load(folder.parent / "mgp.toml", environ={"HOME": str(folder.parent)})
     database = state_of(folder)
-    log = record_of(settings, database, os.urandom, took=lambda *_: None, taken=lambda: 1 << 60)
+    log = record_of(settings, database, os.urandom, taken=lambda: 1 << 60)
     anchoring = await anchoring_of(folder, log, database)
     database.close()
     return log, anchoring

@@ -6,11 +6,25 @@ Each section, lost or put back in each way: `tests/audit/test_anchoring.py`. For
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.audit.anchors import STORES, Anchor, Found, Heads, behind, bereft
+from gatewright.audit.anchors import (
+    ANCHORED,
+    STORES,
+    Anchor,
+    Found,
+    Heads,
+    anchors_of,
+    behind,
+    bereft,
+    spelled,
+)
+from gatewright.storage.errors import StoreError
+from tests.audit.parts import a_log
 
 ANCHORS = st.builds(Anchor, st.integers(0, 3), st.integers(0, 4))
 SOME = st.dictionaries(st.sampled_from(STORES), ANCHORS)
@@ -51,3 +65,23 @@ def test_an_empty_folder_has_no_state_and_misses_nothing(tmp_path: Path) -> None
     heads.close()
     assert bereft(tmp_path) == ""
     assert bereft(tmp_path / "nowhere") == ""
+
+
+def test_what_is_spelled_in_a_record_is_read_from_it(tmp_path: Path) -> None:
+    known = {"keys": Anchor(7, 3), "pins": Anchor(8, 0)}
+    log = a_log(tmp_path)
+    log.event(ANCHORED, details={"stores": spelled(known)})
+    log.finish()
+    assert anchors_of(tmp_path) == known
+
+
+@pytest.mark.parametrize("stores", [7, {"keys": 7}, {"keys": {"mark": 1}}])
+def test_what_a_record_says_of_the_state_in_other_words_lets_nothing_start(
+    tmp_path: Path, stores: Any
+) -> None:
+    log = a_log(tmp_path)
+    log.event(ANCHORED, details={"stores": stores})
+    log.finish()
+    for _ in range(2):  # the folder is free again
+        with pytest.raises(StoreError, match="what record 1 says of the state cannot be read"):
+            a_log(tmp_path)

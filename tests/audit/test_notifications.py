@@ -10,6 +10,7 @@ import pytest
 from gatewright.audit.notifications import witness
 from gatewright.audit.records import GATEWAY, Actor, Record, Subject
 from gatewright.call import Caller
+from gatewright.listeners import Signal
 from gatewright.servers.notifications import Hub, Listener
 
 ANN, BOB, OLGA = Caller("ann"), Caller("bob"), Caller("olga", "operator")
@@ -19,7 +20,8 @@ ANYBODY = Caller("anonymous", "anonymous")
 class Trail:
     """As much of a record as a witness needs."""
 
-    witness: Any = None
+    def __init__(self) -> None:
+        self.heard: Signal[bytes] = Signal()
 
     def write(self, actor: Actor, event: str = "TOOL_EXECUTED", **more: Any) -> None:
         record = Record(
@@ -32,8 +34,7 @@ class Trail:
             "t",
             **more,
         )
-        if self.witness is not None:
-            self.witness(msgspec.json.encode(record))
+        self.heard.send(msgspec.json.encode(record))
 
 
 class World:
@@ -106,14 +107,14 @@ def test_permissions_of_servers_are_told_to_operators(world: World) -> None:
 def test_an_intent_is_not_told_and_a_broken_line_costs_nothing(world: World) -> None:
     olga = world.listen(OLGA)
     world.trail.write(Actor("agent", "ann"), "dev.gatewright.intent")
-    world.trail.witness(b"{")
+    world.trail.heard.send(b"{")
     assert olga == []
 
 
 def test_nobody_asks_the_record_while_nobody_listens(world: World) -> None:
-    asked = [world.trail.witness is not None]
+    asked = [bool(world.trail.heard.listeners)]
     world.listen(ANN)
-    asked.append(world.trail.witness is not None)
+    asked.append(bool(world.trail.heard.listeners))
     world.end()
-    asked.append(world.trail.witness is not None)
+    asked.append(bool(world.trail.heard.listeners))
     assert asked == [False, True, False]

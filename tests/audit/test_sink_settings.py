@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gatewright.audit.sink_settings import sinks_of
+from gatewright.audit.sink_settings import positions_of, sinks_of
 from gatewright.config import Settings, load
 from tests.audit.parts import a_log, until
 
@@ -18,6 +20,11 @@ def configured(folder: Path, text: str) -> Settings:
     return load(path)
 
 
+def nobody(server: str, events: Sequence[dict[str, Any]]) -> bool:
+    """No audit server is there."""
+    return False
+
+
 async def test_a_configured_file_gets_the_record(tmp_path: Path) -> None:
     """MGP-6.3-3: events are kept here, whatever becomes of other places."""
     settings = configured(
@@ -25,10 +32,11 @@ async def test_a_configured_file_gets_the_record(tmp_path: Path) -> None:
     )
     settings.storage.path.mkdir()
     log = a_log(settings.storage.path)
-    sinks = sinks_of(settings)
+    positions = positions_of(settings)
+    sinks = sinks_of(settings, positions, nobody)
     sinks.start()
     log.event("com.example.made")
-    await until(lambda: sinks.taken() == 1)
+    await until(lambda: positions.taken() == 1)
     await sinks.close()
     await log.close()
     written = (settings.storage.path / "logs" / "audit.jsonl").read_bytes()
@@ -48,13 +56,14 @@ async def test_a_secret_that_is_missing_stops_its_sink_alone_and_is_named(
     )
     settings.storage.path.mkdir()
     log = a_log(settings.storage.path)
-    sinks = sinks_of(settings)
+    positions = positions_of(settings)
+    sinks = sinks_of(settings, positions, nobody)
     sinks.start()
     log.event("com.example.made")
     await until(lambda: sinks.states()["siem"].problem is not None)
     await until(lambda: sinks.states()["archive"].taken == 1)
     assert "NO_SUCH_TOKEN is not set" in str(sinks.states()["siem"].problem)
-    assert sinks.taken() == 0
+    assert positions.taken() == 0
     await sinks.close()
     await log.close()
 
@@ -66,4 +75,5 @@ def test_every_type_can_be_configured_and_none_connects_at_once(tmp_path: Path) 
         '[[audit.sinks]]\nname = "b"\ntype = "postgres"\ndsn = "postgresql://nobody@127.0.0.1:9/x"\n'
         '[[audit.sinks]]\nname = "c"\ntype = "http"\nurl = "http://127.0.0.1:9/"\n',
     )
-    assert set(sinks_of(settings).states()) == {"a", "b", "c"}
+    sinks = sinks_of(settings, positions_of(settings), nobody)
+    assert set(sinks.states()) == {"a", "b", "c"}

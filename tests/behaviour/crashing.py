@@ -44,6 +44,10 @@ class _Watched:
         self._call = call
         self._at = at
 
+    @property
+    def spent_s(self) -> float | None:
+        return self._trail.spent_s
+
     def intent(self, call: Call) -> bool:
         self._at("before the intent", call.id)
         found = self._trail.intent(call)

@@ -152,6 +152,8 @@ class Upstream:
 class Trails:
     """An audit that keeps how each call ended."""
 
+    spent_s: float | None = None
+
     def __init__(self) -> None:
         self.ended: list[tuple[Call, Outcome]] = []
 

@@ -114,7 +114,7 @@ def test_what_is_recorded_is_told_to_those_who_want_it_and_may_hear_it() -> None
     """MGP-6.3-1"""
     hub = Hub(may_see)
     turns: list[bool] = []
-    hub.auditing = turns.append
+    hub.auditing.listen(turns.append)
     plain, _ = listening(hub, ANN, "")
     ann, end = listening(hub, ANN, "", session="s1", audit=True)
     bob, other = listening(hub, BOB, "", audit=True)

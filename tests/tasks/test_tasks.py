@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,24 +49,23 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
         self.desk = Desk(self.store, lambda *_, **__: 1)
+        self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)
         self.calls: list[Call] = []
         self.policy = "p1"
         self.ends: Outcome | Exception = RAN
         self.asked: list[str] = []
         self.tool: Tool | None = a_tool("echo")
-        self.offered = True
         self.going = asyncio.Event()
         self.going.set()
         self.tasks = Tasks(
-            self,
             self.desk,
             TaskBook(lambda: 100.0, os.urandom),
             Looks(lambda: 0.0),
             tool=lambda _: self.tool,
-            offered=lambda: self.offered,
             info=lambda: {"name": "gw"},
             random=os.urandom,
         )
+        self.handled = partial(self.tasks.around, further=self.handle)
 
     async def handle(self, call: Call, back: Back) -> Outcome:
         """As the gate `confirm` would have it end."""
@@ -128,7 +128,7 @@ def wanting(client: Client = MODERN, **more: Any) -> Call:
 
 
 async def made(world: World, call: Call | None = None) -> str:
-    found = await world.tasks.handle(call or wanting(), Mute())
+    found = await world.handled(call or wanting(), Mute())
     assert isinstance(found, Answer)
     body = json.loads(found.raw)
     return str(body.get("task", body)["taskId"])
@@ -163,7 +163,7 @@ async def test_nobody_is_asked_in_the_middle_of_a_task(world: World) -> None:
             asked.append(caught.value.message)
         return await World.handle(world, call, back)
 
-    world.tasks._inner = type("Inner", (), {"handle": staticmethod(handle)})()
+    world.handled = partial(world.tasks.around, further=handle)
     id = await made(world)
     world.approve()
     await world.ended(id)
@@ -274,7 +274,7 @@ async def test_where_tasks_are_offered_there_is_a_list(world: World) -> None:
     call = a_call("method", "", method="tasks/list", facts={})
     found = await world.tasks.methods["tasks/list"](call, Mute(), elsewhere)
     assert found == Answer(b'{"tasks":[]}')
-    world.offered = False
+    world.desk.offered = False
     assert await world.tasks.methods["tasks/list"](call, Mute(), elsewhere) is nobody
     assert world.tasks.announced({"tools": {}}, call.client) == {"tools": {}}
 
@@ -307,20 +307,20 @@ async def test_a_tool_that_its_server_runs_as_a_task_is_left_to_it(world: World)
     said = {"execution": msgspec.Raw(b'{"taskSupport":"required"}')}
     world.tool = replace(a_tool("echo"), definition=said)
     call = wanting(core)
-    found = await world.tasks.handle(call, Mute())
+    found = await world.handled(call, Mute())
     assert isinstance(found, Refusal)
     assert world.calls == [call]
 
 
 async def test_only_who_speaks_mcp_is_given_a_task(world: World) -> None:
-    found = await world.tasks.handle(wanting(door="groundhog"), Mute())
+    found = await world.handled(wanting(door="groundhog"), Mute())
     assert isinstance(found, Refusal)
 
 
 async def test_who_has_too_many_is_told_to_come_back(world: World) -> None:
     for _ in range(EACH):
         await made(world)
-    found = await world.tasks.handle(wanting(), Mute())
+    found = await world.handled(wanting(), Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "permission_deferred"
 
@@ -340,5 +340,5 @@ async def test_a_call_that_ends_at_once_is_a_task_only_where_that_is_offered(wor
     assert isinstance(found, Answer)
     assert json.loads(found.raw)["isError"] is False
     world.tool = a_tool("echo")
-    assert await world.tasks.handle(wanting(core), Mute()) == RAN
-    assert await world.tasks.handle(wanting(), Mute()) == RAN
+    assert await world.handled(wanting(core), Mute()) == RAN
+    assert await world.handled(wanting(), Mute()) == RAN

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Failure, Outcome, Refusal
-from gatewright.kernel import Kernel
+from gatewright.kernel import Hooks, Kernel
 from gatewright.telemetry.metrics import BOUNDS, TOOL_BOUNDS, Counted
 from tests.audit.parts import a_tool
 from tests.kernel_parts import ANSWER, Book, Line, Owner, a_call
@@ -24,21 +24,21 @@ from tests.kernel_parts import ANSWER, Book, Line, Owner, a_call
 )
 def test_each_end_is_counted_by_its_word(outcome: Outcome, word: str) -> None:
     counted = Counted()
-    counted.ended(a_call(), outcome)
-    counted.ended(a_call(), outcome)
+    counted.ended(a_call(), outcome, None)
+    counted.ended(a_call(), outcome, None)
     assert counted.calls == {("tool", word): 2}
 
 
 async def test_the_kernel_tells_of_a_call_once_and_of_what_its_caller_sees() -> None:
     counted, book = Counted(), Book()
-    kernel = Kernel([], Owner(book.events), [], book, counted.ended)
+    kernel = Kernel([], Owner(book.events), [], book, Hooks(ended=(counted.ended,)))
     assert await kernel.handle(a_call(), Line()) == ANSWER
     assert (counted.calls, kernel.in_flight) == ({("tool", "success"): 1}, 0)
 
 
 async def test_an_end_that_could_not_be_recorded_counts_as_the_refusal_that_it_became() -> None:
     counted, book = Counted(), Book("close")
-    kernel = Kernel([], Owner(book.events), [], book, counted.ended)
+    kernel = Kernel([], Owner(book.events), [], book, Hooks(ended=(counted.ended,)))
     await kernel.handle(a_call(), Line())
     assert counted.calls == {("tool", "denied"): 1}
 
@@ -52,7 +52,7 @@ def test_how_long_tools_take_is_counted_without_what_was_refused() -> None:
         (1.0, "tool", Refusal("access_denied", "no")),
         (1.0, "list", ANSWER),
     ):
-        counted.took(replace(a_call(), kind=kind), outcome, spent)
+        counted.ended(replace(a_call(), kind=kind), outcome, spent)
     found = dict(zip((*BOUNDS, "more"), counted.durations, strict=True))
     assert {bound: n for bound, n in found.items() if n} == {0.0005: 1, 0.5: 1, "more": 1}
     assert counted.spent_s == pytest.approx(500.3004)
@@ -69,7 +69,7 @@ def test_each_tool_of_the_catalogue_is_counted_and_made_up_names_together() -> N
         (replace(known, tool=None, name="x"), Refusal("unknown_tool", "no"), 0.02),
         (replace(known, tool=None, name="y"), Refusal("unknown_tool", "no"), 0.02),
     ):
-        counted.took(call, outcome, spent)
+        counted.ended(call, outcome, spent)
     name = tool.exposed
     found = {key: (sum(rest), spent) for key, (spent, *rest) in counted.tools.items()}
     assert found == {
@@ -82,7 +82,7 @@ def test_each_tool_of_the_catalogue_is_counted_and_made_up_names_together() -> N
 @pytest.mark.parametrize("spent", [0.0, *BOUNDS, *(bound * 1.001 for bound in BOUNDS)])
 def test_the_buckets_of_a_tool_hold_what_lies_within_their_bounds(spent: float) -> None:
     counted, tool = Counted(), a_tool()
-    counted.took(replace(a_call(), tool=tool), ANSWER, spent)
+    counted.ended(replace(a_call(), tool=tool), ANSWER, spent)
     _, *counts = counted.tools[tool.exposed, "success"]
     below = [bound for bound in TOOL_BOUNDS if spent <= bound]
     assert counts.index(1) == len(TOOL_BOUNDS) - len(below)

@@ -38,18 +38,25 @@ class Kernel:
         self.asked: list[Call] = []
         self._outcome = outcome
         self._tool = tool
-        self._dispatch = telemetry.dispatch(self._serve)
-        self._ended = telemetry.ended(lambda call, outcome: None)
-        self.handler = telemetry.handler(self)
+        hooks = telemetry.hooks
+        self.around, self._ended = hooks.around, hooks.ended
+        self._dispatch: Any = self._serve
+        for sent in hooks.sent:
+            self._dispatch = sent(self._dispatch)
 
     async def handle(self, call: Call, back: Any) -> Outcome:
+        (around,) = self.around
+        return await around(call, back, self._walk)
+
+    async def _walk(self, call: Call, back: Any) -> Outcome:
         outcome = self._outcome
         if self._tool is not None:
             tool = self._tool
             call = type(call)(**{**_members(call), "tool": tool, "target": tool.target})
             if not isinstance(outcome, Refusal):
                 outcome = await self._dispatch(call, back)
-        self._ended(call, outcome)
+        for ended in self._ended:
+            ended(call, outcome, None)
         return outcome
 
     async def _serve(self, call: Call, back: Any) -> Outcome:
@@ -71,8 +78,9 @@ def collector() -> Iterator[Collector]:
 async def telling(
     folder: Path, collector: Collector, sample: float = 1.0
 ) -> AsyncIterator[Telemetry]:
-    made = telemetry_of(wanted(folder, collector.url, sample), "1", lambda: NUMBERS)
+    made = telemetry_of(wanted(folder, collector.url, sample), "1")
     assert isinstance(made, Telemetry)
+    made.observe(lambda: NUMBERS)
     try:
         yield made
     finally:
@@ -86,7 +94,7 @@ async def test_a_call_is_a_server_span_with_what_the_gates_and_the_server_took_b
     async with telling(tmp_path, collector) as telemetry:
         kernel = Kernel(telemetry, Answer(b"{}"), PLAIN)
         call = a_call(name="srv__echo", facts=facts, session="handle", arguments={"key": SECRET})
-        await kernel.handler.handle(call, Mute())
+        await kernel.handle(call, Mute())
     (client,) = [one for one in collector.spans if one.kind == 3]
     (server,) = [one for one in collector.spans if one.kind == 2]
     spans = {one.name: one for one in collector.spans}
@@ -129,7 +137,7 @@ async def test_the_trace_goes_on_through_the_gateway_and_nothing_else_of_it(
         kernel = Kernel(telemetry, Answer(b"{}"), PLAIN)
         call = a_call()
         call.params["_meta"] = meta
-        await kernel.handler.handle(call, Mute())
+        await kernel.handle(call, Mute())
     (server,) = [one for one in collector.spans if one.kind == 2]
     (client,) = [one for one in collector.spans if one.kind == 3]
     assert (server.trace_id.hex(), server.parent_span_id.hex()) == (TRACE, PARENT)
@@ -155,7 +163,7 @@ async def test_what_went_wrong_is_always_exported_and_the_rest_by_its_share(
     tmp_path: Path, collector: Collector, outcome: Outcome, sample: float, exported: bool
 ) -> None:
     async with telling(tmp_path, collector, sample) as telemetry:
-        await Kernel(telemetry, outcome, PLAIN).handler.handle(a_call(), Mute())
+        await Kernel(telemetry, outcome, PLAIN).handle(a_call(), Mute())
     assert bool(collector.spans) == exported
     assert SECRET.encode() not in b"".join(collector.bodies)
     (point,) = collector.points("mcp.server.operation.duration")
@@ -172,7 +180,7 @@ async def test_names_that_callers_make_up_are_one_name(
     async with telling(tmp_path, collector) as telemetry:
         for name in ("nope", "nope2"):
             refused = Refusal("tool_not_found", "")
-            await Kernel(telemetry, refused, None).handler.handle(a_call(name=name), Mute())
+            await Kernel(telemetry, refused, None).handle(a_call(name=name), Mute())
     (point,) = collector.points("mcp.server.operation.duration")
     assert attributes(point)["gen_ai.tool.name"] == "_other"
     assert point.count == 2
@@ -185,7 +193,7 @@ async def test_the_metrics_have_the_names_of_the_conventions(
     tool = Tool(Target("srv", "wipe"), "srv__wipe", {}, None, Security(risk_level="dangerous"))
     async with telling(tmp_path, collector) as telemetry:
         call = a_call(facts={"waited_ms": 1500.0})
-        await Kernel(telemetry, Answer(b"{}"), tool).handler.handle(call, Mute())
+        await Kernel(telemetry, Answer(b"{}"), tool).handle(call, Mute())
     assert {one.name for one in collector.metrics} == {
         "mcp.server.operation.duration",
         "mcp.client.operation.duration",
@@ -206,11 +214,10 @@ async def test_the_metrics_have_the_names_of_the_conventions(
 
 
 def test_without_telemetry_everything_stays_what_it_is(tmp_path: Path) -> None:
-    off = telemetry_of(settings(tmp_path, ""), "1", lambda: NUMBERS)
+    off = telemetry_of(settings(tmp_path, ""), "1")
     assert isinstance(off, Untold)
-    kernel = Kernel(off, Answer(b"{}"), PLAIN)
-    assert kernel.handler is kernel
-    assert kernel._dispatch == kernel._serve
+    off.observe(lambda: NUMBERS)
+    assert off.hooks == ((), (), ())
 
 
 def test_what_is_not_installed_is_named_with_the_way_out(

@@ -5,7 +5,8 @@
 `offload` how gates and filters ask them.
 """
 
-from gatewright.app.gateway import Gateway, Ready
+from gatewright.app.announce import Ready
+from gatewright.app.gateway import Gateway
 from gatewright.app.run import run
 
 __all__ = ["Gateway", "Ready", "run"]

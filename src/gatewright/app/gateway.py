@@ -7,7 +7,8 @@ import contextlib
 import os
 import random
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,7 +16,7 @@ import msgspec
 from gatewright import __version__, pipeline
 from gatewright.access.permission_policy import permitting_of
 from gatewright.app.addresses import urls_of
-from gatewright.app.announce import announced
+from gatewright.app.announce import Ready, announced
 from gatewright.app.endpoints import App
 from gatewright.app.former_policies import Running
 from gatewright.app.groundhog import GroundhogSide
@@ -43,8 +44,10 @@ from gatewright.approvals.endpoint import ApprovalPage
 from gatewright.approvals.policy import adopt, desk_of
 from gatewright.audit.anchoring import anchoring_of, record_of, state_of
 from gatewright.audit.notifications import witness
-from gatewright.audit.sink_settings import sinks_of
+from gatewright.audit.sink_settings import positions_of, sinks_of
+from gatewright.audit.sinks import SinkPositions
 from gatewright.call import Who
+from gatewright.call_policy import CLOSED, Policy
 from gatewright.command_text import typed_as
 from gatewright.config import Settings, is_loopback
 from gatewright.config.gateway_command import typed_for
@@ -53,11 +56,11 @@ from gatewright.identity.key_lookup import FreshKeys
 from gatewright.identity.recheck import Rechecking
 from gatewright.identity.sessions import METHOD as SESSIONS
 from gatewright.identity.sessions import SessionList
-from gatewright.kernel import Kernel
+from gatewright.kernel import Hooks, Kernel
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.server.context import Front
-from gatewright.mcp.server.locality import Nearby
+from gatewright.mcp.server.locality import worded
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.stdio import serve_stdio
 from gatewright.pins.pinning import pinning_of
@@ -73,34 +76,30 @@ from gatewright.servers.supervisor import HELD_S, Supervisor
 from gatewright.tasks.tasks import tasks_of
 from gatewright.telemetry.endpoint import Health
 from gatewright.telemetry.metrics import Counted
-from gatewright.telemetry.numbers import Numbers
+from gatewright.telemetry.numbers import Listener, Numbers
 from gatewright.telemetry.otel import telemetry_of
 from gatewright.telemetry.watchdog import Watchdog
 from gatewright.transport import http_server
 
-__all__ = ["Gateway", "Ready"]
-
-
-class Ready(msgspec.Struct, frozen=True):
-    """The gateway serves: its endpoint, all URLs by name, the state of each server, and why it is so
-    where it is not connected."""
-
-    url: str
-    urls: Mapping[str, str]
-    servers: Mapping[str, str]
-    reasons: Mapping[str, str] = {}
+__all__ = ["Gateway"]
 
 
 class Gateway:
     """Everything, put together. An async context: entered it runs, left it has stopped."""
 
-    def __init__(self, settings: Settings, local: Sequence[LocalServer] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        local: Sequence[LocalServer] = (),
+        follows: Sequence[Sequence[Path]] = (),
+    ) -> None:
+        """`follows` are the files that its configuration comes from."""
         self.settings = settings
         self._local = local
         self._state = settings.storage.path
         self._random = Pool()
         self._adopting = asyncio.Lock()
-        self.follows: Sequence[Sequence[Path]] = ()
+        self._follows = follows
         self._mark_key = os.urandom(32)
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
@@ -109,21 +108,12 @@ class Gateway:
 
     async def __aenter__(self) -> Gateway:
         typed_as(typed_for(self.settings, os.environ))  # first: all that is made here inherits it
-        self.listener: http_server.HttpServer | None = None
+        self._listeners: list[Listener] = []
         self.database = state_of(self._state)
         self.counted = Counted()
-        self.groundhog = GroundhogSide(self.settings, self.database)
-        self.sinks = sinks_of(
-            self.settings,
-            lambda *told: self.supervisor.tell_audit(*told),  # noqa: PLW0108 - it comes later
-        )
-        self.audit = record_of(
-            self.settings,
-            self.database,
-            self._random,
-            took=self.groundhog.took(self.counted, lambda: self.audit),
-            taken=self.sinks.taken,
-        )
+        self.groundhog = GroundhogSide(self.settings, self.database, self._listeners)
+        positions = positions_of(self.settings)
+        self.audit = record_of(self.settings, self.database, self._random, taken=positions.taken)
         self._anchoring = await anchoring_of(self._state, self.audit, self.database)
         self.events = Events(self.audit)
         self._office = Office(self.database, self.events)
@@ -136,9 +126,8 @@ class Gateway:
         )
         self.permitting = permitting_of(self.settings, self.database, self.desk, self.audit.event)
         self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
-        self.numbers = Numbers(self, lambda: self._kernel.in_flight)
-        self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
-        self._put_together()
+        self.telemetry = telemetry_of(self.settings, __version__)
+        self._put_together(positions)
         prepare()
         self.watchdog.start()
         self.supervisor.start()
@@ -169,7 +158,7 @@ class Gateway:
 
     # -- parts
 
-    def _put_together(self) -> None:
+    def _put_together(self, positions: SinkPositions) -> None:
         settings = self.settings
         table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
         info = info_of(settings)
@@ -196,9 +185,7 @@ class Gateway:
         self.supervisor.opened, self.supervisor.permits = owners.__contains__, self.permitting
         adopt_words(self.supervisor.hub, settings, self._mark_key)
         witness(self.audit, self.supervisor.hub)
-        own = own_methods(self.administration, self._office, self.permitting, lambda: self._kernel)
-        own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
-        self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))
+        self.sinks = sinks_of(settings, positions, self.supervisor.tell_audit)
         self._running = Running()
         self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
         self._judges = Judges(
@@ -210,41 +197,37 @@ class Gateway:
             self.permitting,
             beside=self.beside,
         )
+        parts = self.desk, self._judges.looks, self.supervisor, self._random
+        self._tasks = tasks_of(*parts, state=self.database)
+        hooks = (
+            Hooks(around=(worded, self._tasks.around), ended=(self.counted.ended,)),
+            self.telemetry.hooks,
+            self.groundhog.hooks(self.counted, self.audit),
+        )
+        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(*hooks))
+        own = own_methods(self.administration, self._office, self.permitting, self.kernel)
+        own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
+        self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))
         found = self._judges.of(settings, table, self.supervisor.fleet)
         self._judges.take(found)
-        self._kernel = Kernel(
-            pipeline.ordered_gates(found),
-            self.telemetry.dispatch(self.supervisor.dispatch),
-            filters_of(settings, self._mark_key, found, self.supervisor.catalogue, self.beside),
-            self.audit,
-            self.telemetry.ended(self.counted.ended),
-        )
+        self._judge_by(settings, found, self.supervisor.fleet)
         self.supervisor.dispatch.persist = Persisting(
-            handle=self._kernel.handle,
+            handle=self.kernel.walk,
             note=self.events.retried,
             limit_s=lambda server: self.supervisor.fleet.call_s(server),  # noqa: PLW0108 - it changes
             random=random.random,
             fresh=lambda: self._random(16).hex(),
-        )
-        self._tasks = tasks_of(
-            self.telemetry.handler(self._kernel),
-            self.desk,
-            self._judges.looks,
-            self.supervisor,
-            lambda: self.settings,
-            self._random,
-            state=self.database,
         )
         self.permitting.changed = self._permitted
         self._office.open(
             settings=lambda: self.settings,
             access=self._judges.access,
             catalogue=lambda: self.supervisor.catalogue,
-            end_refused=self._kernel.end_refused,
+            end_refused=self.kernel.end_refused,
             completed=self._judges.completed,
         )
         self.front = Front(
-            kernel=Nearby(self._tasks),
+            kernel=self.kernel,
             announced=self._tasks.announced,
             upstream=self.supervisor,
             identify=found.authenticate.identify,
@@ -261,15 +244,32 @@ class Gateway:
             queue_bytes=settings.limits.queue_bytes,
             subscriptions=settings.limits.subscriptions_per_client,
         )
+        self._open_doors()
+
+    def _open_doors(self) -> None:
+        settings = self.settings
+        numbers = Numbers(
+            counted=self.counted,
+            watchdog=self.watchdog,
+            kernel=self.kernel,
+            supervisor=self.supervisor,
+            front=self.front,
+            queue=self.desk,
+            audit=self.audit,
+            sinks=self.sinks,
+            workers=self.beside.workers,
+            listeners=self._listeners,
+        )
+        self.telemetry.observe(numbers)
         self.app = App(
             self.front,
             guard_of(settings),
             frozenset(settings.profiles),
-            Health(self.numbers, lambda: self.supervisor.catalogue),
+            Health(numbers, lambda: self.supervisor.catalogue),
             self.supervisor,
             self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
         )
-        self._rechecking = Rechecking(lambda: self._judges.tokens, self._kernel, self.front.tokens)
+        self._rechecking = Rechecking(lambda: self._judges.tokens, self.kernel, self.front.tokens)
         self.app.approvals = page = ApprovalPage(
             self.desk,
             lambda door, key: self.front.identify(door, key),  # noqa: PLW0108 - it changes
@@ -278,7 +278,7 @@ class Gateway:
         self.desk.page = page.url
         self.app.rooms = rooms_of(
             settings,
-            House(self.front, self.audit, self._room_callers, self._kernel.rehearse, self.database),
+            House(self.front, self.audit, self._room_callers, self.kernel.rehearse, self.database),
         )
 
     def _look(self) -> None:
@@ -291,7 +291,7 @@ class Gateway:
 
     def _permitted(self) -> None:
         """Permissions of servers stand differently: so do servers, and calls that run."""
-        self._kernel.end_refused()
+        self.kernel.end_refused()
         for name, server in self.supervisor.fleet.servers.items():
             refusal = self.permitting.barred.get(name)
             server.permitted(blocked="" if refusal is None else refusal.message)
@@ -336,13 +336,7 @@ class Gateway:
     def _switch(self, settings: Settings, table: Table, fleet: Fleet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
         found, guard = self._judges.of(settings, table, fleet), guard_of(settings)
-        over = self._running.until(
-            self._kernel.swap(
-                pipeline.ordered_gates(found),
-                self.telemetry.dispatch(fleet.dispatch),
-                filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside),
-            )
-        )
+        over = self._running.until(self._judge_by(settings, found, fleet))
         self._judges.take(found)
         adopt_words(self.supervisor.hub, settings, self._mark_key)
         self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s)
@@ -356,9 +350,15 @@ class Gateway:
         adopt(self.desk, settings)
         self.pinning.adopt(settings)
         self.permitting.adopt(settings)
-        self._kernel.end_refused([Revoked(table.access, fleet, found.authenticate.standing)])
-        self.watchdog.threshold_s = settings.limits.stall_ms / 1000
+        self.kernel.end_refused([Revoked(table.access, fleet, found.authenticate.standing)])
+        self.watchdog.adopt(settings.limits.stall_ms / 1000)
         self.settings = settings
+
+    def _judge_by(
+        self, settings: Settings, found: pipeline.Gates, fleet: Fleet
+    ) -> weakref.ref[Policy]:
+        filters = filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside)
+        return self.kernel.swap(pipeline.ordered_gates(found), fleet.dispatch, filters)
 
     # -- serving
 
@@ -368,7 +368,7 @@ class Gateway:
         server = await http_server.serve(
             self.app, host=at.host, port=at.port, limits=http_limits(settings.limits)
         )
-        self.listener = server
+        self._listeners.append(server)
         stop = stop_signal()
         if is_loopback(at.host) and self.app.approvals is not None:
             self.app.approvals.base = server.url
@@ -381,7 +381,7 @@ class Gateway:
             ready = Ready(f"{server.url}/mcp", urls | more, {})
             bare = (*server.clear_text, *self.groundhog.clear_text)
             with announced(
-                self._state, ready.url, self._tokens, clear_text=bare, follows=self.follows
+                self._state, ready.url, self._tokens, clear_text=bare, follows=self._follows
             ):
                 await self.supervisor.settled()
                 status = self.supervisor.status()

@@ -35,12 +35,14 @@ from gatewright.discovery.search import Search
 from gatewright.discovery.versions import ToolIds
 from gatewright.identity.claims import administers, described
 from gatewright.identity.sessions import rate_state
+from gatewright.kernel import Hooks
 from gatewright.mcp.server.context import Front
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.local import LocalServer
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.state import StateDatabase
 from gatewright.telemetry.metrics import Counted
+from gatewright.telemetry.numbers import Listener
 from gatewright.transport import http_server, tcp
 from gatewright.transport.base import Limits
 from gatewright.transport.connection_limits import Seats
@@ -52,18 +54,15 @@ __all__ = ["GroundhogSide", "Slow"]
 class Slow:
     """Counts calls that took longer, or more memory, than somebody wants to be told of, and records each."""
 
-    def __init__(
-        self, counted: Counted, audit: Callable[[], AuditLog], seconds: float, memory: int
-    ) -> None:
+    def __init__(self, counted: Counted, audit: AuditLog, seconds: float, memory: int) -> None:
         self._counted = counted
         self._audit = audit
         self._seconds = seconds
         self._memory = memory
 
-    def took(self, call: Call, outcome: Outcome, spent_s: float) -> None:
-        """A call has ended after so long. Must not raise."""
-        self._counted.took(call, outcome, spent_s)
-        if call.kind != "tool" or call.tool is None:
+    def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
+        """A call has ended after so long; None where that is not recorded. Must not raise."""
+        if spent_s is None or call.kind != "tool" or call.tool is None:
             return
         memory = call.facts.get("memory_bytes", 0)
         if spent_s > self._seconds:
@@ -74,7 +73,7 @@ class Slow:
     def _warn(self, call: Call, kind: str, details: Mapping[str, Any]) -> None:
         self._counted.warn(call, kind)
         with contextlib.suppress(Unrecorded):
-            self._audit().event(
+            self._audit.event(
                 "dev.gatewright.performance",
                 details={"warning_type": kind, "tool_id": call.name, **details},
                 trace_id=call.trace_id,
@@ -84,12 +83,13 @@ class Slow:
 class GroundhogSide:
     """Made before the servers are; opened once the kernel is there."""
 
-    def __init__(self, settings: Settings, state: StateDatabase) -> None:
+    def __init__(self, settings: Settings, state: StateDatabase, listeners: list[Listener]) -> None:
+        """Its own listener is among `listeners` from when it is open."""
         self.settings = settings
+        self._listeners = listeners
         self._protocol = settings.protocol or Protocol()
         self._supervisor: Supervisor | None = None
         self.clear_text: tuple[str, ...] = ()
-        self.listener: http_server.HttpServer | tcp.LineServer | None = None
         """Addresses of the protocol's own that others reach without TLS."""
         self.registry = Registry(self._offered, hints=settings.approvals.hints == "ask")
         self._registrations = Registrations(self.registry, state, self._shipped(settings))
@@ -113,12 +113,13 @@ class GroundhogSide:
         if supervisor is not None and supervisor.catalogue.put(SHIPPED, self.registry.listing):
             supervisor.hub.tell(SHIPPED, "notifications/tools/list_changed", {})
 
-    def took(self, counted: Counted, audit: Callable[[], AuditLog]) -> Any:
-        """What is told how long calls took: nobody looks at it unless the protocol is configured."""
+    def hooks(self, counted: Counted, audit: AuditLog) -> Hooks:
+        """What hears of calls that took long: nobody looks at it unless the protocol is configured."""
         if self.settings.protocol is None:
-            return counted.took
+            return Hooks()
         said = self._protocol.performance
-        return Slow(counted, audit, said.execution_time_warning, said.memory_usage_warning).took
+        slow = Slow(counted, audit, said.execution_time_warning, said.memory_usage_warning)
+        return Hooks(ended=(slow.ended,))
 
     def methods(self, supervisor: Supervisor, judges: Callable[[], Judges]) -> dict[str, Builtin]:
         """The gateway's own methods of this side."""
@@ -224,7 +225,7 @@ class GroundhogSide:
             seats=seats,
         )
         self.clear_text = server.clear_text
-        self.listener = server
+        self._listeners.append(server)
         base = server.url if transport.type == "http" else server.url.replace("http", "ws", 1)
         return base + transport.path, partial(server.stop, 5.0)
 
@@ -243,7 +244,7 @@ class GroundhogSide:
             seats=seats,
         )
         self.clear_text = server.clear_text
-        self.listener = server
+        self._listeners.append(server)
         scheme = "tls" if context is not None else "tcp"
         return f"{scheme}://{transport.host}:{server.port}", server.stop
 

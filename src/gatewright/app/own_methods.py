@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gatewright import pipeline
 from gatewright.access.methods import access_methods, access_tools
 from gatewright.access.permission_methods import permission_methods
@@ -26,7 +24,7 @@ def own_methods(
     administration: Administration,
     office: Office,
     permitting: Permitting,
-    kernel: Callable[[], Kernel],
+    kernel: Kernel,
 ) -> dict[str, Builtin]:
     """By their names."""
     explain = Explain(office.who, kernel, pipeline.Gates._fields)

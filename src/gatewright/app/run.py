@@ -8,7 +8,8 @@ import gc
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
-from gatewright.app.gateway import Gateway, Ready
+from gatewright.app.announce import Ready
+from gatewright.app.gateway import Gateway
 from gatewright.app.reload import Reloader, Source
 from gatewright.app.signals import on_hangup
 from gatewright.config import Settings
@@ -36,8 +37,9 @@ def run(
     """
 
     async def main() -> None:
-        async with Gateway(settings, local) as gateway, _following(gateway, source, tell):
-            gateway.follows = () if source is None else source.follows()
+        follows = () if source is None else source.follows()
+        made = Gateway(settings, local, follows)
+        async with made as gateway, _following(gateway, source, tell):
             with collecting_rarely():
                 if stdio:
                     await gateway.serve_stdio(profile, host)

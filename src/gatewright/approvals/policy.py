@@ -38,9 +38,9 @@ def desk_of(settings: Settings, state: StateDatabase, record: Record) -> Desk:
 
 def adopt(desk: Desk, settings: Settings) -> None:
     """Go on with what a configuration says."""
-    told = settings.approvals.webhook
-    desk.lasts_s = settings.approvals.expires_s
-    desk.tell = webhook(told) if told else None
+    said = settings.approvals
+    tell = webhook(said.webhook) if said.webhook else None
+    desk.adopt(lasts_s=said.expires_s, tell=tell, offered=by_operators(settings))
 
 
 def queue_of(settings: Settings, desk: AskedQueue) -> Queue:

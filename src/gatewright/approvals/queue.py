@@ -57,6 +57,8 @@ class Desk:
     lasts_s = 3600.0
     """How long a request waits before it ends undecided."""
     tell: Tell | None = None
+    offered = False
+    """Whether any call may wait for an operator."""
 
     def __init__(
         self, store: Approvals, record: Record, clock: Callable[[], float] = time.perf_counter
@@ -76,6 +78,10 @@ class Desk:
         """Gives the URL of a page on which an operator decides; empty where there is none."""
         self.ruled: Callable[[Approval], None] = lambda _: None
         """Hears what operators decide about permissions of servers."""
+
+    def adopt(self, *, lasts_s: float, tell: Tell | None, offered: bool) -> None:
+        """Go on with what a configuration says."""
+        self.lasts_s, self.tell, self.offered = lasts_s, tell, offered
 
     # -- for the gate --------------------------------------------------------------------------------
 

@@ -11,13 +11,11 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-
-import msgspec
 
 from gatewright.audit.anchors import (
     ACCEPTED,
-    ANCHORED,
     Anchor,
     Found,
     Heads,
@@ -27,6 +25,7 @@ from gatewright.audit.anchors import (
     forgotten,
     found_in,
     place_in,
+    spelled,
 )
 from gatewright.audit.recorded import note, outrun
 from gatewright.audit.records import Actor
@@ -34,7 +33,7 @@ from gatewright.audit.retention import Keep
 from gatewright.audit.rows import DATABASE
 from gatewright.audit.segments import Head
 from gatewright.audit.trail import AuditLog
-from gatewright.call import Call, Outcome, Unrecorded
+from gatewright.call import Unrecorded
 from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.storage.errors import StoreDamagedError, StoreError
@@ -96,7 +95,6 @@ def record_of(
     database: StateDatabase,
     random: Callable[[int], bytes],
     *,
-    took: Callable[[Call, Outcome, float], None],
     taken: Callable[[], int],
 ) -> AuditLog:
     """The record of the configured state folder. `taken` is the last record that every sink has.
@@ -104,13 +102,12 @@ def record_of(
     Raises `StoreDamagedError` where there was another one that is gone, and what `AuditLog` raises; the `database` is closed then.
     """
     with _closed_where_it_fails(database):
-        return _record_of(settings, random, took, taken)
+        return _record_of(settings, random, taken)
 
 
 def _record_of(
     settings: Settings,
     random: Callable[[int], bytes],
-    took: Callable[[Call, Outcome, float], None],
     taken: Callable[[], int],
 ) -> AuditLog:
     state, said = settings.storage.path, settings.audit
@@ -124,7 +121,6 @@ def _record_of(
         monotonic=time.monotonic,
         random=random,
         sync=said.sync,
-        took=took,
         keep=Keep(said.retention_days, taken),
     )
 
@@ -157,14 +153,13 @@ class Anchoring:
         self._audit = audit
         self._state = state
         self._heads = Heads(state)
-        self._known = anchors_of(state)
+        self._known = audit.anchors
         self._unnoted = False
         self._from = 0
         wrong = _wrong(state, self._known, self._heads.found(), self._heads.place())
         if wrong:
             self._heads.close()
             raise _is_behind(state, wrong)
-        audit.anchored = _spelled(self._known)
 
     async def follow(self) -> None:
         """Look for ever. By itself, so that no store that cannot be followed keeps anybody from looking."""
@@ -190,13 +185,12 @@ class Anchoring:
             return
         if self._audit.barred is not None:
             log.warning("the stores are again what the record says, and calls are taken")
-            self._audit.barred = None
+            self._audit.unbar()
         steps = {name: one for name, one in found.heads.items() if one.steps or name in self._known}
         if steps != self._known:
-            self._from = self._audit.event(ANCHORED, details={"stores": _spelled(steps)})
+            self._from = self._audit.anchor(steps)
             self._unnoted = True
             self._known = steps
-            self._audit.anchored = _spelled(steps)
         if self._unnoted and self._audit.synced.seq >= self._from:
             self._unnoted = not note(self._state, self._audit.synced)
 
@@ -205,7 +199,7 @@ class Anchoring:
         self._try()
         self._heads.close()
         if self._audit.barred is None:
-            self._audit.ending = _ending(self._state)
+            self._audit.ended.listen(partial(note, self._state))
 
     def _bar(self, wrong: str) -> None:
         if self._audit.barred is None:
@@ -214,7 +208,7 @@ class Anchoring:
                 self._audit.event(
                     "dev.gatewright.stores.behind", outcome="failure", details={"wrong": wrong}
                 )
-        self._audit.barred = (
+        self._audit.bar(
             "the state of the gateway is behind its record: an operator has to look at its log"
         )
 
@@ -240,9 +234,9 @@ def accept(state: Path, audit: AuditLog, by: str, wrong: Sequence[str]) -> None:
         found = heads.found()
     finally:
         heads.close()
-    said = {"stores": _spelled(found.heads), "were": _spelled(anchors_of(state)), "wrong": wrong}
+    said = {"stores": spelled(found.heads), "were": spelled(audit.anchors), "wrong": wrong}
     audit.event(ACCEPTED, actor=Actor("operator", by), details=said)
-    audit.ending = _ending(state)
+    audit.ended.listen(partial(note, state))
 
 
 def _has_record(state: Path) -> bool:
@@ -257,10 +251,6 @@ def _wrong(state: Path, known: Mapping[str, Anchor], found: Found, place: Head |
         raise StoreError(f"the record in {state} cannot be read: {problem}") from problem
 
 
-def _ending(state: Path) -> Callable[[Head], object]:
-    return lambda place: note(state, place)
-
-
 def _is_lost(state: Path, why: str) -> StoreDamagedError:
     return StoreDamagedError(
         f"the record in {state} is gone, though {why}: what was forbidden may be gone with it; {_do()}"
@@ -272,10 +262,6 @@ def _is_behind(state: Path, wrong: Sequence[str]) -> StoreDamagedError:
         f"the state in {state} is behind its record: {'; '.join(wrong)}. What was forbidden may be allowed "
         f"again: {_do()}"
     )
-
-
-def _spelled(anchors: Mapping[str, Anchor]) -> dict[str, object]:
-    return {name: msgspec.to_builtins(one) for name, one in anchors.items()}
 
 
 def _replaced() -> str:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -48,6 +49,7 @@ __all__ = [
     "forgotten",
     "found_in",
     "place_in",
+    "spelled",
 ]
 
 ANCHORED = "dev.gatewright.stores.anchored"
@@ -155,10 +157,28 @@ def anchors_of(folder: Path) -> dict[str, Anchor]:
     newest: tuple[int, dict[str, Anchor]] = (0, {})
     for event in (ANCHORED, ACCEPTED, PRUNED):
         for record in reader.query(Query(event_type=event, limit=1)):
-            said = record.get("details", {}).get("stores")
+            said = _said(record, folder)
             if said is not None and record["seq"] > newest[0]:
-                newest = record["seq"], msgspec.convert(said, dict[str, Anchor])
+                newest = record["seq"], said
     return {FILES.get(name, name): one for name, one in newest[1].items()}
+
+
+def _said(record: Mapping[str, Any], folder: Path) -> dict[str, Anchor] | None:
+    """What a record says of the state; None where it says nothing of it."""
+    details = record.get("details")
+    said = details.get("stores") if isinstance(details, dict) else None
+    if said is None:
+        return None
+    try:
+        return msgspec.convert(said, dict[str, Anchor])
+    except msgspec.ValidationError as problem:
+        what = f"what record {record['seq']} says of the state cannot be read"
+        raise StoreError(f"the record in {folder}: {what}: {problem}") from problem
+
+
+def spelled(anchors: Mapping[str, Anchor]) -> dict[str, object]:
+    """The same, as records have it."""
+    return {name: msgspec.to_builtins(one) for name, one in anchors.items()}
 
 
 def behind(anchors: Mapping[str, Anchor], found: Found) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ log = logging.getLogger("gatewright.audit")
 
 def witness(audit: AuditLog, hub: Hub) -> None:
     """Tell the listeners of `hub` what is recorded from now on."""
+    listening = ExitStack()
 
     def tell(line: bytes) -> None:
         try:
@@ -32,9 +34,12 @@ def witness(audit: AuditLog, hub: Hub) -> None:
             log.exception("an event could not be told to clients")
 
     def auditing(wanted: bool) -> None:
-        audit.witness = tell if wanted else None
+        if wanted:
+            listening.callback(audit.heard.listen(tell))
+        else:
+            listening.close()
 
-    hub.auditing = auditing
+    hub.auditing.listen(auditing)
 
 
 def _tell(hub: Hub, record: Mapping[str, Any]) -> None:

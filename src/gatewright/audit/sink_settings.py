@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.audit.formats import chooser, writer
-from gatewright.audit.sinks import Sink, SinkFailed, Sinks
+from gatewright.audit.sinks import Sink, SinkFailed, SinkPositions, Sinks
 from gatewright.audit.sinks.chosen import AlertSink, ChosenSink
 from gatewright.audit.sinks.file import FileSink
 from gatewright.audit.sinks.http import HttpSink
@@ -26,16 +26,21 @@ from gatewright.secret_scanning import HELD
 from gatewright.secret_scanning.held import passwords_in
 from gatewright.secret_scanning.names import is_secret_name
 
-__all__ = ["Inform", "sinks_of"]
+__all__ = ["Inform", "positions_of", "sinks_of"]
 
 Inform = Callable[[str, Sequence[dict[str, Any]]], bool]
 """`inform(server, events)`: False where the server is not there, or did not negotiate `audit`."""
 
 
-def sinks_of(settings: Settings, inform: Inform = lambda server, events: False) -> Sinks:
+def positions_of(settings: Settings) -> SinkPositions:
+    """How far the sinks have come. Raises `OSError`."""
+    return SinkPositions(settings.storage.path, [one.name for one in settings.audit.sinks])
+
+
+def sinks_of(settings: Settings, positions: SinkPositions, inform: Inform) -> Sinks:
     """The sinks, not started. `inform` tells an audit server, in the loop that runs now.
 
-    A sink that misses a variable says so at each try. Raises `OSError`.
+    A sink that misses a variable says so at each try.
     """
     place = settings.storage.path
     secrets = settings.secrets
@@ -52,7 +57,7 @@ def sinks_of(settings: Settings, inform: Inform = lambda server, events: False) 
             table = "mcp.protocol" if sink.name.startswith("groundhog-") else "audit.sinks"
             own = sources.of(settings.file_of(table))
             made[sink.name] = _Later(partial(_made, settings, sink, own))
-    return Sinks(place, made)
+    return Sinks(place, made, positions)
 
 
 def _across(inform: Inform) -> Tell:

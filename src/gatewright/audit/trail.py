@@ -21,6 +21,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from gatewright.audit.anchors import ANCHORED, Anchor, anchors_of, spelled
 from gatewright.audit.call_records import (
     Told,
     context_of,
@@ -49,6 +50,7 @@ from gatewright.audit.retention import KEEP_ALL, PRUNED, Keep, Retention
 from gatewright.audit.rows import Rows, open_rows
 from gatewright.audit.segments import Head, lines_from
 from gatewright.call import Call, Outcome, Refusal, Unrecorded
+from gatewright.listeners import Signal
 from gatewright.secret_scanning import without_secrets
 from gatewright.storage.errors import StoreError
 from gatewright.storage.lock import FolderLock
@@ -76,19 +78,16 @@ class AuditLog:
         random: Callable[[int], bytes],
         sync: Sync = "process",
         segment_bytes: int = SEGMENT_BYTES,
-        took: Callable[[Call, Outcome, float], None] = lambda call, outcome, spent_s: None,
         keep: Keep = KEEP_ALL,
     ) -> None:
         """Take the folder, mend what a crash left, and go on.
 
-        `clock` gives Unix seconds, `monotonic` seconds of any origin, `random(n)` n bytes. `took` is
-        told how many seconds each recorded call took; it must not raise. What `keep` does
-        not keep goes (see `audit/retention.py`).
+        `clock` gives Unix seconds, `monotonic` seconds of any origin, `random(n)` n bytes. What
+        `keep` does not keep goes (see `audit/retention.py`).
         Raises `StoreBusyError` (another gateway), `StoreDamagedError` (records are gone),
         `StoreTooNewError`, or `StoreError`.
         """
         self._monotonic = monotonic
-        self._took = took
         self._stamps = Stamps(clock, random)
         self._mending = Stamps(clock, random)  # for the flusher's thread
         self._pruning = Stamps(clock, random)  # for the feeder's thread
@@ -96,14 +95,11 @@ class AuditLog:
         self._always = sync == "always"
         self._failing = False
         self._refused = 0
-        self.witness: Callable[[bytes], None] | None = None
-        """Hears of each record of `event` and of each call, as it is written. Must not raise."""
-        self.barred: str | None = None
-        """Why no call may begin although it could be recorded, as a sentence (`audit/anchors.py`)."""
-        self.anchored: Mapping[str, Any] = {}
-        """What the record knows of the other stores; kept in it when the records that say so go."""
-        self.ending: Callable[[Head], object] | None = None
-        """Hears how far the record has come on the disk, when it is closed."""
+        self.heard: Signal[bytes] = Signal()
+        """Each record of `event` and of each call, as it is written."""
+        self.ended: Signal[Head] = Signal()
+        """How far the record has come on the disk, when it is closed."""
+        self._barred: str | None = None
         self._lock = FolderLock(folder)
         try:
             self._open(folder, segment_bytes)
@@ -117,15 +113,17 @@ class AuditLog:
 
     def _open(self, folder: Path, segment_bytes: int) -> None:
         found = recover(folder)
-        self._database = open_rows(folder)
-        try:
+        with ExitStack() as opened:
+            self._database = open_rows(folder)
+            opened.callback(self._database.close)
             rows = Rows(self._database)
             lost = follow_on(folder, rows, found.end)
             self._intents = Intents(folder)
+            opened.callback(self._intents.close)
             self._journal = Journal(folder, found.end, segment_bytes=segment_bytes)
-        except BaseException:
-            self._database.close()
-            raise
+            opened.callback(self._journal.close)
+            self._anchors = anchors_of(folder)  # before anything can go that says so
+            opened.pop_all()
         self._flusher = Flusher(self._journal, on_fault=self._mend)
         self._feeder = Feeder(folder, self._journal, rows, self._retention)
         for piece in found.torn:
@@ -173,7 +171,31 @@ class AuditLog:
     @property
     def fault(self) -> str | None:
         """Why calls are refused at present, as a sentence for `/readyz`; None when all is well."""
-        return self._journal.fault or self.barred
+        return self._journal.fault or self._barred
+
+    @property
+    def barred(self) -> str | None:
+        """Why no call may begin although it could be recorded, as a sentence."""
+        return self._barred
+
+    def bar(self, why: str) -> None:
+        """Let no call begin, until `unbar`."""
+        self._barred = why
+
+    def unbar(self) -> None:
+        """Let calls begin again."""
+        self._barred = None
+
+    @property
+    def anchors(self) -> Mapping[str, Anchor]:
+        """What the record knows of the state (`audit/anchors.py`); kept in it when the records that say so go."""
+        return self._anchors
+
+    def anchor(self, known: dict[str, Anchor]) -> int:
+        """Let the record know of steps of the state, and return the number of the record that says so. Raises `Unrecorded`."""
+        number = self.event(ANCHORED, details={"stores": spelled(known)})
+        self._anchors = known
+        return number
 
     @property
     def feed_problem(self) -> str | None:
@@ -197,7 +219,7 @@ class AuditLog:
 
     def open(self, call: Call) -> _Trail:
         """Begin the record of one call. Raises `Unrecorded`."""
-        if self._journal.fault is not None or self.barred is not None:
+        if self._journal.fault is not None or self._barred is not None:
             self._refused += 1
             raise Unrecorded(self.fault or "")
         return _Trail(self)
@@ -233,8 +255,8 @@ class AuditLog:
     def _write(self, line: bytes) -> int:
         number = self._journal.append(line)
         self._lock.keep()
-        if self.witness is not None:
-            self.witness(line)
+        if self.heard.listeners:
+            self.heard.send(line)
         return number
 
     async def on_disk(self) -> None:
@@ -249,21 +271,20 @@ class AuditLog:
         """`close` for whoever has no event loop."""
         with ExitStack() as last:  # from the bottom up, each whatever the one before it did
             last.callback(self._lock.release)
-            last.callback(self._ended)
+            last.callback(self._say_end)
             last.callback(self._intents.close)
             last.callback(self._database.close)
             last.callback(self._journal.close)
             last.callback(self._feeder.close)
             last.callback(self._flusher.close)
 
-    def _ended(self) -> None:
-        if self.ending is not None:
-            self.ending(self._journal.synced)
+    def _say_end(self) -> None:
+        self.ended.send(self._journal.synced)
 
     def _prune(self, details: Mapping[str, Any]) -> int:
         """Announce that records go. In the feeder's thread. Raises `Unrecorded`."""
-        if self.anchored:
-            details = {**details, "stores": self.anchored}
+        if self._anchors:
+            details = {**details, "stores": spelled(self._anchors)}
         return self._journal.append(encode(own_record(PRUNED, self._pruning.take(), details)))
 
     def _mend(self) -> None:
@@ -287,7 +308,7 @@ class AuditLog:
 class _Trail:
     """The record of one call (`kernel.Trail`)."""
 
-    __slots__ = ("_call", "_log", "_seq", "_slot", "_started", "_told")
+    __slots__ = ("_call", "_log", "_seq", "_slot", "_started", "_told", "spent_s")
 
     def __init__(self, log: AuditLog) -> None:
         self._log = log
@@ -295,6 +316,7 @@ class _Trail:
         self._told: Told | None = None
         self._seq = 0
         self._slot: int | None = None
+        self.spent_s: float | None = None
         self._started = log._monotonic()
 
     def intent(self, call: Call) -> bool:
@@ -353,4 +375,4 @@ class _Trail:
         stamp = owner._stamps.take()
         text = end_text(call, outcome, stamp, self._told, ran, micros / 1000)
         self._seq = owner._write(text)
-        owner._took(call, outcome, micros / 1_000_000)
+        self.spent_s = micros / 1_000_000

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Caller, Refusal
+from gatewright.listeners import Signal
 from gatewright.servers.task_owners import Owner, place_of
 
 __all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Still", "Take"]
@@ -80,8 +81,8 @@ class Hub:
         """Which URLs lead to the gateway itself; set with `clean`."""
         self._listeners: dict[int, Listener] = {}
         self._count = 0
-        self.auditing: Callable[[bool], None] = lambda _: None
-        """Hears whether anybody wants to know of what is recorded, whenever that changes."""
+        self.auditing: Signal[bool] = Signal()
+        """Whether anybody wants to know of what is recorded, whenever that changes."""
         self._auditors = 0
 
     def leads_here(self, url: str) -> bool:
@@ -104,7 +105,7 @@ class Hub:
     def _audited(self, more: int) -> None:
         before, self._auditors = bool(self._auditors), self._auditors + more
         if before != bool(self._auditors):
-            self.auditing(not before)
+            self.auditing.send(not before)
 
     def tell_audit(
         self, event: dict[str, Any], may_hear: Callable[[Caller, str | None], bool]

@@ -21,7 +21,6 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from gatewright.approvals.policy import by_operators
 from gatewright.approvals.request import Approval
 from gatewright.call import (
     Answer,
@@ -37,10 +36,9 @@ from gatewright.call import (
     Tool,
 )
 from gatewright.command_text import to_type
-from gatewright.config import Settings
+from gatewright.kernel import Further
 from gatewright.limits.polls import Looks
 from gatewright.mcp.protocol import outcomes, tasks
-from gatewright.mcp.server.context import Handler
 from gatewright.mcp.server.endpoints import SPEAKING_MCP
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
@@ -64,6 +62,10 @@ _Elsewhere = Callable[[Call, Back], Awaitable[Outcome]]
 class Queue(Protocol):
     """The queue of what waits for a person (`approvals.queue`)."""
 
+    @property
+    def offered(self) -> bool:
+        """Whether any call may wait for an operator."""
+
     def get(self, id: str) -> Approval | None:
         """One request, whatever became of it."""
 
@@ -85,30 +87,25 @@ class _Nobody:
 
 
 class Tasks:
-    """Handles calls in front of the kernel, and answers the methods of tasks behind it."""
+    """A hook of the kernel around calls, and what answers the methods of tasks."""
 
     def __init__(
         self,
-        inner: Handler,
         queue: Queue,
         book: TaskBook,
         looks: Looks,
         *,
         tool: Callable[[Call], Tool | None],
-        offered: Callable[[], bool],
         info: Callable[[], Mapping[str, Any]],
         random: Callable[[int], bytes],
     ) -> None:
-        """`inner` handles calls; `tool` is what a call would find; `offered` says whether clients are told that there
-        are tasks; `info` is what the gateway calls itself."""
+        """`tool` is what a call would find; `info` is what the gateway calls itself."""
         self.store: ServerTaskStore | None = None
-        self._inner = inner
         self._queue = queue
         self._book = book
         self._looks = looks
         self._tool = tool
         self._info = info
-        self._offered = offered
         self._random = random
         self.methods: Mapping[str, Callable[[Call, Back, _Elsewhere], Awaitable[Outcome]]] = {
             "tasks/get": self._get,
@@ -130,32 +127,32 @@ class Tasks:
 
     def announced(self, capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
         """Capabilities as a client hears them, where calls may wait for operators."""
-        return tasks.announced(capabilities, client) if self._offered() else capabilities
+        return tasks.announced(capabilities, client) if self._queue.offered else capabilities
 
     # -- calls ---------------------------------------------------------------------------------------
 
-    def handle(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
+    def around(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
         """How the call ends; with a task, where it waits for an operator and its caller takes one."""
         # Nobody at the other doors can ask how a task stands.
         if tasks.wanted(call) and call.kind == "tool" and call.door in SPEAKING_MCP:
-            return self._takes_task(call, back)
-        return self._inner.handle(call, back)
+            return self._takes_task(call, back, further)
+        return further(call, back)
 
-    async def _takes_task(self, call: Call, back: Back) -> Outcome:
+    async def _takes_task(self, call: Call, back: Back, further: Further) -> Outcome:
         tool = self._tool(call) if tasks.in_core(call.client) else None
         if tool is not None and tasks.runs_as_task(tool.definition):
-            return await self._inner.handle(call, back)  # its server's task, and nobody else's
+            return await further(call, back)  # its server's task, and nobody else's
         call = replace(call, facts={**call.facts, tasks.TASK: "taken"})
-        outcome = await self._inner.handle(call, back)
+        outcome = await further(call, back)
         approval = _waits(outcome)
         one = None if approval is None else self._queue.get(approval)
         if one is not None:
-            return self._waiting(call, one) or outcome
+            return self._waiting(call, one, further) or outcome
         if tool is not None and tool.as_task:
             return self._at_once(call, outcome) or outcome
         return outcome
 
-    def _waiting(self, call: Call, one: Approval) -> Answer | None:
+    def _waiting(self, call: Call, one: Approval, further: Further) -> Answer | None:
         """A task for a call that waits; None where there are too many."""
         decides = to_type("approve {}", one.id)
         said = f"it waits for an operator's approval ({one.id}) to {one.wish}, decided with `{decides}`; nothing was run yet"
@@ -163,7 +160,7 @@ class Tasks:
         if entry is None:
             return None
         with self._looks.held(_poll(call, entry), entry.task.id, _lasts(entry)):
-            entry.work = asyncio.get_running_loop().create_task(self._run(entry))
+            entry.work = asyncio.get_running_loop().create_task(self._run(entry, further))
         return self._answer(call, tasks.created(entry.task, call.client, self._info()))
 
     def _at_once(self, call: Call, outcome: Outcome) -> Answer | None:
@@ -175,10 +172,10 @@ class Tasks:
         self._book.end(entry, "ended", outcome, _told(outcome))
         return self._answer(call, raw)
 
-    async def _run(self, entry: Entry) -> None:
+    async def _run(self, entry: Entry, further: Further) -> None:
         """Wait for the decision, make the call, and keep what it came to."""
         try:
-            outcome = await self._awaited(entry)
+            outcome = await self._awaited(entry, further)
         except asyncio.CancelledError:
             self._book.end(entry, "cancelled", _CANCELLED, "it was cancelled")
             raise
@@ -187,7 +184,7 @@ class Tasks:
             outcome = Failure("internal", "internal error; the details are in the gateway's log")
         self._book.end(entry, "ended", outcome, _told(outcome))
 
-    async def _awaited(self, entry: Entry) -> Outcome:
+    async def _awaited(self, entry: Entry, further: Further) -> Outcome:
         while True:
             await self._queue.decided(entry.approval)
             one = self._queue.get(entry.approval)
@@ -195,7 +192,7 @@ class Tasks:
                 return _undecided(entry)
             self._book.note(entry, f"an operator decided on {one.id}: it goes on")
             call = replace(entry.call, id=self._random(16).hex(), facts={tasks.TASK: entry.task.id})
-            outcome = await self._inner.handle(call, _NOBODY)
+            outcome = await further(call, _NOBODY)
             again = _waits(outcome)
             asked = None if again is None else self._queue.get(again)
             if asked is None or asked.id == entry.approval:
@@ -264,7 +261,7 @@ class Tasks:
         mine = [] if call.params.get("cursor") else self._book.all_of(call)
         if type(found) is not Answer and getattr(found, "reason", "") != "method_not_found":
             return found  # what could not be found out is no empty list
-        if not mine and (type(found) is Answer or not self._offered()):
+        if not mine and (type(found) is Answer or not self._queue.offered):
             return found
         shown = [msgspec.Raw(self._shown(one, call)) for one in mine]
         members = _members(found.raw) if type(found) is Answer else {}
@@ -285,11 +282,9 @@ class Tasks:
 
 
 def tasks_of(
-    inner: Handler,
     queue: Queue,
     looks: Looks,
     supervisor: Supervisor,
-    settings: Callable[[], Settings],
     random: Callable[[int], bytes],
     *,
     state: StateDatabase | None = None,
@@ -301,12 +296,10 @@ def tasks_of(
         return catalogue.tool(call.profile, call.name) if catalogue.knows(call.profile) else None
 
     made = Tasks(
-        inner,
         queue,
         TaskBook(time.time, random),
         looks,
         tool=found,
-        offered=lambda: by_operators(settings()),
         info=lambda: supervisor.info,
         random=random,
     )

@@ -1,6 +1,6 @@
 """Counters and latency histograms of calls and tools, filled by the kernel and the audit trail.
 
-The kernel tells of each end exactly once, and the record, which times every call, of how long it took.
+The kernel tells of each end exactly once (`kernel.Hooks.ended`), with the time that the record took of it.
 """
 
 from __future__ import annotations
@@ -38,15 +38,13 @@ class Counted:
         """A call took more than somebody wants to be told of."""
         self.warnings[_name(call), kind] += 1
 
-    def ended(self, call: Call, outcome: Outcome) -> None:
-        """A call has ended with what its caller sees."""
-        self.calls[call.kind, _word(outcome)] += 1
-
-    def took(self, call: Call, outcome: Outcome, spent_s: float) -> None:
-        """A call has ended after so long."""
-        if call.kind != "tool":
+    def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
+        """A call has ended with what its caller sees, after so long; None where that is not recorded."""
+        word = _word(outcome)
+        self.calls[call.kind, word] += 1
+        if call.kind != "tool" or spent_s is None:
             return
-        known = self._took[_name(call), _word(outcome)]
+        known = self._took[_name(call), word]
         known.counts[bisect_left(BOUNDS, spent_s)] += 1
         known.spent_s += spent_s
 

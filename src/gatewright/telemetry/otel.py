@@ -1,7 +1,7 @@
 """OpenTelemetry spans and metrics of calls, exported by OTLP (`[telemetry]`, the extra `otel`).
 
-Theory. Two places see every call: whoever hands it to the kernel, and whoever takes it to its owner. Both are wrapped, and only
-where telemetry is on; without it nothing here is imported. Spans are begun where they begin, because a server has to be told its
+Theory. Telemetry is hooks of the kernel (`kernel.Hooks`): around every call, around its dispatch, and at its end; there are none
+where telemetry is off, and nothing of the extra is imported then. Spans are begun where they begin, because a server has to be told its
 parent (`params._meta.traceparent`), and ended all together when it is known how the call ended: so a call that was
 refused, held or broken is always exported, and of the others the share that `sample` says, or that the caller's own
 trace says.
@@ -23,9 +23,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.call_policy import Dispatch
 from gatewright.config import Settings
-from gatewright.kernel import Dispatch
-from gatewright.mcp.server.context import Handler
+from gatewright.kernel import Further, Hooks
 from gatewright.patterns import Pattern
 from gatewright.servers.task_subject import FOLLOWED
 
@@ -56,23 +56,13 @@ class _Flight:
         self.left_ns = self.back_ns = 0
 
 
-Ended = Callable[[Call, Outcome], None]
-
-
 class Untold:
-    """Nothing is told to anybody: everything stays what it is."""
+    """Nothing is told to anybody."""
 
-    def handler(self, inner: Handler) -> Handler:
-        """Whoever handles calls."""
-        return inner
+    hooks = Hooks()
 
-    def dispatch(self, inner: Dispatch) -> Dispatch:
-        """Where calls go that every gate let pass."""
-        return inner
-
-    def ended(self, inner: Ended) -> Ended:
-        """Who is told of each call that has ended."""
-        return inner
+    def observe(self, numbers: Numbers) -> None:
+        """Nobody asks for them."""
 
     async def close(self) -> None:
         """Nothing is left to do."""
@@ -81,7 +71,7 @@ class Untold:
 class Telemetry:
     """Exports until `close`. Needs the extra `otel`."""
 
-    def __init__(self, settings: Settings, version: str, numbers: Numbers) -> None:
+    def __init__(self, settings: Settings, version: str) -> None:
         """Raises `ImportError` without the extra."""
         from opentelemetry.exporter.otlp.proto.http.metric_exporter import (  # noqa: PLC0415 - an extra
             OTLPMetricExporter,
@@ -108,15 +98,28 @@ class Telemetry:
         self._tracer = self._traces.get_tracer("gatewright", version)
         self._share = int(said.sample * 2**64)
         self._flights: dict[str, _Flight] = {}
-        self._meters(self._metrics.get_meter("gatewright", version), numbers)
+        self._meter = self._metrics.get_meter("gatewright", version)
+        self._meters(self._meter)
+        self.hooks = Hooks((self._around,), (self._sent,), (self._ended,))
 
-    def _meters(self, meter: Any, numbers: Numbers) -> None:
-        from opentelemetry.metrics import Observation  # noqa: PLC0415 - an extra
-
+    def _meters(self, meter: Any) -> None:
         def histogram(of: str, text: str) -> Any:
             return meter.create_histogram(
                 of, unit="s", description=text, explicit_bucket_boundaries_advisory=_BUCKETS
             )
+
+        self._served = histogram(
+            "mcp.server.operation.duration", "Calls, as their callers see them."
+        )
+        self._asked = histogram("mcp.client.operation.duration", "Calls, as servers answer them.")
+        self._waited = histogram("gatewright.approval.wait", "How long calls waited for a person.")
+        self._decided = meter.create_counter("gatewright.decisions")
+
+    def observe(self, numbers: Numbers) -> None:
+        """Export what the gateway counts as well."""
+        from opentelemetry.metrics import Observation  # noqa: PLC0415 - an extra
+
+        meter = self._meter
 
         def gauge(of: str, key: str) -> None:
             meter.create_observable_gauge(of, [lambda _: [Observation(numbers()[key])]])
@@ -128,12 +131,6 @@ class Telemetry:
                 for one, state in found
             ]
 
-        self._served = histogram(
-            "mcp.server.operation.duration", "Calls, as their callers see them."
-        )
-        self._asked = histogram("mcp.client.operation.duration", "Calls, as servers answer them.")
-        self._waited = histogram("gatewright.approval.wait", "How long calls waited for a person.")
-        self._decided = meter.create_counter("gatewright.decisions")
         gauge("gatewright.approvals.pending", "waiting")
         gauge("gatewright.audit.lag", "audit_lag")
         meter.create_observable_gauge("gatewright.server.state", [states])
@@ -147,15 +144,13 @@ class Telemetry:
         self._traces.shutdown()
         self._metrics.shutdown(_CLOSE_S * 1000)
 
-    # -- what is wrapped -----------------------------------------------------------------------------
+    # -- hooks of the kernel -------------------------------------------------------------------------
 
-    def handler(self, inner: Handler) -> Handler:
-        """Whoever handles calls, seen."""
-        return _Handler(self, inner)
+    def _around(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
+        self._began(call)
+        return further(call, back)
 
-    def dispatch(self, inner: Dispatch) -> Dispatch:
-        """Where calls go that every gate let pass, seen."""
-
+    def _sent(self, inner: Dispatch) -> Dispatch:
         async def seen(call: Call, back: Back) -> Outcome:
             flight = self._flights.get(call.id)
             if flight is None or call.target is None:
@@ -164,8 +159,7 @@ class Telemetry:
 
         return seen
 
-    def began(self, call: Call) -> None:
-        """A call is handed to the kernel."""
+    def _began(self, call: Call) -> None:
         from opentelemetry.trace import SpanKind  # noqa: PLC0415 - an extra
 
         parent, sampled = _parent(call)
@@ -174,19 +168,13 @@ class Telemetry:
             sampled = (span.get_span_context().trace_id & (2**64 - 1)) < self._share
         self._flights[call.id] = _Flight(span, sampled)
 
-    def ended(self, inner: Ended) -> Ended:
-        """Who is told of each call that has ended, and we as well."""
+    def _ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
+        try:
+            self._note_end(call, outcome)
+        except Exception:
+            log.exception("call %s could not be told to telemetry", call.id)
 
-        def both(call: Call, outcome: Outcome) -> None:
-            inner(call, outcome)
-            try:
-                self._ended(call, outcome)
-            except Exception:
-                log.exception("call %s could not be told to telemetry", call.id)
-
-        return both
-
-    def _ended(self, call: Call, outcome: Outcome) -> None:
+    def _note_end(self, call: Call, outcome: Outcome) -> None:
         flight = self._flights.pop(call.id, None)
         if flight is None:
             return
@@ -258,19 +246,9 @@ class Telemetry:
         policy.end(until)
 
 
-def telemetry_of(settings: Settings, version: str, numbers: Numbers) -> Telemetry | Untold:
+def telemetry_of(settings: Settings, version: str) -> Telemetry | Untold:
     """What the configuration wants."""
-    return Telemetry(settings, version, numbers) if settings.telemetry.enabled else Untold()
-
-
-class _Handler:
-    def __init__(self, owner: Telemetry, inner: Handler) -> None:
-        self._owner = owner
-        self._inner = inner
-
-    def handle(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
-        self._owner.began(call)
-        return self._inner.handle(call, back)
+    return Telemetry(settings, version) if settings.telemetry.enabled else Untold()
 
 
 def _parent(call: Call) -> tuple[Any, bool | None]:

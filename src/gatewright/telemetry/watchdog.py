@@ -31,7 +31,7 @@ _TICK_S = 0.05
 _LEAST_S = 0.01
 """Shorter ones are no stalls: every process waits as long for its turn."""
 _QUIET_S = 1.0
-_HANDLE = Kernel.handle.__code__
+_WALK = Kernel.walk.__code__
 
 
 class Stall(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class Watchdog:
 
     def __init__(self, threshold_s: float) -> None:
         """Stalls of so many seconds are logged."""
-        self.threshold_s = threshold_s
+        self._threshold_s = threshold_s
         self.counts = [0] * (len(BOUNDS) + 1)
         """Stalls by how long they were, for each of `BOUNDS` and the rest."""
         self.stalled_s = 0.0
@@ -70,6 +70,10 @@ class Watchdog:
         self._timer = self._loop.call_later(_TICK_S, self._beat)
         self._thread = threading.Thread(target=self._look, name="gatewright-watchdog", daemon=True)
         self._thread.start()
+
+    def adopt(self, threshold_s: float) -> None:
+        """From now on those of so many seconds are logged."""
+        self._threshold_s = threshold_s
 
     def close(self) -> None:
         """End."""
@@ -102,7 +106,7 @@ class Watchdog:
         if self.longest is None or late > self.longest.seconds:
             self.longest = found
         now = time.monotonic()
-        if late - queued < self.threshold_s or now - self._logged < _QUIET_S:
+        if late - queued < self._threshold_s or now - self._logged < _QUIET_S:
             return
         self._logged = now
         log.warning(
@@ -118,7 +122,7 @@ class Watchdog:
         while not self._stop.wait(_TICK_S):
             last = self._last
             missing = time.monotonic() - last - _TICK_S
-            if missing >= self.threshold_s / 2 and self._seen[0] != last:
+            if missing >= self._threshold_s / 2 and self._seen[0] != last:
                 place = place_of(sys._current_frames().get(self._owner))
                 if self._last == last:
                     self._seen = last, place
@@ -139,7 +143,7 @@ def place_of(frame: FrameType | None) -> str:
         module = str(frame.f_globals.get("__name__", ""))
         if not inner and module.startswith("gatewright."):
             inner = f"{module}:{frame.f_code.co_name}"
-        if frame.f_code is _HANDLE:
+        if frame.f_code is _WALK:
             call = frame.f_locals.get("call")
         frame = frame.f_back
     return f"in {inner or 'no code of ours'}" + (_told(call) if isinstance(call, Call) else "")

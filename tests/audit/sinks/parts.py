@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gatewright.audit.chain import GENESIS, seal
-from gatewright.audit.sinks import Sink, SinkFailed, Sinks
+from gatewright.audit.sinks import Sink, SinkFailed, SinkPositions, Sinks
 from gatewright.audit.trail import AuditLog
 from tests.audit.parts import a_log, body, until
 
@@ -59,7 +59,8 @@ class Trail:
     def __init__(self, folder: Path, **sinks: Sink) -> None:
         folder.mkdir(exist_ok=True)
         self.folder = folder
-        self.sinks = Sinks(folder, sinks)
+        self.positions = SinkPositions(folder, sinks)
+        self.sinks = Sinks(folder, sinks, self.positions)
 
     async def __aenter__(self) -> Trail:
         self.log: AuditLog = await asyncio.to_thread(a_log, self.folder)
@@ -77,4 +78,4 @@ class Trail:
 
     async def drained(self) -> None:
         """Until every sink has everything."""
-        await until(lambda: self.sinks.taken() == self.log.written, 40)
+        await until(lambda: self.positions.taken() == self.log.written, 40)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.audit.sinks.follow import Follower
+from gatewright.audit.sinks.positions import Position
 from tests.audit.parts import until
 from tests.audit.sinks.parts import Fragile, lines
 
@@ -29,19 +30,19 @@ async def followed(follower: Follower) -> None:
 
 async def test_everything_arrives_in_order_and_the_place_is_remembered(tmp_path: Path) -> None:
     sink = Fragile()
-    follower = Follower("one", sink, tmp_path / "place.json")
+    follower = Follower("one", sink, Position(tmp_path / "place.json"))
     await followed(follower)
     assert sink.got == [line for _, line in RECORD]
     assert (follower.taken, follower.delivered, sink.closed) == (1_300, 1_300, True)
     again = Fragile()
-    await followed(Follower("one", again, tmp_path / "place.json"))
+    await followed(Follower("one", again, Position(tmp_path / "place.json")))
     assert again.got == []
 
 
 async def test_a_batch_that_fails_is_tried_again_and_nothing_is_lost(tmp_path: Path) -> None:
     sink = Fragile()
     sink.down = True
-    follower = Follower("one", sink, tmp_path / "place.json")
+    follower = Follower("one", sink, Position(tmp_path / "place.json"))
     stopping = asyncio.Event()
     task = asyncio.create_task(follower.follow(read, stopping))
     await until(lambda: sink.tries >= 2)
@@ -57,10 +58,10 @@ async def test_a_batch_that_fails_is_tried_again_and_nothing_is_lost(tmp_path: P
 async def test_a_batch_whose_place_was_not_written_comes_once_more(tmp_path: Path) -> None:
     """At least once: a crash behind the delivery and before the place."""
     place = tmp_path / "place.json"
-    await followed(Follower("one", Fragile(), place))
+    await followed(Follower("one", Fragile(), Position(place)))
     place.write_bytes(b'{"taken":1000}')
     sink = Fragile()
-    await followed(Follower("one", sink, place))
+    await followed(Follower("one", sink, Position(place)))
     assert sink.got == [line for _, line in RECORD[1_000:]]
 
 
@@ -70,4 +71,4 @@ async def test_a_place_that_cannot_be_read_means_everything_once_more(
 ) -> None:
     place = tmp_path / "place.json"
     place.write_bytes(content)
-    assert Follower("one", Fragile(), place).taken == 0
+    assert Follower("one", Fragile(), Position(place)).taken == 0

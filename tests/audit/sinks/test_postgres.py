@@ -127,7 +127,7 @@ async def test_an_outage_under_a_hundred_thousand_events_loses_none_and_costs_no
         assert _resident_mib() - before <= 64
         await server.open(True)
         async with asyncio.timeout(30):
-            while trail.sinks.taken() < 100_000:
+            while trail.positions.taken() < 100_000:
                 await asyncio.sleep(0.05)
         assert _resident_mib() - before <= 64
     found = await server.rows("SELECT seq FROM gatewright_audit ORDER BY ctid")

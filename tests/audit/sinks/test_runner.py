@@ -36,7 +36,7 @@ async def test_a_sink_that_is_down_delays_neither_record_nor_the_other_sink(tmp_
             "good": State(700, 700),
             "bad": State(0, 0, "it is down"),
         }
-        assert trail.sinks.taken() == 0
+        assert trail.positions.taken() == 0
         bad.down = False
         await trail.drained()
     assert numbers(bad) == list(range(1, 701))
@@ -57,4 +57,4 @@ async def test_what_happened_while_a_sink_was_away_arrives_after_a_restart(tmp_p
 
 async def test_without_sinks_nothing_is_held_back_and_nothing_runs(tmp_path: Path) -> None:
     async with Trail(tmp_path / "state") as trail:
-        assert (trail.sinks.taken(), trail.sinks.states()) == (maxsize, {})
+        assert (trail.positions.taken(), trail.sinks.states()) == (maxsize, {})

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
 from gatewright.dialects.mgp.explain import METHOD, Explain
-from gatewright.kernel import Kernel
+from gatewright.kernel import Kernel, Verdict
 from tests.gate_parts import OPERATOR, Mute, a_call, a_tool
 from tests.kernel_parts import Book
 
@@ -40,7 +40,7 @@ async def never(call: Call, back: Back) -> Outcome:
 async def explained(*gates: Says, **params: Any) -> dict[str, Any]:
     kernel = Kernel(gates, never, [], Book())
     explain = Explain(
-        lambda call, name: Caller(name), lambda: kernel, [*(one.name for one in gates), "last"]
+        lambda call, name: Caller(name), kernel, [*(one.name for one in gates), "last"]
     )
     call = replace(
         a_call("method", "", method=METHOD, caller=OPERATOR, credential="secret"),
@@ -91,9 +91,12 @@ async def test_a_tool_that_is_not_there_leaves_nothing_to_judge() -> None:
 
 @pytest.mark.parametrize("params", [{}, {"agent": 1, "tool": "x"}, {"agent": "a", "tool": []}])
 async def test_a_question_that_cannot_be_meant_is_refused(params: dict[str, Any]) -> None:
-    def kernel() -> Kernel:
+    kernel = Kernel([], never, [], Book())
+
+    async def rehearse(call: Call) -> list[Verdict]:
         raise AssertionError("nobody is to be asked")
 
+    kernel.rehearse = rehearse  # type: ignore[method-assign]
     explain = Explain(lambda call, name: Caller(name), kernel, [])
     outcome = await explain(replace(a_call("method"), params=params), Mute())
     assert isinstance(outcome, Failure)

@@ -8,7 +8,7 @@ import pytest
 
 from gatewright.call import Answer, Call, Caller, Client, Failure, Outcome, Refusal
 from gatewright.command_text import Typed, heard_elsewhere, to_type, typed_as
-from gatewright.mcp.server.locality import Nearby, is_near, is_passed_on, told
+from gatewright.mcp.server.locality import is_near, is_passed_on, told, worded
 
 HOST = {b"host": b"127.0.0.1:8420"}
 OWN = Typed("/opt/bin/gatewright", "GATEWRIGHT_STATE=/srv/state ", "/srv/mgp.toml")
@@ -69,7 +69,7 @@ class Inner:
     def __init__(self, outcome: Outcome) -> None:
         self._outcome = outcome
 
-    async def handle(self, call: Call, back: Any) -> Outcome:
+    async def walk(self, call: Call, back: Any) -> Outcome:
         return self._outcome
 
 
@@ -89,14 +89,14 @@ async def test_a_refusal_that_was_worded_before_has_no_folders_either(kind: Any)
         trace_id="t",
     )
     mute: Any = None
-    nearby = Nearby(Inner(kind("pending", said, {"a": 1})))
-    assert await nearby.handle(call, mute) == kind("pending", said, {"a": 1})
+    inner = Inner(kind("pending", said, {"a": 1}))
+    assert await worded(call, mute, inner.walk) == kind("pending", said, {"a": 1})
     with heard_elsewhere():
-        heard = await nearby.handle(call, mute)
+        heard = await worded(call, mute, inner.walk)
         assert heard == kind(
             "pending",
             "it waits: `gatewright approve ap_1` or `gatewright server enable a`",
             {"a": 1},
         )
         answer = Answer(b'{"x":"/srv/state"}')
-        assert await Nearby(Inner(answer)).handle(call, mute) is answer
+        assert await worded(call, mute, Inner(answer).walk) is answer

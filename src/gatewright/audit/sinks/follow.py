@@ -1,6 +1,6 @@
 """Delivers the audit records to one sink at least once: batches in order, saved position, retries with backoff.
 
-What it has is one number in a file beside the record, written after a batch has arrived. A crash in
+What it has is one number (`positions`), written after a batch has arrived. A crash in
 between sends the batch once more: at least once, and the `id` of a record tells who has it already.
 A sink that fails is tried again with the same batch, later each time; nobody else notices.
 """
@@ -11,12 +11,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Protocol
 
-import msgspec
-
-from gatewright.storage.private_file import replace_file
+from gatewright.audit.sinks.positions import Position
 
 __all__ = ["Follower", "Read", "Sink", "SinkFailed"]
 
@@ -44,24 +41,22 @@ class Sink(Protocol):
         """Let go of what is open."""
 
 
-class _Place(msgspec.Struct):
-    taken: int = 0
-
-
 class Follower:
-    """One sink with its place in the record. For one event loop."""
+    """One sink with its position in the record. For one event loop."""
 
-    def __init__(self, name: str, sink: Sink, place: Path) -> None:
-        """`place` is the file that remembers. Raises `OSError`."""
+    def __init__(self, name: str, sink: Sink, position: Position) -> None:
         self.name = name
-        self.taken = _read(place)
-        """The number of the last record that the sink has."""
         self.delivered = 0
         """How many it took since the start."""
         self.problem: str | None = None
         """Why it takes nothing at present, None while it does."""
         self._sink = sink
-        self._place = place
+        self._position = position
+
+    @property
+    def taken(self) -> int:
+        """The number of the last record that the sink has."""
+        return self._position.taken
 
     async def follow(self, read: Read, stopping: asyncio.Event) -> None:
         """Deliver what there is, and what comes; when stopping, what is there by then."""
@@ -95,14 +90,5 @@ class Follower:
         return True
 
     def _move(self, taken: int, count: int) -> None:
-        replace_file(self._place, msgspec.json.encode(_Place(taken)))
-        self.taken = taken
+        self._position.move(taken)
         self.delivered += count
-
-
-def _read(place: Path) -> int:
-    """The number in the file; 0 where there is none, or nonsense: everything once more."""
-    try:
-        return msgspec.json.decode(place.read_bytes(), type=_Place).taken
-    except (FileNotFoundError, msgspec.DecodeError):
-        return 0

@@ -11,12 +11,12 @@ import asyncio
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from sys import maxsize
 
 import msgspec
 
 from gatewright.audit.rows import Rows, open_rows_to_read
 from gatewright.audit.sinks.follow import Follower, Sink
+from gatewright.audit.sinks.positions import SinkPositions
 from gatewright.storage.sqlite import Database
 
 __all__ = ["Sinks", "State"]
@@ -36,20 +36,14 @@ class State(msgspec.Struct, frozen=True):
 class Sinks:
     """The sinks of one state folder, by name. None is fine."""
 
-    def __init__(self, folder: Path, sinks: Mapping[str, Sink]) -> None:
-        """Raises `OSError` where a place cannot be read."""
+    def __init__(self, folder: Path, sinks: Mapping[str, Sink], positions: SinkPositions) -> None:
+        """`positions` has one for each."""
         self._folder = folder
-        self._followers = [
-            Follower(name, sink, folder / f"audit-sink.{name}.json") for name, sink in sinks.items()
-        ]
+        self._followers = [Follower(name, sink, positions.of(name)) for name, sink in sinks.items()]
         self._database: Database | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopping = asyncio.Event()
         self._thread = threading.Thread(target=self._run, name="audit-sinks", daemon=True)
-
-    def taken(self) -> int:
-        """The number of the last record that every sink has."""
-        return min((one.taken for one in self._followers), default=maxsize)
 
     def states(self) -> dict[str, State]:
         """How each is."""

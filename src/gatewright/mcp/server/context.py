@@ -83,7 +83,7 @@ class Upstream(Protocol):
 class Handler(Protocol):
     """Who handles calls: the gateway's kernel, or the tools of one server."""
 
-    async def handle(self, call: Call, back: Back) -> Outcome:
+    async def handle(self, call: Call, back: Back, /) -> Outcome:
         """How the call ends. Never raises, except for the cancellation of its task."""
 
 

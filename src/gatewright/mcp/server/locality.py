@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal
 from gatewright.command_text import as_heard, heard_elsewhere, is_heard_elsewhere
-from gatewright.mcp.server.context import Handler
 
-__all__ = ["Nearby", "is_near", "is_passed_on", "told"]
+__all__ = ["is_near", "is_passed_on", "told", "worded"]
 
 _PASSED_ON = frozenset(
     {
@@ -79,16 +78,12 @@ async def told(serve: Callable[[], Awaitable[None]], caller: Caller | Refusal) -
         await serve()
 
 
-class Nearby:
-    """Handles calls as `inner` does. What somebody elsewhere hears of a refusal that was worded before has no folders in it."""
-
-    def __init__(self, inner: Handler) -> None:
-        self._inner = inner
-
-    def handle(self, call: Call, back: Back) -> Coroutine[Any, Any, Outcome]:
-        """See `Handler`."""
-        work = self._inner.handle(call, back)
-        return _plain(work) if is_heard_elsewhere() else work
+def worded(
+    call: Call, back: Back, further: Callable[[Call, Back], Coroutine[Any, Any, Outcome]]
+) -> Coroutine[Any, Any, Outcome]:
+    """Hook of the kernel: a caller elsewhere hears no folders of this machine in a refusal that was worded before."""
+    work = further(call, back)
+    return _plain(work) if is_heard_elsewhere() else work
 
 
 async def _plain(work: Awaitable[Outcome]) -> Outcome:
