@@ -7,11 +7,23 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from gatewright import __version__
 from gatewright.mcp.wire import jsonrpc
 from gatewright.storage.private_file import replace_file
 
-__all__ = ["announced"]
+__all__ = ["Ready", "announced"]
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """The gateway serves: its endpoint, all URLs by name, the state of each server, and why it is so
+    where it is not connected."""
+
+    url: str
+    urls: Mapping[str, str]
+    servers: Mapping[str, str]
+    reasons: Mapping[str, str] = {}
 
 
 @contextlib.contextmanager

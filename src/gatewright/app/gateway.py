@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,13 +14,13 @@ import msgspec
 from gatewright import __version__, pipeline
 from gatewright.access.permission_policy import permitting_of
 from gatewright.app.addresses import urls_of
-from gatewright.app.announce import announced
+from gatewright.app.announce import Ready, announced
 from gatewright.app.endpoints import App
 from gatewright.app.former_policies import Running
 from gatewright.app.groundhog import GroundhogSide
 from gatewright.app.offload import Beside, workers
-from gatewright.app.outward import adopt_words
-from gatewright.app.own_methods import kernel_names_of, kernel_tools, own_methods
+from gatewright.app.outward import OwnUrls
+from gatewright.app.own_methods import dispatch_of, kernel_names_of, kernel_tools, own_methods
 from gatewright.app.policy import Judges, Revoked, Table, filters_of, table_of
 from gatewright.app.precompile import prepare_slowly
 from gatewright.app.randomness import Pool
@@ -36,6 +35,7 @@ from gatewright.app.settings_adapters import (
     own_callers,
     profiles_of,
     spec_of,
+    supervisor_of,
 )
 from gatewright.app.signals import stop_signal
 from gatewright.app.state_watcher import Office
@@ -45,6 +45,7 @@ from gatewright.audit.anchoring import anchoring_of, record_of, state_of
 from gatewright.audit.notifications import witness
 from gatewright.audit.sink_settings import sinks_of
 from gatewright.call import Who
+from gatewright.call_policy import CLOSED
 from gatewright.command_text import typed_as
 from gatewright.config import Settings, is_loopback
 from gatewright.config.gateway_command import typed_for
@@ -56,20 +57,22 @@ from gatewright.identity.sessions import SessionList
 from gatewright.kernel import Kernel
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import Front, Standing
 from gatewright.mcp.server.locality import Nearby
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.stdio import serve_stdio
 from gatewright.pins.pinning import pinning_of
-from gatewright.redaction.policy import hold_secrets
+from gatewright.redaction.policy import Spoken, hold_secrets
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.setup import House, rooms_of
 from gatewright.secret_scanning import HELD, PROCESS, prepare
 from gatewright.servers.administration import Administration
 from gatewright.servers.local import LocalServer
-from gatewright.servers.retry import Persisting
 from gatewright.servers.server_set import Fleet
-from gatewright.servers.supervisor import HELD_S, Supervisor
+from gatewright.servers.server_side import ServerSide
+from gatewright.servers.supervisor import HELD_S
+from gatewright.servers.task_store import ServerTaskStore
+from gatewright.storage.opening import beside
 from gatewright.tasks.tasks import tasks_of
 from gatewright.telemetry.endpoint import Health
 from gatewright.telemetry.metrics import Counted
@@ -78,17 +81,7 @@ from gatewright.telemetry.otel import telemetry_of
 from gatewright.telemetry.watchdog import Watchdog
 from gatewright.transport import http_server
 
-__all__ = ["Gateway", "Ready"]
-
-
-class Ready(msgspec.Struct, frozen=True):
-    """The gateway serves: its endpoint, all URLs by name, the state of each server, and why it is so
-    where it is not connected."""
-
-    url: str
-    urls: Mapping[str, str]
-    servers: Mapping[str, str]
-    reasons: Mapping[str, str] = {}
+__all__ = ["Gateway"]
 
 
 class Gateway:
@@ -135,6 +128,9 @@ class Gateway:
             self.beside.read,
         )
         self.permitting = permitting_of(self.settings, self.database, self.desk, self.audit.event)
+        self._server_tasks = ServerTaskStore(beside(self.database), clock=time.time)
+        self._spoken = Spoken(self.settings, self._mark_key)
+        self._own_urls = OwnUrls(self.settings)
         self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
         self.numbers = Numbers(self, lambda: self._kernel.in_flight)
         self.telemetry = telemetry_of(self.settings, __version__, self.numbers)
@@ -159,7 +155,8 @@ class Gateway:
         await self._tasks.close()
         await self.supervisor.close()
         parts = (self._anchoring, self._office, self.desk, self.pinning, self.permitting)
-        for one in (*parts, self.database):  # who closes it last brings its log into its file
+        last = self.database  # who closes it last brings its log into its file
+        for one in (self._server_tasks, *parts, last):
             one.close()
         await self.beside.workers.close()
         self.watchdog.close()
@@ -170,35 +167,14 @@ class Gateway:
     # -- parts
 
     def _put_together(self) -> None:
-        settings = self.settings
-        table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
-        info = info_of(settings)
-        specs = [spec_of(settings, server) for server in settings.servers]
-        self.administration = Administration(
-            lambda: self.supervisor.fleet, self.again, self.events.acted
-        )
-        self.supervisor = Supervisor(
-            specs,
-            info=info,
-            authorizers=authorizers_of(settings, specs),
-            profiles=profiles_of(settings),
-            sight=table.sight,
-            event=self.events.server,
-            local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
-            startup_wait_s=settings.gateway.startup_wait_s,
-        )
-        self.supervisor.looks, self.supervisor.shelved, self.supervisor.catalogue.reserved = (
-            self.pinning.look_ahead,
-            self.pinning.shelved,
-            self.pinning.reserved(),
-        )
+        settings, info = self.settings, info_of(self.settings)
         owners: dict[str, Who] = {}
-        self.supervisor.opened, self.supervisor.permits = owners.__contains__, self.permitting
-        adopt_words(self.supervisor.hub, settings, self._mark_key)
+        standing: dict[str, Standing] = {}
+        table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
+        self._kernel = Kernel(*CLOSED, self.audit, self.telemetry.ended(self.counted.ended))
+        side = self._side(owners.__contains__)
+        self.supervisor = supervisor_of(settings, table.sight, self.events.server, side)
         witness(self.audit, self.supervisor.hub)
-        own = own_methods(self.administration, self._office, self.permitting, lambda: self._kernel)
-        own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
-        self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))
         self._running = Running()
         self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
         self._judges = Judges(
@@ -210,22 +186,6 @@ class Gateway:
             self.permitting,
             beside=self.beside,
         )
-        found = self._judges.of(settings, table, self.supervisor.fleet)
-        self._judges.take(found)
-        self._kernel = Kernel(
-            pipeline.ordered_gates(found),
-            self.telemetry.dispatch(self.supervisor.dispatch),
-            filters_of(settings, self._mark_key, found, self.supervisor.catalogue, self.beside),
-            self.audit,
-            self.telemetry.ended(self.counted.ended),
-        )
-        self.supervisor.dispatch.persist = Persisting(
-            handle=self._kernel.handle,
-            note=self.events.retried,
-            limit_s=lambda server: self.supervisor.fleet.call_s(server),  # noqa: PLW0108 - it changes
-            random=random.random,
-            fresh=lambda: self._random(16).hex(),
-        )
         self._tasks = tasks_of(
             self.telemetry.handler(self._kernel),
             self.desk,
@@ -233,7 +193,26 @@ class Gateway:
             self.supervisor,
             lambda: self.settings,
             self._random,
-            state=self.database,
+        )
+        self.administration = Administration(self.supervisor, self.again, self.events.acted)
+        own = own_methods(self.administration, self._office, self.permitting, self._kernel)
+        own[SESSIONS] = SessionList(standing, self._judges)
+        self._dispatch = dispatch_of(
+            self.supervisor,
+            self._kernel,
+            own | self.groundhog.methods(self.supervisor, self._judges),
+            self._tasks.methods,
+            self.events.retried,
+            self._random,
+        )
+        fleet = self.supervisor.fleet
+        dispatch = self._dispatch(fleet)
+        found = self._judges.of(settings, table, fleet, dispatch)
+        self._judges.take(found)
+        self._kernel.swap(
+            pipeline.ordered_gates(found),
+            self.telemetry.dispatch(dispatch),
+            filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside),
         )
         self.permitting.changed = self._permitted
         self._office.open(
@@ -254,6 +233,7 @@ class Gateway:
             info=info,
             sealer=Sealer(os.urandom(32)),
             owners=owners,
+            standing=standing,
             refused=self.events.refused,
             random=self._random,
             limits=json_limits(settings.limits),
@@ -281,6 +261,20 @@ class Gateway:
             House(self.front, self.audit, self._room_callers, self._kernel.rehearse, self.database),
         )
 
+    def _side(self, opened: Callable[[str], bool]) -> ServerSide:
+        """What the parts add to the servers."""
+        return ServerSide(
+            local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
+            looks=self.pinning.look_ahead,
+            shelved=self.pinning.shelved,
+            reserved=self.pinning.reserved(),
+            permits=self.permitting,
+            clean=self._spoken.clean,
+            leads_here=self._own_urls.leads_here,
+            opened=opened,
+            keep=self._server_tasks,
+        )
+
     def _look(self) -> None:
         """Notice what operators decided in processes of their own."""
         self.desk.look()
@@ -292,9 +286,7 @@ class Gateway:
     def _permitted(self) -> None:
         """Permissions of servers stand differently: so do servers, and calls that run."""
         self._kernel.end_refused()
-        for name, server in self.supervisor.fleet.servers.items():
-            refusal = self.permitting.barred.get(name)
-            server.permitted(blocked="" if refusal is None else refusal.message)
+        self.supervisor.fleet.permitted(self.permitting.barred)
 
     # -- other settings
 
@@ -335,18 +327,20 @@ class Gateway:
 
     def _switch(self, settings: Settings, table: Table, fleet: Fleet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
-        found, guard = self._judges.of(settings, table, fleet), guard_of(settings)
+        dispatch, guard = self._dispatch(fleet), guard_of(settings)
+        found = self._judges.of(settings, table, fleet, dispatch)
         over = self._running.until(
             self._kernel.swap(
                 pipeline.ordered_gates(found),
-                self.telemetry.dispatch(fleet.dispatch),
+                self.telemetry.dispatch(dispatch),
                 filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside),
             )
         )
         self._judges.take(found)
-        adopt_words(self.supervisor.hub, settings, self._mark_key)
-        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s)
-        self.supervisor.info = info = info_of(settings)
+        self._spoken.adopt(settings)
+        self._own_urls.adopt(settings)
+        info = info_of(settings)
+        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s, info)
         front = self.front
         front.info, front.protected = info, self._judges.protected
         front.identify, front.bearer = found.authenticate.identify, found.authenticate.bearer

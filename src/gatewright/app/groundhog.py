@@ -89,11 +89,10 @@ class GroundhogSide:
     def __init__(self, settings: Settings, state: StateDatabase) -> None:
         self.settings = settings
         self._protocol = settings.protocol or Protocol()
-        self._supervisor: Supervisor | None = None
         self.clear_text: tuple[str, ...] = ()
         self.listener: http_server.HttpServer | tcp.LineServer | None = None
         """Addresses of the protocol's own that others reach without TLS."""
-        self.registry = Registry(self._offered, hints=settings.approvals.hints == "ask")
+        self.registry = Registry(hints=settings.approvals.hints == "ask")
         self._registrations = Registrations(self.registry, state, self._shipped(settings))
 
     @property
@@ -109,12 +108,6 @@ class GroundhogSide:
         self.registry.add(directory_tool(roots))
         return {"directory_list": shipped_directory(roots, Isolation())}
 
-    def _offered(self) -> None:
-        """The registry offers something else than before."""
-        supervisor = self._supervisor
-        if supervisor is not None and supervisor.catalogue.put(SHIPPED, self.registry.listing):
-            supervisor.hub.tell(SHIPPED, "notifications/tools/list_changed", {})
-
     def took(self, counted: Counted, audit: Callable[[], AuditLog]) -> Any:
         """What is told how long calls took: nobody looks at it unless the protocol is configured."""
         if self.settings.protocol is None:
@@ -122,12 +115,11 @@ class GroundhogSide:
         said = self._protocol.performance
         return Slow(counted, audit, said.execution_time_warning, said.memory_usage_warning).took
 
-    def methods(self, supervisor: Supervisor, judges: Callable[[], Judges]) -> dict[str, Builtin]:
+    def methods(self, supervisor: Supervisor, judges: Judges) -> dict[str, Builtin]:
         """The gateway's own methods of this side."""
-        self._supervisor = supervisor
 
         def may_use(caller: Caller, tool: Tool, requested: frozenset[str] | None) -> bool:
-            return not judges().permission().missing(caller, tool, requested)
+            return not judges.permission().missing(caller, tool, requested)
 
         found: dict[str, Builtin] = {
             "tools/list": Search(lambda: supervisor.catalogue, may_use, time.perf_counter)

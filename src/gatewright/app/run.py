@@ -8,7 +8,8 @@ import gc
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
-from gatewright.app.gateway import Gateway, Ready
+from gatewright.app.announce import Ready
+from gatewright.app.gateway import Gateway
 from gatewright.app.reload import Reloader, Source
 from gatewright.app.signals import on_hangup
 from gatewright.config import Settings

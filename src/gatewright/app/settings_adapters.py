@@ -21,8 +21,11 @@ from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.wire.json_bounds import Limits as JsonLimits
 from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import authorizer_for
+from gatewright.servers.catalogue import Sight
 from gatewright.servers.login_store import Logins
+from gatewright.servers.server_side import ServerSide
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
+from gatewright.servers.supervisor import Audited, Supervisor
 from gatewright.servers.view import Profile
 from gatewright.transport.base import FROM_SERVERS, Limits
 
@@ -38,6 +41,7 @@ __all__ = [
     "own_callers",
     "profiles_of",
     "spec_of",
+    "supervisor_of",
 ]
 
 
@@ -84,6 +88,26 @@ def profiles_of(settings: Settings) -> dict[str, Profile]:
         for name, one in settings.profiles.items()
     }
     return {"": Profile(unprefixed=settings.gateway.unprefixed), **named}
+
+
+def supervisor_of(
+    settings: Settings,
+    sight: Sight,
+    event: Audited,
+    side: ServerSide,
+) -> Supervisor:
+    """The servers of a configuration, none of which is started yet; the rest as for `Supervisor`."""
+    specs = [spec_of(settings, server) for server in settings.servers]
+    return Supervisor(
+        specs,
+        info=info_of(settings),
+        profiles=profiles_of(settings),
+        sight=sight,
+        event=event,
+        side=side,
+        authorizers=authorizers_of(settings, specs),
+        startup_wait_s=settings.gateway.startup_wait_s,
+    )
 
 
 def spec_of(settings: Settings, server: said.Server) -> ServerSpec:

@@ -34,7 +34,7 @@ def witness(audit: AuditLog, hub: Hub) -> None:
     def auditing(wanted: bool) -> None:
         audit.witness = tell if wanted else None
 
-    hub.auditing = auditing
+    hub.auditing.listen(auditing)
 
 
 def _tell(hub: Hub, record: Mapping[str, Any]) -> None:

@@ -40,7 +40,7 @@ async def never(call: Call, back: Back) -> Outcome:
 async def explained(*gates: Says, **params: Any) -> dict[str, Any]:
     kernel = Kernel(gates, never, [], Book())
     explain = Explain(
-        lambda call, name: Caller(name), lambda: kernel, [*(one.name for one in gates), "last"]
+        lambda call, name: Caller(name), kernel, [*(one.name for one in gates), "last"]
     )
     call = replace(
         a_call("method", "", method=METHOD, caller=OPERATOR, credential="secret"),
@@ -91,10 +91,8 @@ async def test_a_tool_that_is_not_there_leaves_nothing_to_judge() -> None:
 
 @pytest.mark.parametrize("params", [{}, {"agent": 1, "tool": "x"}, {"agent": "a", "tool": []}])
 async def test_a_question_that_cannot_be_meant_is_refused(params: dict[str, Any]) -> None:
-    def kernel() -> Kernel:
-        raise AssertionError("nobody is to be asked")
-
-    explain = Explain(lambda call, name: Caller(name), kernel, [])
+    nobody_to_ask: Any = None
+    explain = Explain(lambda call, name: Caller(name), nobody_to_ask, [])
     outcome = await explain(replace(a_call("method"), params=params), Mute())
     assert isinstance(outcome, Failure)
     assert outcome.reason == "invalid_params"

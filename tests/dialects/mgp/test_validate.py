@@ -39,7 +39,7 @@ async def never(call: Call, back: Back) -> Outcome:
 async def outcome(params: dict[str, Any], *gates: Says) -> Outcome:
     kernel = Kernel([Says("resolve"), *gates[:1], Schema(), *gates[1:]], never, [], Book())
     call = replace(a_call("method", "", method=METHOD), params=params)
-    return await Validate(lambda: kernel)(call, Mute())
+    return await Validate(kernel)(call, Mute())
 
 
 async def answered(arguments: Any, *gates: Says) -> dict[str, Any]:

@@ -32,13 +32,13 @@ class _Question(msgspec.Struct):
 
 
 class Explain:
-    """`who` knows whom a name means, `kernel` gives the one that walks calls, `gates` are the names of all
+    """`who` knows whom a name means, `kernel` walks calls, `gates` are the names of all
     gates."""
 
     def __init__(
         self,
         who: Callable[[Call, str], Caller],
-        kernel: Callable[[], Kernel],
+        kernel: Kernel,
         gates: Sequence[str],
     ) -> None:
         self._who = who
@@ -66,7 +66,7 @@ class Explain:
             tool=None,
             facts={},
         )
-        verdicts = await self._kernel().rehearse(meant)
+        verdicts = await self._kernel.rehearse(meant)
         return Answer(jsonrpc.encode(self._spelled(asked, caller, verdicts)))
 
     def _spelled(

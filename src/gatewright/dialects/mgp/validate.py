@@ -7,7 +7,6 @@ Who would have to agree to the call is not the question here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from msgspec.structs import replace
@@ -29,9 +28,9 @@ _ARGUMENTS = frozenset({"schema", "validators"})
 
 
 class Validate:
-    """`kernel` gives the one that walks calls."""
+    """`kernel` walks calls."""
 
-    def __init__(self, kernel: Callable[[], Kernel]) -> None:
+    def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
         self._flaws = Flaws()
 
@@ -52,7 +51,7 @@ class Validate:
             facts={},
         )
         errors: list[dict[str, Any]] = []
-        for verdict in await self._kernel().rehearse(meant):
+        for verdict in await self._kernel.rehearse(meant):
             refusal = verdict.refusal
             if refusal is None or verdict.gate in _LATER:
                 continue

@@ -1,0 +1,67 @@
+"""What one configuration does with a call: gates, then dispatch, then filters. And the policy of a gateway that is still starting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from gatewright.call import Back, Call, Event, Failure, Filter, Gate, Outcome, Refusal
+
+__all__ = ["CLOSED", "Dispatch", "Holding", "Judge", "Policy"]
+
+
+class Dispatch(Protocol):
+    """Where a call goes once every gate has let it pass."""
+
+    async def __call__(self, call: Call, back: Back) -> Outcome: ...
+
+
+@runtime_checkable
+class Judge(Protocol):
+    """A gate that can be asked again about a call which has passed it."""
+
+    name: str
+
+    def judge(self, call: Call) -> Refusal | None:
+        """Why the call would not pass now; None where it would."""
+
+
+@runtime_checkable
+class Holding(Protocol):
+    """A filter that holds some of what a call sends back until it knows what follows."""
+
+    def rest(self, call: Call) -> Event | None:
+        """What it still held when the call has ended, as the caller may see it. Asked exactly once for each call."""
+
+
+class Policy:
+    """What one configuration does with a call, from the first gate to the last filter. Never changed: a
+    call holds on to the one it began with, so the last call of it lets go of it."""
+
+    __slots__ = ("__weakref__", "dispatch", "filters", "gates", "holding", "judges")
+
+    def __init__(
+        self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
+    ) -> None:
+        self.gates = tuple(gates)
+        self.judges: tuple[Judge, ...] = tuple(one for one in self.gates if isinstance(one, Judge))
+        self.dispatch = dispatch
+        self.filters = tuple(filters)
+        self.holding = tuple(one for one in self.filters if isinstance(one, Holding))
+
+
+class _Starting:
+    """Refuses every call."""
+
+    name = "starting"
+
+    def __call__(self, call: Call, back: Back) -> Refusal:
+        return Refusal("server_not_ready", "the gateway is starting", gate=self.name)
+
+
+async def _nowhere(call: Call, back: Back) -> Outcome:
+    return Failure("upstream_unavailable", "the gateway is starting", {"sent": False})
+
+
+CLOSED: tuple[Sequence[Gate], Dispatch, Sequence[Filter]] = ((_Starting(),), _nowhere, ())
+"""For a kernel that has no configuration yet: it refuses every call."""
