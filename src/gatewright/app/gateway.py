@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
+import weakref
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
@@ -54,7 +55,7 @@ from gatewright.identity.key_lookup import FreshKeys
 from gatewright.identity.recheck import Rechecking
 from gatewright.identity.sessions import METHOD as SESSIONS
 from gatewright.identity.sessions import SessionList
-from gatewright.kernel import Kernel
+from gatewright.kernel import Kernel, Policy
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.server.context import Front, Standing
@@ -197,23 +198,10 @@ class Gateway:
         self.administration = Administration(self.supervisor, self.again, self.events.acted)
         own = own_methods(self.administration, self._office, self.permitting, self._kernel)
         own[SESSIONS] = SessionList(standing, self._judges)
-        self._dispatch = dispatch_of(
-            self.supervisor,
-            self._kernel,
-            own | self.groundhog.methods(self.supervisor, self._judges),
-            self._tasks.methods,
-            self.events.retried,
-            self._random,
-        )
-        fleet = self.supervisor.fleet
-        dispatch = self._dispatch(fleet)
-        found = self._judges.of(settings, table, fleet, dispatch)
-        self._judges.take(found)
-        self._kernel.swap(
-            pipeline.ordered_gates(found),
-            self.telemetry.dispatch(dispatch),
-            filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside),
-        )
+        own |= self.groundhog.methods(self.supervisor, self._judges)
+        of_calls = own, self._tasks.methods, self.events.retried, self._random
+        self._dispatch = dispatch_of(self.supervisor, self._kernel, *of_calls)
+        found, _ = self._judge_by(settings, table, self.supervisor.fleet)
         self.permitting.changed = self._permitted
         self._office.open(
             settings=lambda: self.settings,
@@ -327,16 +315,9 @@ class Gateway:
 
     def _switch(self, settings: Settings, table: Table, fleet: Fleet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
-        dispatch, guard = self._dispatch(fleet), guard_of(settings)
-        found = self._judges.of(settings, table, fleet, dispatch)
-        over = self._running.until(
-            self._kernel.swap(
-                pipeline.ordered_gates(found),
-                self.telemetry.dispatch(dispatch),
-                filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside),
-            )
-        )
-        self._judges.take(found)
+        guard = guard_of(settings)
+        found, former = self._judge_by(settings, table, fleet)
+        over = self._running.until(former)
         self._spoken.adopt(settings)
         self._own_urls.adopt(settings)
         info = info_of(settings)
@@ -353,6 +334,18 @@ class Gateway:
         self._kernel.end_refused([Revoked(table.access, fleet, found.authenticate.standing)])
         self.watchdog.threshold_s = settings.limits.stall_ms / 1000
         self.settings = settings
+
+    def _judge_by(
+        self, settings: Settings, table: Table, fleet: Fleet
+    ) -> tuple[pipeline.Gates, weakref.ref[Policy]]:
+        """Calls begin by these settings from now on: their gates, and the policy before."""
+        dispatch = self._dispatch(fleet)
+        found = self._judges.of(settings, table, fleet, dispatch)
+        filters = filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside)
+        sent = self.telemetry.dispatch(dispatch)
+        former = self._kernel.swap(pipeline.ordered_gates(found), sent, filters)
+        self._judges.take(found)
+        return found, former
 
     # -- serving
 
