@@ -8,9 +8,12 @@ from typing import Any
 
 from gatewright.app.own_methods import dispatch_of, kernel_tools, own_methods
 from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.call_policy import CLOSED
+from gatewright.kernel import Kernel
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.supervisor import Supervisor
 from tests.gate_parts import Mute, a_call
+from tests.kernel_parts import Book
 
 
 def test_every_method_of_the_gateway_is_answered() -> None:
@@ -49,10 +52,9 @@ async def test_each_policy_has_the_gateways_methods_and_those_that_it_shares_ove
         return await elsewhere(call, back)
 
     servers = Supervisor([], info={})
-    kernel: Any = SimpleNamespace(handle=None)
     note: Any = None
     methods, both = {"x/own": own}, {"tasks/get": shared}
-    dispatches = dispatch_of(servers, kernel, methods, both, note, os.urandom)
+    dispatches = dispatch_of(servers, Kernel(*CLOSED, Book()), methods, both, note, os.urandom)
     first, second = dispatches(servers.fleet), dispatches(servers.fleet)
     assert first is not second
     for one in (first, second):
