@@ -37,6 +37,7 @@ from gatewright.app.settings_adapters import (
     profiles_of,
     spec_of,
     supervisor_of,
+    terms_of,
 )
 from gatewright.app.signals import stop_signal
 from gatewright.app.state_watcher import Office
@@ -320,13 +321,9 @@ class Gateway:
         over = self._running.until(former)
         self._spoken.adopt(settings)
         self._own_urls.adopt(settings)
-        info = info_of(settings)
-        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s, info)
-        front = self.front
-        front.info, front.protected = info, self._judges.protected
-        front.identify, front.bearer = found.authenticate.identify, found.authenticate.bearer
-        front.limits = json_limits(settings.limits)
-        front.subscriptions = settings.limits.subscriptions_per_client
+        terms = terms_of(settings, found.authenticate, self._judges.protected)
+        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s, terms.info)
+        self.front.adopt(terms)
         self.app.adopt(guard, frozenset(settings.profiles))
         adopt(self.desk, settings)
         self.pinning.adopt(settings)

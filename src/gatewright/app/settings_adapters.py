@@ -13,11 +13,13 @@ from gatewright.call import SHIPPED, Caller
 from gatewright.config import Settings
 from gatewright.config import model as said
 from gatewright.hosts import local_agents
-from gatewright.identity.gate import LOCAL
+from gatewright.identity.gate import LOCAL, Authenticate
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.endpoint import ApiPlace
 from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.server.context import Terms
 from gatewright.mcp.server.guard import Guard
+from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.json_bounds import Limits as JsonLimits
 from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import authorizer_for
@@ -42,6 +44,7 @@ __all__ = [
     "profiles_of",
     "spec_of",
     "supervisor_of",
+    "terms_of",
 ]
 
 
@@ -107,6 +110,18 @@ def supervisor_of(
         side=side,
         authorizers=authorizers_of(settings, specs),
         startup_wait_s=settings.gateway.startup_wait_s,
+    )
+
+
+def terms_of(settings: Settings, authenticate: Authenticate, protected: Protected | None) -> Terms:
+    """What a configuration says of how clients are served; `protected` is what clients without a token hear."""
+    return Terms(
+        identify=authenticate.identify,
+        bearer=authenticate.bearer,
+        protected=protected,
+        info=info_of(settings),
+        limits=json_limits(settings.limits),
+        subscriptions=settings.limits.subscriptions_per_client,
     )
 
 
