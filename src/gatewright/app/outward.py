@@ -1,4 +1,4 @@
-"""Which URLs lead to the gateway itself, so that no server sends a person there."""
+"""Detects URLs that lead back to the gateway, by the present configuration: no server may send a person there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the gateway answers by itself: methods, and tools under the name of the kernel; and where calls go that a policy lets pass."""
+"""Table of the gateway's own methods (MGP and `gatewright/…`), the in-process server of its kernel tools, and the dispatch of each policy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rest of the gateway gives its servers: servers of this process, and what judges, cleans and keeps what servers say."""
+"""What other parts of the gateway supply to its tool servers: in-process servers, permission decisions, cleaning, storage of tasks."""
 
 from __future__ import annotations
 
