@@ -38,6 +38,7 @@ from gatewright.call import (
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import Browser, OAuth
+from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.login_store import Logins
 from gatewright.servers.spec import Auth, ServerSpec
 from gatewright.servers.supervisor import Supervisor
@@ -149,7 +150,7 @@ async def _tools(supervisor: Supervisor, calls: Calls, back: Back) -> list[Outco
             continue
         params = {"name": name, "arguments": arguments}
         call = _call("tool", "tools/call", params, target=tool.target, tool=tool)
-        found.append(await supervisor.dispatch(call, back))
+        found.append(await Dispatch(supervisor.fleet, supervisor.tasks)(call, back))
     return found
 
 
@@ -160,11 +161,11 @@ async def _rest(supervisor: Supervisor, back: Back) -> list[Outcome]:
     for item in view.items("prompts/list"):
         name = json.loads(item.text(mgp=False))["name"]
         call = _call("prompt", "prompts/get", {"name": name}, target=view.prompt(name))
-        found.append(await supervisor.dispatch(call, back))
+        found.append(await Dispatch(supervisor.fleet, supervisor.tasks)(call, back))
     for item in view.items("resources/list"):
         uri = json.loads(item.text(mgp=False))["uri"]
         call = _call("resource", "resources/read", {"uri": uri}, target=view.owners(uri)[0])
-        found.append(await supervisor.dispatch(call, back))
+        found.append(await Dispatch(supervisor.fleet, supervisor.tasks)(call, back))
     return found
 
 

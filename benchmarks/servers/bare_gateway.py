@@ -18,6 +18,7 @@ from gatewright.app.gateway import Gateway
 from gatewright.app.run import collecting_rarely
 from gatewright.call import Back, Call, Outcome, Refusal
 from gatewright.config import load, override
+from gatewright.servers.dispatch import Dispatch
 
 __all__ = ["Nothing", "Owner", "main"]
 
@@ -63,8 +64,8 @@ class Owner:
 async def _serve(config: Path) -> None:
     settings = override(load(config), port=0)
     async with Gateway(settings) as gateway:
-        kernel = gateway.kernel
-        kernel.swap([Owner(gateway)], gateway.supervisor.dispatch, [])
+        kernel, servers = gateway.kernel, gateway.supervisor
+        kernel.swap([Owner(gateway)], Dispatch(servers.fleet, servers.tasks), [])
         kernel._audit = Nothing()  # nobody else may be without a record
         with collecting_rarely():
             await gateway.serve_http(lambda ready: print(f"ready {ready.url}", flush=True))

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.app.outward import adopt_words, ours_of
+from gatewright.app.outward import OwnUrls, ours_of
 from gatewright.config import Settings, load
-from gatewright.servers.notifications import Hub
 
 
 @pytest.fixture
@@ -94,8 +93,11 @@ def test_who_listens_everywhere_has_every_address_of_its_network(tmp_path: Path)
     assert ours("https://[fd00:0::7]/approvals/x")
 
 
-def test_what_servers_say_is_judged_by_the_settings(settings: Settings) -> None:
-    hub = Hub(lambda *_: True)
-    assert not hub.leads_here("http://localhost:7777/")
-    adopt_words(hub, settings, b"k" * 32)
-    assert hub.leads_here("http://localhost:7777/")
+def test_where_urls_lead_is_judged_by_the_settings_of_now(
+    settings: Settings, tmp_path: Path
+) -> None:
+    (tmp_path / "other.toml").write_text("[gateway]\nport = 7778\n")
+    urls = OwnUrls(load(tmp_path / "other.toml"))
+    assert not urls.leads_here("http://localhost:7777/")
+    urls.adopt(settings)
+    assert urls.leads_here("http://localhost:7777/")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
@@ -26,11 +28,15 @@ from gatewright.pins.pinning import Pinning
 from gatewright.pins.store import Pins
 from gatewright.pipeline import Gates
 from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.server_set import Fleet
+from gatewright.servers.task_methods import ServerTasks
+from gatewright.servers.task_owners import MadeTasks
 from tests.gate_parts import AGENT, Mute, a_call, a_tool, a_tool_call
 from tests.storage.parts import state_in
 
 FLEET = Fleet({}, {}, {}, Catalogue([]))
+SERVERS = FLEET, Dispatch(FLEET, ServerTasks(MadeTasks(time.time, os.urandom)))
 YES = (Grant(AGENT.id, "srv"),)
 
 
@@ -217,7 +223,7 @@ async def test_what_a_caller_has_used_up_stays_used_up(tmp_path: Path) -> None:
     async def left(text: str) -> int:
         found = settings(tmp_path, text)
         gates = judges.of(
-            found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), FLEET
+            found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), *SERVERS
         )
         judges.take(gates)
         verdicts = [gates.rate(a_call(), Mute()) for _ in range(10)]
@@ -231,7 +237,7 @@ def test_schemas_are_compiled_anew_only_where_their_rules_changed(tmp_path: Path
     judges = Judges(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path))
     first, same, other = (
         judges.of(
-            found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), FLEET
+            found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), *SERVERS
         ).schema
         for found in (
             settings(tmp_path),
@@ -249,6 +255,6 @@ def test_gates_that_were_not_taken_are_nobodys_current_ones(tmp_path: Path) -> N
         settings(tmp_path),
     )
     table: Table = table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path))
-    judges.take(judges.of(found, table, FLEET))
-    judges.of(found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), FLEET)
+    judges.take(judges.of(found, table, *SERVERS))
+    judges.of(found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), *SERVERS)
     assert judges.access() is table.access

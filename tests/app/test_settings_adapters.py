@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gatewright.app.settings_adapters import grants_of, json_limits, profiles_of, spec_of
+from gatewright.app.settings_adapters import (
+    grants_of,
+    json_limits,
+    profiles_of,
+    spec_of,
+    supervisor_of,
+)
 from gatewright.config import Settings, load
+from gatewright.servers.catalogue import EVERYTHING
+from gatewright.servers.reserved_names import Reserved
+from gatewright.servers.server_side import ServerSide
 
 TEXT = """
 [gateway]
@@ -80,3 +89,17 @@ def test_profiles_come_with_the_default_one(tmp_path: Path) -> None:
 
 def test_frames_are_bounded_as_configured(tmp_path: Path) -> None:
     assert json_limits(settings(tmp_path).limits).depth == 9
+
+
+async def test_servers_are_made_of_their_entries_and_of_what_features_give_them(
+    tmp_path: Path,
+) -> None:
+    said, reserved = settings(tmp_path), Reserved()
+    side = ServerSide(reserved=reserved)
+    made = supervisor_of(said, EVERYTHING, lambda *_: None, side)
+    assert [*made.fleet.servers] == ["one", "two"]
+    assert made.call_s("two") == 3
+    assert made.catalogue.knows("small")
+    assert made.catalogue.reserved is reserved
+    assert {one.state for one in made.status()} == {"registered"}
+    await made.close(0.1)

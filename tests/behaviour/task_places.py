@@ -18,7 +18,7 @@ from gatewright.mcp.wire.methods import WORDS
 from gatewright.servers.names import wrap_uri
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
-from tests.servers.rig import FakeBack, make_call, tool_call, within
+from tests.servers.rig import FakeBack, dispatch, make_call, tool_call, within
 
 ANN, BOB = Caller("ann"), Caller("bob")
 SESSIONS = {"ann": "sa", "bob": "sb"}
@@ -248,7 +248,7 @@ class House:
     async def put(self, call: Call, **more: Any) -> Outcome:
         """The end of a call, noted as what its caller receives."""
         outcome: Outcome = await within(
-            self.supervisor.dispatch(call, self.back(call.caller.id, **more))
+            dispatch(self.supervisor)(call, self.back(call.caller.id, **more))
         )
         raw = (
             outcome.raw if isinstance(outcome, Answer) else (getattr(outcome, "error", None) or b"")

@@ -33,7 +33,7 @@ for line in sys.stdin:
         send(id=ident, result={"tools": [{"name": one, "inputSchema": {"type": "object"}} for one in ("work", "chat")]})
     elif method == "tools/call":
         name = f"task-{len(made)}"
-        made[name] = {"taskId": name, "status": "completed", "createdAt": "2026-01-01T00:00:00Z", "ttl": 1000}
+        made[name] = {"taskId": name, "status": "completed", "createdAt": "2026-01-01T00:00:00Z", "ttl": 60000}
         send(id=ident, result={"task": made[name]})
     elif method == "tasks/list":
         send(id=ident, result={"tasks": list(made.values())})
@@ -69,7 +69,7 @@ def keys(folder: Path, *names: str) -> list[dict[str, str]]:
 
 
 async def started(client: Host, tool: str = "work") -> str:
-    asked: dict[str, Any] = {"name": f"worker__{tool}", "arguments": {}, "task": {"ttl": 1000}}
+    asked: dict[str, Any] = {"name": f"worker__{tool}", "arguments": {}, "task": {"ttl": 60000}}
     made = await client.request("tools/call", asked)
     return str(made["task"]["taskId"])
 

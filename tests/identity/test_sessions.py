@@ -30,9 +30,7 @@ class Judged:
 
 
 async def _seen(caller: Caller) -> list[dict[str, Any]]:
-    asked = SessionList(
-        lambda: STANDING, Judged, clock=lambda: 1_700_000_200.0, monotonic=lambda: 200.0
-    )
+    asked = SessionList(STANDING, Judged(), clock=lambda: 1_700_000_200.0, monotonic=lambda: 200.0)
     found = await asked(a_call("method", "", method=METHOD, caller=caller), Mute())
     assert isinstance(found, Answer)
     sessions: list[dict[str, Any]] = jsonrpc.decode(found.raw)["sessions"]

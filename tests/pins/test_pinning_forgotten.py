@@ -31,8 +31,8 @@ def test_what_is_forgotten_is_free_and_what_is_listed_is_kept_again(
         pinning.adopt(load(path, environ={"HOME": str(tmp_path)}))
 
     adopt(on)
-    first = Catalogue([ServerSpec(id="here"), ServerSpec(id="gone")])
-    first.reserved = pinning.reserved()
+    here = [ServerSpec(id="here"), ServerSpec(id="gone")]
+    first = Catalogue(here, reserved=pinning.reserved())
     for server in ("here", "gone"):
         first.put(server, listed)
         pinning.shelved(server, first.shelf(server).tools)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gatewright.config import load
+from gatewright.config import Settings, load
 from gatewright.redaction.filter import Rules
 from gatewright.redaction.policy import (
+    Spoken,
     hold_secrets,
     own_secrets,
     redaction_of,
-    said_of,
     wanted_of,
 )
 from gatewright.secret_scanning import HELD, HIDDEN, Redactor
@@ -105,10 +105,23 @@ def test_what_servers_say_outside_calls_is_cleaned_by_their_own_level(tmp_path: 
     (tmp_path / "mgp.toml").write_text(
         '[[servers]]\nid = "one"\ncommand = "x"\nredaction = "off"\n'
     )
-    clean = said_of(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}), KEY)
+    spoken = Spoken(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}), KEY)
+    clean = spoken.clean
     said = {"data": TOKEN.decode()}
     assert clean("one", "notifications/message", said) == said
     assert clean("other", "notifications/message", said) != said
+
+
+def test_what_servers_say_outside_calls_is_cleaned_by_the_settings_of_now(tmp_path: Path) -> None:
+    def level(word: str) -> Settings:
+        (tmp_path / "mgp.toml").write_text(f'[redaction]\nlevel = "{word}"\n')
+        return load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)})
+
+    spoken, said = Spoken(level("off"), KEY), {"data": TOKEN.decode()}
+    clean = spoken.clean
+    assert clean("one", "notifications/message", said) == said
+    spoken.adopt(level("secrets"))
+    assert clean("one", "notifications/message", said) != said
 
 
 def test_the_gateways_own_secrets_are_taken_out_by_their_exact_value(tmp_path: Path) -> None:

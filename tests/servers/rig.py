@@ -25,6 +25,8 @@ from gatewright.call import (
     Question,
 )
 from gatewright.mcp.wire.versions import LATEST_LEGACY, LATEST_MODERN
+from gatewright.servers.dispatch import Dispatch
+from gatewright.servers.server_side import ServerSide
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
 
@@ -38,6 +40,7 @@ __all__ = [
     "FakeBack",
     "alive",
     "ask",
+    "dispatch",
     "make_call",
     "python",
     "result",
@@ -156,6 +159,11 @@ def tool_call(
     return make_call("tool", "tools/call", params, target=tool.target, tool=tool, **more)
 
 
+def dispatch(supervisor: Supervisor, **more: Any) -> Dispatch:
+    """Where calls to these servers go; `more` is what a gateway adds."""
+    return Dispatch(supervisor.fleet, supervisor.tasks, **more)
+
+
 async def ask(
     supervisor: Supervisor,
     name: str,
@@ -166,7 +174,7 @@ async def ask(
 ) -> Outcome:
     """The outcome of one tool call."""
     call = tool_call(supervisor, name, arguments, **more)
-    outcome: Outcome = await within(supervisor.dispatch(call, back or FakeBack()))
+    outcome: Outcome = await within(dispatch(supervisor)(call, back or FakeBack()))
     return outcome
 
 
@@ -191,7 +199,8 @@ def said(outcome: Outcome) -> Any:
 async def running(*specs: ServerSpec, **more: Any) -> AsyncIterator[Supervisor]:
     """All these servers, started and settled; nothing of them is left afterwards."""
     more.setdefault("startup_wait_s", DEADLINE)
-    supervisor = Supervisor(specs, info=INFO, **more)
+    parts = {name: more.pop(name) for name in ServerSide.__struct_fields__ if name in more}
+    supervisor = Supervisor(specs, info=INFO, side=ServerSide(**parts), **more)
     supervisor.start()
     try:
         await supervisor.settled()

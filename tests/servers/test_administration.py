@@ -14,7 +14,7 @@ from gatewright.servers.administration import Administration
 from gatewright.servers.catalogue import EVERYTHING
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
-from tests.servers.rig import DEADLINE, FakeBack, make_call, python, running, within
+from tests.servers.rig import DEADLINE, FakeBack, dispatch, make_call, python, running, within
 
 OPERATOR = Caller("root", "operator", "key1")
 
@@ -27,8 +27,7 @@ class Desk:
         self.specs = specs
         self.recorded: list[tuple[str, str, str]] = []
         self.fails = False
-        self.all = Administration(lambda: supervisor.fleet, self._again, self._acted)
-        supervisor.answer(self.all.methods)
+        self.all = Administration(supervisor, self._again, self._acted)
 
     async def _again(self, anew: Collection[str]) -> None:
         words = [self.all.word(spec) for spec in self.specs]
@@ -43,7 +42,9 @@ class Desk:
     async def ask(self, verb: str, **params: Any) -> Any:
         """The decoded answer of one method, or its failure."""
         call = make_call("method", f"gatewright/server/{verb}", params, caller=OPERATOR)
-        outcome = await within(self.supervisor.dispatch(call, FakeBack()))
+        outcome = await within(
+            dispatch(self.supervisor, methods=self.all.methods)(call, FakeBack())
+        )
         return json.loads(outcome.raw) if isinstance(outcome, Answer) else outcome
 
 

@@ -14,7 +14,7 @@ from gatewright.servers.login_store import Logins
 from gatewright.servers.spec import Auth, Restart, ServerSpec
 from gatewright.servers.supervisor import Supervisor
 from tests.servers.guarded import Make, Pair, request
-from tests.servers.rig import FakeBack, ask, make_call, running, text, within
+from tests.servers.rig import FakeBack, ask, dispatch, make_call, running, text, within
 
 COMMAND = "gatewright server login files"
 
@@ -47,7 +47,7 @@ async def test_a_server_nobody_has_logged_in_at_is_not_ready_and_says_what_to_ty
         (status,) = supervisor.status()
         assert status.state != "connected"
         assert COMMAND in status.reason
-        outcome = await within(supervisor.dispatch(knock(), FakeBack()))
+        outcome = await within(dispatch(supervisor)(knock(), FakeBack()))
         assert isinstance(outcome, Failure)
         assert outcome.reason == "upstream_unavailable"
         assert f"server files is down: a login is wanted; run: {COMMAND}" in outcome.message

@@ -60,8 +60,8 @@ def names(raw: bytes) -> list[str]:
 
 
 def two_servers(sight: Sight | None = None, **profiles: Profile) -> Catalogue:
-    more = {} if sight is None else {"sight": sight}
-    found = Catalogue([ServerSpec(id="a"), ServerSpec(id="b")], profiles, **more)
+    specs = [ServerSpec(id="a"), ServerSpec(id="b")]
+    found = Catalogue(specs, profiles, EVERYTHING if sight is None else sight)
     found.put("b", listing(tools=[tool("t")]))
     found.put("a", listing(tools=[tool("t"), tool("u")]))
     return found

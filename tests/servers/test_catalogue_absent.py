@@ -43,8 +43,8 @@ class Absence:
             )
         off = how == "disabled, and the gateway starts anew"
         specs = [msgspec.structs.replace(self.gone, enabled=not off), self.here, *LOCAL]
-        found = Catalogue(specs, self.profiles)
-        found.reserved = Reserved({"a": before.reserved.of("a")})
+        reserved = Reserved({"a": before.reserved.of("a")})
+        found = Catalogue(specs, self.profiles, reserved=reserved)
         if how == "cannot say what it has":
             found.put("a", Listing(Hello("2025-11-25", {"tools": {}}), {}, {"tools": "failed"}))
         return found
@@ -110,10 +110,8 @@ def test_what_is_switched_off_or_left_out_keeps_its_name() -> None:
 
 def test_a_name_is_free_when_its_owner_says_that_it_has_no_such_tool_or_is_gone_for_good() -> None:
     kept: list[tuple[str, list[str]]] = []
-    found = Catalogue([ServerSpec(id="a"), *LOCAL])
-    found.reserved = Reserved(
-        {"a": ["t", "u"]}, lambda one, names: kept.append((one, sorted(names)))
-    )
+    reserved = Reserved({"a": ["t", "u"]}, lambda one, names: kept.append((one, sorted(names))))
+    found = Catalogue([ServerSpec(id="a"), *LOCAL], reserved=reserved)
     assert found.user_of("u", "gatewright") == "a"
     found.put("a", listing(tools=[tool("t")]))
     assert found.user_of("u", "gatewright") == ""

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from gatewright.call import Answer, Refusal, Target
 from gatewright.servers.supervisor import Supervisor
-from tests.servers.rig import FakeBack, ask, make_call, python, result, running, said, within
+from tests.servers.rig import (
+    FakeBack,
+    ask,
+    dispatch,
+    make_call,
+    python,
+    result,
+    running,
+    said,
+    within,
+)
 
 NOTE = "notifications/acme.x"
 NAME = {"action": "accept", "content": {"name": "n"}}
@@ -13,7 +23,7 @@ NAME = {"action": "accept", "content": {"name": "n"}}
 async def tells(supervisor: Supervisor, session: str | None) -> object:
     target = Target("asker", NOTE)
     call = make_call("method", NOTE, session=session, target=target)
-    return await within(supervisor.dispatch(call, FakeBack()))
+    return await within(dispatch(supervisor)(call, FakeBack()))
 
 
 async def test_what_a_session_tells_first_bars_nobody_else_from_being_asked() -> None:
@@ -32,8 +42,7 @@ async def test_what_a_session_tells_first_bars_nobody_else_from_being_asked() ->
 
 async def test_what_a_session_tells_that_has_ended_is_told_nobody() -> None:
     spec = python("asker", share="session", methods=("notifications/acme.*",))
-    async with running(spec) as supervisor:
-        supervisor.opened = lambda session: session != "a"
+    async with running(spec, opened=lambda session: session != "a") as supervisor:
         outcome = await tells(supervisor, "a")
         assert isinstance(outcome, Refusal)
         assert outcome.reason == "session_unknown"
@@ -45,7 +54,7 @@ async def test_roots_that_a_new_connection_was_not_shown_it_is_shown_with_the_ne
     spec = python("rooted", share="session", methods=("notifications/acme.*",))
     async with running(spec) as supervisor:
         call = make_call("method", NOTE, session="a", target=Target("rooted", NOTE))
-        assert isinstance(await within(supervisor.dispatch(call, FakeBack())), Answer)
+        assert isinstance(await within(dispatch(supervisor)(call, FakeBack())), Answer)
         back = FakeBack(roots={"roots": [{"uri": "file:///a"}]})
         shown = said(await ask(supervisor, "rooted/allowed", back=back, session="a"))
         assert shown["roots"] == ["file:///a"]

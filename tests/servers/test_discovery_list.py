@@ -12,7 +12,7 @@ from gatewright.mcp.protocol.negotiate import Face
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.spec import CatalogueLimits, Restart
 from gatewright.servers.supervisor import Supervisor
-from tests.servers.rig import FakeBack, make_call, python, running, within
+from tests.servers.rig import FakeBack, dispatch, make_call, python, running, within
 
 CLIENT = Client("2025-11-25", mgp=Mgp("0.2.0", ("discovery",)))
 SPECS = (
@@ -35,7 +35,7 @@ def asking(filter_: Any = None, client: Client = CLIENT, caller: Caller = ANONYM
 
 
 async def listed(supervisor: Supervisor, call: Call) -> list[dict[str, Any]]:
-    outcome = await within(supervisor.dispatch(call, FakeBack()))
+    outcome = await within(dispatch(supervisor)(call, FakeBack()))
     assert isinstance(outcome, Answer), outcome
     found: list[dict[str, Any]] = json.loads(outcome.raw)["servers"]
     return found
@@ -89,7 +89,7 @@ async def test_mgp_15_2_6_each_filter_counts_alone_and_together(
 async def test_a_filter_of_the_wrong_type_is_refused(filter_: Any) -> None:
     async with running(python("echo")) as supervisor:
         call = asking(filter_ or {"extensions": None})
-        outcome = await within(supervisor.dispatch(call, FakeBack()))
+        outcome = await within(dispatch(supervisor)(call, FakeBack()))
         assert isinstance(outcome, Failure)
         assert outcome.reason == "invalid_params"
 
@@ -98,7 +98,7 @@ async def test_a_filter_of_the_wrong_type_is_refused(filter_: Any) -> None:
 async def test_mgp_1_2_2_without_the_extension_the_method_does_not_exist(mgp: Mgp | None) -> None:
     async with running(python("echo")) as supervisor:
         call = asking(client=Client("2025-11-25", mgp=mgp))
-        outcome = await within(supervisor.dispatch(call, FakeBack()))
+        outcome = await within(dispatch(supervisor)(call, FakeBack()))
         assert isinstance(outcome, Failure)
         assert outcome.reason == "method_not_found"
 

@@ -19,6 +19,7 @@ from tests.servers.rig import (
     LEGACY,
     FakeBack,
     ask,
+    dispatch,
     make_call,
     python,
     result,
@@ -36,7 +37,7 @@ async def two() -> AsyncIterator[Supervisor]:
 
 
 async def put(supervisor: Supervisor, call: Call, back: FakeBack | None = None) -> Outcome:
-    outcome: Outcome = await within(supervisor.dispatch(call, back or FakeBack()))
+    outcome: Outcome = await within(dispatch(supervisor)(call, back or FakeBack()))
     return outcome
 
 
@@ -156,7 +157,7 @@ async def test_a_method_that_nobody_declared_goes_nowhere(two: Supervisor, metho
     outcome = await put(two, make_call("method", method))
     assert isinstance(outcome, Failure)
     assert (outcome.reason, outcome.error) == ("method_not_found", None)
-    assert not two.dispatch.answers(method)
+    assert not dispatch(two).answers(method)
     assert method not in said(await ask(two, "asker/facts"))["methods"]
 
 
@@ -245,7 +246,7 @@ async def test_a_shared_method_is_ours_first_and_asks_servers_about_the_rest(
         return await elsewhere(call, back)
 
     server = two.fleet.servers["asker"]
-    book = two.dispatch.tasks.made
+    book = two.tasks.made
     made = await book.make(
         make_call("tool", "tools/call"),
         "asker",
@@ -254,12 +255,14 @@ async def test_a_shared_method_is_ours_first_and_asks_servers_about_the_rest(
         None,
     )
     assert made is not None
-    two.dispatch.shared = {"tasks/cancel": ours}
-    mine = await put(two, make_call("method", "tasks/cancel", {"taskId": "mine"}))
+    both = dispatch(two, shared={"tasks/cancel": ours})
+    mine = await within(both(make_call("method", "tasks/cancel", {"taskId": "mine"}), FakeBack()))
     assert mine == Answer(b'{"mine":true}')
-    theirs = await put(two, make_call("method", "tasks/cancel", {"taskId": made.id}))
+    theirs = await within(
+        both(make_call("method", "tasks/cancel", {"taskId": made.id}), FakeBack())
+    )
     assert isinstance(theirs, Failure)
     assert theirs.error is not None  # its server's own word
-    assert two.dispatch.answers("tasks/cancel")
+    assert both.answers("tasks/cancel")
     seen = said(await ask(two, "asker/facts"))["methods"]
     assert [one for one in seen if one.startswith("tasks/")] == ["tasks/cancel"]

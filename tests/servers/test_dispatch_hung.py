@@ -15,7 +15,17 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.server import Server
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
-from tests.servers.rig import DEADLINE, FakeBack, ask, make_call, running, said, tool_call, within
+from tests.servers.rig import (
+    DEADLINE,
+    FakeBack,
+    ask,
+    dispatch,
+    make_call,
+    running,
+    said,
+    tool_call,
+    within,
+)
 
 ANN = Caller("ann")
 CLIENT = Client("2025-11-25")
@@ -70,7 +80,7 @@ async def hears(supervisor: Supervisor, server: str, method: str) -> None:
 async def make(supervisor: Supervisor, server: str) -> None:
     call = tool_call(supervisor, f"{server}/work", caller=ANN, client=CLIENT)
     call.params["task"] = {}
-    assert isinstance(await within(supervisor.dispatch(call, FakeBack())), Answer)
+    assert isinstance(await within(dispatch(supervisor)(call, FakeBack())), Answer)
 
 
 async def test_a_level_reaches_every_server_though_one_does_not_answer(
@@ -80,7 +90,7 @@ async def test_a_level_reaches_every_server_though_one_does_not_answer(
     silent, well = server(tmp_path, "silent", call_s=600.0), server(tmp_path, "well")
     async with running(silent, well) as supervisor:
         call = make_call("method", "logging/setLevel", {"level": "info"})
-        setting = asyncio.ensure_future(supervisor.dispatch(call, FakeBack()))
+        setting = asyncio.ensure_future(dispatch(supervisor)(call, FakeBack()))
         await hears(supervisor, "well", "logging/setLevel")
         assert not setting.done()
         assert isinstance(await within(setting), Answer)
@@ -94,7 +104,7 @@ async def test_the_tasks_of_every_server_are_listed_though_one_does_not_answer(
         for one in ("silent", "well"):
             await make(supervisor, one)
         call = make_call("method", "tasks/list", caller=ANN, client=CLIENT)
-        listing = asyncio.ensure_future(supervisor.dispatch(call, FakeBack()))
+        listing = asyncio.ensure_future(dispatch(supervisor)(call, FakeBack()))
         await hears(supervisor, "well", "tasks/list")
         assert not listing.done()
         outcome = await within(listing)
@@ -107,12 +117,12 @@ async def test_the_next_process_is_not_asked_about_a_task_of_the_one_before(tmp_
     async with running(server(tmp_path, "well", restart_wait_s=DEADLINE)) as supervisor:
         await make(supervisor, "well")
         known = supervisor._servers["well"]
-        (task,) = supervisor.dispatch.tasks.made._made
+        (task,) = supervisor.tasks.made._made
         assert known.link is not None
         for method in ("tasks/get", "tasks/list"):
             known.link.close("its pipe breaks, which nobody has noticed yet")
             call = make_call("method", method, {"taskId": task}, caller=ANN, client=CLIENT)
-            outcome = await within(supervisor.dispatch(call, FakeBack()))
+            outcome = await within(dispatch(supervisor)(call, FakeBack()))
             assert isinstance(outcome, Failure if method == "tasks/get" else Answer)
             assert await seen(supervisor, "well", method) == 0
             await make(supervisor, "well")
@@ -126,14 +136,13 @@ async def test_a_task_that_comes_when_a_call_is_made_again_is_its_callers(
         async def again(outcome: Any, call: Any, back: Any, put: Any) -> Any:
             return await put()
 
-        supervisor.dispatch.persist = again  # type: ignore[assignment]
         mgp = Hello("2025-11-25", mgp=Mgp("0.2.0", ()))
         monkeypatch.setattr(Server, "hello", property(lambda _: mgp))
         call = tool_call(supervisor, "well/fails_once", caller=ANN, client=CLIENT)
         call.params["task"] = {}
-        outcome = await within(supervisor.dispatch(call, FakeBack()))
+        outcome = await within(dispatch(supervisor, persisting=again)(call, FakeBack()))
         assert isinstance(outcome, Answer)
-        (task,) = supervisor.dispatch.tasks.made._made
+        (task,) = supervisor.tasks.made._made
         assert json.loads(outcome.raw)["task"]["taskId"] == task
 
 
@@ -141,5 +150,5 @@ async def test_a_list_of_tasks_without_an_end_has_the_time_of_one_call(tmp_path:
     async with running(server(tmp_path, "endless", call_s=1.0)) as supervisor:
         await make(supervisor, "endless")
         call = make_call("method", "tasks/list", caller=ANN, client=CLIENT)
-        assert isinstance(await within(supervisor.dispatch(call, FakeBack())), Answer)
+        assert isinstance(await within(dispatch(supervisor)(call, FakeBack())), Answer)
         assert 1 <= await seen(supervisor, "endless", "tasks/list") <= 11

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import KERNEL, Answer, Back, Call, Event, Failure, Refusal
+from gatewright.call import KERNEL, Answer, Back, Call, Caller, Event, Failure, Refusal
 from gatewright.mcp.wire.codes import reason_of
+from gatewright.servers.listing import Listing
 from gatewright.servers.local import LocalServer
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
@@ -135,3 +136,15 @@ async def test_the_kernels_tools_are_no_server_to_operators() -> None:
         assert supervisor.states == {"here": "connected"}
         assert [one.id for one in supervisor.status()] == ["here"]
         assert "mgp_add" in supervisor.catalogue.view("").tools
+
+
+async def test_what_it_offers_anew_is_listed_and_told_where_it_is_something_else() -> None:
+    server, heard = local(), list[tuple[str, str]]()
+    async with running(local=[server]) as supervisor:
+        end = supervisor.watch(Caller("ann"), "", lambda *one: heard.append((one[0], one[1])))
+        fewer = Listing(server.hello, {"tools": server.listing.of("tools")[:1]})
+        for _ in range(2):
+            server.changed.send(fewer)
+        end()
+        assert [one.target.name for one in supervisor.catalogue.shelf("here").tools] == ["greet"]
+        assert heard == [("here", "notifications/tools/list_changed")]

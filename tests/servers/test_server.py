@@ -23,6 +23,7 @@ from tests.servers.rig import (
     FakeBack,
     alive,
     ask,
+    dispatch,
     python,
     result,
     running,
@@ -50,7 +51,7 @@ async def test_a_child_killed_in_a_call_fails_that_call_and_serves_the_next_with
     async with running(python("asker", restart=slowly), python("echo")) as supervisor:
         back = FakeBack()
         call = tool_call(supervisor, "asker/slow", {"seconds": 20}, meta={"progressToken": 1})
-        slow = asyncio.ensure_future(supervisor.dispatch(call, back))
+        slow = asyncio.ensure_future(dispatch(supervisor)(call, back))
         await back.until(lambda: bool(back.events))
         first = pid(supervisor, "asker")
         os.kill(first, signal.SIGKILL)

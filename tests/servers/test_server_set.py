@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.call import Refusal
 from gatewright.config import ToolRule
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.servers.server_set import reconnects
@@ -64,3 +65,10 @@ async def test_states_and_status_come_in_the_order_of_the_configuration() -> Non
         assert [(one.id, one.tools) for one in fleet.status()] == [("b", 1), ("a", 1)]
         limits = [fleet.call_s(name) for name in ("a", "unknown")]
         assert limits == [fleet.specs["a"].call_s, 0.0]
+
+
+async def test_the_connection_of_a_server_that_may_not_have_one_ends_and_no_other() -> None:
+    async with running(python("echo", id="a"), python("echo", id="b")) as supervisor:
+        links = [supervisor.fleet.servers[name].link for name in ("a", "b")]
+        supervisor.fleet.permitted({"a": Refusal("permission_denied", "an operator said no")})
+        assert [link is not None and link.open for link in links] == [False, True]

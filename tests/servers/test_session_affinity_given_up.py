@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gatewright.servers.supervisor import Supervisor
-from tests.servers.rig import FakeBack, ask, python, result, running, tool_call, within
+from tests.servers.rig import FakeBack, ask, dispatch, python, result, running, tool_call, within
 
 NAME = {"action": "accept", "content": {"name": "n"}}
 
@@ -26,7 +26,7 @@ async def begun(supervisor: Supervisor) -> asyncio.Task[object]:
     call = tool_call(
         supervisor, "asker/slow", {"seconds": 600}, meta={"progressToken": 1}, session=None
     )
-    task = asyncio.create_task(supervisor.dispatch(call, back))
+    task = asyncio.create_task(dispatch(supervisor)(call, back))
     await back.until(lambda: bool(back.events))
     return task
 

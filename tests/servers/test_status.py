@@ -12,4 +12,4 @@ def test_what_there_is_nothing_to_say_about_is_left_out() -> None:
 
 def test_a_server_may_have_everything_where_nobody_decides() -> None:
     told = Told(lambda *_: None, lambda *_: None, lambda *_: None)
-    assert told.permits() is None
+    assert told.permits is None

@@ -21,6 +21,7 @@ from tests.servers.rig import (
     LEGACY,
     FakeBack,
     ask,
+    dispatch,
     make_call,
     python,
     running,
@@ -64,7 +65,7 @@ async def wish(
 ) -> Outcome:
     params = {"level": "info"} if method == "logging/setLevel" else {"uri": uri}
     call = make_call("method", method, params, session=session, client=LEGACY, listen=listen)
-    outcome: Outcome = await within(supervisor.dispatch(call, FakeBack()))
+    outcome: Outcome = await within(dispatch(supervisor)(call, FakeBack()))
     return outcome
 
 
@@ -147,7 +148,7 @@ async def test_a_new_connection_is_told_everything_again() -> None:
         hearing = Hearing(supervisor)
         await wish(supervisor, "resources/subscribe", ALPHA["asker"])
         level = make_call("method", "logging/setLevel", {"level": "error"}, session="s1")
-        await within(supervisor.dispatch(level, FakeBack()))
+        await within(dispatch(supervisor)(level, FakeBack()))
         os.kill(pid(supervisor, "asker"), signal.SIGKILL)
         link = supervisor._servers["asker"].link
         if link is not None:
@@ -247,7 +248,7 @@ async def test_a_session_with_its_own_child_has_its_own_wishes() -> None:
     async with running(python("asker", share="session")) as supervisor:
         for session, level in (("a", "debug"), ("b", "error")):
             wanted = make_call("method", "logging/setLevel", {"level": level}, session=session)
-            assert isinstance(await within(supervisor.dispatch(wanted, FakeBack())), Answer)
+            assert isinstance(await within(dispatch(supervisor)(wanted, FakeBack())), Answer)
             subscribed = await wish(supervisor, "resources/subscribe", ALPHA["asker"], session)
             assert isinstance(subscribed, Answer)
         for session, level in (("a", "debug"), ("b", "error")):

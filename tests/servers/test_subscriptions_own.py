@@ -69,9 +69,9 @@ async def test_all_that_a_session_wanted_goes_with_it_to_a_connection_of_its_own
 
 async def test_a_session_that_has_ended_wants_nothing() -> None:
     """Its call waited while it ended: what it would want now nobody would ever end."""
-    async with running(python("asker")) as supervisor:
-        ended = {"a"}
-        supervisor.opened = lambda session: session not in ended
+    ended = {"a"}
+    opened = lambda session: session not in ended  # noqa: E731
+    async with running(python("asker"), opened=opened) as supervisor:
         for method in ("resources/subscribe", "logging/setLevel"):
             outcome = await wish(supervisor, method, ALPHA["asker"], "a")
             assert isinstance(outcome, Refusal)

@@ -19,6 +19,7 @@ from tests.servers.rig import (
     FakeBack,
     alive,
     ask,
+    dispatch,
     python,
     running,
     text,
@@ -74,9 +75,9 @@ async def test_a_server_that_is_left_as_it_is_keeps_its_process_and_hears_other_
 async def test_a_changed_server_ends_its_calls_and_then_itself_while_the_new_one_serves() -> None:
     async with running(python("asker")) as supervisor:
         before = pid(supervisor, "asker")
-        dispatch, back = supervisor.dispatch, FakeBack()
+        former, back = dispatch(supervisor), FakeBack()
         call = tool_call(supervisor, "asker/slow", {"seconds": 1}, meta={"progressToken": 1})
-        long = asyncio.create_task(dispatch(call, back))
+        long = asyncio.create_task(former(call, back))
         await back.until(lambda: bool(back.events))
         over: Over = asyncio.get_running_loop().create_future()
         await switched(supervisor, python("asker", env={"NEW": "1"}), over=(over,))
@@ -154,11 +155,11 @@ async def test_no_crowd_of_former_servers_waits_for_one_call_that_does_not_end()
 async def test_a_call_that_a_stopped_server_was_meant_for_makes_no_connection() -> None:
     """It was judged by the configuration before, and held up for longer than that was kept."""
     async with running(python("asker", share="session")) as supervisor:
-        server, dispatch = supervisor._servers["asker"], supervisor.dispatch
+        server, former = supervisor._servers["asker"], dispatch(supervisor)
         call, process = tool_call(supervisor, "asker/facts"), pid(supervisor, "asker")
         await switched(supervisor, python("asker", env={"NEW": "1"}))
         await gone(process)
-        outcome = await within(dispatch(call, FakeBack()))
+        outcome = await within(former(call, FakeBack()))
         assert not isinstance(outcome, Answer)
         assert outcome.reason == "upstream_unavailable"
         assert server.status().sessions == 0

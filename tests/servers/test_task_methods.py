@@ -15,7 +15,7 @@ from gatewright.call import Answer, Caller, Client, Failure, Outcome
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
 from tests.servers.passes import Passes
-from tests.servers.rig import FakeBack, make_call, running, tool_call, within
+from tests.servers.rig import FakeBack, dispatch, make_call, running, tool_call, within
 
 ANN, BOB = Caller("ann"), Caller("bob")
 CLIENT = Client("2025-11-25")
@@ -76,7 +76,7 @@ async def pair(tmp_path: Path) -> AsyncIterator[Supervisor]:
 
 
 async def put(supervisor: Supervisor, call: Any, back: FakeBack | None = None) -> Outcome:
-    outcome: Outcome = await within(supervisor.dispatch(call, back or FakeBack()))
+    outcome: Outcome = await within(dispatch(supervisor)(call, back or FakeBack()))
     return outcome
 
 

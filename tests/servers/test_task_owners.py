@@ -25,6 +25,9 @@ class Kept:
     def __init__(self) -> None:
         self.rows: dict[str, ServerTask] = {}
 
+    def all(self) -> list[ServerTask]:
+        return [*self.rows.values()]
+
     async def add(self, one: ServerTask) -> None:
         self.rows[one.id] = one
 
@@ -36,11 +39,11 @@ class Kept:
 class Book(MadeTasks):
     """With a clock that is set by hand."""
 
-    def __init__(self) -> None:
+    def __init__(self, kept: Kept | None = None) -> None:
         numbers = itertools.count()
-        super().__init__(lambda: self.now, lambda n: next(numbers).to_bytes(n, "big"))
+        self.kept = kept or Kept()
+        super().__init__(lambda: self.now, lambda n: next(numbers).to_bytes(n, "big"), self.kept)
         self.now = 1000.0
-        self.keep = self.kept = Kept()
 
 
 def about(task: Any = "", caller: Caller = ANN, session: str | None = None) -> Any:
@@ -129,9 +132,7 @@ async def test_a_name_that_a_server_gives_to_another_in_a_new_session_is_nobodys
     hers = await made(before, told_on=1)
     book = before
     if restarted:
-        book = Book()
-        book.keep = book.kept = before.kept
-        book.know([*before.kept.rows.values()])
+        book = Book(before.kept)
     for _ in range(2):
         assert await made(book, caller=BOB, told_on=2) == ""
         assert await made(book, told_on=3) == "", "what is Bob's now would be read by Ann"
@@ -180,8 +181,7 @@ async def test_a_task_of_somebody_without_a_name_belongs_to_its_session() -> Non
 async def test_what_was_kept_is_known_after_a_restart_with_its_owner() -> None:
     before = Book()
     name = await made(before)
-    after = Book()
-    after.know(before.kept.rows.values())
+    after = Book(before.kept)
     assert after.of(about(name)) is not None
     assert after.of(about(name, BOB)) is None
     assert after.of(about("task_" + "f" * 32)) is None

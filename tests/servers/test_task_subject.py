@@ -40,7 +40,7 @@ from gatewright.servers.catalogue import Sight
 from gatewright.servers.task_subject import completed
 from tests.behaviour.task_places import BOB, House, speaker
 from tests.gate_parts import Mute
-from tests.servers.rig import running
+from tests.servers.rig import dispatch, running
 
 VERBS = ("get", "result", "cancel", "update")
 
@@ -80,7 +80,8 @@ async def house(tmp_path: Path) -> AsyncIterator[tuple[House, Policy]]:
 def judged(house: House, policy: Policy, call: Call) -> Call | Refusal:
     """The call as `resolve` and `access` hand it on, or why it may not pass."""
     access = policy.access
-    subjects = Subjects(house.supervisor.fleet, access.may_reach)
+    servers = house.supervisor
+    subjects = Subjects(servers.fleet, dispatch(servers), access.may_reach)
     found = Resolve(subjects, access.may_see)(call, Mute())
     if isinstance(found, Refusal):
         return found

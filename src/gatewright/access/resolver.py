@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from gatewright.call import Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.servers.declared_methods import owner_of_method
+from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.names import wrap_uri
 from gatewright.servers.server_set import Fleet
 from gatewright.servers.uri_templates import LONGEST_URI
@@ -23,13 +24,15 @@ class Subjects:
     def __init__(
         self,
         fleet: Fleet,
+        dispatch: Dispatch,
         may_reach: Callable[[Caller, str], bool],
         barred: Mapping[str, Refusal] = _NOBODY,
     ) -> None:
-        """`may_reach` is the access gate's; `barred` says which servers may not be used at all, and why."""
+        """`dispatch` is where calls to this fleet go; `may_reach` is the access gate's; `barred` says which servers may not be used at all, and why."""
         self._may_reach = may_reach
         self._barred = barred
         self._fleet = fleet
+        self._dispatch = dispatch
         self._catalogue = fleet.catalogue
         self._prefixes = {
             spec.id: spec.prefix + "__" for spec in fleet.specs.values() if spec.prefix is not None
@@ -50,7 +53,7 @@ class Subjects:
 
     def led(self, call: Call) -> Call | None:
         """A call of a method that the gateway leads itself, with what it means; None where it knows none of that name."""
-        dispatch = self._fleet.dispatch
+        dispatch = self._dispatch
         return dispatch.about(call) if dispatch.answers(call.method) else None
 
     def method(self, call: Call) -> Target | Refusal:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import time
 import weakref
 from collections.abc import Callable, Collection, Sequence
@@ -21,8 +20,8 @@ from gatewright.app.endpoints import App
 from gatewright.app.former_policies import Running
 from gatewright.app.groundhog import GroundhogSide
 from gatewright.app.offload import Beside, workers
-from gatewright.app.outward import adopt_words
-from gatewright.app.own_methods import kernel_names_of, kernel_tools, own_methods
+from gatewright.app.outward import OwnUrls
+from gatewright.app.own_methods import dispatch_of, kernel_names_of, kernel_tools, own_methods
 from gatewright.app.policy import Judges, Revoked, Table, filters_of, table_of
 from gatewright.app.precompile import prepare_slowly
 from gatewright.app.randomness import Pool
@@ -37,6 +36,8 @@ from gatewright.app.settings_adapters import (
     own_callers,
     profiles_of,
     spec_of,
+    supervisor_of,
+    terms_of,
 )
 from gatewright.app.signals import stop_signal
 from gatewright.app.state_watcher import Office
@@ -59,20 +60,22 @@ from gatewright.identity.sessions import SessionList
 from gatewright.kernel import Hooks, Kernel
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import Front, Standing
 from gatewright.mcp.server.locality import worded
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.stdio import serve_stdio
 from gatewright.pins.pinning import pinning_of
-from gatewright.redaction.policy import hold_secrets
+from gatewright.redaction.policy import Spoken, hold_secrets
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.setup import House, rooms_of
 from gatewright.secret_scanning import HELD, PROCESS, prepare
 from gatewright.servers.administration import Administration
 from gatewright.servers.local import LocalServer
-from gatewright.servers.retry import Persisting
 from gatewright.servers.server_set import Fleet
-from gatewright.servers.supervisor import HELD_S, Supervisor
+from gatewright.servers.server_side import ServerSide
+from gatewright.servers.supervisor import HELD_S
+from gatewright.servers.task_store import ServerTaskStore
+from gatewright.storage.opening import beside
 from gatewright.tasks.tasks import tasks_of
 from gatewright.telemetry.endpoint import Health
 from gatewright.telemetry.metrics import Counted
@@ -125,6 +128,9 @@ class Gateway:
             self.beside.read,
         )
         self.permitting = permitting_of(self.settings, self.database, self.desk, self.audit.event)
+        self._server_tasks = ServerTaskStore(beside(self.database), clock=time.time)
+        self._spoken = Spoken(self.settings, self._mark_key)
+        self._own_urls = OwnUrls(self.settings)
         self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
         self.telemetry = telemetry_of(self.settings, __version__)
         self._put_together(positions)
@@ -148,7 +154,8 @@ class Gateway:
         await self._tasks.close()
         await self.supervisor.close()
         parts = (self._anchoring, self._office, self.desk, self.pinning, self.permitting)
-        for one in (*parts, self.database):  # who closes it last brings its log into its file
+        last = self.database  # who closes it last brings its log into its file
+        for one in (self._server_tasks, *parts, last):
             one.close()
         await self.beside.workers.close()
         self.watchdog.close()
@@ -159,31 +166,12 @@ class Gateway:
     # -- parts
 
     def _put_together(self, positions: SinkPositions) -> None:
-        settings = self.settings
-        table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
-        info = info_of(settings)
-        specs = [spec_of(settings, server) for server in settings.servers]
-        self.administration = Administration(
-            lambda: self.supervisor.fleet, self.again, self.events.acted
-        )
-        self.supervisor = Supervisor(
-            specs,
-            info=info,
-            authorizers=authorizers_of(settings, specs),
-            profiles=profiles_of(settings),
-            sight=table.sight,
-            event=self.events.server,
-            local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
-            startup_wait_s=settings.gateway.startup_wait_s,
-        )
-        self.supervisor.looks, self.supervisor.shelved, self.supervisor.catalogue.reserved = (
-            self.pinning.look_ahead,
-            self.pinning.shelved,
-            self.pinning.reserved(),
-        )
+        settings, info = self.settings, info_of(self.settings)
         owners: dict[str, Who] = {}
-        self.supervisor.opened, self.supervisor.permits = owners.__contains__, self.permitting
-        adopt_words(self.supervisor.hub, settings, self._mark_key)
+        standing: dict[str, Standing] = {}
+        table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
+        side = self._side(owners.__contains__)
+        self.supervisor = supervisor_of(settings, table.sight, self.events.server, side)
         witness(self.audit, self.supervisor.hub)
         self.sinks = sinks_of(settings, positions, self.supervisor.tell_audit)
         self._running = Running()
@@ -198,26 +186,20 @@ class Gateway:
             beside=self.beside,
         )
         parts = self.desk, self._judges.looks, self.supervisor, self._random
-        self._tasks = tasks_of(*parts, state=self.database)
+        self._tasks = tasks_of(*parts)
         hooks = (
             Hooks(around=(worded, self._tasks.around), ended=(self.counted.ended,)),
             self.telemetry.hooks,
             self.groundhog.hooks(self.counted, self.audit),
         )
         self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(*hooks))
+        self.administration = Administration(self.supervisor, self.again, self.events.acted)
         own = own_methods(self.administration, self._office, self.permitting, self.kernel)
-        own[SESSIONS] = SessionList(lambda: self.front.standing, lambda: self._judges)
-        self.supervisor.answer(own | self.groundhog.methods(self.supervisor, lambda: self._judges))
-        found = self._judges.of(settings, table, self.supervisor.fleet)
-        self._judges.take(found)
-        self._judge_by(settings, found, self.supervisor.fleet)
-        self.supervisor.dispatch.persist = Persisting(
-            handle=self.kernel.walk,
-            note=self.events.retried,
-            limit_s=lambda server: self.supervisor.fleet.call_s(server),  # noqa: PLW0108 - it changes
-            random=random.random,
-            fresh=lambda: self._random(16).hex(),
-        )
+        own[SESSIONS] = SessionList(standing, self._judges)
+        own |= self.groundhog.methods(self.supervisor, self._judges)
+        of_calls = own, self._tasks.methods, self.events.retried, self._random
+        self._dispatch = dispatch_of(self.supervisor, self.kernel, *of_calls)
+        found, _ = self._judge_by(settings, table, self.supervisor.fleet)
         self.permitting.changed = self._permitted
         self._office.open(
             settings=lambda: self.settings,
@@ -237,6 +219,7 @@ class Gateway:
             info=info,
             sealer=Sealer(os.urandom(32)),
             owners=owners,
+            standing=standing,
             refused=self.events.refused,
             random=self._random,
             limits=json_limits(settings.limits),
@@ -281,6 +264,20 @@ class Gateway:
             House(self.front, self.audit, self._room_callers, self.kernel.rehearse, self.database),
         )
 
+    def _side(self, opened: Callable[[str], bool]) -> ServerSide:
+        """What the parts add to the servers."""
+        return ServerSide(
+            local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
+            looks=self.pinning.look_ahead,
+            shelved=self.pinning.shelved,
+            reserved=self.pinning.reserved(),
+            permits=self.permitting,
+            clean=self._spoken.clean,
+            leads_here=self._own_urls.leads_here,
+            opened=opened,
+            keep=self._server_tasks,
+        )
+
     def _look(self) -> None:
         """Notice what operators decided in processes of their own."""
         self.desk.look()
@@ -292,9 +289,7 @@ class Gateway:
     def _permitted(self) -> None:
         """Permissions of servers stand differently: so do servers, and calls that run."""
         self.kernel.end_refused()
-        for name, server in self.supervisor.fleet.servers.items():
-            refusal = self.permitting.barred.get(name)
-            server.permitted(blocked="" if refusal is None else refusal.message)
+        self.supervisor.fleet.permitted(self.permitting.barred)
 
     # -- other settings
 
@@ -335,17 +330,14 @@ class Gateway:
 
     def _switch(self, settings: Settings, table: Table, fleet: Fleet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
-        found, guard = self._judges.of(settings, table, fleet), guard_of(settings)
-        over = self._running.until(self._judge_by(settings, found, fleet))
-        self._judges.take(found)
-        adopt_words(self.supervisor.hub, settings, self._mark_key)
-        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s)
-        self.supervisor.info = info = info_of(settings)
-        front = self.front
-        front.info, front.protected = info, self._judges.protected
-        front.identify, front.bearer = found.authenticate.identify, found.authenticate.bearer
-        front.limits = json_limits(settings.limits)
-        front.subscriptions = settings.limits.subscriptions_per_client
+        guard = guard_of(settings)
+        found, former = self._judge_by(settings, table, fleet)
+        over = self._running.until(former)
+        self._spoken.adopt(settings)
+        self._own_urls.adopt(settings)
+        terms = terms_of(settings, found.authenticate, self._judges.protected)
+        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s, terms.info)
+        self.front.adopt(terms)
         self.app.adopt(guard, frozenset(settings.profiles))
         adopt(self.desk, settings)
         self.pinning.adopt(settings)
@@ -355,10 +347,15 @@ class Gateway:
         self.settings = settings
 
     def _judge_by(
-        self, settings: Settings, found: pipeline.Gates, fleet: Fleet
-    ) -> weakref.ref[Policy]:
+        self, settings: Settings, table: Table, fleet: Fleet
+    ) -> tuple[pipeline.Gates, weakref.ref[Policy]]:
+        """Calls begin by these settings from now on: their gates, and the policy before."""
+        dispatch = self._dispatch(fleet)
+        found = self._judges.of(settings, table, fleet, dispatch)
         filters = filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside)
-        return self.kernel.swap(pipeline.ordered_gates(found), fleet.dispatch, filters)
+        former = self.kernel.swap(pipeline.ordered_gates(found), dispatch, filters)
+        self._judges.take(found)
+        return found, former
 
     # -- serving
 

@@ -6,7 +6,7 @@ import contextlib
 import errno
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -88,10 +88,9 @@ class GroundhogSide:
         self.settings = settings
         self._listeners = listeners
         self._protocol = settings.protocol or Protocol()
-        self._supervisor: Supervisor | None = None
         self.clear_text: tuple[str, ...] = ()
         """Addresses of the protocol's own that others reach without TLS."""
-        self.registry = Registry(self._offered, hints=settings.approvals.hints == "ask")
+        self.registry = Registry(hints=settings.approvals.hints == "ask")
         self._registrations = Registrations(self.registry, state, self._shipped(settings))
 
     @property
@@ -107,12 +106,6 @@ class GroundhogSide:
         self.registry.add(directory_tool(roots))
         return {"directory_list": shipped_directory(roots, Isolation())}
 
-    def _offered(self) -> None:
-        """The registry offers something else than before."""
-        supervisor = self._supervisor
-        if supervisor is not None and supervisor.catalogue.put(SHIPPED, self.registry.listing):
-            supervisor.hub.tell(SHIPPED, "notifications/tools/list_changed", {})
-
     def hooks(self, counted: Counted, audit: AuditLog) -> Hooks:
         """What hears of calls that took long: nobody looks at it unless the protocol is configured."""
         if self.settings.protocol is None:
@@ -121,12 +114,11 @@ class GroundhogSide:
         slow = Slow(counted, audit, said.execution_time_warning, said.memory_usage_warning)
         return Hooks(ended=(slow.ended,))
 
-    def methods(self, supervisor: Supervisor, judges: Callable[[], Judges]) -> dict[str, Builtin]:
+    def methods(self, supervisor: Supervisor, judges: Judges) -> dict[str, Builtin]:
         """The gateway's own methods of this side."""
-        self._supervisor = supervisor
 
         def may_use(caller: Caller, tool: Tool, requested: frozenset[str] | None) -> bool:
-            return not judges().permission().missing(caller, tool, requested)
+            return not judges.permission().missing(caller, tool, requested)
 
         found: dict[str, Builtin] = {
             "tools/list": Search(lambda: supervisor.catalogue, may_use, time.perf_counter)

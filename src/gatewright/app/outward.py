@@ -1,4 +1,4 @@
-"""Configures the cleaning of servers' notifications, and detects URLs that lead back to the gateway."""
+"""Detects URLs that lead back to the gateway, by the present configuration: no server may send a person there."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import contextlib
 import ipaddress
 import socket
 import unicodedata
-from collections.abc import Callable
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from gatewright.approvals.endpoint import PATH
 from gatewright.config import Settings
 from gatewright.identity.issuers import base_of
-from gatewright.redaction.policy import hold_secrets, said_of
-from gatewright.servers.notifications import Hub
+from gatewright.servers.gateway_urls import Ours
 
-__all__ = ["adopt_words", "ours_of"]
+__all__ = ["OwnUrls", "ours_of"]
 
 _PORTS = {"http": 80, "https": 443}
 _DOTS = str.maketrans("\u3002\uff61", "..")
@@ -24,14 +22,22 @@ _DOTS = str.maketrans("\u3002\uff61", "..")
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def adopt_words(hub: Hub, settings: Settings, key: bytes) -> None:
-    """Let what servers say be judged by these settings."""
-    hold_secrets(settings)
-    hub.clean = said_of(settings, key)
-    hub.ours = ours_of(settings)
+class OwnUrls:
+    """Those by the settings of now."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.adopt(settings)
+
+    def adopt(self, settings: Settings) -> None:
+        """Go on with these settings."""
+        self._ours = ours_of(settings)
+
+    def leads_here(self, url: str) -> bool:
+        """Whether a URL leads to the gateway itself."""
+        return self._ours(url)
 
 
-def ours_of(settings: Settings) -> Callable[[str], bool]:
+def ours_of(settings: Settings) -> Ours:
     """Whether a URL leads to the gateway: to where it listens, to its public address or another name of it, or on this
     machine to the path of the page where operators decide, at whichever port that was opened."""
     gateway, public = settings.gateway, urlsplit(base_of(settings))

@@ -1,6 +1,10 @@
-"""Table of the gateway's own methods (MGP and `gatewright/…`), and the in-process server of its kernel tools."""
+"""Table of the gateway's own methods (MGP and `gatewright/…`), the in-process server of its kernel tools, and the dispatch of each policy."""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from random import random as uniform
 
 from gatewright import pipeline
 from gatewright.access.methods import access_methods, access_tools
@@ -12,12 +16,15 @@ from gatewright.dialects.mgp import validate
 from gatewright.dialects.mgp.explain import METHOD, Explain
 from gatewright.kernel import Kernel
 from gatewright.servers.administration import Administration
-from gatewright.servers.dispatch import Builtin
+from gatewright.servers.dispatch import Builtin, Dispatch, Shared
 from gatewright.servers.local import LocalServer
 from gatewright.servers.names import kernel_names
+from gatewright.servers.retry import Note, Persisting
+from gatewright.servers.server_set import Fleet
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.supervisor import Supervisor
 
-__all__ = ["kernel_names_of", "kernel_tools", "own_methods"]
+__all__ = ["dispatch_of", "kernel_names_of", "kernel_tools", "own_methods"]
 
 
 def own_methods(
@@ -35,6 +42,28 @@ def own_methods(
         METHOD: explain,
         validate.METHOD: validate.Validate(kernel),
     }
+
+
+def dispatch_of(
+    servers: Supervisor,
+    kernel: Kernel,
+    methods: Mapping[str, Builtin],
+    shared: Mapping[str, Shared],
+    retried: Note,
+    random: Callable[[int], bytes],
+) -> Callable[[Fleet], Dispatch]:
+    """Makes the dispatch of each policy, over its fleet. `methods` are the gateway's own, `shared` are answered by it and by
+    servers; `retried` records that a call is put again (`Persisting`)."""
+    persisting = Persisting(
+        handle=kernel.walk,
+        note=retried,
+        limit_s=servers.call_s,
+        random=uniform,
+        fresh=lambda: random(16).hex(),
+    )
+    return partial(
+        Dispatch, tasks=servers.tasks, methods=methods, shared=shared, persisting=persisting
+    )
 
 
 def kernel_tools(office: Office) -> LocalServer:

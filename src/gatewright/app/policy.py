@@ -51,6 +51,7 @@ from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.gate import Schema
 from gatewright.schemas.output_filter import OutputSchema
 from gatewright.servers.catalogue import Catalogue, Sight
+from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.link_filter import Links
 from gatewright.servers.server_set import Fleet
 from gatewright.transport.safe_fetch import addresses_of
@@ -152,8 +153,10 @@ class Judges:
         self._schema: Schema | None = None
         self._schema_of: object = None
 
-    def of(self, settings: Settings, table: Table, fleet: Fleet) -> pipeline.Gates:
-        """One of each, for these settings. They count as the current ones once `take` has them."""
+    def of(
+        self, settings: Settings, table: Table, fleet: Fleet, dispatch: Dispatch
+    ) -> pipeline.Gates:
+        """One of each, for these settings; `dispatch` is where calls go that they let pass. They count as the current ones once `take` has them."""
         access, meters = table.access, self._meters(settings)
         beside = self._beside
         judging = (
@@ -179,7 +182,7 @@ class Judges:
             session=self._session,
             rate=Rate(meters.callers, self.looks, self._lists),
             resolve=Resolve(
-                Subjects(fleet, access.may_reach, self._permitting.barred),
+                Subjects(fleet, dispatch, access.may_reach, self._permitting.barred),
                 table.sight.tool,
                 access.may_see,
             ),

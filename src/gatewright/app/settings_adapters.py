@@ -14,16 +14,21 @@ from gatewright.config import Settings
 from gatewright.config import model as said
 from gatewright.config.limits import Limits as ConfiguredLimits
 from gatewright.hosts import local_agents
-from gatewright.identity.gate import LOCAL
+from gatewright.identity.gate import LOCAL, Authenticate
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.endpoint import ApiPlace
 from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.server.context import Terms
 from gatewright.mcp.server.guard import Guard
+from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.json_bounds import Limits as JsonLimits
 from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import authorizer_for
+from gatewright.servers.catalogue import Sight
 from gatewright.servers.login_store import Logins
+from gatewright.servers.server_side import ServerSide
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
+from gatewright.servers.supervisor import Audited, Supervisor
 from gatewright.servers.view import Profile
 from gatewright.transport.base import FROM_SERVERS, Limits
 
@@ -39,6 +44,8 @@ __all__ = [
     "own_callers",
     "profiles_of",
     "spec_of",
+    "supervisor_of",
+    "terms_of",
 ]
 
 
@@ -85,6 +92,38 @@ def profiles_of(settings: Settings) -> dict[str, Profile]:
         for name, one in settings.profiles.items()
     }
     return {"": Profile(unprefixed=settings.gateway.unprefixed), **named}
+
+
+def supervisor_of(
+    settings: Settings,
+    sight: Sight,
+    event: Audited,
+    side: ServerSide,
+) -> Supervisor:
+    """The servers of a configuration, none of which is started yet; the rest as for `Supervisor`."""
+    specs = [spec_of(settings, server) for server in settings.servers]
+    return Supervisor(
+        specs,
+        info=info_of(settings),
+        profiles=profiles_of(settings),
+        sight=sight,
+        event=event,
+        side=side,
+        authorizers=authorizers_of(settings, specs),
+        startup_wait_s=settings.gateway.startup_wait_s,
+    )
+
+
+def terms_of(settings: Settings, authenticate: Authenticate, protected: Protected | None) -> Terms:
+    """What a configuration says of how clients are served; `protected` is what clients without a token hear."""
+    return Terms(
+        identify=authenticate.identify,
+        bearer=authenticate.bearer,
+        protected=protected,
+        info=info_of(settings),
+        limits=json_limits(settings.limits),
+        subscriptions=settings.limits.subscriptions_per_client,
+    )
 
 
 def spec_of(settings: Settings, server: said.Server) -> ServerSpec:

@@ -40,12 +40,12 @@ def rate_state(over: Refusal | None) -> dict[str, Any]:
 
 
 class SessionList:
-    """Answers the method. `standing` gives the sessions, `judged` who knows of callers."""
+    """Answers the method. `standing` has the sessions, `judged` knows of callers."""
 
     def __init__(
         self,
-        standing: Callable[[], Mapping[str, Standing]],
-        judged: Callable[[], Judged],
+        standing: Mapping[str, Standing],
+        judged: Judged,
         *,
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
@@ -61,14 +61,14 @@ class SessionList:
         every = call.caller.kind == "operator"
         found = [
             self._shown(ident, one)
-            for ident, one in self._standing().items()
+            for ident, one in self._standing.items()
             if every or one.caller.who == call.caller.who
         ]
         return Answer(jsonrpc.encode({"sessions": found}))
 
     def _shown(self, ident: str, one: Standing) -> dict[str, Any]:
         caller = one.caller
-        over = self._judged().limited(one.door, caller)
+        over = self._judged.limited(one.door, caller)
         ends = None if one.idle_s is None else one.used + one.idle_s
         return {
             "session_id": ident[:_SHOWN],

@@ -14,7 +14,7 @@ from gatewright.secret_scanning.held import passwords_in
 from gatewright.secret_scanning.names import is_secret_name
 from gatewright.servers.notifications import Clean
 
-__all__ = ["hold_secrets", "own_secrets", "redaction_of", "said_of", "wanted_of"]
+__all__ = ["Spoken", "hold_secrets", "own_secrets", "redaction_of", "wanted_of"]
 
 
 _REFERENCE = Pattern(r"\$\$\{|\$\{([^}]*)\}")
@@ -110,9 +110,21 @@ def _substituted(written: str, value: str, name: str) -> Iterator[str]:
             yield said
 
 
-def said_of(settings: Settings, key: bytes) -> Clean:
-    """What cleans that which servers say outside any call."""
-    return Redact(redaction_of(settings, key)).said
+class Spoken:
+    """Cleans what servers say outside any call, by the settings of now. `key` as for `redaction_of`."""
+
+    def __init__(self, settings: Settings, key: bytes) -> None:
+        self._key = key
+        self.adopt(settings)
+
+    def adopt(self, settings: Settings) -> None:
+        """Go on with these settings."""
+        hold_secrets(settings)
+        self._clean: Clean = Redact(redaction_of(settings, self._key)).said
+
+    def clean(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """The params of one notification as they may be told (`Clean`)."""
+        return self._clean(server, method, params)
 
 
 def wanted_of(settings: Settings) -> Wanted:

@@ -17,8 +17,8 @@ from gatewright.command_text import to_type
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.server import Server
-from gatewright.servers.server_set import Fleet
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.supervisor import Supervisor
 
 __all__ = ["Administration"]
 
@@ -28,16 +28,16 @@ Again = Callable[[Collection[str]], Awaitable[None]]
 
 
 class Administration:
-    """`fleet` gives the servers of now; `again` makes the gateway go on with the same settings and these
+    """`servers` has the fleet of now; `again` makes the gateway go on with the same settings and these
     servers anew; `acted(caller, event, server)` records, and raises `Unrecorded`."""
 
     def __init__(
         self,
-        fleet: Callable[[], Fleet],
+        servers: Supervisor,
         again: Again,
         acted: Callable[[Caller, str, str], None],
     ) -> None:
-        self._fleet = fleet
+        self._servers = servers
         self._again = again
         self._acted = acted
         self._stopped: set[str] = set()
@@ -81,7 +81,7 @@ class Administration:
     async def _act(self, call: Call, what: str, server: str, anew: Collection[str] = ()) -> Outcome:
         self._acted(call.caller, f"dev.gatewright.server.{what}", server)
         await self._again(anew)
-        now = self._fleet().servers.get(server)
+        now = self._servers.fleet.servers.get(server)
         if now is None:
             return _unknown(server)
         status = now.status()
@@ -104,7 +104,7 @@ class Administration:
         name = call.params.get("server")
         if not isinstance(name, str):
             return Failure("invalid_params", "params.server is the id of a server")
-        return self._fleet().servers.get(name) or _unknown(name)
+        return self._servers.fleet.servers.get(name) or _unknown(name)
 
 
 def _unknown(name: str) -> Failure:

@@ -66,15 +66,18 @@ class Catalogue:
         specs: Sequence[ServerSpec],
         profiles: Mapping[str, Profile] | None = None,
         sight: Sight = EVERYTHING,
+        *,
+        reserved: Reserved | None = None,
+        before: Catalogue | None = None,
     ) -> None:
-        self.version = 0
+        """`reserved` is what the tools of all servers are called, there or not; this one takes the place of the catalogue `before`."""
+        self.version: int = 0 if before is None else before.version + 1
         self.sight = sight
-        self.linked = Linked()
+        self.linked: Linked = Linked() if before is None else before.linked
         """What results named to whom."""
         self._specs = {spec.id: spec for spec in specs if spec.enabled}
         self._away = {spec.id: spec for spec in specs if not spec.enabled}
-        self.reserved = Reserved()
-        """What the tools of all of them are called, whether they are there or not."""
+        self.reserved: Reserved = reserved or (Reserved() if before is None else before.reserved)
         self._profiles = {"": Profile(), **(profiles or {})}
         self._listings: dict[str, Listing] = {}
         self._shelves: dict[str, Shelf] = {}
@@ -155,10 +158,7 @@ class Catalogue:
     ) -> Catalogue:
         """The catalogue of another configuration. What servers said stays said, but for those in
         `fresh`, which are others than before and say that. `shelved` are shelves that were made already."""
-        made = Catalogue(specs, profiles, sight)
-        made.reserved = self.reserved
-        made.version = self.version + 1
-        made.linked = self.linked
+        made = Catalogue(specs, profiles, sight, before=self)
         for spec in made._specs.values():
             listing = fresh.get(spec.id, self.listing(spec.id))
             if listing is not EMPTY:

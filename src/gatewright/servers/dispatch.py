@@ -7,8 +7,6 @@ a server. Lists are the catalogue's. A few methods concern several servers at on
 from __future__ import annotations
 
 import asyncio
-import os
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 
@@ -20,15 +18,15 @@ from gatewright.mcp.protocol.retry_hints import renamed
 from gatewright.mcp.protocol.tasks import wanted
 from gatewright.mcp.wire.groundhog import WISHES
 from gatewright.mcp.wire.methods import NOTIFICATIONS
-from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.client_notices import roots_changed, tell
 from gatewright.servers.declared_methods import without_address
+from gatewright.servers.discovery_list import Discovery
 from gatewright.servers.followed import ended, only
 from gatewright.servers.passage import Route
 from gatewright.servers.retry import Persisting
 from gatewright.servers.server import Server
+from gatewright.servers.server_set import Fleet
 from gatewright.servers.task_methods import ServerTasks, within
-from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_subject import completed, led
 from gatewright.servers.task_texts import METHODS as TASKS
 from gatewright.servers.view import LISTS
@@ -61,25 +59,26 @@ class Owner(Protocol):
 
 
 class Dispatch:
-    """The kernel's `Dispatch`."""
+    """The kernel's `Dispatch`, of one policy."""
 
     def __init__(
         self,
-        owners: Mapping[str, Owner],
-        catalogue: Catalogue,
-        builtin: Mapping[str, Builtin] | None = None,
-        before: Dispatch | None = None,
+        fleet: Fleet,
+        tasks: ServerTasks,
+        *,
+        methods: Mapping[str, Builtin] = {},
+        shared: Mapping[str, Shared] = {},
+        persisting: Persisting | None = None,
     ) -> None:
-        """`before` is the one whose place this one takes: tasks that it has seen are known here."""
-        self._owners = owners
-        self._catalogue = catalogue
-        self._builtin = dict(builtin or {})
-        self.tasks: ServerTasks = _fresh_tasks() if before is None else before.tasks
-        """Those that servers made."""
-        self.persist: Persisting | None = None if before is None else before.persist
-        """Who asks again on behalf of callers; set once by whoever composes the gateway."""
-        self.shared: Mapping[str, Shared] = {} if before is None else before.shared
-        """Set once like that, too."""
+        """`tasks` are those that servers made; `methods` are the gateway's own, besides those of this folder, `shared` those
+        that it answers for what is its own; `persisting` asks again on behalf of callers."""
+        self._owners: Mapping[str, Owner] = fleet.owners
+        self._catalogue = fleet.catalogue
+        discovery = Discovery(fleet.catalogue, fleet.standing, fleet.reason, fleet.permissions)
+        self._builtin: dict[str, Builtin] = {**methods, "mgp/discovery/list": discovery}
+        self._tasks = tasks
+        self._shared = shared
+        self._persisting = persisting
         self._methods: Mapping[str, Callable[[Call, Back], Awaitable[Outcome]]] = {
             "completion/complete": self._complete,
             "resources/subscribe": self._subscribe,
@@ -91,7 +90,7 @@ class Dispatch:
 
     def answers(self, method: str) -> bool:
         """Whether it is known here who is asked; what is not is a server's own method, or nobody's."""
-        return method in self._methods or method in self._builtin or method in self.shared
+        return method in self._methods or method in self._builtin or method in self._shared
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
         """Take one call to its owner. Never raises, except for the cancellation of its task."""
@@ -122,7 +121,7 @@ class Dispatch:
             return await builtin(call, back)
         if call.kind != "method":
             return Failure("not_found", f"there is no {call.kind} {call.name!r}")
-        shared = self.shared.get(call.method)
+        shared = self._shared.get(call.method)
         if shared is not None:
             return await shared(call, back, self._of_task)
         known = self._methods.get(call.method)
@@ -145,20 +144,20 @@ class Dispatch:
         route = Route()
         outcome = await owner.call(call.method, params, call, back, route)
         if type(outcome) is Answer:
-            return await self.tasks.noticed(outcome, owner, call, route)
+            return await self._tasks.noticed(outcome, owner, call, route)
         return outcome
 
     async def _failed(
         self, outcome: Failure, owner: Owner, params: dict[str, Any], call: Call, back: Back
     ) -> Outcome:
         """Ask an MGP server again where its error says that this may help (MGP §14.6)."""
-        if self.persist is None or owner.hello.mgp is None:
+        if self._persisting is None or owner.hello.mgp is None:
             return outcome
 
         async def put() -> Outcome:
             return await self._asked(owner, params, call, back)
 
-        found = await self.persist(outcome, call, back, put)
+        found = await self._persisting(outcome, call, back, put)
         if type(found) is not Failure or found.error is None:
             return found
 
@@ -248,12 +247,8 @@ class Dispatch:
         return await tell(owner, call, params) or _DONE
 
     async def _of_task(self, call: Call, back: Back) -> Outcome:
-        return await self.tasks.ask(self._owners, self._catalogue, call, back)
+        return await self._tasks.ask(self._owners, self._catalogue, call, back)
 
     def about(self, call: Call) -> Call:
         """A call of a method that is led here, with whose it is."""
-        return led(call, self._catalogue, self.tasks.made, ended(self._owners, call))
-
-
-def _fresh_tasks() -> ServerTasks:
-    return ServerTasks(MadeTasks(time.time, os.urandom))
+        return led(call, self._catalogue, self._tasks.made, ended(self._owners, call))

@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
+from gatewright.listeners import Signal
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import LATEST_LEGACY
@@ -62,6 +63,8 @@ class LocalServer:
             ),
             {"tools": [jsonrpc.decode_members(jsonrpc.encode(one)) for one in definitions]},
         )
+        self.changed: Signal[Listing] = Signal()
+        """What it offers, whenever that is something else than before."""
 
     def _put(self, name: str, function: Function) -> None:
         self._functions[name] = function, inspect.iscoroutinefunction(function)

@@ -16,7 +16,7 @@ from gatewright.call import Caller, Refusal
 from gatewright.listeners import Signal
 from gatewright.servers.task_owners import Owner, place_of
 
-__all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Still", "Take"]
+__all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Still", "Take", "as_said"]
 
 log = logging.getLogger("gatewright.servers")
 
@@ -32,13 +32,18 @@ AUDIT = "notifications/mgp.audit"
 UPDATED = "notifications/resources/updated"
 
 Clean = Callable[[str, str, dict[str, Any]], dict[str, Any] | None]
-"""Server id, method and params of one notification; returns its params as they may be told."""
+"""Server id, method and params of one notification; returns its params as they may be told, None where it may not be told."""
 
 Take = Callable[[str, str, dict[str, Any]], None]
 """Server id, method and params of one notification. Must not block, and must not change `params`."""
 
 Still = Callable[[], Caller | Refusal]
 """Who somebody is now, or why nobody any more."""
+
+
+def as_said(server: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+    """Nothing is taken out."""
+    return params
 
 
 class Listener(msgspec.Struct, eq=False):
@@ -64,30 +69,25 @@ class Listener(msgspec.Struct, eq=False):
 
 class Hub:
     """`may_see(caller, profile, server)` says whether a server exists for somebody; `may_read(caller, server, uri)` whether
-    one of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it."""
+    one of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it. `clean` takes out
+    of what a server says what must not travel."""
 
     def __init__(
         self,
         may_see: Callable[[Caller, str, str], bool],
         may_read: Callable[[Caller, str, str], bool] = lambda *_: True,
         names: Callable[[Listener, str, str], Collection[str]] = lambda *_: (),
+        clean: Clean = as_said,
     ) -> None:
         self._may_see = may_see
         self._may_read = may_read
         self._names = names
-        self.clean: Clean = lambda server, method, params: params
-        """Takes out of what a server says what must not travel."""
-        self.ours: Callable[[str], bool] = lambda url: False
-        """Which URLs lead to the gateway itself; set with `clean`."""
+        self._clean = clean
         self._listeners: dict[int, Listener] = {}
         self._count = 0
         self.auditing: Signal[bool] = Signal()
         """Whether anybody wants to know of what is recorded, whenever that changes."""
         self._auditors = 0
-
-    def leads_here(self, url: str) -> bool:
-        """Whether a URL leads to the gateway itself."""
-        return self.ours(url)
 
     def watch(self, listener: Listener) -> Callable[[], None]:
         """Tell `take` what servers say, until the result is called."""
@@ -150,7 +150,7 @@ class Hub:
         """Pass one notification on. With `session`, to that session only: it came on a connection
         that nobody else shares. With `owner`, to that caller only (`made_tasks.place_of`), and where `sees`
         says, in place of whether the server exists for it, that it may know of this in that profile."""
-        clean = self.clean(server, method, params) if params and self._listeners else params
+        clean = self._clean(server, method, params) if params and self._listeners else params
         if clean is not None:
             self._told(server, method, clean, session, owner, sees)
 

@@ -62,7 +62,8 @@ class Server:
         self._told = told
         self._screen = Screen(spec.id, told)
         self._authorizer = authorizer
-        self._admission: Admission | None = None
+        permits = told.permits
+        self._admission = None if permits is None else Admission(lambda: self.spec, permits)
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
@@ -87,9 +88,6 @@ class Server:
 
     def start(self) -> None:
         """Begin to connect, if the configuration lets it."""
-        permits = self._told.permits()
-        if permits is not None:
-            self._admission = Admission(lambda: self.spec, permits)
         if self.spec.problem:
             self._main.state = "disconnected" if self.spec.stopped else "error"
             self._main.reason = self.spec.problem
@@ -370,7 +368,7 @@ class Server:
 
     def permissions(self) -> Mapping[str, str]:
         """What it may have and what not."""
-        permits = self._told.permits()
+        permits = self._told.permits
         return {} if not permits else {key: one.value for key, one in permits.of(self.id).items()}
 
     @property

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gatewright.call import KERNEL
+from gatewright.call import KERNEL, Refusal
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.catalogue import Catalogue
-from gatewright.servers.discovery_list import Discovery
-from gatewright.servers.dispatch import Builtin, Dispatch, Owner
 from gatewright.servers.local import LocalServer
 from gatewright.servers.reconnector import State
 from gatewright.servers.server import Server
@@ -57,8 +55,7 @@ class Staged(msgspec.Struct, frozen=True):
 
 
 class Fleet:
-    """`specs` are in the order of the configuration; each has its server. `before` is the fleet whose
-    place this one takes."""
+    """`specs` are in the order of the configuration; each has its server. `local` are the servers of this process."""
 
     def __init__(
         self,
@@ -66,22 +63,13 @@ class Fleet:
         servers: Mapping[str, Server],
         local: Mapping[str, LocalServer],
         catalogue: Catalogue,
-        before: Fleet | None = None,
-        builtin: Mapping[str, Builtin] | None = None,
     ) -> None:
-        """`builtin` are methods of the gateway besides those of this folder."""
         self.specs = specs
         self.servers = servers
         self.catalogue = catalogue
         self._local = local
-        owners: dict[str, Owner] = {**servers, **local}
-        discovery = Discovery(catalogue, self._standing, self._reason, self._permissions)
-        self.dispatch: Dispatch = Dispatch(
-            owners,
-            catalogue,
-            {**(builtin or {}), "mgp/discovery/list": discovery},
-            before=None if before is None else before.dispatch,
-        )
+        self.owners: Mapping[str, Server | LocalServer] = {**servers, **local}
+        """All of them, by id."""
 
     @property
     def states(self) -> Mapping[str, State]:
@@ -106,16 +94,25 @@ class Fleet:
         spec = self.specs.get(server)
         return 0.0 if spec is None else spec.call_s
 
-    def _standing(self, server: str) -> tuple[ServerSpec, State, Hello] | None:
+    def permitted(self, barred: Mapping[str, Refusal]) -> None:
+        """The permissions of servers stand differently. `barred` says which may not be connected, and why."""
+        for name, server in self.servers.items():
+            refusal = barred.get(name)
+            server.permitted(blocked="" if refusal is None else refusal.message)
+
+    def standing(self, server: str) -> tuple[ServerSpec, State, Hello] | None:
+        """The configuration of a server, its state, and what it said of itself last."""
         one = self.servers.get(server) or self._local.get(server)
         if one is None:
             return None
         return self.specs.get(server, one.spec), one.state, one.hello
 
-    def _permissions(self, server: str) -> Mapping[str, str]:
+    def permissions(self, server: str) -> Mapping[str, str]:
+        """What a server asked for, and how that stands."""
         one = self.servers.get(server)
         return {} if one is None else one.permissions()
 
-    def _reason(self, server: str) -> str:
+    def reason(self, server: str) -> str:
+        """Why a server is not connected; empty where it is."""
         one = self.servers.get(server)
         return "" if one is None else one.status().reason

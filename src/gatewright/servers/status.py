@@ -84,7 +84,7 @@ class Told(msgspec.Struct, frozen=True):
     """Server id, method, params, and the session whose own connection said it."""
     event: Callable[[str, str, dict[str, Any]], None]
     """`SERVER_CONNECTED` or `SERVER_DISCONNECTED` (MGP §6.4), server id, details."""
-    permits: Callable[[], Permits | None] = lambda: None
+    permits: Permits | None = None
     """Who decides what the server may have; nobody: it may have everything."""
     looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
     """Looks at the tools of a server, by its id, before `listed` shows them to anybody. May take its time."""
@@ -92,7 +92,7 @@ class Told(msgspec.Struct, frozen=True):
     """Makes what follows from an offer, in slices, right before `listed` shows it."""
     ours: Callable[[str], bool] = lambda _: False
     """Whether a URL leads to the gateway itself: no server may send a person there."""
-    tasks: Callable[[], MadeTasks] | None = None
+    tasks: MadeTasks | None = None
     """Who knows whose the tasks are that servers made."""
     opened: Callable[[str], bool] = lambda _: True
     """Whether a session has not ended."""

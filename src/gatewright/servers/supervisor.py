@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
+import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -18,24 +20,25 @@ from typing import Any
 from gatewright.call import Caller, Target, Tool
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.related_tasks import named
-from gatewright.servers.admission import Permits
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
-from gatewright.servers.dispatch import Builtin, Dispatch
+from gatewright.servers.listing import Listing
 from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import AUDIT, Hub, Listener, Still, Take
 from gatewright.servers.reconnector import State
 from gatewright.servers.server import CHANGES, Server
 from gatewright.servers.server_catalogue import Shelved
 from gatewright.servers.server_set import Fleet, Staged, reconnects
+from gatewright.servers.server_side import NOTHING, ServerSide
 from gatewright.servers.spec import ServerSpec
-from gatewright.servers.status import Status, Told, no_look
-from gatewright.servers.task_methods import STATUS
+from gatewright.servers.status import Status, Told
+from gatewright.servers.task_methods import STATUS, ServerTasks
+from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_subject import sees
 from gatewright.servers.view import Profile
 from gatewright.servers.visibility import Sightings
 
-__all__ = ["HELD_S", "RETIRING_MOST", "Supervisor"]
+__all__ = ["HELD_S", "RETIRING_MOST", "Audited", "Supervisor"]
 
 log = logging.getLogger("gatewright.servers")
 
@@ -51,8 +54,8 @@ HELD_S = 130.0
 
 class Supervisor:
     """Make it on the running loop, then `await start()`. `info` is what we call ourselves to servers;
-    `sight` says who may see what; `event` takes lifecycle events for the record; `authorizers` are
-    who gets us into protected servers, by server id."""
+    `sight` says who may see what; `event` takes lifecycle events for the record; `side` is what the rest of the
+    gateway gives; `authorizers` are who gets us into protected servers, by server id."""
 
     def __init__(
         self,
@@ -62,27 +65,21 @@ class Supervisor:
         profiles: Mapping[str, Profile] | None = None,
         sight: Sight = EVERYTHING,
         event: Audited = lambda *_: None,
-        local: Sequence[LocalServer] = (),
+        side: ServerSide = NOTHING,
         authorizers: Mapping[str, Authorizer] | None = None,
         startup_wait_s: float = 10.0,
     ) -> None:
         self.info = info
-        self.shelved: Callable[[str, Sequence[Tool]], None] = lambda *_: None
-        """Hears of the tools of each server that lists others than before."""
-        self.looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
-        """Looks at tools before anybody hears of them, and may take its time."""
-        self.opened: Callable[[str], bool] = lambda _: True
-        """Whether a session has not ended: nothing is made for one that has."""
-        self.hub = Hub(self._may_see, self._may_read, self._names)
+        self.hub = Hub(self._may_see, self._may_read, self._names, side.clean)
         self.sightings = Sightings(self.hub, lambda: self.catalogue)
+        self.tasks = ServerTasks(MadeTasks(time.time, os.urandom, side.keep))
+        """Those that servers made: what is known of them outlives every configuration."""
+        self._side = side
         self._event = event
-        self.permits: Permits | None = None
-        """Who decides what servers may have; from `start` on."""
-        self._local = {one.id: one for one in local}
+        self._local = {one.id: one for one in side.local}
         tokens = authorizers or {}
         servers = {spec.id: self._made(spec, tokens.get(spec.id)) for spec in specs}
-        catalogue = Catalogue(self._listable(specs), profiles, sight)
-        self._builtin: dict[str, Builtin] = {}
+        catalogue = Catalogue(self._listable(specs), profiles, sight, reserved=side.reserved)
         self.fleet = Fleet({spec.id: spec for spec in specs}, servers, self._local, catalogue)
         self._startup_wait_s = startup_wait_s
         self._startup: asyncio.Task[None] | None = None
@@ -91,25 +88,13 @@ class Supervisor:
         """What has left the fleet and not yet ended, and what hurries that."""
         self._departures: set[asyncio.Task[None]] = set()
         self._closed = False
-
-    def answer(self, builtin: Mapping[str, Builtin]) -> None:
-        """Answer these methods as well, which are the gateway's own. For the calls of every fleet that
-        comes, and of this one where its dispatch has not been handed on yet."""
-        now = self.fleet
-        self._builtin.update(builtin)
-        self.fleet = Fleet(
-            now.specs, now.servers, self._local, now.catalogue, now, builtin=self._builtin
-        )
+        for one in side.local:
+            one.changed.listen(partial(self._offered, one))
 
     @property
     def catalogue(self) -> Catalogue:
         """What all servers offer together."""
         return self.fleet.catalogue
-
-    @property
-    def dispatch(self) -> Dispatch:
-        """Where calls go that begin now."""
-        return self.fleet.dispatch
 
     @property
     def _servers(self) -> Mapping[str, Server]:
@@ -134,10 +119,14 @@ class Supervisor:
             else:
                 self.hub.tell(server, method, params, session)
 
-        later = lambda: self.permits, lambda *one: self.looks(*one), lambda *one: self.catalogue.ahead(*one)  # noqa: PLW0108  # fmt: skip
-        ours = self.hub.leads_here, lambda: self.dispatch.tasks.made, lambda one: self.opened(one)  # noqa: PLW0108
-        made = Server(spec, self.info, Told(listed, said, self._event, *later, *ours), authorizer)
+        side = self._side
+        judged = side.permits, side.looks, self._ahead, side.leads_here
+        told = Told(listed, said, self._event, *judged, self.tasks.made, side.opened)
+        made = Server(spec, self.info, told, authorizer)
         return made
+
+    def _ahead(self, server: str, shelved: Shelved) -> Awaitable[None]:
+        return self.catalogue.ahead(server, shelved)
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -216,16 +205,20 @@ class Supervisor:
         specs = self._listable([*staged.specs.values()])
         shelved = {one.id: one.shelved for one in staged.fresh if one.shelved is not None}
         catalogue = self.catalogue.renewed(specs, profiles, sight, fresh, shelved)
-        local, builtin = self._local, self._builtin
-        return Fleet(staged.specs, staged.servers, local, catalogue, self.fleet, builtin)
+        return Fleet(staged.specs, staged.servers, self._local, catalogue)
 
     def switch(
-        self, fleet: Fleet, over: Sequence[asyncio.Future[None]], held_s: float = HELD_S
+        self,
+        fleet: Fleet,
+        over: Sequence[asyncio.Future[None]],
+        held_s: float = HELD_S,
+        info: Mapping[str, Any] | None = None,
     ) -> None:
-        """From now on this fleet serves. What it does not have any more is stopped when all of `over`
+        """From now on this fleet serves, and `info` is what servers hear us called. What it does not have any more is stopped when all of `over`
         are done: then no call is left that began before; or after the time limit of a call and
         `held_s`, for which the gates may hold one up before it is sent."""
         before, self.fleet = self.fleet, fleet
+        self.info = self.info if info is None else info
         self._staged = []
         for name, server in fleet.servers.items():
             former = before.servers.get(name)
@@ -275,6 +268,10 @@ class Supervisor:
     def status(self) -> list[Status]:
         """What an operator sees, in the order of the configuration."""
         return self.fleet.status()
+
+    def call_s(self, server: str) -> float:
+        """How long one call to a server may take."""
+        return self.fleet.call_s(server)
 
     # -- for doors -----------------------------------------------------------------------------------
 
@@ -353,11 +350,16 @@ class Supervisor:
             if not same or name in announced:
                 self.hub.tell(server, method, {})
 
+    def _offered(self, server: LocalServer, listing: Listing) -> None:
+        """A server of this process offers something else."""
+        if self.catalogue.put(server.id, listing):
+            self.hub.tell(server.id, "notifications/tools/list_changed", {})
+
     def _of_task(
         self, server: Server, method: str, params: dict[str, Any], session: str | None
     ) -> None:
         """What is said of a task is told to whoever has it, and to nobody else."""
-        found = self.dispatch.tasks.heard(server, method, params, session)
+        found = self.tasks.heard(server, method, params, session)
         if found is not None:
             may = partial(sees, self.catalogue, task=found[0])
             self.hub.tell(server.id, method, found[1], owner=found[0].owner, sees=may)
@@ -368,7 +370,7 @@ class Supervisor:
         for warning in shelf.warnings:
             log.warning("server %s: %s", server, warning)
         try:
-            self.shelved(server, shelf.tools)
+            self._side.shelved(server, shelf.tools)
         except Exception:  # what could not be judged is asked about again with each call
             log.exception("server %s: its tools could not be looked at", server)
 

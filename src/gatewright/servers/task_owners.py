@@ -25,6 +25,7 @@ __all__ = [
     "EACH",
     "KEPT",
     "LASTS_S",
+    "NOWHERE",
     "PREFIX",
     "Keep",
     "MadeTasks",
@@ -52,6 +53,9 @@ _NOBODYS: Owner = ("", "", "")
 class Keep(Protocol):
     """Where tasks are remembered beyond this process."""
 
+    def all(self) -> Iterable[ServerTask]:
+        """What was kept, oldest first. Raises `OSError` or the like."""
+
     async def add(self, one: ServerTask) -> None:
         """Return once it is kept. Raises `OSError` or the like where it cannot be."""
 
@@ -60,6 +64,10 @@ class Keep(Protocol):
 
 
 class _Nowhere:
+    def all(self) -> Iterable[ServerTask]:
+        """Nothing was kept."""
+        return ()
+
     async def add(self, one: ServerTask) -> None:
         """Nothing outlives the process."""
 
@@ -67,13 +75,22 @@ class _Nowhere:
         """Nothing was kept."""
 
 
-class MadeTasks:
-    """One for all configurations of a gateway. `clock` gives Unix seconds, `random(n)` n bytes."""
+NOWHERE: Keep = _Nowhere()
+"""Tasks end with this process."""
 
-    def __init__(self, clock: Callable[[], float], random: Callable[[int], bytes]) -> None:
+
+class MadeTasks:
+    """One for all configurations of a gateway. `clock` gives Unix seconds, `random(n)` n bytes; what `keep` has is known."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float],
+        random: Callable[[int], bytes],
+        keep: Keep = NOWHERE,
+    ) -> None:
         self._clock = clock
         self._random = random
-        self.keep: Keep = _Nowhere()
+        self._keep = keep
         self.process = random(8).hex()
         """Of this run of the gateway: connections that end with it are called by it."""
         self._told_on: dict[str, int] = {}
@@ -86,10 +103,7 @@ class MadeTasks:
         """How many each caller has, and where."""
         self._making = asyncio.Lock()
         """Two calls that a server answers with one name, at once: the second is judged when the first is known."""
-
-    def know(self, every: Iterable[ServerTask]) -> None:
-        """Take up what was kept."""
-        for one in every:
+        for one in keep.all():
             self._put(one)
 
     async def make(
@@ -120,10 +134,10 @@ class MadeTasks:
                 "" if call.tool is None else call.tool.target.name,
                 self._clock() + lasts,
             )
-            await self.keep.add(made)
+            await self._keep.add(made)
             gone = self._put(made)
             self._told_on[made.id] = told_on
-        await self.keep.drop(gone)
+        await self._keep.drop(gone)
         return made
 
     def of(self, call: Call) -> ServerTask | None:
@@ -155,7 +169,7 @@ class MadeTasks:
         """It is not there any more."""
         if self._made.get(made.id) is made:
             self._remove(made.id)
-            await self.keep.drop([made.id])
+            await self._keep.drop([made.id])
 
     async def _same(self, known: ServerTask, call: Call, told_on: int) -> ServerTask | None:
         """What a task is to a caller that is told its name, which is known. Callers without a name are not told apart: what one
@@ -167,7 +181,7 @@ class MadeTasks:
         if known.owner != _NOBODYS and anew:
             await self.forget(known)
             gone = self._put(msgspec.structs.replace(known, owner=_NOBODYS))  # its name stays taken
-            await self.keep.drop(gone)
+            await self._keep.drop(gone)
         return None
 
     def _put(self, made: ServerTask) -> list[str]:

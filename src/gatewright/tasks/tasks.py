@@ -44,9 +44,6 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.task_owners import EACH
-from gatewright.servers.task_store import ServerTaskStore
-from gatewright.storage.opening import beside
-from gatewright.storage.state import StateDatabase
 from gatewright.tasks.store import PREFIX, Entry, TaskBook
 
 __all__ = ["Queue", "Tasks", "tasks_of"]
@@ -100,7 +97,6 @@ class Tasks:
         random: Callable[[int], bytes],
     ) -> None:
         """`tool` is what a call would find; `info` is what the gateway calls itself."""
-        self.store: ServerTaskStore | None = None
         self._queue = queue
         self._book = book
         self._looks = looks
@@ -117,13 +113,11 @@ class Tasks:
         """What is asked about tasks. The last argument asks the servers about those that are theirs."""
 
     async def close(self) -> None:
-        """No task goes on; those of servers are known when the gateway is back."""
+        """No task goes on."""
         work = [one.work for one in self._book.working() if one.work is not None]
         for one in work:
             one.cancel()
         await asyncio.gather(*work, return_exceptions=True)
-        if self.store is not None:
-            self.store.close()
 
     def announced(self, capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
         """Capabilities as a client hears them, where calls may wait for operators."""
@@ -286,16 +280,14 @@ def tasks_of(
     looks: Looks,
     supervisor: Supervisor,
     random: Callable[[int], bytes],
-    *,
-    state: StateDatabase | None = None,
 ) -> Tasks:
-    """The tasks of one gateway, of which its servers' dispatch knows from now on. Those that servers made are kept in `state`."""
+    """The tasks of one gateway."""
 
     def found(call: Call) -> Tool | None:
         catalogue = supervisor.catalogue
         return catalogue.tool(call.profile, call.name) if catalogue.knows(call.profile) else None
 
-    made = Tasks(
+    return Tasks(
         queue,
         TaskBook(time.time, random),
         looks,
@@ -303,12 +295,6 @@ def tasks_of(
         info=lambda: supervisor.info,
         random=random,
     )
-    supervisor.dispatch.shared = made.methods
-    if state is not None:
-        theirs = supervisor.dispatch.tasks.made
-        theirs.keep = made.store = store = ServerTaskStore(beside(state), clock=time.time)
-        theirs.know(store.all())
-    return made
 
 
 def _waits(outcome: Outcome) -> str | None:

@@ -62,7 +62,8 @@ async def ran(registry: Registry, name: str = "tool", **arguments: Any) -> Any:
 async def test_the_newest_version_has_the_plain_name_and_the_others_their_own() -> None:
     """GRH-msg-4 and GRH-reg-5."""
     told: list[int] = []
-    registry = Registry(lambda: told.append(1))
+    registry = Registry()
+    registry.changed.listen(lambda _: told.append(1))
     for version in ("1.0.0", "1.10.0", "1.9.0"):
         assert registry.add(one(version))
     assert listed(registry) == {"tool": "1.10.0", "tool.v1.9.0": "1.9.0", "tool.v1.0.0": "1.0.0"}
@@ -189,7 +190,8 @@ def several(count: int) -> list[Registered]:
 
 def test_many_that_go_together_are_taken_from_the_list_once() -> None:
     told: list[int] = []
-    registry = Registry(lambda: told.append(len(registry.listing.of("tools"))))
+    registry = Registry()
+    registry.changed.listen(lambda listing: told.append(len(listing.of("tools"))))
     for each in several(5):
         registry.add(each)
     registry.remove(*((f"tool-{number}", "1.0.0") for number in range(4)), ("none", "1.0.0"))

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
 from gatewright.dialects.mgp.explain import METHOD, Explain
-from gatewright.kernel import Kernel, Verdict
+from gatewright.kernel import Kernel
 from tests.gate_parts import OPERATOR, Mute, a_call, a_tool
 from tests.kernel_parts import Book
 
@@ -91,13 +91,8 @@ async def test_a_tool_that_is_not_there_leaves_nothing_to_judge() -> None:
 
 @pytest.mark.parametrize("params", [{}, {"agent": 1, "tool": "x"}, {"agent": "a", "tool": []}])
 async def test_a_question_that_cannot_be_meant_is_refused(params: dict[str, Any]) -> None:
-    kernel = Kernel([], never, [], Book())
-
-    async def rehearse(call: Call) -> list[Verdict]:
-        raise AssertionError("nobody is to be asked")
-
-    kernel.rehearse = rehearse  # type: ignore[method-assign]
-    explain = Explain(lambda call, name: Caller(name), kernel, [])
+    nobody_to_ask: Any = None
+    explain = Explain(lambda call, name: Caller(name), nobody_to_ask, [])
     outcome = await explain(replace(a_call("method"), params=params), Mute())
     assert isinstance(outcome, Failure)
     assert outcome.reason == "invalid_params"

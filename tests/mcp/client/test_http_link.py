@@ -12,8 +12,10 @@ import pytest
 
 from gatewright.call import Answer, Failure, Outcome
 from gatewright.config.model import ToolRule
+from gatewright.servers.server_side import ServerSide
 from gatewright.servers.supervisor import Supervisor
 from gatewright.transport.base import Limits
+from tests.servers import rig
 from tests.servers.rig import FakeBack, ask, python, result, running, said, text, tool_call, within
 from tests.servers.test_subscriptions import Hearing
 from tests.servers.web import Site, http, site, web
@@ -35,8 +37,8 @@ async def scripted(
 ) -> AsyncIterator[tuple[Supervisor, Site]]:
     """A legacy server that the test writes, taken in and with one tool, `s/t`."""
     async with site() as server:
-        supervisor = Supervisor([http("s", server.url, **more)], info={"name": "g"})
-        supervisor.permits = permits
+        side = ServerSide(permits=permits)
+        supervisor = Supervisor([http("s", server.url, **more)], info={"name": "g"}, side=side)
         supervisor.start()
         await server.hello(**({"Mcp_Session_Id": session} if session else {}))
         await server.list_tools("t", read_only=read_only)
@@ -51,7 +53,7 @@ async def scripted(
 def begin(supervisor: Supervisor, back: FakeBack | None = None, **more: Any) -> Any:
     """A call of the tool, not waited for."""
     call = tool_call(supervisor, "s/t", {"x": 1}, **more)
-    return asyncio.ensure_future(supervisor.dispatch(call, back or FakeBack()))
+    return asyncio.ensure_future(rig.dispatch(supervisor)(call, back or FakeBack()))
 
 
 async def ended(calling: Any) -> Outcome:
@@ -88,7 +90,7 @@ async def test_a_cancelled_call_is_cancelled_over_there(server: str) -> None:
     async with web(server) as url, running(http("s", url)) as supervisor:
         back = FakeBack()
         call = tool_call(supervisor, "s/slow", {"seconds": 15}, meta={"progressToken": 1})
-        slow = asyncio.ensure_future(supervisor.dispatch(call, back))
+        slow = asyncio.ensure_future(rig.dispatch(supervisor)(call, back))
         await back.until(lambda: bool(back.events))
         slow.cancel()
         async with asyncio.timeout(10):

@@ -11,7 +11,7 @@ import pytest
 from gatewright.call import Answer, Caller, Failure, Question
 from gatewright.mcp.protocol.negotiate import Face
 from tests.mcp.client.test_http_link import ASKED, DONE, NAME, begin, ended, scripted
-from tests.servers.rig import FakeBack, text, tool_call
+from tests.servers.rig import FakeBack, dispatch, text, tool_call
 from tests.servers.test_admission import Permits
 
 GONE = "Session with given id not found."
@@ -201,13 +201,13 @@ async def test_a_task_that_comes_when_its_session_has_ended_is_none_of_the_commo
     async with scripted(share="session") as (supervisor, server):
         call = tool_call(supervisor, "s/t", session="a", caller=Caller("ann"))
         call.params["task"] = {}
-        calling = asyncio.ensure_future(supervisor.dispatch(call, FakeBack()))
+        calling = asyncio.ensure_future(dispatch(supervisor)(call, FakeBack()))
         await server.hello(Mcp_Session_Id="s-2")
         asked = await server.next("tools/call")
         supervisor.forget("a")
         asked.result({"task": {"taskId": "T-1", "status": "working"}})
         assert isinstance(await ended(calling), Answer)
         (await server.next("DELETE")).say(200)
-        made = supervisor.dispatch.tasks.made
+        made = supervisor.tasks.made
         assert made.heard("s", "", "T-1") is None
         assert made.heard("s", "a", "T-1") is not None

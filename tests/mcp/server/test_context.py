@@ -9,8 +9,9 @@ import pytest
 
 from gatewright.call import Caller, Client, Refusal
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import Front, Presented, trace_of
+from gatewright.mcp.server.context import Front, Presented, Terms, trace_of
 from gatewright.mcp.server.protected_resource import Protected
+from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.mcp.wire.versions import METHODS, Method
 from tests.dialects.house import ANN, House
 
@@ -170,3 +171,20 @@ async def test_keys_are_known_at_once_and_tokens_are_looked_at_for_the_path() ->
     assert await front.admit("http", "other", "/mcp") is GONE
     assert front.still("http", BEARER, "token") is BEARER
     assert front.still("http", KEYED, "gw_revoked") is GONE
+
+
+async def test_another_configuration_says_all_at_once_who_is_known_and_what_is_too_much() -> None:
+    terms = Terms(
+        identify=lambda door, credential: KEYED,
+        bearer=lambda credential: BEARER,
+        protected=Protected("https://gw", Tokens(), name="gw", issuers=[]),
+        info={"name": "other"},
+        limits=Limits(depth=3),
+        subscriptions=7,
+    )
+    async with House() as house:
+        house.front.adopt(terms)
+        found = {one: getattr(house.front, one) for one in Terms.__struct_fields__}
+        assert found == {one: getattr(terms, one) for one in Terms.__struct_fields__}
+        assert await house.front.admit("http", "gw_revoked", "/mcp") is KEYED
+        assert house.front.still("http", BEARER, "token") is BEARER

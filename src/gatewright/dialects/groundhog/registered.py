@@ -12,7 +12,7 @@ goes.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -69,12 +69,11 @@ class _Made(msgspec.Struct, frozen=True, eq=False):
 
 
 class Registry(LocalServer):
-    """The server. `changed` is told whenever it offers something else than before."""
+    """The server."""
 
-    def __init__(self, changed: Callable[[], None] = lambda: None, *, hints: bool = True) -> None:
+    def __init__(self, *, hints: bool = True) -> None:
         """`hints` says whether annotations of what is registered ask for a person."""
         super().__init__(ServerSpec(id=SHIPPED, local=True, hints=hints), {})
-        self._changed = changed
         self._kept: dict[tuple[str, str], Registered] = {}
         self._shipped: dict[tuple[str, str], Registered] = {}
         self._checks: dict[str, CompiledSchema] = {}
@@ -175,7 +174,7 @@ class Registry(LocalServer):
             Hello(LATEST_LEGACY, {"tools": {"listChanged": True}}, _INFO, None),
             {"tools": [one.members for one in self._made.values()]},
         )
-        self._changed()
+        self.changed.send(self.listing)
 
 
 _INFO = {"name": SHIPPED, "version": "1"}

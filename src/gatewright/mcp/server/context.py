@@ -32,6 +32,7 @@ __all__ = [
     "Presented",
     "Refused",
     "Standing",
+    "Terms",
     "Upstream",
     "trace_of",
 ]
@@ -147,6 +148,17 @@ class Standing(msgspec.Struct, eq=False):
     """After how long without use it ends; None where it ends with its connection."""
 
 
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """What one configuration says of a `Front`, by the names that it has there."""
+
+    identify: Callable[[str, str | None], Caller | Refusal]
+    bearer: Callable[[str], Caller | Refusal]
+    protected: Protected | None
+    info: Mapping[str, Any]
+    limits: Limits
+    subscriptions: int
+
+
 class Front(msgspec.Struct):
     """Whoever serves, as the connections of its hosts see it."""
 
@@ -189,6 +201,11 @@ class Front(msgspec.Struct):
     """The connections of every door that outlast a request."""
     offers: set[tuple[str, str, str]] = set()
     """Who offered MGP in a way that does not count: caller, door and why."""
+
+    def adopt(self, terms: Terms) -> None:
+        """Go on by another configuration."""
+        self.identify, self.bearer, self.protected = terms.identify, terms.bearer, terms.protected
+        self.info, self.limits, self.subscriptions = terms.info, terms.limits, terms.subscriptions
 
     def look_at_offer(self, client: Client, caller: Caller, door: str) -> None:
         """Say why an offer of MGP does not count: once for each caller and reason, since modern clients make it anew with each
