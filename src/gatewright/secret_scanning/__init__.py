@@ -11,7 +11,10 @@ from typing import NamedTuple
 
 from gatewright.secret_scanning.exact import is_telling
 from gatewright.secret_scanning.held import HELD, PROCESS, Held, WithHeld
-from gatewright.secret_scanning.invisible import visible, visible_json
+from gatewright.secret_scanning.invisible import (
+    visible as visible_text,
+)  # a module here has the name
+from gatewright.secret_scanning.invisible import visible_json
 from gatewright.secret_scanning.json_text import redacted_json
 from gatewright.secret_scanning.mark import marker
 from gatewright.secret_scanning.patterns import compiled
@@ -120,7 +123,7 @@ class Redactor:
         """A text for people, as UTF-8."""
         count = 0
         if self._hidden:
-            text, count = visible(text)
+            text, count = visible_text(text)
         clean, rules = self._scanner.replaced(text.encode("utf-8", "replace"), self._mark)
         return Clean(clean, [*rules, *[HIDDEN] * count])
 
