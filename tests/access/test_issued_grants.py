@@ -364,3 +364,14 @@ def test_ten_thousand_steps_are_those_of_the_model() -> None:
         ),
     )
     assert AgainstTheModel.steps >= 10_000
+
+
+@pytest.mark.parametrize("broken", ["grants SET permissions", "grant_changes SET word"])
+def test_a_row_that_cannot_be_read_is_a_named_error(tmp_path: Path, broken: str) -> None:
+    state = state_in(tmp_path)
+    issued = Issued(state, clock=Clock())
+    issued.grant(Grant("ann", "files", granted_by="root"), by="root")
+    with state.engine.transaction():
+        state.engine.execute(f"UPDATE {broken} = '{{'")
+    with pytest.raises(StoreError, match=r"the grants in .*state\.db cannot be used"):
+        issued.changes() if "changes" in broken else issued.grants()

@@ -16,6 +16,7 @@ from gatewright.access.permissions import Permissions, Word
 from gatewright.approvals.queue import Desk
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
+from gatewright.call import Unrecorded
 from gatewright.config import Settings, load
 from gatewright.servers.admission import TooManyPermissions
 from tests.storage.parts import look, state_in
@@ -37,6 +38,7 @@ class World:
         self.clock = Clock()
         self.folder = folder
         self.record: list[tuple[str, str, str]] = []
+        self.full = False
         self.store = Permissions(state_in(folder), clock=self.clock)
         self.queue = Approvals(state_in(folder), clock=self.clock, random=os.urandom)
         self.desk = Desk(self.queue, self.write)
@@ -54,6 +56,8 @@ class World:
     def write(
         self, event_type: str, *, actor: Actor, target: Subject, details: dict[str, Any]
     ) -> int:
+        if self.full:
+            raise Unrecorded("the disk is full")
         if event_type.startswith("PERMISSION_"):
             self.record.append((event_type, details["permission"], details["decided_by"]))
         return 1
@@ -286,4 +290,29 @@ def test_every_state_of_a_permission_is_one_of_three_and_as_a_table_says(
     }[policy]
     wanted = "denied" if word == "denied" else "approved" if said_yes else wanted
     assert world.declare("camera") == {"camera": wanted}
+    world.close()
+
+
+def test_a_no_that_cannot_be_recorded_just_now_holds_at_once_and_is_recorded_later(
+    tmp_path: Path,
+) -> None:
+    """Of another process: nothing but this look hears of it."""
+    world = World(tmp_path, permission_policy="auto_approve")
+    world.declare("camera")
+    heard: list[int] = []
+    world.permitting.changed = lambda: heard.append(1)
+    operator = Permissions(state_in(tmp_path), clock=world.clock)
+    operator.put(Word("files", "camera", "denied", "olga"))
+    look(world.store)
+    world.full = True
+    with pytest.raises(Unrecorded):
+        world.permitting.look()
+    assert world.permitting.barred["files"].reason == "permission_denied"
+    assert heard == [1]
+    world.full = False
+    world.permitting.look()
+    assert world.record[-1] == ("PERMISSION_DENIED", "camera", "olga")
+    known = len(world.record)
+    world.permitting.look()
+    assert (len(world.record), heard) == (known, [1, 1])
     world.close()

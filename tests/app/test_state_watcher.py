@@ -16,14 +16,16 @@ from gatewright.access.issued_grants import Issued
 from gatewright.app.record_events import Events
 from gatewright.app.state_watcher import Office
 from gatewright.audit.trail import AuditLog
-from gatewright.call import ANONYMOUS, Caller
+from gatewright.call import ANONYMOUS, Caller, Unrecorded
 from gatewright.config import Settings, load
 from gatewright.identity.gate import LOCAL
+from gatewright.identity.keys import Callers
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.listing import Listing
 from gatewright.servers.spec import ServerSpec
+from gatewright.storage.errors import StoreError
 from tests.gate_parts import a_call
 from tests.storage.parts import state_in
 
@@ -162,7 +164,84 @@ async def test_following_goes_on_after_something_failed(world: World) -> None:
         told.set()
 
     failures: list[int] = []
-    task = asyncio.create_task(world.office.follow(lambda: None, tell))
+    task = asyncio.create_task(world.office.follow((), tell))
     async with asyncio.timeout(10):
         await told.wait()
     task.cancel()
+
+
+def _fails() -> None:
+    raise StoreError("it cannot be read")
+
+
+async def test_calls_of_a_revoked_key_end_also_where_another_store_cannot_be_followed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, _ = world.office.callers.create("ann", by="root")
+    world.office.look()
+    world.judged = 0
+    Callers(state_in(world.folder), clock=time.time, random=os.urandom).revoke(key.id, by="root")
+    monkeypatch.setattr(world.office.issued, "unbound", _fails)
+    with pytest.raises(StoreError):
+        world.office.look()
+    assert world.judged == 1
+    assert world.office.callers.changes() == []  # and the record has it
+
+
+async def test_calls_that_could_not_be_ended_are_ended_at_the_next_look(world: World) -> None:
+    world.other().grant(Grant("ann", "s"), by="root")
+    with pytest.MonkeyPatch.context() as broken:
+        broken.setattr(world.office, "_end_refused", _fails)
+        with pytest.raises(StoreError):
+            world.office.look()
+    world.judged = 0
+    world.office.look()
+    assert world.judged == 1
+
+
+async def test_a_store_that_fails_keeps_no_other_from_being_looked_at(world: World) -> None:
+    looked, told = asyncio.Event(), asyncio.Event()
+
+    async def tell() -> None:
+        told.set()
+
+    task = asyncio.create_task(world.office.follow((_fails, looked.set), tell))
+    async with asyncio.timeout(10):
+        await looked.wait()
+        await told.wait()
+    task.cancel()
+
+
+async def test_a_change_goes_from_the_state_once_its_record_is_on_the_disk(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut takes from the record what was not flushed; then the state still knows of it."""
+
+    def left() -> list[str]:
+        other = Callers(state_in(world.folder), clock=time.time, random=os.urandom)
+        return [one.action for one in other.changes()]
+
+    async def never() -> None:
+        raise Unrecorded("the disk is full")
+
+    world.office.callers.create("ann", by="root")
+    world.office.look()
+    assert world.office.callers.changes() == []
+    with monkeypatch.context() as broken:
+        broken.setattr(world.office._events, "on_disk", never)
+        with pytest.raises(Unrecorded):
+            await world.office._settle()
+    assert left() == ["created"]
+    await world.office._settle()
+    assert left() == []
+    assert world.office._state.told() == {}
+
+
+async def test_when_keys_were_used_is_written_down_while_the_gateway_runs(world: World) -> None:
+    _, secret = world.office.callers.create("ann", by="root")
+    assert not isinstance(world.office.callers.verify(secret), str)
+    await world.office._save_used()
+    other = Callers(state_in(world.folder), clock=time.time, random=os.urandom)
+    (found,) = other.keys()
+    assert found.last_used is not None
+    assert world.office.callers.take_used() == {}

@@ -17,6 +17,8 @@ from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import Unrecorded
+from gatewright.storage.changes import drop
+from gatewright.storage.errors import StoreError
 from tests.storage.parts import look, state_in
 
 ASKED = Asked("ann", "files", "wipe", "a" * 64, "d" * 64, "p1")
@@ -158,6 +160,7 @@ async def test_what_nobody_decides_in_time_is_recorded_though_nothing_else_happe
     first = Desk(store(tmp_path), trail)
     first.ask(ASKED, **MORE)
     first.close()
+    assert drop(tmp_path, first._store._rows.state.told())  # as when a gateway ends
     later = Desk(store(tmp_path, 100.0 + 2 * Desk.lasts_s), trail)
     later.look()
     later.look()
@@ -308,3 +311,29 @@ async def test_a_turn_ends_also_where_it_fails(desk: Desk) -> None:
             raise Unrecorded("the disk is full")
     async with asyncio.timeout(10), desk.in_turn():
         pass
+
+
+async def test_who_waits_is_woken_at_a_later_look_where_the_queue_could_not_be_read(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = desk.ask(ASKED, **MORE)
+    assert made is not None
+    desk.look()
+    waiting = asyncio.ensure_future(desk.decided(made.id))
+    await asyncio.sleep(0)
+    operator = store(tmp_path)
+    operator.approve(made.id, by="olga")
+    operator.close()
+    look(desk._store)
+
+    def fails() -> None:
+        raise StoreError("it cannot be read")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(desk._store, "pending", fails)
+        for _ in range(2):
+            with pytest.raises(StoreError):
+                desk.look()
+    desk.look()
+    async with asyncio.timeout(10):
+        await waiting

@@ -132,3 +132,32 @@ async def test_a_long_answer_streams_instead_of_gathering(tmp_path: Path) -> Non
     answer.close()  # type: ignore[attr-defined]
     assert (tmp_path / DATABASE).exists()
     assert msgspec.json.encode(first)
+
+
+def _lose_rows(folder: Path) -> None:
+    for path in folder.glob(f"{DATABASE}*"):
+        path.unlink()
+
+
+def _spoil(journal: Path) -> None:
+    with journal.open("ab") as file:
+        file.write(b"com.example.made\n")
+
+
+async def test_the_newest_of_a_kind_is_found_also_in_a_journal_whose_rows_are_lost(
+    tmp_path: Path,
+) -> None:
+    log = a_log(tmp_path)
+    for number in range(3):
+        log.event("com.example.made", details={"number": number})
+    log.event("com.example.made.by", details={"of": "com.example.made"})
+    await log.close()
+    before = AuditReader(tmp_path).newest("com.example.made")
+    _lose_rows(tmp_path)
+    reader = AuditReader(tmp_path)
+    assert reader.newest("com.example.made") == before
+    assert before is not None
+    assert (before["seq"], reader.newest("com.example.other")) == (3, None)
+    _spoil(tmp_path / "audit-000001.jsonl")
+    with pytest.raises(StoreError, match="audit verify"):
+        reader.newest("com.example.made")

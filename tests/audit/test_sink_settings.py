@@ -77,3 +77,22 @@ def test_every_type_can_be_configured_and_none_connects_at_once(tmp_path: Path) 
     )
     sinks = sinks_of(settings, positions_of(settings), nobody)
     assert set(sinks.states()) == {"a", "b", "c"}
+
+
+async def test_a_file_that_a_sink_names_is_the_one_beside_the_configuration(tmp_path: Path) -> None:
+    """The one that was accepted with it, and none of the state folder, which the configuration may place anywhere."""
+    settings = configured(
+        tmp_path, '[[audit.sinks]]\nname = "a"\ntype = "file"\npath = "${file:where}"\n'
+    )
+    settings.storage.path.mkdir()
+    (tmp_path / "where").write_text("right.jsonl\n")
+    (settings.storage.path / "where").write_text("wrong.jsonl\n")
+    log = a_log(settings.storage.path)
+    positions = positions_of(settings)
+    sinks = sinks_of(settings, positions, nobody)
+    sinks.start()
+    log.event("com.example.made")
+    await until(lambda: positions.taken() == 1)
+    await sinks.close()
+    await log.close()
+    assert (settings.storage.path / "right.jsonl").exists()

@@ -162,3 +162,15 @@ def test_no_secret_of_a_server_is_in_what_is_found(shell: Shell) -> None:
     assert done.code == 8
     said = [one for one in done.document["findings"] if "last words" not in one["why"]]
     assert "hunter2" not in json.dumps(said) + done.err
+
+
+def test_what_cannot_be_looked_at_is_a_finding_and_keeps_no_other_check_from_looking(
+    shell: Shell,
+) -> None:
+    """As of a folder of another user."""
+    shell.environment["GATEWRIGHT_STATE"] = "/" + "x" * 300
+    done = shell.run("doctor", "--no-servers", "--json")
+    assert done.code == 8
+    (found,) = [one for one in of(done, "state") if one["what"] == "cannot be looked at"]
+    assert found["fix"]
+    assert {"config", "environment", "clock"} <= set(levels(done))

@@ -46,14 +46,20 @@ def test_who_writes_is_refused_while_a_former_gateway_runs_and_where_the_record_
     assert len(former_files(folder)) == 7
 
 
-def test_doctor_and_the_record_leave_a_former_folder_as_it_is_and_key_list_takes_it_over(
+def test_commands_that_only_show_leave_a_former_folder_as_it_is_and_key_create_takes_it_over(
     shell: Shell,
 ) -> None:
     former_folder(shell.state, AT_HEAD)
     shell.run("doctor")
     shell.run("audit", "verify")
     shell.run("policy", "explain", "agent-1", "files__read")
-    assert len(former_files(shell.state)) == 8
     done = shell.run("key", "list", "--json")
     assert {one["name"] for one in done.document} == {"agent-1", "agent-2"}
+    assert len(former_files(shell.state)) == 8
+    shell.run_at_terminal("key", "create", "agent-3")
     assert former_files(shell.state) == []
+
+
+def test_a_list_of_nothing_makes_nothing(shell: Shell) -> None:
+    assert shell.run("key", "list", "--json").document == []
+    assert not shell.state.exists()

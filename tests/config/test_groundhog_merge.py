@@ -140,3 +140,18 @@ def test_callers_without_a_key_are_let_in_where_the_gateway_does() -> None:
     found = loaded('[gateway]\nanonymous = "allow"\n' + text)
     assert found.protocol is not None
     assert not found.protocol.security.require_authentication
+
+
+def test_certificates_are_looked_for_from_the_folder_of_their_configuration() -> None:
+    """As every other file that it names: what was accepted is what lies there."""
+    text = SEED.replace("/etc/groundhog/certs/ca.crt", "certs/ca.crt")
+    protocol = loaded(text, Path("/srv/house")).protocol
+    assert protocol is not None
+    tls = protocol.transport.tls
+    assert (tls.ca_file, tls.cert_file) == (
+        "/srv/house/certs/ca.crt",
+        "/etc/groundhog/certs/server.crt",
+    )
+    bare = loaded("[mcp.protocol]\n").protocol
+    assert bare is not None
+    assert bare.transport.tls.ca_file == ""

@@ -274,3 +274,12 @@ def test_many_tables_are_looked_at_a_few_times_each() -> None:
     grants = [Table(agent=str(number)) for number in range(20_000)]
     assert len(entries(Document(DOCUMENT.path, {"grants": grants}, {}))) == 20_000
     assert Table.asked > 0
+
+
+@pytest.mark.parametrize("tls", ['{ ca_file = "ca.pem" }', "1", "[]", "{ ca_file = 1 }", "{}"])
+def test_who_may_come_in_by_certificate_counts_with_its_content(tls: str, tmp_path: Path) -> None:
+    document = parse(f"[mcp.protocol.transport]\ntls = {tls}\n", tmp_path / "mgp.toml")
+    accepted = digests(entries(document), "salt")
+    (tmp_path / "ca.pem").write_text("another")
+    found = changes(entries(document), "salt", accepted)
+    assert found == (["changed: file ca.pem = other content"] if "ca.pem" in tls else [])

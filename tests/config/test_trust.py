@@ -224,3 +224,16 @@ def test_a_link_that_leads_nowhere_is_not_written_through(folder: Path) -> None:
     ):
         add_servers(draft, [{"id": "a", "command": "x"}])
     assert not (folder.parent / "elsewhere").exists()
+
+
+def test_a_new_file_that_cannot_be_accepted_is_written_all_the_same(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What it names, a secret that was just kept, must not be taken back while the file stands."""
+    (folder / "mgp.toml").unlink()
+    with editing(folder / "mgp.toml", new="", environ=environ(folder)) as draft:
+        add_servers(draft, [{"id": "a", "command": "x", "args": ["y" * 5000]}])
+    assert "could not be kept" in caplog.text
+    assert "y" * 5000 in (folder / "mgp.toml").read_text()
+    with pytest.raises(SettingsError):
+        found(folder)

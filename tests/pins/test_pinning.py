@@ -16,6 +16,7 @@ from gatewright.pins.definition import Read, read_definition
 from gatewright.pins.pinning import Pinning, pinned_sight
 from gatewright.pins.store import Pins
 from gatewright.servers.catalogue import Catalogue
+from gatewright.storage.errors import StoreError
 from tests.storage.parts import look, state_in
 
 
@@ -303,3 +304,26 @@ def test_names_are_kept_for_the_next_run_in_every_mode(
     found.put("srv", ["other"])
     assert found.of("srv") == {"other"}
     assert "not kept for the next start" in caplog.text
+
+
+def test_what_another_process_accepted_is_looked_at_until_that_succeeds(
+    pinning: Pinning, tmp_path: Path, trail: Trail, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pinning.shelved("srv", [tool()])
+    pinning.shelved("srv", [tool(says="wipes everything")])
+    pinning.look(Catalogue(()))
+    operator = Pins(state_in(tmp_path), clock=lambda: 2.0)
+    operator.accept("srv", "wipe", digest=operator.of("srv")[0].digest, by="olga")
+    operator.close()
+    look(pinning._store)
+
+    def fails() -> None:
+        raise StoreError("it cannot be read")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(pinning._store, "names", fails)
+        with pytest.raises(StoreError):
+            pinning.look(Catalogue(()))
+    assert trail.steps[-1] == ("accepted", "wipe", "olga")
+    assert pinning.look(Catalogue(()))
+    assert not pinning.look(Catalogue(()))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Failure
+from gatewright.mcp.wire import jsonrpc
 from gatewright.servers import python_server
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport.base import Limits
@@ -146,3 +147,11 @@ def count(text: str) -> int:
         failed = await ask(supervisor, "mine/pyserver_long_long", {"n": long})
         assert isinstance(failed, Failure)
         assert "a message longer than 65536 bytes" in failed.message
+
+
+def test_a_module_that_answers_was_asked_whatever_it_says_of_that() -> None:
+    said = {"reason": "upstream_unavailable", "_mgp": {"details": {"sent": False, "where": "b"}}}
+    error = jsonrpc.encode({"code": 5002, "message": "down", "data": said})
+    assert python_server._reasoned(Failure("upstream_error", error=error)) == Failure(
+        "upstream_unavailable", "down", {"where": "b"}
+    )

@@ -139,3 +139,18 @@ async def test_no_wait_goes_beyond_the_time_limit_of_the_server() -> None:
     house = House(first, DONE)
     assert await house.run(other) is first
     assert await House(first, DONE).run(tool()) is DONE
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        Failure("upstream_timeout", "no answer", {"sent": True}, once=True),
+        Failure("upstream_unavailable", "lost", once=True),
+        Refusal("access_denied", "the call was ended while it ran", {"sent": True}, once=True),
+        Refusal("audit_unavailable", "it could not be recorded", once=True),
+    ],
+)
+async def test_a_fallback_that_may_have_run_is_not_hidden_behind_a_promise(end: Outcome) -> None:
+    """The first error says that nothing ran and that the call may be made again: the fallback would run once more."""
+    house = House(error(max_retries=0, fallback_tool="other"), kernel=end)
+    assert await house.run(tool()) is end

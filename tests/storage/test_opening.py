@@ -241,3 +241,24 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
         assert "state.db cannot be used" in found.problems[""]
         with pytest.raises(StoreError, match=r"state\.db cannot be used"):
             found.readable()
+
+
+def test_a_former_file_beside_the_state_of_a_gateway_that_runs_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody has to stop the gateway for a copy that somebody looked at."""
+    monkeypatch.setattr(lock, "_NAMED_S", 0.05)
+    folder = former_folder(tmp_path / "state", AT_HEAD)
+    open_state(folder, agree).close()
+    gateway = FolderLock(folder)
+    shutil.copyfile(folder / "grants.db.former", folder / "grants.db")
+    with pytest.raises(StoreBusyError, match=r"\(grants\.db\): move them away"):
+        open_state(folder, agree)
+    gateway.release()
+
+
+def test_a_state_that_needs_nothing_is_checked_where_that_is_wanted(tmp_path: Path) -> None:
+    open_state(tmp_path, agree).close()
+    seen: list[str] = []
+    open_state(tmp_path, agree, current=lambda found: seen.extend(found.names)).close()
+    assert seen == [*SECTIONS]

@@ -117,17 +117,19 @@ class Issued:
     def grants(self) -> list[Grant]:
         """Everything that was issued and not taken back, by agent, server and tool; expired words
         included. Raises `StoreError`."""
-        rows = self._rows.rows(
-            f"SELECT {_COLUMNS} FROM grants ORDER BY agent, server, tool"  # noqa: S608 - a constant
-        )
-        return [_grant(row) for row in rows]
+        with self._rows.reading():
+            rows = self._rows.rows(
+                f"SELECT {_COLUMNS} FROM grants ORDER BY agent, server, tool"  # noqa: S608 - a constant
+            )
+            return [_grant(row) for row in rows]
 
     def changes(self) -> list[GrantChange]:
         """Changes that the audit trail does not have yet, oldest first. Raises `StoreError`."""
-        return [
-            GrantChange(number, time, action, who, msgspec.json.decode(word, type=Grant))
-            for number, time, action, who, word in self._changes.waiting()
-        ]
+        with self._rows.reading():
+            return [
+                GrantChange(number, time, action, who, msgspec.json.decode(word, type=Grant))
+                for number, time, action, who, word in self._changes.waiting()
+            ]
 
     def recorded(self, number: int) -> None:
         """The audit trail has every change up to `number`. Raises `StoreError`."""

@@ -18,9 +18,11 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from gatewright.access.permissions import PermissionChange, Permissions, Word
+from gatewright.app.each import run_each
 from gatewright.approvals.queue import Desk
 from gatewright.approvals.request import Approval
 from gatewright.audit.records import GATEWAY, Actor, Subject
@@ -102,6 +104,8 @@ class Permitting:
         """The ids of the last requests about each server."""
         self._recorded: dict[tuple[str, str], Standing] = {}
         self._turn: asyncio.Future[None] | None = None
+        self._due: bool | None = None
+        """Whether others' words have changed since answers were last worked out; None where that was done."""
 
     def adopt(self, settings: Settings) -> None:
         """Go on with what a configuration says."""
@@ -207,7 +211,9 @@ class Permitting:
         """
         before = self._store.words
         if self._store.refresh_if_changed():
-            self._news(others=self._store.words != before)
+            self._due = self._due or self._store.words != before
+        if self._due is not None:
+            self._news(others=self._due)
 
     def close(self) -> None:
         """Give the store back."""
@@ -230,13 +236,23 @@ class Permitting:
         known.update(more)
 
     def _news(self, *, others: bool = True) -> None:
-        self._write_down()
+        """Answers may be others than before. What cannot be recorded holds all the same, and is recorded at a later look."""
+        self._due = others
         self.version += others
-        for server in dict.fromkeys((*self._needs, *self._wishes)):
-            if server in self._rules:
-                self._decided(server, [*self._needs.get(server, ()), *self._wishes.get(server, ())])
-        self._bar()
-        self.changed()
+        asking = dict.fromkeys((*self._needs, *self._wishes))
+        run_each(
+            self._write_down,
+            *(partial(self._decide_again, server) for server in asking if server in self._rules),
+            self._bar,
+            self.changed,
+            self._tell_turn,
+        )
+        self._due = None
+
+    def _decide_again(self, server: str) -> None:
+        self._decided(server, [*self._needs.get(server, ()), *self._wishes.get(server, ())])
+
+    def _tell_turn(self) -> None:
         turn, self._turn = self._turn, None
         if turn is not None and not turn.done():
             turn.set_result(None)

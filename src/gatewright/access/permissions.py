@@ -110,10 +110,11 @@ class Permissions:
 
     def changes(self) -> list[PermissionChange]:
         """Changes that the audit trail does not have yet, oldest first."""
-        return [
-            PermissionChange(number, action, msgspec.json.decode(word, type=Word))
-            for number, action, word in self._changes.waiting()
-        ]
+        with self._rows.reading():
+            return [
+                PermissionChange(number, action, msgspec.json.decode(word, type=Word))
+                for number, action, word in self._changes.waiting()
+            ]
 
     def recorded(self, number: int) -> None:
         """The audit trail has every change up to `number`."""

@@ -139,7 +139,7 @@ class Gateway:
         self.supervisor.start()
         self.sinks.start()
         self._following = [
-            asyncio.create_task(self._office.follow(self._look, self.supervisor.sightings.look)),
+            asyncio.create_task(self._office.follow(self._looks(), self.supervisor.sightings.look)),
             asyncio.create_task(self._rechecking.follow()),
             asyncio.create_task(self._anchoring.follow()),
             asyncio.create_task(Dismissing(self.front).follow()),
@@ -278,13 +278,14 @@ class Gateway:
             keep=self._server_tasks,
         )
 
-    def _look(self) -> None:
-        """Notice what operators decided in processes of their own."""
-        self.desk.look()
-        self.pinning.look(self.supervisor.catalogue)
-        self.permitting.look()
-        if self.app.rooms is not None:
-            self.app.rooms.look(self._office.callers.loads, time.time())
+    def _looks(self) -> Sequence[Callable[[], object]]:
+        rooms = self.app.rooms
+        return (  # what operators decided in processes of their own
+            self.desk.look,
+            lambda: self.pinning.look(self.supervisor.catalogue),
+            self.permitting.look,
+            lambda: None if rooms is None else rooms.look(self._office.callers.loads, time.time()),
+        )
 
     def _permitted(self) -> None:
         """Permissions of servers stand differently: so do servers, and calls that run."""

@@ -23,6 +23,10 @@ class Events:
     def __init__(self, audit: AuditLog) -> None:
         self._audit = audit
 
+    async def on_disk(self) -> None:
+        """Return once everything that was said would survive a power cut. Raises `Unrecorded`."""
+        await self._audit.on_disk()
+
     def refused(self, caller: Caller, door: str, code: int, message: str) -> None:
         """What a door refused, where it is known who asked."""
         if caller.kind == "anonymous":

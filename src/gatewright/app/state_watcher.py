@@ -11,7 +11,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from itertools import count
 
 from msgspec.structs import replace
@@ -20,14 +20,16 @@ from gatewright.access.gate import Access
 from gatewright.access.grant_targets import granted
 from gatewright.access.grants import Decision, Grant, Key
 from gatewright.access.issued_grants import Issued
+from gatewright.app.each import run_each
 from gatewright.app.record_events import Events
 from gatewright.call import ANONYMOUS, Call, Caller, Target, Tool
 from gatewright.config import Settings
 from gatewright.hosts.local_agents import AGENTS
 from gatewright.identity.gate import LOCAL
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import Callers, saved_beside
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.storage.changes import drop
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["POLLED_S", "Office"]
@@ -48,6 +50,7 @@ class Office:
     def __init__(self, state: StateDatabase, events: Events) -> None:
         """Raises `StoreError`."""
         self._state = state
+        self._folder = state.engine.path.parent
         self._events = events
         self.callers = Callers(state, clock=time.time, random=os.urandom)
         self.issued = Issued(state, clock=time.time)
@@ -77,32 +80,58 @@ class Office:
     # -- following
 
     async def follow(
-        self, others: Callable[[], object], tell: Callable[[], Awaitable[object]]
+        self, others: Sequence[Callable[[], object]], tell: Callable[[], Awaitable[object]]
     ) -> None:
-        """For ever: a store that fails for a moment must not keep alive what was revoked. `others` is
+        """For ever: a store that fails must not keep alive what was revoked. `others` is
         what else has to be looked at, `tell` says which lists have changed."""
+        told = ""
         for turn in count():
+            # At first nobody listens yet: what changes from here on is told.
+            steps: Sequence[Callable[[], object]] = [self.look, *others] if turn else []
             try:
-                if turn:  # at first nobody listens yet: what changes from here on is told
-                    self.look()
-                    others()
+                try:
+                    run_each(*steps)
+                finally:
+                    await tell()
                 if turn % LAST_USED_TURNS == LAST_USED_TURNS - 1:
-                    self.callers.save_last_used()
-                await tell()
-            except Exception:
-                log.exception("what operators change could not be followed; trying again")
+                    await self._save_used()
+                await self._settle()
+            except Exception as problem:
+                if repr(problem) != told:  # once, and not four times a second
+                    log.exception("what operators change could not be followed; trying again")
+                told = repr(problem)
+            else:
+                told = ""
             await asyncio.sleep(POLLED_S)
+
+    async def _save_used(self) -> None:
+        used = self.callers.take_used()
+        if used and not await asyncio.to_thread(saved_beside, self._folder, used):
+            self.callers.keep_used(used)
+
+    async def _settle(self) -> None:
+        """Changes that the record has go from the state once it is on the disk: a power cut takes neither. Beside the loop."""
+        told = self._state.told()
+        if told:
+            await self._events.on_disk()
+            if await asyncio.to_thread(drop, self._folder, told):
+                self._state.dropped(told)
 
     def look(self, trace_id: str | None = None) -> None:
         """Apply and record what has changed. `trace_id` is of the call that changed it."""
-        self._state.look()
-        self._bind()
+        run_each(
+            self._state.look,
+            self._bind,
+            self._apply,
+            lambda: self._events.keys(self.callers),
+            lambda: self._events.grants(self.issued, trace_id),
+        )
+
+    def _apply(self) -> None:
         now = self._access().version(), self.callers.loads
         if now != self._applied:
-            self._applied = now
             self._end_refused()
-        self._events.keys(self.callers)
-        self._events.grants(self.issued, trace_id)
+            self._applied = now
 
     def _bind(self) -> None:
         """A grant of a tool is for what the tool is when the gateway first sees both."""

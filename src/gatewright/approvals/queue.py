@@ -71,6 +71,7 @@ class Desk:
         self._free: deque[asyncio.Future[None]] = deque()
         self._telling: set[asyncio.Task[None]] = set()
         self._writing = False
+        self._due = False
         self._clock = clock
         self._line = asyncio.Lock()
         self._free_at = 0.0
@@ -201,7 +202,9 @@ class Desk:
 
         Raises `StoreError`.
         """
-        if self._write_down() or self._store.changed():
+        self._due = self._store.changed() or self._due
+        self._due = self._write_down() or self._due
+        if self._due:
             self._wake()
 
     def close(self) -> None:
@@ -211,12 +214,14 @@ class Desk:
         self._store.close()
 
     def _wake(self) -> None:
+        self._due = True  # until all are let go who wait for nothing any more
         if self._waiters:
             pending = self._store.pending()
             for id, waiters in self._waiters.items():
                 if id not in pending:
                     self._free.extend(waiters)
             self._let_go()
+        self._due = False
 
     def _let_go(self) -> None:
         for _ in range(min(LET_GO_A_TURN, len(self._free))):

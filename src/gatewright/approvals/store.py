@@ -44,6 +44,7 @@ from gatewright.storage.state import StateDatabase
 __all__ = ["Approvals"]
 
 FINAL_KEPT_S = 30 * 86_400.0
+_TIDIED_S = 3600.0
 WAITING_EACH = 100
 """How many requests of one caller may wait; beyond that it has to wait itself."""
 
@@ -69,6 +70,7 @@ class Approvals:
         self._clock = clock
         self._random = random
         self._others = True
+        self._tidied = float("-inf")
         self._ends = 0.0
         """When the next request is over; 0 where that has to be asked."""
         self._rows.listen(self._heard)
@@ -283,8 +285,11 @@ class Approvals:
         ]
 
     def recorded(self, numbers: Iterable[int]) -> None:
-        """The audit trail has these steps; what has been over for a month is forgotten."""
+        """The audit trail has these steps; what has been over for a month is forgotten, once an hour."""
         self._changes.recorded_each(numbers)
+        if self._clock() < self._tidied + _TIDIED_S:
+            return
+        self._tidied = self._clock()
         with self._rows.tidying():
             old = "state <> 'pending' AND (state <> 'approved' OR kind = 'server') AND expires < ?"
             self._rows.execute(

@@ -14,31 +14,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from gatewright.audit.anchored import check_of, is_behind, is_lost, what_to_do, wrong_of
 from gatewright.audit.anchors import (
     ACCEPTED,
-    Anchor,
-    Found,
     Heads,
     anchors_of,
     behind,
     bereft,
-    forgotten,
-    found_in,
-    place_in,
+    has_record,
     spelled,
 )
-from gatewright.audit.recorded import note, outrun
+from gatewright.audit.recorded import note
 from gatewright.audit.records import Actor
 from gatewright.audit.retention import Keep
-from gatewright.audit.rows import DATABASE
 from gatewright.audit.segments import Head
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Unrecorded
-from gatewright.command_text import to_type
 from gatewright.config import Settings
-from gatewright.storage.errors import StoreDamagedError, StoreError
+from gatewright.storage.changes import drop
+from gatewright.storage.errors import StoreError
 from gatewright.storage.lock import FolderLock
-from gatewright.storage.opening import Check, Glimpse, open_state
+from gatewright.storage.opening import open_state
 from gatewright.storage.sqlite import SQLITE
 from gatewright.storage.state import StateDatabase
 
@@ -47,7 +43,6 @@ __all__ = [
     "Anchoring",
     "accept",
     "anchoring_of",
-    "check_of",
     "record_of",
     "state_of",
     "wrong_in",
@@ -59,35 +54,10 @@ POLLED_S = 0.25
 log = logging.getLogger("gatewright")
 
 
-def _do() -> str:
-    return (
-        "put the right file back from a backup, or, if things are meant to be as they are, look at grants, keys and "
-        f"pins, and then run `{to_type('audit accept')}`"
-    )
-
-
 def state_of(folder: Path) -> StateDatabase:
     """The state of a folder, opened for reading and writing. Where it has to be made, or brought to the form of this version, it is
     first held against the record. Raises `StoreError`."""
     return open_state(folder, check_of(folder))
-
-
-def check_of(folder: Path) -> Check:
-    """Refuses a state that is behind the record of its folder, or whose record is gone."""
-
-    def check(found: Glimpse) -> None:
-        lost = bereft(folder, found)
-        if lost:
-            raise _is_lost(folder, lost)
-        wrong = (
-            _wrong(folder, anchors_of(folder), found_in(found), place_in(found))
-            if _has_record(folder)
-            else []
-        )
-        if wrong:
-            raise _is_behind(folder, wrong)
-
-    return check
 
 
 def record_of(
@@ -114,7 +84,7 @@ def _record_of(
     why = bereft(state)
     if why:
         FolderLock(state).release()  # another gateway that just starts there is the nearer reason
-        raise _is_lost(state, why)
+        raise is_lost(state, why)
     return AuditLog(
         state,
         clock=time.time,
@@ -130,7 +100,7 @@ async def anchoring_of(state: Path, audit: AuditLog, database: StateDatabase) ->
     Raises `StoreError`."""
     with _closed_where_it_fails(database):
         try:
-            return Anchoring(state, audit)
+            return Anchoring(state, audit, database)
         except StoreError:
             await audit.close()
             raise
@@ -148,18 +118,22 @@ def _closed_where_it_fails(database: StateDatabase) -> Iterator[None]:
 class Anchoring:
     """Between the record and the stores of one gateway. For the event loop's thread."""
 
-    def __init__(self, state: Path, audit: AuditLog) -> None:
-        """Before any store is opened. Raises `StoreDamagedError` where one is behind the record, `StoreError`."""
+    def __init__(self, state: Path, audit: AuditLog, database: StateDatabase | None = None) -> None:
+        """Before any store is opened. `database` is the one that they will be in. Raises `StoreDamagedError` where one is behind the
+        record, `StoreError`."""
         self._audit = audit
         self._state = state
+        self._database = database
         self._heads = Heads(state)
         self._known = audit.anchors
         self._unnoted = False
         self._from = 0
-        wrong = _wrong(state, self._known, self._heads.found(), self._heads.place())
+        wrong = wrong_of(state, self._known, self._heads.found(), self._heads.place())
+        self._noted = self._knows()
+        """How many records the state knew of; it never knows of fewer."""
         if wrong:
             self._heads.close()
-            raise _is_behind(state, wrong)
+            raise is_behind(state, wrong)
 
     async def follow(self) -> None:
         """Look for ever. By itself, so that no store that cannot be followed keeps anybody from looking."""
@@ -173,37 +147,56 @@ class Anchoring:
         except Unrecorded:  # calls are refused anyway
             return
         except Exception:  # nobody knows how the stores are
-            log.exception("the stores could not be looked at")
+            if self._audit.barred is None:  # once, and not four times a second
+                log.exception("the stores could not be looked at")
             self._bar("they could not be looked at")
 
     def look(self) -> None:
         """Bar all calls while a store is behind the record; let the record know of steps. Raises `Unrecorded`."""
         found = self._heads.found()
+        steps = {name: one for name, one in found.heads.items() if one.steps or name in self._known}
         wrong = [*behind(self._known, found), *([_replaced()] if self._heads.moved() else [])]
+        if not wrong and (steps != self._known or self._audit.barred is not None):
+            wrong = self._outdated()  # steps alone could be taken anew, upon an older copy
         if wrong:
             self._bar("; ".join(wrong))
             return
         if self._audit.barred is not None:
             log.warning("the stores are again what the record says, and calls are taken")
             self._audit.unbar()
-        steps = {name: one for name, one in found.heads.items() if one.steps or name in self._known}
         if steps != self._known:
             self._from = self._audit.anchor(steps)
             self._unnoted = True
             self._known = steps
         if self._unnoted and self._audit.synced.seq >= self._from:
             self._unnoted = not note(self._state, self._audit.synced)
+            self._noted = max(self._noted, self._knows())
+
+    def _knows(self) -> int:
+        place = self._heads.place()
+        return 0 if place is None else place.seq
+
+    def _outdated(self) -> list[str]:
+        now = self._knows()
+        if now >= self._noted:
+            return []
+        return [
+            f"{SQLITE.file} is an older copy: it knows of {now} records, and knew of {self._noted}"
+        ]
 
     def close(self) -> None:
         """Let the record know of the last steps, and let go of the files. How far it came the stores hear when it is closed."""
         self._try()
         self._heads.close()
         if self._audit.barred is None:
-            self._audit.ended.listen(partial(note, self._state))
+            told = {} if self._database is None else self._database.told()
+            self._audit.ended.listen(_ending(self._state, told))
 
     def _bar(self, wrong: str) -> None:
         if self._audit.barred is None:
-            log.error("calls are refused: the state is behind its record: %s; %s", wrong, _do())
+            log.error(
+                "calls are refused: the state is behind its record: %s; %s", wrong, what_to_do()
+            )
             with contextlib.suppress(Unrecorded):
                 self._audit.event(
                     "dev.gatewright.stores.behind", outcome="failure", details={"wrong": wrong}
@@ -218,11 +211,11 @@ def wrong_in(state: Path) -> list[str]:
     lost = bereft(state)
     if lost:
         return [f"the record is gone, though {lost}"]
-    if not _has_record(state):
+    if not has_record(state):
         return []
     heads = Heads(state)
     try:
-        return _wrong(state, anchors_of(state), heads.found(), heads.place())
+        return wrong_of(state, anchors_of(state), heads.found(), heads.place())
     finally:
         heads.close()
 
@@ -239,29 +232,15 @@ def accept(state: Path, audit: AuditLog, by: str, wrong: Sequence[str]) -> None:
     audit.ended.listen(partial(note, state))
 
 
-def _has_record(state: Path) -> bool:
-    return (state / DATABASE).exists()
+def _ending(
+    state: Path, told: Mapping[str, Sequence[int]] | None = None
+) -> Callable[[Head], object]:
+    def end(place: Head) -> None:
+        note(state, place)
+        if told:
+            drop(state, told)
 
-
-def _wrong(state: Path, known: Mapping[str, Anchor], found: Found, place: Head | None) -> list[str]:
-    wrong = [*forgotten(state, known), *behind(known, found)]
-    try:
-        return [*wrong, *outrun(state, SQLITE.file, place)]
-    except OSError as problem:
-        raise StoreError(f"the record in {state} cannot be read: {problem}") from problem
-
-
-def _is_lost(state: Path, why: str) -> StoreDamagedError:
-    return StoreDamagedError(
-        f"the record in {state} is gone, though {why}: what was forbidden may be gone with it; {_do()}"
-    )
-
-
-def _is_behind(state: Path, wrong: Sequence[str]) -> StoreDamagedError:
-    return StoreDamagedError(
-        f"the state in {state} is behind its record: {'; '.join(wrong)}. What was forbidden may be allowed "
-        f"again: {_do()}"
-    )
+    return end
 
 
 def _replaced() -> str:

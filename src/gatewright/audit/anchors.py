@@ -23,15 +23,16 @@ from typing import Any
 
 import msgspec
 
+from gatewright.audit.chain import BrokenChainError, read_link
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.recorded import noted
 from gatewright.audit.retention import PRUNED
-from gatewright.audit.rows import Query
-from gatewright.audit.segments import HEAD, Head, segment_numbers, segment_path
+from gatewright.audit.rows import DATABASE
+from gatewright.audit.segments import HEAD, Head, lines_from, segment_numbers, segment_path
 from gatewright.storage import migrations
 from gatewright.storage.engine import Driver, Engine
 from gatewright.storage.errors import StoreError
-from gatewright.storage.former import FILES
+from gatewright.storage.former import FILES, put_aside_in
 from gatewright.storage.lock import has_recorded
 from gatewright.storage.opening import Glimpse, glimpse
 from gatewright.storage.sqlite import SQLITE
@@ -48,8 +49,10 @@ __all__ = [
     "bereft",
     "forgotten",
     "found_in",
+    "has_record",
     "place_in",
     "spelled",
+    "taken_over",
 ]
 
 ANCHORED = "dev.gatewright.stores.anchored"
@@ -140,8 +143,11 @@ class Heads:
         place = self._driver.place(self._folder)
         if self._open is None or place != self._place:
             self._forget()
-            self._open, self._place = glimpse(self._folder, self._driver), place
+            one, self._place = glimpse(self._folder, self._driver), place
             self._first = self._first or place
+            if one.database is None:
+                return one  # what cannot be read now is asked for anew each time
+            self._open = one
         return self._open
 
     def _forget(self) -> None:
@@ -153,14 +159,28 @@ class Heads:
 def anchors_of(folder: Path) -> dict[str, Anchor]:
     """What the record in `folder` knows of the state; nothing where it was written before it knew of it.
     Raises `StoreError`."""
-    reader = AuditReader(folder)
     newest: tuple[int, dict[str, Anchor]] = (0, {})
     for event in (ANCHORED, ACCEPTED, PRUNED):
-        for record in reader.query(Query(event_type=event, limit=1)):
-            said = _said(record, folder)
-            if said is not None and record["seq"] > newest[0]:
-                newest = record["seq"], said
+        record = _newest(folder, event)
+        said = None if record is None else _said(record, folder)
+        if record is not None and said is not None and record["seq"] > newest[0]:
+            newest = record["seq"], said
     return {FILES.get(name, name): one for name, one in newest[1].items()}
+
+
+def has_record(folder: Path) -> bool:
+    """Whether anything of a record is there: its rows, or the journal that they are a copy of."""
+    return (folder / DATABASE).exists() or _has_lines(folder)
+
+
+def _has_lines(folder: Path) -> bool:
+    return folder.exists() and any(
+        segment_path(folder, number).stat().st_size for number in segment_numbers(folder)
+    )
+
+
+def _newest(folder: Path, event: str) -> dict[str, Any] | None:
+    return AuditReader(folder).newest(event)
 
 
 def _said(record: Mapping[str, Any], folder: Path) -> dict[str, Anchor] | None:
@@ -211,14 +231,40 @@ _FORMER = {section: name for name, section in FILES.items()}
 def forgotten(folder: Path, anchors: Mapping[str, Anchor]) -> list[str]:
     """Whether the record has lost what it knew of the stores, in a few words: `audit.db` is gone, and with it records that
     nothing else had. Raises `StoreError`."""
-    reader = AuditReader(folder)
-    lost, accepted = (
-        next((one["seq"] for one in reader.query(Query(event_type=event, limit=1))), 0)
-        for event in (_ROWS_LOST, ACCEPTED)
-    )
-    if anchors or lost <= accepted:
+    if anchors:
+        return []
+    lost, accepted = (_newest(folder, event) for event in (_ROWS_LOST, ACCEPTED))
+    if _seq(lost) <= _seq(accepted) and not _begins_late(folder):
         return []
     return ["the record has lost its beginning, and what it knew of the stores"]
+
+
+def _seq(record: Mapping[str, Any] | None) -> int:
+    return 0 if record is None else int(record["seq"])
+
+
+def _begins_late(folder: Path) -> bool:
+    """Whether a journal whose rows are lost does not begin with the first record."""
+    if (folder / DATABASE).exists():
+        return False
+    first = next((line for _, _, line in lines_from(folder, 1, 0)), None)
+    try:
+        return first is not None and read_link(first).seq != 1
+    except BrokenChainError:
+        return True
+
+
+def taken_over(folder: Path, anchors: Mapping[str, Anchor], found: Found) -> list[str]:
+    """Whether a state is gone that former files were taken over into, in a few words. A record that knows of no store, as that of
+    a version without anchors, does not say so; what was put aside does. Raises `StoreError`."""
+    if anchors or _WHOLE in found.problems:
+        return []
+    gone = put_aside_in(folder, {*found.names, *found.problems})
+    if not gone:
+        return []
+    if has_record(folder) and _newest(folder, ACCEPTED) is not None:
+        return []
+    return [f"{SQLITE.file} is gone: it had taken over {', '.join(gone)}"]
 
 
 def bereft(folder: Path, state: Glimpse | None = None) -> str:
@@ -226,26 +272,36 @@ def bereft(folder: Path, state: Glimpse | None = None) -> str:
     found in it, where that is known."""
     if not folder.exists() or (folder / HEAD).exists():
         return ""
-    if any(segment_path(folder, number).stat().st_size for number in segment_numbers(folder)):
+    if _has_lines(folder):
         return ""  # records without a head: whoever opens the record says so
     if has_recorded(folder):
         return "a gateway has run here"
     if state is not None:
-        return _evidence(state)
+        return _evidence(folder, state)
     try:
         state = glimpse(folder)
     except StoreError:
         return ""  # whoever opens it says so
     try:
-        return _evidence(state)
+        return _evidence(folder, state)
     finally:
         state.close()
 
 
-def _evidence(state: Glimpse) -> str:
+def _left_aside(folder: Path, state: Glimpse) -> str:
+    gone = put_aside_in(
+        folder,
+        {*state.names, *state.problems, *([*FILES.values()] if _WHOLE in state.problems else [])},
+    )
+    return f"files of a former version were taken over ({', '.join(gone)})" if gone else ""
+
+
+def _evidence(folder: Path, state: Glimpse) -> str:
     """What in a state only a gateway can have left there."""
     try:
-        return "" if state.database is None else _left_in(state.database.engine, state)
+        if state.database is None:
+            return ""
+        return _left_in(state.database.engine, state) or _left_aside(folder, state)
     except state.failures:
         return ""  # whoever opens it says so
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gatewright.audit.intents import read_intents, without_end
-from gatewright.audit.rows import Fed, Query, Rows, open_rows_to_read
+from gatewright.audit.rows import DATABASE, Fed, Query, Rows, open_rows_to_read
 from gatewright.audit.segments import lines_from
 from gatewright.audit.verify import Verification, Witness, verify
 from gatewright.command_text import to_type
@@ -55,10 +55,30 @@ class AuditReader:
                     for line in Rows(database).find(query):
                         yield read(line)
             except (DatabaseError, msgspec.DecodeError) as problem:
-                raise StoreError(
-                    f"the audit trail in {self._folder} cannot be read: {problem}; "
-                    f"`{to_type('audit verify')}` says whether it is whole"
-                ) from problem
+                raise self._unreadable(problem) from problem
+
+    def newest(self, event_type: str) -> dict[str, Any] | None:
+        """The last record of a kind; by the journal alone where its rows are lost, as far as that goes. Raises `StoreError`."""
+        if (self._folder / DATABASE).exists():
+            return next(self.query(Query(event_type=event_type, limit=1)), None)
+        found = None
+        for _, _, line in lines_from(self._folder, 1, 0):
+            if event_type.encode() in line:
+                record = self._read(line)
+                found = record if record.get("event_type") == event_type else found
+        return found
+
+    def _read(self, line: bytes) -> dict[str, Any]:
+        try:
+            return msgspec.json.decode(line, type=dict[str, Any])
+        except msgspec.DecodeError as problem:
+            raise self._unreadable(problem) from problem
+
+    def _unreadable(self, problem: Exception) -> StoreError:
+        return StoreError(
+            f"the audit trail in {self._folder} cannot be read: {problem}; "
+            f"`{to_type('audit verify')}` says whether it is whole"
+        )
 
     def tail(
         self, count: int = 10, *, follow: Callable[[], bool] | None = None

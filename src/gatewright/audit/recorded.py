@@ -7,10 +7,11 @@ noted after changes, while a gateway runs, and when it ends.
 
 from __future__ import annotations
 
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 
 from gatewright.audit.segments import Head, segment_numbers, segment_path
+from gatewright.storage.aside import changed_aside
 from gatewright.storage.engine import Driver, Engine
 from gatewright.storage.migrations import upsert
 from gatewright.storage.sqlite import SQLITE
@@ -26,13 +27,8 @@ def note(folder: Path, place: Head, driver: Driver = SQLITE) -> bool:
     now, or cannot be: to be tried again. Waits for nobody."""
     if not place.offset or driver.place(folder) is None:
         return True
-    try:
-        with closing(driver.note(folder)) as engine, engine.transaction():
-            row = (1, place.seq, place.hash.decode(), place.segment, place.offset)
-            engine.execute(_PUT, row)
-    except Exception:  # noqa: BLE001 - whatever it is, the next try finds it again
-        return False
-    return True
+    row = (1, place.seq, place.hash.decode(), place.segment, place.offset)
+    return changed_aside(folder, [(_PUT, row)], driver)
 
 
 def noted(engine: Engine) -> Head | None:

@@ -55,8 +55,10 @@ def sinks_of(settings: Settings, positions: SinkPositions, inform: Inform) -> Si
             made[sink.name] = MgpSink(sink.server, _across(inform))
         else:
             table = "mcp.protocol" if sink.name.startswith("groundhog-") else "audit.sinks"
-            own = sources.of(settings.file_of(table))
-            made[sink.name] = _Later(partial(_made, settings, sink, own))
+            file = settings.file_of(table)
+            # `${file:…}` is meant from where it was written, as in all other tables: what was accepted is what stands there.
+            folder = file.absolute().parent if settings.files else place
+            made[sink.name] = _Later(partial(_made, settings, sink, sources.of(file), folder))
     return Sinks(place, made, positions)
 
 
@@ -95,9 +97,9 @@ class _Later:
             await self._made.close()
 
 
-def _made(settings: Settings, sink: AuditSink, sources: Sources) -> Sink:
+def _made(settings: Settings, sink: AuditSink, sources: Sources, folder: Path) -> Sink:
     def text(value: str) -> str:
-        found = substitute(value, sources, settings.storage.path)
+        found = substitute(value, sources, folder)
         HELD.hold(f"sink {sink.name}", passwords_in(found))
         return found
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -107,22 +107,51 @@ def _all(
     settings: Settings, problems: tuple[Problem, ...], progress: Progress, *, servers: bool
 ) -> Iterator[Finding]:
     folder = settings.storage.path
-    yield from check_config(settings, problems, os.environ)
-    yield from check_environment(settings, os.environ)
-    yield from check_gateway(settings)
-    yield from check_protocol(settings)
-    yield from check_folder(folder)
-    yield from check_store(folder)
-    yield from check_pins(settings)
-    yield from check_identity(settings, key_names(folder) if settings.agents else ())
-    yield from check_operators(settings)
-    yield from check_hosts(records().all(), _url(settings))
+    told: set[str] = set()
+    yield from _each(
+        folder,
+        told,
+        lambda: check_config(settings, problems, os.environ),
+        lambda: check_environment(settings, os.environ),
+        lambda: check_gateway(settings),
+        lambda: check_protocol(settings),
+        lambda: check_folder(folder),
+        lambda: check_store(folder),
+        lambda: check_pins(settings),
+        lambda: check_identity(settings, key_names(folder) if settings.agents else ()),
+        lambda: check_operators(settings),
+        lambda: check_hosts(records().all(), _url(settings)),
+    )
     progress.say("reading the whole record")
-    yield from check_audit(folder)
-    yield from check_anchors(folder)
-    yield from check_clock(_newest(folder), time.time())
+    yield from _each(
+        folder,
+        told,
+        lambda: check_audit(folder),
+        lambda: check_anchors(folder),
+        lambda: check_clock(_newest(folder), time.time()),
+    )
     if servers and settings.servers:
         yield from _servers(settings, progress)
+
+
+def _each(
+    folder: Path, told: set[str], *checks: Callable[[], Iterable[Finding]]
+) -> Iterator[Finding]:
+    """What each check finds. That one cannot look is a finding, `told` once, and keeps no other from looking."""
+    for check in checks:
+        try:
+            yield from check()
+        except OSError as problem:
+            if str(problem.strerror) not in told:
+                yield Finding(
+                    check="state",
+                    subject=str(folder),
+                    level="problem",
+                    what="cannot be looked at",
+                    why=str(problem),
+                    fix="run this as the user who runs the gateway, or choose another folder: [storage] path",
+                )
+            told.add(str(problem.strerror))
 
 
 def _servers(settings: Settings, progress: Progress) -> Iterable[Finding]:
@@ -152,11 +181,11 @@ def _url(settings: Settings) -> str:
 
 def _newest(folder: Path) -> str | None:
     """The time of the last record, if there is one that can be read."""
-    if not (folder / DATABASE).exists():
-        return None
     try:
+        if not (folder / DATABASE).exists():
+            return None
         return next((str(one.get("time")) for one in AuditReader(folder).tail(1)), None)
-    except StoreError:
+    except (OSError, StoreError):  # others say so
         return None
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.storage.opening import Glimpse, glimpse, open_state
 from gatewright.storage.state import StateDatabase
 
@@ -18,15 +19,24 @@ __all__ = ["has_state", "opened", "seen"]
 
 @contextmanager
 def opened(folder: Path) -> Iterator[StateDatabase]:
-    """For reading and writing; the folder is made where there is none. Raises `StoreError`."""
+    """For reading and writing; the folder is made where there is none. Raises `StoreError`, also where the state is behind its record:
+    a command that wrote into an older copy would take steps upon it until nobody could tell it from the right one."""
 
     def check(found: Glimpse) -> None:
-        # Only who makes or migrates a state pays for reading the record.
-        from gatewright.audit.anchoring import check_of  # noqa: PLC0415
+        # Only who writes pays for reading the record.
+        from gatewright.audit.anchored import check_of  # noqa: PLC0415
 
         check_of(folder)(found)
 
-    state = open_state(folder, check)
+    def current(found: Glimpse) -> None:
+        try:
+            check(found)
+        except StoreDamagedError:
+            raise
+        except StoreError:
+            return  # a record that cannot be read says nothing of the state, and keeps nobody from ending a key
+
+    state = open_state(folder, check, current=current)
     try:
         yield state
     finally:

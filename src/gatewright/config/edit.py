@@ -87,7 +87,7 @@ def _accept(document: Document, environ: Mapping[str, str]) -> None:
     """Have what was written accepted by that. Where this cannot be kept, nothing is lost but a question that is asked later."""
     try:
         accept(document, environ)
-    except StoreError as problem:
+    except (StoreError, SettingsError) as problem:
         path = document.path.absolute()
         log.warning(
             "%s is written, but that it is yours could not be kept: %s. So where it is found it is asked about, once; --config uses it at once",

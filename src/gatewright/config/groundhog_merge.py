@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Literal
 from urllib.parse import urlsplit
@@ -51,7 +52,17 @@ def joined(settings: Settings) -> Settings:
         audit = replace(audit, sinks=(*audit.sinks, *_sinks(said)))
     if DOOR not in limits.doors:
         limits = replace(limits, doors={**limits.doors, DOOR: _calls(protocol.rate_limits)})
-    return replace(settings, audit=audit, limits=limits)
+    return replace(settings, audit=audit, limits=limits, protocol=_placed(settings, protocol))
+
+
+def _placed(settings: Settings, protocol: Protocol) -> Protocol:
+    """The protocol with its files from the folder of the document that names them, wherever the gateway is started."""
+    folder = settings.file_of("mcp.protocol.transport.tls").absolute().parent
+    transport, tls = protocol.transport, protocol.transport.tls
+    files = {name: getattr(tls, name) for name in ("cert_file", "key_file", "ca_file")}
+    # `expanduser` of Path raises for a user that nobody knows.
+    there = {name: str(folder / os.path.expanduser(one)) for name, one in files.items() if one}  # noqa: PTH111
+    return replace(protocol, transport=replace(transport, tls=replace(tls, **there)))
 
 
 def _calls(said: RateLimits) -> Calls:

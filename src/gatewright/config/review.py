@@ -307,14 +307,24 @@ def _is_file(openapi: Any) -> TypeGuard[str]:
 
 
 def _named_files(data: Mapping[str, Any]) -> Iterator[str]:
-    """Documents beside the file that say where things go: a change of them is one of the file."""
+    """Documents beside the file that say where things go or who comes in: a change of them is one of the file."""
     for table in _tables(data.get("servers")):
         name = table.get("openapi")
         if _is_file(name):
             yield os.path.expanduser(name)  # noqa: PTH111 - that of Path raises for an unknown user
+    if authority := _authority(data):
+        yield os.path.expanduser(authority)  # noqa: PTH111
     for reference in _references(data):
         if reference.startswith("file:"):
             yield reference.removeprefix("file:")
+
+
+def _authority(data: Mapping[str, Any]) -> str:
+    """The file whose certificates let clients in; empty where there is none."""
+    found: Any = data
+    for key in ("mcp", "protocol", "transport", "tls", "ca_file"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def _references(value: Any) -> Iterator[str]:

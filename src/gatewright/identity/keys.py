@@ -18,17 +18,19 @@ it into the audit trail (`changes`, `recorded`): also a change made while no gat
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import msgspec
 
 from gatewright.call import Caller, UserContext
+from gatewright.storage.aside import changed_aside
 from gatewright.storage.changes import Changes
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["Callers", "Key", "KeyChange", "KeyKind", "NameTaken", "Rejected"]
+__all__ = ["Callers", "Key", "KeyChange", "KeyKind", "NameTaken", "Rejected", "saved_beside"]
 
 KeyKind = Literal["agent", "operator"]
 Rejected = Literal["unknown", "expired", "revoked"]
@@ -228,10 +230,11 @@ class Callers:
 
     def keys(self) -> list[Key]:
         """Every key, oldest first, ended ones included."""
-        rows = self._keys.rows(
-            f"SELECT {_COLUMNS} FROM keys ORDER BY created, id"  # noqa: S608 - a constant
-        )
-        keys = [_key(row) for row in rows]
+        with self._keys.reading():
+            rows = self._keys.rows(
+                f"SELECT {_COLUMNS} FROM keys ORDER BY created, id"  # noqa: S608 - a constant
+            )
+            keys = [_key(row) for row in rows]
         return [
             msgspec.structs.replace(key, last_used=self._used.get(key.id, key.last_used))
             for key in keys
@@ -247,13 +250,22 @@ class Callers:
         return self.loads != before
 
     def save_last_used(self) -> None:
-        """Write down when each key was last used; once a minute is enough. Raises `StoreError`."""
+        """Write down when each key was last used. Raises `StoreError`."""
         if not self._used:
             return
         with self._keys.tidying():
-            for id, used in self._used.items():
-                self._keys.execute("UPDATE keys SET last_used = ? WHERE id = ?", (used, id))
+            for statement in _last_used(self._used):
+                self._keys.execute(*statement)
         self._used.clear()
+
+    def take_used(self) -> dict[str, float]:
+        """When each key was last used, to be written down by somebody else (`saved_beside`)."""
+        used, self._used = self._used, {}
+        return used
+
+    def keep_used(self, used: Mapping[str, float]) -> None:
+        """That could not be written down."""
+        self._used = {**used, **self._used}
 
     def changes(self) -> list[KeyChange]:
         """Changes that the audit trail does not have yet, oldest first. Raises `StoreError`."""
@@ -271,8 +283,9 @@ class Callers:
             self._keys.close()
 
     def _load(self) -> None:
-        rows = self._keys.rows(f"SELECT {_COLUMNS} FROM keys")  # noqa: S608 - a constant
-        keys = [(row[0], _key(row)) for row in rows]
+        with self._keys.reading():
+            rows = self._keys.rows(f"SELECT {_COLUMNS} FROM keys")  # noqa: S608 - a constant
+            keys = [(row[0], _key(row)) for row in rows]
         self._known = {key.id: (digest, key, _caller(key)) for digest, key in keys}
         self.loads += 1
 
@@ -308,6 +321,15 @@ def _check(name: str, kind: str, expires: float | None, now: float, user: UserCo
         raise ValueError("an operator may do everything: rights and limits are for agents")
     if expires is not None and expires <= now:
         raise ValueError("the key would have expired before it was made")
+
+
+def saved_beside(folder: Path, used: Mapping[str, float]) -> bool:
+    """Write down when keys were last used, in any thread. False where that cannot be done just now."""
+    return changed_aside(folder, _last_used(used))
+
+
+def _last_used(used: Mapping[str, float]) -> list[tuple[str, tuple[float, str]]]:
+    return [("UPDATE keys SET last_used = ? WHERE id = ?", (at, id)) for id, at in used.items()]
 
 
 def _spelled(user: UserContext) -> str | None:

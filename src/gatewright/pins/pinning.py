@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from gatewright.app.each import run_each
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.command_text import to_type
@@ -95,6 +96,8 @@ class Pinning:
         self._off: frozenset[str] = frozenset()
         self._judged: dict[Target, _Judged] = {}
         self._shelves: dict[str, Sequence[Tool]] = {}
+        self._due = False
+        """Whether another process has changed something that was not looked at to the end."""
         self._coming: dict[str, Sequence[Tool]] = {}
         """Looked at ahead and not shelved yet, the first first."""
 
@@ -255,14 +258,17 @@ class Pinning:
     def look(self, catalogue: Catalogue) -> bool:
         """Notice what another process accepted, or had forgotten, with the names of what is not in the catalogue any more.
         Several times a second. Raises `StoreError`."""
-        if not self._store.changed():
+        self._due = self._store.changed() or self._due
+        if not self._due:
             return False
-        self._again()
+        run_each(self._again, lambda: self._names_again(catalogue), self._write_down)
+        self._due = False
+        return True
+
+    def _names_again(self, catalogue: Catalogue) -> None:
         known = self._store.names()
         if catalogue.reserved.again(known, lambda server: _listed(catalogue, server)):
             catalogue.changed()
-        self._write_down()
-        return True
 
     def close(self) -> None:
         """Give the store back."""

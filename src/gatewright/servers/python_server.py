@@ -90,6 +90,8 @@ def _reasoned(outcome: Outcome) -> Outcome:
     if reason not in REASONS:
         return outcome
     details = data.get("_mgp", {}).get("details", {})
+    # What answers was asked: its word is never that the call was not sent.
+    details = {name: one for name, one in details.items() if name != "sent"}
     return Failure(reason, error.get("message", ""), details)
 
 

@@ -111,7 +111,9 @@ class _One:
         outcome = await self._owner.fall_back(self._call, tool, self._back)
         if isinstance(outcome, Failure) and outcome.error is not None:
             return replace(outcome, error=renamed(outcome.error, lambda _: None))
-        return outcome if isinstance(outcome, Answer) else None
+        # It may have run, and nobody knows: the first error would promise that nothing did, and the fallback would run again.
+        unknown = not isinstance(outcome, Answer) and outcome.once
+        return outcome if isinstance(outcome, Answer) or unknown else None
 
     def left(self) -> float:
         """Seconds until the deadline."""

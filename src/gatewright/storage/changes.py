@@ -1,17 +1,21 @@
-"""Outbox table of a section: numbered changes kept in the same transaction until they are in the audit trail.
+"""Outbox table of a section: numbered changes kept in the same transaction until their audit records are on disk.
 
-A change and its row are one transaction, so that what was done while no gateway ran gets into the trail as well. Whoever asks for
-them several times a second pays for a statement only after something has changed.
+A change and its row are one transaction, so that what was done while no gateway ran gets into the trail as well. What the trail has
+is remembered in memory, so that nothing is recorded twice; its row goes (`drop`) once the trail is on the disk, because a power
+cut may take from the trail what was not flushed. A process that is killed between the two records its last changes once more.
+Whoever asks for them several times a second pays for a statement only after something has changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from gatewright.storage.aside import changed_aside
 from gatewright.storage.state import Section
 
-__all__ = ["AT_ONCE", "Changes"]
+__all__ = ["AT_ONCE", "Changes", "drop"]
 
 AT_ONCE = 1000
 
@@ -25,7 +29,8 @@ class Changes:
         marks = ", ?" * len(columns)
         self._add = f"INSERT INTO {table} (number, {names}) VALUES (?{marks})"  # noqa: S608 - constants
         self._read = f"SELECT number, {names} FROM {table} "  # noqa: S608 - constants
-        self._drop = f"DELETE FROM {table} WHERE number "  # noqa: S608 - a constant
+        self._told = section.state.told_of(table)
+        self._given: list[int] = []
         self._some = True
         section.listen(self._heard)
 
@@ -40,21 +45,32 @@ class Changes:
             return []
         where = "".join(f"WHERE {column} = ? " for column in of)
         sql = f"{self._read}{where}ORDER BY number LIMIT ?"
-        found = self._section.rows(sql, (*of.values(), most))
+        rows = self._section.rows(sql, (*of.values(), most + len(self._told)))
+        found = [row for row in rows if row[0] not in self._told][:most]
+        self._given = [row[0] for row in found]
         if not of:
             self._some = bool(found)
         return found
 
     def recorded(self, number: int) -> None:
-        """The audit trail has every change up to `number`."""
-        with self._section.tidying():
-            self._section.execute(f"{self._drop}<= ?", (number,))
+        """The audit trail has every change up to `number` that was waiting."""
+        self._told.update(one for one in self._given if one <= number)
 
     def recorded_each(self, numbers: Iterable[int]) -> None:
         """The audit trail has these changes, which need not be the oldest."""
-        with self._section.tidying():
-            for number in numbers:
-                self._section.execute(f"{self._drop}= ?", (number,))
+        self._told.update(numbers)
 
     def _heard(self) -> None:
         self._some = True
+
+
+def drop(folder: Path, told: Mapping[str, Sequence[int]]) -> bool:
+    """Take the rows of a folder's state out whose records are on the disk, by table. False where that has to be tried again."""
+    return changed_aside(
+        folder,
+        (
+            (f"DELETE FROM {table} WHERE number = ?", (number,))  # noqa: S608 - a constant
+            for table, numbers in told.items()
+            for number in numbers
+        ),
+    )

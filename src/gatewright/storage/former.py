@@ -7,7 +7,7 @@ file has another name by then.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
@@ -21,7 +21,7 @@ from gatewright.storage.schema import columns_of
 from gatewright.storage.sqlite import Database, DatabaseError
 from gatewright.storage.state import Head
 
-__all__ = ["FILES", "Held", "Put", "former_files", "held", "put_aside", "shown"]
+__all__ = ["FILES", "Held", "Put", "former_files", "held", "put_aside", "put_aside_in", "shown"]
 
 Put = Callable[[str, tuple[str, ...], tuple[Any, ...]], None]
 """Takes one row: its table in the state database, columns, values."""
@@ -135,9 +135,14 @@ FILES: Mapping[str, str] = {
 
 
 def former_files(folder: Path) -> list[Path]:
-    """Those that lie in a folder. Raises `OSError`."""
-    found = [path for name in FILES if (path := folder / name).exists()]
-    return [one for one in found if one.name != _FIRST or not _is_stone(one)]
+    """Those that lie in a folder. Raises `StoreError`."""
+    try:
+        found = [path for name in FILES if (path := folder / name).exists()]
+        return [one for one in found if one.name != _FIRST or not _is_stone(one)]
+    except OSError as problem:
+        raise StoreError(
+            f"the files of {folder} cannot be read: {problem}; check its owner and mode"
+        ) from problem
 
 
 def _is_stone(path: Path) -> bool:
@@ -186,6 +191,17 @@ def put_aside(one: Held) -> None:
         stone.rename(one.path)
     except (OSError, DatabaseError) as problem:
         raise StoreError(f"{one.path} cannot be renamed: {problem}") from problem
+
+
+def put_aside_in(folder: Path, but: Collection[str]) -> list[str]:
+    """The files of a folder that a state database has taken over: those that lie there under their other name, or whose place
+    is taken. Not those of the sections `but`, whose files this process may have open."""
+    others = [name for name, section in FILES.items() if section not in but]
+    return [name for name in others if _is_aside(folder / name)]
+
+
+def _is_aside(path: Path) -> bool:
+    return path.with_name(path.name + _ASIDE).exists() or (path.name == _FIRST and _is_stone(path))
 
 
 def shown(path: Path) -> Path:

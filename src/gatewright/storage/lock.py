@@ -82,21 +82,21 @@ def has_recorded(folder: Path) -> bool:
 
 
 @contextmanager
-def without_gateway(folder: Path) -> Iterator[None]:
-    """While inside, no gateway runs on a folder, which is there, and no other process is inside. Raises `StoreBusyError` where
-    one runs, `StoreError`."""
+def without_gateway(folder: Path, why: str) -> Iterator[None]:
+    """While inside, no gateway runs on a folder, which is there, and no other process is inside. `why` says why that has to be, and
+    what to do about it. Raises `StoreBusyError` where one runs, `StoreError`."""
     try:
         descriptor = os.open(folder / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as problem:
         raise StoreError(f"the state folder {folder} cannot be used: {problem}") from problem
     try:
-        _wait(descriptor, folder)
+        _wait(descriptor, folder, why)
         yield
     finally:
         os.close(descriptor)
 
 
-def _wait(descriptor: int, folder: Path) -> None:
+def _wait(descriptor: int, folder: Path, why: str) -> None:
     began = time.monotonic()
     while True:
         try:
@@ -106,8 +106,7 @@ def _wait(descriptor: int, folder: Path) -> None:
             if time.monotonic() - began > (_NAMED_S if owner else _UNNAMED_S):
                 who = f"a gateway (process {owner})" if owner else "another process"
                 raise StoreBusyError(
-                    f"{who} uses the state folder {folder}, which is not of this version's form: it belongs to a former version, or "
-                    "lost its state.db: stop it, and try again"
+                    f"{who} uses the state folder {folder}, {why}, and try again"
                 ) from problem
             time.sleep(_AGAIN_S)
         else:

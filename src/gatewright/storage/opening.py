@@ -70,17 +70,27 @@ Check = Callable[[Glimpse], None]
 """Raises `StoreError` where a state must not be taken over as it is found."""
 
 
-def open_state(folder: Path, check: Check, driver: Driver = SQLITE) -> StateDatabase:
+def open_state(
+    folder: Path, check: Check, driver: Driver = SQLITE, *, current: Check | None = None
+) -> StateDatabase:
     """The state of a folder, which is made where there is none, for reading and writing.
 
-    `check` is asked about what is found before anything of it is made or changed. Raises `StoreError`: among them
+    `check` is asked about what is found before anything of it is made or changed, `current` where nothing has to be. Raises `StoreError`: among them
     `StoreBusyError` where a gateway runs on a folder of another form, `StoreTooNewError`; `OSError` where there can be no folder.
     """
-    if not is_current(folder, driver):
+    is_made = is_current(folder, driver)
+    if not is_made:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with without_gateway(folder):
+        with without_gateway(folder, _why(folder, driver)):
             _bring_up(folder, check, driver)
-    return _state(_opened(folder, driver.open, driver))
+    state = _state(_opened(folder, driver.open, driver))
+    try:
+        if is_made and current is not None:
+            current(Glimpse(state, _names(driver)))
+    except BaseException:
+        state.close()
+        raise
+    return state
 
 
 def beside(state: StateDatabase, driver: Driver = SQLITE) -> StateDatabase:
@@ -105,13 +115,26 @@ def glimpse(folder: Path, driver: Driver = SQLITE) -> Glimpse:
     except StoreError as problem:
         return Glimpse(None, {}, {"": str(problem)})
     if form == len(MIGRATIONS):
-        names = {name: f"{name} in {driver.file}" for name in SECTIONS}
-        return Glimpse(_state(_opened(folder, driver.look, driver)), names)
+        return Glimpse(_state(_opened(folder, driver.look, driver)), _names(driver))
     if form:
         raise StoreError(
             f"{folder / driver.file} is of an older form ({form}, now {len(MIGRATIONS)}): start the gateway once to update it"
         )
     return _in_memory(folder, driver)
+
+
+def _why(folder: Path, driver: Driver) -> str:
+    if _form(folder, driver) == len(MIGRATIONS):
+        files = ", ".join(one.name for one in former_files(folder))
+        return f"and files of a former version lie beside {driver.file} ({files}): move them away"
+    return (
+        "which is not of this version's form: it belongs to a former version, or "
+        f"lost its {driver.file}: stop it"
+    )
+
+
+def _names(driver: Driver) -> dict[str, str]:
+    return {name: f"{name} in {driver.file}" for name in SECTIONS}
 
 
 def _state(engine: Engine) -> StateDatabase:

@@ -9,9 +9,11 @@ moves the version that is known along with it, so nobody is woken by their own c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+
+import msgspec
 
 from gatewright.storage.engine import Engine, Result
 from gatewright.storage.errors import StoreError
@@ -38,6 +40,7 @@ class StateDatabase:
         self._known: dict[str, int] = {}
         self._due: dict[str, None] = {}
         self._listeners: dict[str, list[Callable[[], object]]] = {}
+        self._told: dict[str, set[int]] = {}
         self.look()
 
     def section(self, name: str, what: str) -> Section:
@@ -64,6 +67,19 @@ class StateDatabase:
         rows = self.engine.execute("SELECT name, mark, steps FROM sections")
         return {name: Head(mark, steps) for name, mark, steps in rows}
 
+    def told_of(self, table: str) -> set[int]:
+        """The changes in a table that the audit trail has, and whose rows are still there."""
+        return self._told.setdefault(table, set())
+
+    def told(self) -> dict[str, tuple[int, ...]]:
+        """The same of all tables that have any."""
+        return {table: tuple(numbers) for table, numbers in self._told.items() if numbers}
+
+    def dropped(self, told: Mapping[str, Sequence[int]]) -> None:
+        """These rows are gone."""
+        for table, numbers in told.items():
+            self._told[table].difference_update(numbers)
+
     def close(self) -> None:
         """Nobody is told any more."""
         self._listeners.clear()
@@ -74,7 +90,7 @@ class StateDatabase:
         """What fails inside is a `StoreError` that says what (`the keys`) cannot be used."""
         try:
             yield
-        except self.engine.failure as problem:
+        except (self.engine.failure, msgspec.MsgspecError) as problem:
             where = self.engine.path
             raise StoreError(f"{what} in {where} cannot be used: {problem}") from problem
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from gatewright.call import Client, Failure, Mgp, Refusal
 from gatewright.mcp.protocol import ggen, outcomes
-from gatewright.mcp.protocol.recovery import interrupted, marked
-from gatewright.mcp.protocol.retry_hints import COME_AGAIN
+from gatewright.mcp.protocol.recovery import interrupted, marked, read_hint
+from gatewright.mcp.protocol.retry_hints import COME_AGAIN, MIRROR
 from gatewright.mcp.wire.codes import REASONS, UNTOUCHED
 from gatewright.mcp.wire.versions import METHODS
 from tests.servers.rig import make_call
@@ -75,3 +75,19 @@ def test_what_the_operator_vouches_for_stays_repeatable() -> None:
     assert METHODS[call.method].kind == "resource"
     outcome = marked(call, Failure("upstream_timeout", "", {"sent": True}))
     assert outcome.once is not call.repeatable
+
+
+@pytest.mark.parametrize("place", ["bare", "_mgp", "mirror"])
+@pytest.mark.parametrize("first", ["_mgp", "mirror", "bare"])
+def test_that_a_call_was_sent_counts_wherever_the_server_says_it(place: str, first: str) -> None:
+    """Also beside another place that is read first and does not say so."""
+    hint: dict[str, Any] = {"retryable": True, "details": {"sent": False}}
+    ran: dict[str, Any] = {"details": {"sent": True}}
+    said: dict[str, dict[str, Any]] = {"bare": {}, "_mgp": {}, "mirror": {}}
+    said[first] |= hint
+    said[place] |= ran
+    data: dict[str, Any] = {**said["bare"]}
+    data |= {"_mgp": said["_mgp"]} if said["_mgp"] else {}
+    data |= {"_meta": {MIRROR: said["mirror"]}} if said["mirror"] else {}
+    found = read_hint({"code": 3000, "message": "x", "data": data})
+    assert (found.refused, found.unsent) == (False, False)

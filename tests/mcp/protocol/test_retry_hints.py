@@ -84,3 +84,9 @@ def test_a_code_of_refusal_that_says_that_it_was_sent_is_no_refusal() -> None:
     text = json.dumps({"code": 3000, "message": "x", "data": {"_mgp": said}}).encode()
     found = json.loads(unpromised(text))["data"]["_mgp"]
     assert found == {"retryable": False, "details": {"sent": True}}
+
+
+@pytest.mark.parametrize("code", [[], {}, None, "3000", 3000.0, 1.5, True])
+def test_a_code_that_is_none_promises_nothing_and_breaks_nothing(code: Any) -> None:
+    text = json.dumps({"code": code, "message": "x", "data": {"retryable": True}}).encode()
+    assert json.loads(unpromised(text))["data"] == {"retryable": False}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gatewright.sdk import Context, Registry, TimeLimits
+from gatewright.sdk.errors import TransportError
 from gatewright.sdk.server import Server
 from tests.sdk.server.made import made
 from tests.sdk.server.raw import Raw
@@ -165,3 +166,18 @@ async def test_every_call_is_answered_whatever_its_function_does_to_its_task() -
     assert 0 < found["structuredContent"]["result"] <= 20
     prompt = await raw.ask("prompts/get", {"name": "ask"})
     assert prompt["messages"][0]["content"]["text"] == "in time"
+
+
+async def test_an_authors_word_about_another_call_says_nothing_of_this_one() -> None:
+    """A method that asked two others and could not reach the second has done something all the same."""
+    server = Server("s")
+
+    @server.method("acme/pay")
+    def pay(params: dict[str, Any], context: Context) -> dict[str, Any]:
+        raise TransportError("the second one is down", details={"sent": False, "where": "b"})
+
+    raw = Raw(server)
+    await raw.initialize({"mgp": {"version": "0.2.0", "extensions": []}})
+    error = (await raw.send("acme/pay", {}))["error"]
+    assert (error["code"], error["data"]["_mgp"]["retryable"]) == (5002, False)
+    assert error["data"]["_mgp"]["details"] == {"where": "b"}

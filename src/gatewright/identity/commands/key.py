@@ -33,7 +33,7 @@ from gatewright.cli.output import (
     print_line,
     print_rows,
 )
-from gatewright.cli.states import opened
+from gatewright.cli.states import opened, seen
 from gatewright.cli.timestamps import ahead, as_shown
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
@@ -144,8 +144,8 @@ def list_keys(config: Config = None, json: Json = False) -> None:
 
     Columns: id, name, kind, state, created, expires, last used, what limits it.
     """
-    with _store(config) as (callers, _):
-        keys = callers.keys()
+    with seen(load(config).storage.path) as state:
+        keys = Callers(state, clock=time.time, random=os.urandom).keys()
     if json:
         print_document([_shown(key) for key in keys])
         return

@@ -17,7 +17,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal
-from gatewright.mcp.protocol.retry_hints import MIRROR
+from gatewright.mcp.protocol.retry_hints import MIRROR, says_it_ran
 from gatewright.mcp.wire.codes import REASONS, UNTOUCHED, Strategy, reason_of
 
 __all__ = [
@@ -103,8 +103,9 @@ def read_hint(error: Mapping[str, Any]) -> Hint:
     code, data = error.get("code"), error.get("data")
     meant = _by_code(code if isinstance(code, int) else 0)
     said = _said(data) if isinstance(data, dict) else None
+    ran = isinstance(data, dict) and says_it_ran(data)
     if said is None:
-        return meant
+        return replace(meant, refused=meant.refused and not ran)
     retryable = said.get("retryable")
     if not isinstance(retryable, bool):
         # A gateway's word to plain MCP callers has the time alone, and only where waiting can help.
@@ -117,8 +118,8 @@ def read_hint(error: Mapping[str, Any]) -> Hint:
         strategy if strategy in _STRATEGIES else "fixed_delay",
         _count(said.get("max_retries"), 1000),
         fallback if isinstance(fallback, str) and fallback else None,
-        meant.refused and _sent(said) is not True,
-        unsent=_sent(said) is False,
+        meant.refused and not ran,
+        unsent=_sent(said) is False and not ran,
         explicit=True,
     )
 

@@ -7,14 +7,14 @@ in each of the places where clients look (`recovery.read_hint`). Everything else
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import UNTOUCHED
 from gatewright.mcp.wire.spellings import misread
 
-__all__ = ["COME_AGAIN", "MIRROR", "ONCE", "renamed", "unpromised"]
+__all__ = ["COME_AGAIN", "MIRROR", "ONCE", "renamed", "says_it_ran", "unpromised"]
 
 MIRROR = "dev.cloto/mgp"
 """Where an error repeats its `_mgp` below `_meta`, for stacks that drop what they do not know."""
@@ -63,7 +63,8 @@ def _changed(error: bytes, change: _Change, *, always: bool) -> bytes:
         code = jsonrpc.decode(members["code"])
     except (KeyError, ValueError):
         return error
-    if not isinstance(data, dict) or (code in UNTOUCHED and not always and not _ran(data)):
+    untouched = isinstance(code, int) and code in UNTOUCHED
+    if not isinstance(data, dict) or (untouched and not always and not says_it_ran(data)):
         return error
     before = jsonrpc.encode(data)
     for holder in _holders(data):
@@ -74,14 +75,14 @@ def _changed(error: bytes, change: _Change, *, always: bool) -> bytes:
     return jsonrpc.encode({**members, "data": jsonrpc.decode(after)})
 
 
-def _holders(data: dict[str, Any]) -> list[dict[str, Any]]:
+def _holders(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     meta = data.get("_meta")
     found = (data, data.get("_mgp"), meta.get(MIRROR) if isinstance(meta, dict) else None)
     return [one for one in found if isinstance(one, dict)]
 
 
-def _ran(data: dict[str, Any]) -> bool:
-    """Whether a server that uses such a code says all the same that it went on with the call."""
+def says_it_ran(data: Mapping[str, Any]) -> bool:
+    """Whether a server says of a call, in any of the places where clients look, that it went on with it, whatever its code means."""
     details = [one.get("details") for one in _holders(data)]
     return any(isinstance(one, dict) and one.get("sent") is True for one in details)
 

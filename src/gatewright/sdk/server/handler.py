@@ -83,7 +83,9 @@ class Handler:
                 return _EMPTY
             return await way(call, back)
         except SdkError as problem:
-            return Failure(problem.reason, str(problem), problem.details)
+            # Whether something was sent is the word of a client that the author's function used, about another call than this one.
+            details = {name: one for name, one in problem.details.items() if name != "sent"}
+            return Failure(problem.reason, str(problem), details)
         except ToolError as problem:
             return Failure("tool_failed", str(problem))
         except Exception:

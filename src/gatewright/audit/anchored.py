@@ -1,0 +1,80 @@
+"""The state of a folder held against the record of it: refused where it is behind, or where the record is gone.
+
+For the gateway before it starts, and for every command before it writes; cheap to import, because commands do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gatewright.audit.anchors import (
+    Anchor,
+    Found,
+    anchors_of,
+    behind,
+    bereft,
+    forgotten,
+    found_in,
+    has_record,
+    place_in,
+    taken_over,
+)
+from gatewright.audit.recorded import outrun
+from gatewright.audit.segments import Head
+from gatewright.command_text import to_type
+from gatewright.storage.errors import StoreDamagedError, StoreError
+from gatewright.storage.opening import Check, Glimpse
+from gatewright.storage.sqlite import SQLITE
+
+__all__ = ["check_of", "is_behind", "is_lost", "what_to_do", "wrong_of"]
+
+
+def what_to_do() -> str:
+    """About a state that is behind its record."""
+    return (
+        "put the right file back from a backup, or, if things are meant to be as they are, look at grants, keys and "
+        f"pins, and then run `{to_type('audit accept')}`"
+    )
+
+
+def check_of(folder: Path) -> Check:
+    """Refuses a state that is behind the record of its folder, or whose record is gone."""
+
+    def check(found: Glimpse) -> None:
+        lost = bereft(folder, found)
+        if lost:
+            raise is_lost(folder, lost)
+        if not has_record(folder):
+            return
+        wrong = wrong_of(folder, anchors_of(folder), found_in(found), place_in(found))
+        if wrong:
+            raise is_behind(folder, wrong)
+
+    return check
+
+
+def wrong_of(
+    folder: Path, known: Mapping[str, Anchor], found: Found, place: Head | None
+) -> list[str]:
+    """What of a state is behind its record, each in a few words. Raises `StoreError`."""
+    wrong = [*forgotten(folder, known), *behind(known, found), *taken_over(folder, known, found)]
+    try:
+        return [*wrong, *outrun(folder, SQLITE.file, place)]
+    except OSError as problem:
+        raise StoreError(f"the record in {folder} cannot be read: {problem}") from problem
+
+
+def is_lost(folder: Path, why: str) -> StoreDamagedError:
+    """The error for a record that is gone, though something shows that there was one."""
+    return StoreDamagedError(
+        f"the record in {folder} is gone, though {why}: what was forbidden may be gone with it; {what_to_do()}"
+    )
+
+
+def is_behind(folder: Path, wrong: Sequence[str]) -> StoreDamagedError:
+    """The error for a state that is behind its record."""
+    return StoreDamagedError(
+        f"the state in {folder} is behind its record: {'; '.join(wrong)}. What was forbidden may be allowed "
+        f"again: {what_to_do()}"
+    )

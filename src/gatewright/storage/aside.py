@@ -1,0 +1,30 @@
+"""Small changes of the state database that nobody waits for and that wait for nobody: over a connection of their own, in any thread.
+
+They wait neither for another writer nor for the disk, so the event loop may ask for them in a thread without anybody noticing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from gatewright.storage.engine import Driver
+from gatewright.storage.sqlite import SQLITE
+
+__all__ = ["changed_aside"]
+
+
+def changed_aside(
+    folder: Path, statements: Iterable[tuple[str, Sequence[Any]]], driver: Driver = SQLITE
+) -> bool:
+    """Run statements, all or none, in the state of a folder. False where it is written by somebody else just now, or cannot be: to be
+    tried again."""
+    try:
+        with closing(driver.note(folder)) as engine, engine.transaction():
+            for sql, parameters in statements:
+                engine.execute(sql, parameters)
+    except Exception:  # noqa: BLE001 - whatever it is, the next try finds it again
+        return False
+    return True
