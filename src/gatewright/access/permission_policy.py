@@ -22,7 +22,6 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from gatewright.access.permissions import PermissionChange, Permissions, Word
-from gatewright.app.each import run_each
 from gatewright.approvals.queue import Desk
 from gatewright.approvals.request import Approval
 from gatewright.audit.records import GATEWAY, Actor, Subject
@@ -32,6 +31,7 @@ from gatewright.config import Settings
 from gatewright.config.oversight import PermissionPolicy
 from gatewright.mcp.wire.permissions import MOST, Value, permission_risk
 from gatewright.servers.admission import Standing, TooManyPermissions
+from gatewright.storage.each import run_each
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["Asks", "Permitting", "Record", "permitting_of"]

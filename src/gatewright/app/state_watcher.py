@@ -20,7 +20,6 @@ from gatewright.access.gate import Access
 from gatewright.access.grant_targets import granted
 from gatewright.access.grants import Decision, Grant, Key
 from gatewright.access.issued_grants import Issued
-from gatewright.app.each import run_each
 from gatewright.app.record_events import Events
 from gatewright.call import ANONYMOUS, Call, Caller, Target, Tool
 from gatewright.config import Settings
@@ -30,6 +29,7 @@ from gatewright.identity.keys import Callers, saved_beside
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.definition_digest import definition_digest
 from gatewright.storage.changes import drop
+from gatewright.storage.each import run_each
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["POLLED_S", "Office"]

@@ -15,7 +15,6 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
-from gatewright.app.each import run_each
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.command_text import to_type
@@ -26,6 +25,7 @@ from gatewright.schemas.lookalikes import keys, twins
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.listing import EMPTY
 from gatewright.servers.reserved_names import Reserved
+from gatewright.storage.each import run_each
 from gatewright.storage.errors import StoreError
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.slices import in_slices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.app.each import run_each
+from gatewright.storage.each import run_each
 
 
 def test_every_step_is_run_and_the_first_failure_is_raised() -> None:
