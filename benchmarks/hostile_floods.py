@@ -163,6 +163,21 @@ def _connects(piece: bytes, most: int = CONNECTIONS) -> Flood:
     return flood
 
 
+def _twice() -> bytes:
+    """A request with thousands of headers, one of which stands twice."""
+    body = (
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+        b'"io.modelcontextprotocol/clientCapabilities":{}}}}'
+    )
+    names = b"".join(b"%x:\r\n" % one for one in range(0x1000, 0x1000 + 4000))
+    head = (
+        b"POST /mcp HTTP/1.1\r\nHost: HOST\r\nKEY\r\nContent-Type: application/json\r\nAccept: */*\r\nAccept: */*\r\n"
+        b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\nContent-Length: %d\r\n"
+        % len(body)
+    )
+    return head + names + b"\r\n" + body
+
+
 _GET = b"GET /health HTTP/1.1\r\nHost: HOST\r\nKEY\r\n\r\n"
 _PINGED = text_frame(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
 _SAID = text_frame(
@@ -196,6 +211,7 @@ FLOODS: dict[str, Flood] = {
     "http_unread": _http(lambda host, key: b"", _GET, read=False),
     "http_one_byte_chunks": _http(_chunked, b"1\r\n \r\n"),
     "http_header_lines": _http(lambda host, key: b"GET / HTTP/1.1\r\n", b"a: b\r\n"),
+    "http_headers_twice": _http(lambda host, key: b"", _twice()),
     "http_empty_lines": _http(lambda host, key: b"", b"\r\n"),
     "http_junk": _http(lambda host, key: b"", b"x"),
     "connects": _connects(b"G"),

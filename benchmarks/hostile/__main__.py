@@ -25,14 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.commands import gatewright
-from benchmarks.hostile import doors
+from benchmarks.hostile import doors, leaving
 from benchmarks.hostile.arguments import TOOLS, calls, frames
 from benchmarks.hostile.caller import Hostile
 from benchmarks.hostile.documents import DOCUMENTS, document
 from benchmarks.hostile.house import house
 from benchmarks.hostile.results import FLOODS, LARGE, NAMES
 from benchmarks.hostile.steps import in_steps
-from benchmarks.hostile.web import STREAMS, api_of, served
+from benchmarks.hostile.web import PACKED, STREAMS, api_of, served
 from benchmarks.hostile_floods import FLOODS as DOOR_FLOODS
 from benchmarks.hostile_floods import Flood
 from benchmarks.processes import ROOT, Trouble, end, started
@@ -141,7 +141,8 @@ def attacks(hostile: Hostile, size: int, result: int) -> Iterator[tuple[str, Att
             yield f"rest_door.{name}", partial(hostile.post, f"/tools/hostile__{tool}", arguments)
             yield f"ggen_door.{name}", partial(hostile.post, "/rpc", _ggen(tool, arguments))
     for name, frame in frames(size):
-        yield name, partial(hostile.mcp, frame)
+        alone = name.startswith(("frame.batch_of", "frame.modern"))
+        yield name, partial(hostile.alone if alone else hostile.mcp, frame)
     yield from _of_servers(hostile, result)
     for name, flood in DOOR_FLOODS.items():
         yield f"door.{name}", partial(_poured, hostile, flood)
@@ -170,10 +171,13 @@ def _at_length(hostile: Hostile, result: int) -> Iterator[tuple[str, Attack]]:
         )
     for name in STREAMS:
         yield f"sse.{name}", partial(hostile.call_of, "web__sse", _order(name, result))
+    for name in PACKED:
+        yield f"packed.{name}", partial(hostile.call_of, "web__packed", _order(name, result))
     yield from in_steps(hostile, min(result, 11_500_000))
     for name in DOCUMENTS:
         yield f"openapi.{name}", partial(hostile.offered, document(name, min(result, 4_000_000)))
     yield from _in_other_words(hostile, result)
+    yield from leaving.attacks(hostile)
 
 
 def _in_other_words(hostile: Hostile, result: int) -> Iterator[tuple[str, Attack]]:

@@ -169,6 +169,31 @@ def _values(size: int) -> Iterator[tuple[str, str, bytes]]:
     yield "json.text", "echo", _text({"text": _long("all work and no play ", size - 32)})
     yield "secrets.in_arguments", "echo", _text({"text": _long("token: a ", size - 32)})
     yield "headers.argument", "headers", _text({"region": _long("\u00e9", size // 3)})
+    yield from _names(size)
+
+
+def _names(size: int) -> Iterator[tuple[str, str, bytes]]:
+    """Names of members, each of which is compared with those that the schema of `named` has."""
+    rows = min(480, size // 12)
+    yield "names.rows", "named", _text({"rows": [{"x": 1}] * rows})
+    yield (
+        "names.variants",
+        "named",
+        _text({"either": [{f"k{one}": {"x": 1}} for one in range(rows // 2)]}),
+    )
+    yield "names.places", "named", _text({"placed": [{"x": 1}] * rows})
+    for kind, unit in (
+        ("wide", "\uff41"),
+        ("ligatures", "\ufb03"),
+        ("signs", "-"),
+        ("accents", "a\u0301"),
+    ):
+        most = min(9000, size // (250 * len(unit.encode()) + 20))
+        yield (
+            f"names.{kind}",
+            "named",
+            _text({f"{unit * (240 // len(unit))}{one}": 1 for one in range(most)}),
+        )
 
 
 def objects(size: int) -> Iterator[tuple[str, bytes]]:
@@ -220,9 +245,39 @@ def frames(size: int) -> Iterator[tuple[str, bytes]]:
     yield "frame.method", b'{"jsonrpc":"2.0","id":1,"method":"' + b"a/" * (size // 2 - 40) + b'"}'
     yield "frame.id", b'{"jsonrpc":"2.0","id":' + b"9" * (size - 50) + b',"method":"ping"}'
     yield "frame.spaces", b" " * (size - 50) + b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    yield from _strange_frames(size)
     yield (
         "frame.unknown_members",
         b'{"jsonrpc":"2.0","id":1,"method":"ping","x":[' + b"{}," * (size // 3 - 30) + b"{}]}",
+    )
+
+
+def _strange_frames(size: int) -> Iterator[tuple[str, bytes]]:
+    """Frames with members that nobody knows, and batches each of whose messages is as much as is let in."""
+    wide = "\uff41" * 240
+    names = {f"{wide}{one}": 1 for one in range(min(1900, size // 740))}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    yield "frame.wide_names", _text({**ping, **dict([*names.items()][:900])})
+    yield (
+        "frame.wide_names_of_params",
+        _text({**ping, "method": "tools/call", "params": {"name": "a", **names}}),
+    )
+    answers = {str(one): {wide: 1} for one in range(min(9000, size // 740))}
+    params = {"name": "calm__echo", "inputResponses": answers}
+    yield "frame.wide_names_of_answers", _text({**ping, "method": "tools/call", "params": params})
+    for name, unit in (("exponents", b"1e1,"), ("lists", b"[],"), ("names", b'"\\u0061":1,')):
+        inner = unit * (size // 50 // len(unit) - 40)
+        value = b'{%b"z":1}' % inner if name == "names" else b"[%b1]" % inner
+        one = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"calm__echo","arguments":{"x":%b}}}'
+        yield (
+            f"frame.batch_of_{name}",
+            b"[" + b",".join(one % (at, value) for at in range(50)) + b"]",
+        )
+    mark = b'"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}'
+    said = b'{"name":"calm__echo",%b,"arguments":{"x":[%b1]}}' % (mark, b"1e1," * 24_000)
+    yield (
+        "frame.modern_exponents",
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%b}' % said,
     )
 
 

@@ -73,6 +73,10 @@ class Hostile:
         """A frame to the MCP endpoint."""
         return self.post("/mcp", body, **self._headers)
 
+    def alone(self, body: bytes) -> str:
+        """A frame to the MCP endpoint that names no session and no revision."""
+        return self.post("/mcp", body, Accept="application/json, text/event-stream")
+
     def modern(self, body: bytes, name: str = "") -> bytes:
         """The last message of the answer to a request of the modern era, whose method and name its headers have to say."""
         method = body.partition(b'"method": "')[2].partition(b'"')[0].decode()

@@ -228,9 +228,23 @@ def definitions() -> list[dict[str, Any]]:
             "other": {"$ref": "#/$defs/n"}}}}}),
         _tool("any_of", _with(listed, {"items": {"oneOf": wide}})),
         _tool("enum", _with(listed, {"items": {"enum": [f"value-{one}" for one in range(10_000)]}})),
+        _tool("named", _named()),
         _tool("multiple", _with(listed, {"items": {"multipleOf": 0.0001}})),
         _tool("headers", {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}),
     ]  # fmt: skip
+
+
+def _named() -> dict[str, Any]:
+    """A schema with hundreds of names at one place, hundreds of parts that judge one place, and as many places in a row."""
+    names = {f"{'x-y_' * 50}{one}": True for one in range(400)}
+    variants: list[dict[str, Any]] = [
+        {"properties": {f"k{one}": {"properties": {"z": {}}}}} for one in range(60)
+    ]
+    places: list[dict[str, Any]] = [{"properties": {f"p{one}": {}}} for one in range(200)]
+    return {"type": "object", "properties": {
+        "rows": {"items": {"properties": names}},
+        "either": {"items": {"anyOf": variants, "additionalProperties": {"anyOf": variants[:20]}}},
+        "placed": {"prefixItems": places}}}  # fmt: skip
 
 
 def _with(schema: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:

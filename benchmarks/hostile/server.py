@@ -33,7 +33,7 @@ __all__ = ["main"]
 _REVISION = "2025-11-25"
 _LISTS = {"resources": "resources", "templates": "resourceTemplates", "prompts": "prompts"}
 """Tool → the member of the list that it changes."""
-_PLAIN = ("tasked", "echo", "result", "flood", "again", "error", *_LISTS)
+_PLAIN = ("tasked", "mute", "echo", "result", "flood", "again", "error", *_LISTS)
 _AT_DOORS = ("held", "asked", "leave")
 """Offered beside templates alone: those for whose calls somebody is asked, and the one that ends the server."""
 _BATCH = 500
@@ -65,7 +65,8 @@ class _Server:
 
     def answer(self, message: dict[str, Any]) -> None:
         method, ident = message.get("method"), message.get("id")
-        if ident is None or method is None:
+        named = (message.get("params") or {}).get("name")
+        if ident is None or method is None or named == "mute":
             return
         if method == "initialize":
             offers = {

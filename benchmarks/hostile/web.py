@@ -6,15 +6,18 @@ of about so many bytes. Inert: all that it says is made up.
 
 from __future__ import annotations
 
+import gzip
 import json
+import random
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ["BODIES", "STREAMS", "api_of", "body", "pieces", "served"]
+__all__ = ["BODIES", "PACKED", "STREAMS", "api_of", "body", "packed", "pieces", "served"]
 
 _REVISION = "2025-11-25"
 _PIECE = 64 * 1024
@@ -68,6 +71,28 @@ def body(kind: str, size: int) -> tuple[str, bytes]:
     return "text/plain", _BYTES[kind] * (size // len(_BYTES[kind]))
 
 
+PACKED = ("members", "blocks", "zeros", "noise", "bytes")
+"""Kinds of answers that were packed although nobody wanted that, and one in chunks of a byte."""
+
+
+def packed(kind: str, size: int, said: bytes) -> Iterator[bytes]:
+    """The answer `said` behind about so many bytes of nothing, packed; in pieces."""
+    whole = zlib.compressobj(wbits=31)
+    if kind == "bytes":
+        yield from (b"%c" % one for one in b" " * (size // 8) + said)
+        return
+    if kind == "members":
+        yield gzip.compress(b"", mtime=0) * (size // 20)
+    elif kind == "blocks":
+        yield whole.flush(zlib.Z_FULL_FLUSH) + b"\0\0\0\xff\xff" * (size // 5)
+    elif kind == "zeros":
+        yield whole.compress(b" " * size)
+    else:
+        noise = random.Random(0).choices(b" \t\r\n", k=size)
+        yield whole.compress(bytes(noise))
+    yield whole.compress(said) + whole.flush()
+
+
 def api_of(url: str) -> dict[str, Any]:
     """The OpenAPI document of an API at the same host, whose one operation answers with such a body."""
     query = [{"name": one, "in": "query", "schema": {"type": what}} for one, what in (("kind", "string"), ("size", "integer"))]  # fmt: skip
@@ -91,6 +116,17 @@ def pieces(kind: str, size: int, last: bytes) -> Iterator[bytes]:
     piece = unit * max(1, _PIECE // len(unit))
     yield from [piece] * max(1, size // len(piece))
     yield b"\n\n" + last
+
+
+def _together(all_: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks of a body, small ones together in one write."""
+    held = bytearray()
+    for piece in all_:
+        held += b"%x\r\n%b\r\n" % (len(piece), piece)
+        if len(held) >= _PIECE:
+            yield bytes(held)
+            held.clear()
+    yield bytes(held)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -120,8 +156,11 @@ class _Handler(BaseHTTPRequestHandler):
             about = {"serverInfo": {"name": "web", "version": "1"}, "capabilities": {"tools": {}, "logging": {}}}  # fmt: skip
             self._say(200, _answer(ident, {"protocolVersion": _REVISION, **about}))
         elif method == "tools/list":
-            tool = {"name": "sse", "inputSchema": {"type": "object"}}
-            self._say(200, _answer(ident, {"tools": [tool]}))
+            names = ("sse", "packed")
+            tools = [{"name": one, "inputSchema": {"type": "object"}} for one in names]
+            self._say(200, _answer(ident, {"tools": tools}))
+        elif method == "tools/call" and message["params"]["name"] == "packed":
+            self._packed(ident, message["params"].get("arguments") or {})
         elif method == "tools/call":
             self._stream(ident, message["params"].get("arguments") or {})
         elif method == "server/discover":
@@ -130,15 +169,26 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._say(200, _answer(ident, {}))
 
+    def _packed(self, ident: Any, asked: dict[str, Any]) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        if asked["kind"] != "bytes":
+            self.send_header("Content-Encoding", "gzip")
+        said = _answer(ident, {"content": [{"type": "text", "text": "ok"}]})
+        self._chunks(packed(asked["kind"], asked["size"], said))
+
     def _stream(self, ident: Any, asked: dict[str, Any]) -> None:
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
+        said = _answer(ident, {"content": [{"type": "text", "text": "ok"}]})
+        self._chunks(pieces(asked["kind"], asked["size"], b"data: " + said + b"\n\n"))
+
+    def _chunks(self, all_: Iterator[bytes]) -> None:
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        said = _answer(ident, {"content": [{"type": "text", "text": "ok"}]})
         with suppress(OSError):  # the gateway gave it up
-            for piece in pieces(asked["kind"], asked["size"], b"data: " + said + b"\n\n"):
-                self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+            for some in _together(all_):
+                self.wfile.write(some)
             self.wfile.write(b"0\r\n\r\n")
             return
         self.close_connection = True

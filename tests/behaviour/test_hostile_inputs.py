@@ -53,6 +53,13 @@ CHOSEN = (
     "sse.one_byte_chunks",
     "sse.large_notices",
     "openapi.doubling",
+    "packed.members",
+    "packed.noise",
+    "packed.bytes",
+    "names.rows",
+    "names.ligatures",
+    "frame.batch_of_exponents",
+    "frame.wide_names_of_params",
 )
 
 

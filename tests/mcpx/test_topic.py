@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from gatewright.mcpx import topic as room_module
+from gatewright.mcpx.batches import Batch, Message
 from gatewright.mcpx.envelope import Envelope, Flaw, read
-from gatewright.mcpx.topic import Batch, Bounds, Member, Message, No, Room
+from gatewright.mcpx.topic import Bounds, Member, No, Room
 
 FULL = ("mcp/*", "chat")
 

@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 from websockets.asyncio.client import connect
 
-from gatewright.rooms.endpoint import PATHS, SUBPROTOCOL
+from gatewright.call import Refusal
+from gatewright.rooms.endpoint import PATHS, SUBPROTOCOL, _asked
 from gatewright.transport.base import Limits
 from tests.rooms.hall import FULL, Hall, token_of
 
@@ -143,3 +144,11 @@ async def test_rooms_are_where_they_are_said_to_be_and_only_where_there_are_any(
             assert (await plain.json())["error"] == "upgrade_required"
         a = await hall.guest("a", subprotocols=[SUBPROTOCOL])
         assert a.socket.subprotocol == SUBPROTOCOL
+
+
+@pytest.mark.parametrize("fields", [b"&a=1", b"&a", b"&topic=b"])
+def test_a_query_of_thousands_of_fields_is_refused(fields: bytes) -> None:
+    scope = {"query_string": b"topic=a" + fields * 9000}
+    asked = _asked(scope, {}, token_in_query=False)
+    assert isinstance(asked, Refusal)
+    assert (asked.reason, asked.message) == ("invalid_request", "the query cannot be read")

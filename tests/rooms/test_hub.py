@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcpx.topic import Batch
+from gatewright.mcpx.batches import Batch
 from gatewright.rooms.hub import Hub, NoPlace, Place
 from gatewright.rooms.policy import Identity, Topic
 from tests.rooms.hall import FULL, Notes, policy

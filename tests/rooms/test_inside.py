@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from gatewright.mcp.wire import jsonrpc
+from gatewright.mcpx.batches import Batch, Message
 from gatewright.mcpx.envelope import Envelope, compose
-from gatewright.mcpx.topic import Batch, Message
 from gatewright.rooms.hub import NoPlace
 from gatewright.rooms.inside import WAITING_BYTES, Inside
 from gatewright.rooms.policy import Identity

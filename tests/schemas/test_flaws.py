@@ -247,3 +247,18 @@ def test_references_to_references_are_followed_to_what_they_mean() -> None:
     assert (
         one({"type": "null", "externalDocs": "https://docs.example"}, 1).documentation_url is None
     )
+
+
+def test_a_flaw_is_told_in_few_words_whatever_the_schema_says() -> None:
+    texts = [f"{'x' * 100}{one}" for one in range(9000)]
+    (wrong,) = of({"properties": {"a": {"enum": texts}}}, {"a": 1})
+    assert "and 8980 more" in wrong.reason
+    closed = {"properties": {"a": {}}, "additionalProperties": False}
+    (unknown,) = of(closed, dict.fromkeys(texts, 1))
+    assert "and 8980 more" in unknown.reason
+    (pattern,) = of({"properties": {"a": {"pattern": "a{1,9}" * 200}}}, {"a": "b"})
+    (missing,) = of({"required": ["x" * 9000]}, {})
+    (deep,) = of({"additionalProperties": {"type": "string"}}, {"y" * 100_000: 1})
+    for one in (wrong, unknown, pattern, missing, deep):
+        said = (one.field or "", one.reason, *one.suggestions)
+        assert sum(map(len, said)) < 10_000, one.rule

@@ -128,3 +128,27 @@ def test_a_schema_may_have_ten_members_for_each_part_that_it_may_have() -> None:
     assert Graph(wide(20), subschemas=2).patterns == 0
     with pytest.raises(UnusableSchema, match="more than 2 subschemas"):
         Graph(wide(21), subschemas=2)
+
+
+@pytest.mark.parametrize(
+    "schema", [{"$ref": "a" * 3000}, {"$id": "b" * 3000}, {"$ref": "#/" + "c/" * 2000}]
+)
+def test_a_uri_that_is_longer_than_any_is_refused(schema: dict[str, Any]) -> None:
+    with pytest.raises(UnusableSchema, match="a URI of more than 2048 characters"):
+        list(Graph(schema).same_place(schema))
+
+
+def test_each_reference_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_up: list[str] = []
+    resolve = Graph._resolve
+
+    def noted(self: Graph, said: str) -> Any:
+        looked_up.append(said)
+        return resolve(self, said)
+
+    monkeypatch.setattr(Graph, "_resolve", noted)
+    node = {"$ref": "#/$defs/a"}
+    graph = Graph({"$defs": {"a": {}}, "items": node, "contains": {"$ref": "#/$defs/a"}})
+    for _ in range(50):
+        assert [*graph.same_place(node)] == [{}]
+    assert looked_up == ["#/$defs/a"]

@@ -6,7 +6,14 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.schemas.json_strings import light_text, outweighs, pointer, strings
+from gatewright.schemas.json_strings import (
+    STEP_CHARS,
+    is_place,
+    light_text,
+    outweighs,
+    pointer,
+    strings,
+)
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
@@ -99,3 +106,14 @@ def test_a_text_that_is_all_values_is_light_up_to_what_it_weighs() -> None:
 def test_pointers_escape_what_the_notation_uses() -> None:
     assert pointer(["a/b", 0, "c~d"]) == "/a~1b/0/c~0d"
     assert pointer([]) == ""
+
+
+def test_of_a_long_name_a_pointer_has_the_beginning() -> None:
+    assert pointer(["a~" * STEP_CHARS, "b"]) == "/" + "a~0" * (STEP_CHARS // 2) + "…/b"
+
+
+def test_a_step_leads_to_an_item_where_it_is_a_number_that_there_can_be() -> None:
+    assert [one for one in ("0", "1", "2", "-1", "x", "", "9" * 5000) if is_place(one, [1, 2])] == [
+        "0",
+        "1",
+    ]

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.mcp.wire.spellings import fold
 from gatewright.schemas import member_names
 from gatewright.schemas.graph import Graph
 from gatewright.schemas.member_names import PointedNames, SchemaNames, misread_among
@@ -21,6 +22,18 @@ NESTED: dict[str, Any] = {
     },
     "$defs": {"node": {"properties": {"name": {}, "next": {"$ref": "#/$defs/node"}}}},
 }
+
+
+def noting(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names that are folded from now on."""
+    folded: list[str] = []
+
+    def noted(name: str) -> str:
+        folded.append(name)
+        return fold(name)
+
+    monkeypatch.setattr(member_names, "fold", noted)
+    return folded
 
 
 def of(value: Any, schema: dict[str, Any] = NESTED) -> str | None:
@@ -107,5 +120,64 @@ def test_what_would_take_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_among_unknown_names_only_where_that_is_asked_and_the_first_that_was_there() -> None:
-    assert misread_among(["b", "a", "A"], frozenset()) == "has 'A', which reads as 'a'"
-    assert misread_among(["b", "a", "A"], frozenset(), among=False) == ""
+    assert misread_among(["b", "a", "A"], frozenset(), {}) == "has 'A', which reads as 'a'"
+    assert misread_among(["b", "a", "A"], frozenset(), {}, among=False) == ""
+
+
+def test_the_names_of_a_place_are_folded_once_however_many_objects_have_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folded = noting(monkeypatch)
+    schema: dict[str, Any] = {
+        "properties": {"rows": {"items": {"properties": {f"p{n}": {} for n in range(300)}}}}
+    }
+    assert of({"rows": [{"x": 1}] * 500}, schema) is None
+    assert len(folded) <= 300 + 500
+
+
+def test_places_that_many_parts_judge_are_found_out_once_or_refused() -> None:
+    parts: list[Any] = [{"properties": {f"p{one}": {}}} for one in range(400)]
+    names = SchemaNames(Graph({"properties": {"list": {"prefixItems": parts}}}))
+    assert names.objection({"list": [{"p1": 1}] * 2000}) is None
+    variants = [{"properties": {f"k{one}": {"anyOf": parts[: 100 + one]}}} for one in range(120)]
+    many = SchemaNames(Graph({"properties": {"list": {"items": {"anyOf": variants}}}}, 32, 10**6))
+    found = many.objection({"list": [{f"k{one}": {"x": 1} for one in range(120)}]})
+    assert found is not None
+    assert found.message == "has more members than are compared with the names that the tool knows"
+
+
+def test_what_is_remembered_of_the_places_of_a_schema_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(member_names, "_KEPT", 40)
+    schema: dict[str, Any] = {
+        "properties": {
+            f"p{one}": {"properties": {"q": {"properties": {"r": {}}}}} for one in range(99)
+        }
+    }
+    names = SchemaNames(Graph(schema))
+    value = {f"p{one}": {"q": {"R": 1} if one == 98 else {}} for one in range(99)}
+    found = names.objection(value)
+    assert found is not None
+    assert found.path == "/p98/q"
+    assert len(names._known) <= 41
+
+
+@pytest.mark.parametrize("unit", ["\uff41" * 240, "\ufb03" * 240])
+def test_names_that_take_long_to_fold_are_refused(unit: str) -> None:
+    found = of({f"{unit}{one}": 1 for one in range(900)})
+    assert found is not None
+    assert "more members than are compared" in found
+
+
+def test_of_many_pointers_each_member_is_folded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = PointedNames([("a", f"s{one}") for one in range(500)])
+    folded = noting(monkeypatch)
+    assert names.objection({"a": {f"x{one}": 1 for one in range(900)}}) is None
+    assert len(folded) <= 901
+    assert PointedNames([("a", "b"), ("a", "B")]).objection({"a": {"b": 1, "B": 2}}) is None
+
+
+def test_a_step_that_is_a_long_number_leads_nowhere() -> None:
+    names = PointedNames([("list", "9" * 5000)])
+    assert names.objection({"list": [{"a": 1}]}) is None

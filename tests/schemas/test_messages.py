@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.schemas import messages as misfits_module
 from gatewright.schemas.messages import MOST, misfits
+from gatewright.schemas.nearest import NAME_CHARS
 from gatewright.schemas.schema import compile_schema
 
 PERSON = {
@@ -104,3 +107,35 @@ def test_whatever_the_schema_and_the_arguments_every_flaw_is_a_clause_with_a_pla
     for one in found:
         assert one["message"].startswith("arguments" + one["path"] + ":")
         assert "SECRET" not in one["message"]
+
+
+LONG = {f"{'ab' * 60}{one:03}": {"type": "string"} for one in range(200)}
+
+
+def test_how_many_names_are_compared_for_one_refusal_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compared: list[str] = []
+
+    def noted(wanted: str, names: Sequence[str], most: int) -> list[str]:
+        compared.extend(names)
+        return []
+
+    monkeypatch.setattr(misfits_module, "closest", noted)
+    row = {"type": "object", "properties": LONG, "additionalProperties": False}
+    schema = {"properties": {"rows": {"items": row}}}
+    many = {"rows": [{f"x{one}": 1 for one in range(20)} for _ in range(20)]}
+    assert len(said(schema, many)) == MOST
+    assert 0 < sum(min(len(one), NAME_CHARS) for one in compared) <= 40_000
+
+
+def test_the_words_of_a_refusal_are_short_whatever_the_arguments_are_called() -> None:
+    schema = {"additionalProperties": {"type": "object", "additionalProperties": False}}
+    name = "~/" * 500_000
+    flaws = misfits(
+        schema, {name: {name: 1}}, compile_schema(schema).violations({name: {name: 1}}, MOST)
+    )
+    assert flaws
+    assert all(len(one["message"]) + len(one["path"]) < 2000 for one in flaws)
+    wrong = {"enum": [f"{'x' * 100}{one}" for one in range(9000)]}
+    assert all(len(one) < 1000 for one in said({"properties": {"a": wrong}}, {"a": 1}))

@@ -136,3 +136,19 @@ async def test_what_a_task_came_to_is_judged_as_the_result_of_its_call_and_gone_
     assert isinstance(outcome, Answer | Failure)
     assert seen == ([result] if size else [])
     assert passes.in_one_turn == (1 if size else 0)
+
+
+@pytest.mark.parametrize("name", ["StructuredContent", "structured_content", "STRUCTUREDCONTENT"])
+def test_a_second_spelling_of_what_is_judged_is_refused(name: str) -> None:
+    found = said(Answer(f'{{"content":[],"structuredContent":{{"n":1}},"{name}":{{}}}}'.encode()))
+    assert isinstance(found, Failure)
+    assert found.details["rule"] == "names"
+
+
+@pytest.mark.parametrize(
+    "member", ['"meta":null', '"Content":[]', '"is_error":false', '"error":null']
+)
+def test_members_that_no_schema_judges_may_be_called_as_they_like(member: str) -> None:
+    """Servers write results by the names that their own classes have for the members."""
+    answer = Answer(f'{{"content":[],"structuredContent":{{"n":1}},{member}}}'.encode())
+    assert said(answer) is answer

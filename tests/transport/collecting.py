@@ -24,7 +24,7 @@ async def within(awaitable: Awaitable[T], seconds: float = DEADLINE_S) -> T:
 async def whole(answer: Answer) -> bytes:
     """The body of an answer, once it is there."""
     await answer.settled()
-    return answer.body()
+    return await answer.unpacked() if answer.packed() else answer.body()
 
 
 class Collector:

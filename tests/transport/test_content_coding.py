@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 import zlib
 from collections.abc import Callable
 from itertools import pairwise
@@ -9,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.transport.content_coding import PIECE, BadCoding, unpacker
+from gatewright.transport.content_coding import GIVEN, MEMBERS, PIECE, BadCoding, unpacker
+from tests.costs import DOUBLED, grows
 
 
 def bare(data: bytes) -> bytes:
@@ -83,3 +85,44 @@ def test_a_coding_that_was_not_asked_for_and_is_not_known_is_refused(coding: byt
 @pytest.mark.parametrize("coding", [b"", b"identity", b"Identity"])
 def test_a_body_that_is_not_packed_needs_no_unpacking(coding: bytes) -> None:
     assert unpacker(coding) is None
+
+
+def test_more_files_in_a_row_than_anybody_makes_are_refused() -> None:
+    empty = gzip.compress(b"", mtime=0)
+    assert unpacked(b"gzip", empty * MEMBERS) == b""
+    with pytest.raises(BadCoding, match="in a row"):
+        unpacked(b"gzip", empty * (MEMBERS + 1))
+
+
+def test_what_comes_to_nothing_is_told_of_every_few_kilobytes() -> None:
+    packer = zlib.compressobj(wbits=31)
+    nothing = packer.flush(zlib.Z_FULL_FLUSH) + b"\0\0\0\xff\xff" * 40_000
+    unpack = unpacker(b"gzip")
+    assert unpack is not None
+    pieces = list(unpack.feed(nothing))
+    assert set(pieces) == {b""}
+    assert len(pieces) == -(-len(nothing) // GIVEN)
+
+
+NOISE = bytes(random.Random(0).choices(range(256), k=8_000_000))
+
+
+@pytest.mark.parametrize("kind", ["members", "noise", "zeros"])
+def test_to_unpack_a_body_costs_as_much_as_it_is_long(kind: str) -> None:
+    """zlib copies all that it has not read yet with every step."""
+
+    def work(part: int) -> None:
+        if kind == "members":
+            body = (gzip.compress(b"", mtime=0) + gzip.compress(b"a" * 600, mtime=0)) * (
+                2000 // part
+            )
+        else:
+            said = NOISE if kind == "noise" else bytes(32_000_000)
+            body = gzip.compress(said[: len(said) // part], 1)
+        packed[part] = body
+
+    packed: dict[int, bytes] = {}
+    work(4)
+    work(1)
+    ratio = grows(lambda: unpacked(b"gzip", packed[4]), lambda: unpacked(b"gzip", packed[1]))
+    assert ratio <= DOUBLED**2

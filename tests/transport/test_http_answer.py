@@ -4,8 +4,10 @@ import asyncio
 import gzip
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from gatewright.transport.http_answer import HIGH_WATER, Answer, Fields, Raw
+from gatewright.transport.http_answer import HIGH_WATER, JOINED, Answer, Fields, Raw
 from gatewright.transport.http_fault import Fault
 from tests.transport.collecting import whole, within
 
@@ -106,3 +108,57 @@ async def test_a_length_that_announces_no_body_is_no_size() -> None:
 async def test_a_coding_that_is_not_known_is_a_fault_of_the_answer() -> None:
     with pytest.raises(Fault, match="decoded"):
         begun([(b"content-encoding", b"br")])
+
+
+@pytest.mark.parametrize("fields", [[], STREAM])
+async def test_small_pieces_are_joined_as_they_come(fields: Raw) -> None:
+    """Twelve million pieces of a byte would take fifty times their bytes."""
+    said = bytes(range(250)) * 2000
+    answer, _ = begun(fields, limit=len(said))
+    for one in said:
+        answer.feed(bytes((one,)))
+    assert len(answer._pieces) <= len(said) // JOINED + 1
+    answer.finish()
+    if fields:
+        pieces = await within(answer.some())
+        assert pieces is not None
+        assert b"".join(pieces) == said
+    else:
+        assert await within(whole(answer)) == said
+
+
+@given(st.lists(st.binary(max_size=9000), max_size=20))
+def test_a_body_is_the_same_in_whatever_pieces_it_came(pieces: list[bytes]) -> None:
+    async def read() -> bytes:
+        answer, _ = begun([], limit=200_000)
+        for one in pieces:
+            answer.feed(one)
+        answer.finish()
+        return await whole(answer)
+
+    assert asyncio.run(read()) == b"".join(pieces)
+
+
+async def test_everybody_has_turns_while_a_large_body_is_unpacked() -> None:
+    said, turns = b"x" * 4_000_000, [0]
+
+    async def count() -> None:
+        while True:
+            turns[0] += 1
+            await asyncio.sleep(0)
+
+    answer, _ = begun([(b"content-encoding", b"gzip")], limit=len(said))
+    answer.feed(gzip.compress(said))
+    answer.finish()
+    counting = asyncio.create_task(count())
+    assert await within(whole(answer)) == said
+    counting.cancel()
+    assert turns[0] >= 20
+
+
+async def test_a_body_that_is_packed_beyond_the_limit_is_given_up() -> None:
+    answer, _ = begun([(b"content-encoding", b"gzip")])
+    answer.feed(gzip.compress(b"x" * 101))
+    answer.finish()
+    with pytest.raises(Fault, match="more than 100 bytes"):
+        await within(whole(answer))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Generator
+from functools import partial
 from itertools import count
 
 import pytest
 
-from gatewright.transport.slices import in_slices
+from gatewright.transport.slices import AT_ONCE, by_and_by, in_slices
 
 
 def steps(most: int) -> Generator[None, None, int]:
@@ -52,3 +54,36 @@ async def test_what_the_work_raises_is_raised() -> None:
 
     with pytest.raises(ValueError, match="no"):
         await in_slices(broken())
+
+
+@pytest.mark.parametrize("count_", [0, 1, AT_ONCE, AT_ONCE + 1, 300])
+async def test_things_are_done_a_few_in_each_turn_and_all_of_them_in_order(count_: int) -> None:
+    done: list[tuple[int, int]] = []
+    turn = 0
+    by_and_by([partial(lambda one: done.append((turn, one)), one) for one in range(count_)])
+    for _ in range(count_ // AT_ONCE + 2):
+        turn += 1
+        await asyncio.sleep(0)
+    assert [one for _, one in done] == list(range(count_))
+    assert max(Counter(turn for turn, _ in done).values(), default=0) <= AT_ONCE
+
+
+async def test_a_thousand_tasks_that_are_cancelled_end_a_few_in_each_turn() -> None:
+    ended = 0
+
+    async def wait() -> None:
+        nonlocal ended
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            ended += 1
+
+    tasks = [asyncio.create_task(wait()) for _ in range(1000)]
+    await asyncio.sleep(0)
+    by_and_by([task.cancel for task in tasks])
+    most = before = 0
+    while not all(task.done() for task in tasks):
+        await asyncio.sleep(0)
+        most, before = max(most, ended - before), ended
+    assert ended == 1000
+    assert most <= 2 * AT_ONCE

@@ -254,3 +254,11 @@ async def test_the_error_of_an_opening_says_nothing_was_sent(connected: Connect)
         with pytest.raises(UpstreamError) as caught:
             await connected(server)
         assert caught.value.not_sent is True
+
+
+async def test_an_endpoint_that_is_longer_than_any_is_refused(connected: Connect) -> None:
+    """The library remembers the URLs that it is given."""
+    endpoint = b"/m?" + b"x" * sse_client.ENDPOINT_CHARS
+    async with SseServer(b"event: endpoint\ndata: " + endpoint + b"\n\n") as server:
+        with pytest.raises(BadAnswer, match="more than 8192 characters"):
+            await connected(server)

@@ -18,12 +18,13 @@ from typing import Any
 import msgspec
 
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.spellings import RESULT, misread
+from gatewright.mcp.wire.spellings import misread
 from gatewright.pins.definition import read_definition
 from gatewright.redaction.filter import reported
 from gatewright.schemas.graph import UnusableSchema
 from gatewright.schemas.messages import MOST, misfits
 from gatewright.schemas.objection import Objection
+from gatewright.schemas.output_filter import JUDGED
 from gatewright.schemas.schema import CompiledSchema, compile_schema
 from gatewright.secret_scanning import Held, Redactor
 from gatewright.secret_scanning.held import MOST as MOST_HELD
@@ -145,7 +146,7 @@ def _check(order: Mapping[str, Any], load: bytes) -> Answered:
 def _fit(order: Mapping[str, Any], load: bytes) -> Answered:
     """`schema` (its text), `depth` and `subschemas`; the load is a result, whose `structuredContent` has to fit."""
     members = jsonrpc.decode_members(load)
-    twice = misread(members, RESULT)
+    twice = misread(members, JUDGED)
     if twice is not None:
         said = f"beside it stands {twice[0]!a}, which reads as {twice[1]}"
         return {"objection": msgspec.to_builtins(Objection("", "names", said))}, b""

@@ -7,15 +7,18 @@ its caller something is told that it cannot.
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Coroutine
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from gatewright.call import Call, Caller, CannotAsk, Event, Outcome, Question, Refusal, Tool
+from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Outcome, Question, Refusal, Tool
 from gatewright.command_text import to_type
+from gatewright.mcp.protocol import ggen
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.server.context import Front
 from gatewright.mcp.server.http_request import HttpRequest
 from gatewright.schemas.flaws import Flaw, Flaws
+from gatewright.transport.slices import in_slices
 
 __all__ = ["BROKEN", "Shown", "Unasked", "Who", "told", "unless_gone", "unreadable"]
 
@@ -23,6 +26,9 @@ T = TypeVar("T")
 
 BROKEN = "internal error; the details are in the gateway's log"
 """What a caller hears of a defect of ours."""
+
+
+_REMEMBERED, _REMEMBERED_BYTES = 16, 256 * 1024
 
 
 class Who(NamedTuple):
@@ -63,6 +69,8 @@ class Unasked:
         self._front = front
         self._shown = shown
         self._flaws = Flaws()
+        self._lists: OrderedDict[bytes, bytes] = OrderedDict()
+        """What was made of the last lists that are short."""
         self.door = door
 
     async def handle(self, inbound: Inbound, who: Who) -> tuple[Call, Outcome]:
@@ -78,6 +86,20 @@ class Unasked:
             profile=who.profile,
         )
         return call, await front.kernel.handle(call, _NO_WAY_BACK)
+
+    async def result(self, answer: Answer, method: str) -> bytes:
+        """The JSON text of a result as ggen has it; a long list is made a little at a time, and a short one is remembered."""
+        raw = ggen.result_of(answer, method, self._front.info)
+        if method != "tools/list":
+            return raw
+        found = self._lists.get(raw)
+        if found is None:
+            found = await in_slices(ggen.described(raw))
+            if len(raw) <= _REMEMBERED_BYTES:
+                self._lists[raw] = found
+            if len(self._lists) > _REMEMBERED:
+                self._lists.popitem(last=False)
+        return found
 
     def hides(self, profile: str) -> bool:
         """Whether who sees no tool at all only may not see any (decision C-32)."""

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.mcpx.asked import Asked
+from gatewright.mcpx.batches import Batch, Message, shared
 from gatewright.mcpx.capabilities import Capabilities
 from gatewright.mcpx.envelope import GATEWAY, Envelope, Flaw, compose, is_reserved, read
 from gatewright.mcpx.system_messages import (
@@ -27,7 +28,7 @@ from gatewright.mcpx.system_messages import (
     welcome_payload,
 )
 
-__all__ = ["Batch", "Bounds", "Member", "Message", "Mode", "No", "Room", "Stamp"]
+__all__ = ["Bounds", "Member", "Mode", "No", "Room", "Stamp"]
 
 Mode = Literal["all", "directed"]
 _READ_ANYWAY = 4096
@@ -136,57 +137,6 @@ class No(msgspec.Struct, frozen=True):
     message: str
     id: str | None = None
     kind: str | None = None
-
-
-class Message:
-    """One message on its way. `only` is the one member it is for, `skip` one who does not get it."""
-
-    __slots__ = ("_frame", "number", "only", "skip", "text", "to")
-
-    def __init__(
-        self,
-        number: int,
-        text: bytes,
-        to: tuple[str, ...] = (),
-        only: Member | None = None,
-        skip: Member | None = None,
-    ) -> None:
-        self.number = number
-        self.text = text
-        self.to = to
-        self.only = only
-        self.skip = skip
-        self._frame: bytes | None = None
-
-    def frame(self, encode: Callable[[bytes], bytes]) -> bytes:
-        """The message as a transport writes it; `encode` is asked once, however many readers there are."""
-        if self._frame is None:
-            self._frame = encode(self.text)
-        return self._frame
-
-    def is_for(self, member: Member) -> bool:
-        """Whether a member gets it."""
-        if self.only is not None:
-            return self.only is member and self.number > member.heard
-        if self.skip is member or self.number <= member.heard:
-            return False
-        return member.mode == "all" or not self.to or member.id in self.to
-
-
-class Batch:
-    """Messages that some members all get, in their order."""
-
-    __slots__ = ("_frames", "messages")
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self.messages = messages
-        self._frames: bytes | None = None
-
-    def frames(self, encode: Callable[[bytes], bytes]) -> bytes:
-        """All of them as one piece for a transport; made once."""
-        if self._frames is None:
-            self._frames = b"".join([one.frame(encode) for one in self.messages])
-        return self._frames
 
 
 class Room:
@@ -379,22 +329,9 @@ class Room:
                 (special if apart else plain).append(one)
         if plain and wide.messages:
             yield wide, plain
-        yield from _shared(out, special)
+        yield from shared(out, special, named)
 
 
 def _about(text: bytes) -> str | None:
     """The id of a message that goes nowhere, where it costs nothing to find out."""
     return read(text).id if len(text) <= _READ_ANYWAY else None
-
-
-def _shared(
-    out: Sequence[Message], members: Sequence[Member]
-) -> Iterator[tuple[Batch, list[Member]]]:
-    """Members who do not get everything, those together who get the same."""
-    found: dict[tuple[int, ...], tuple[Batch, list[Member]]] = {}
-    for member in members:
-        heard = [message for message in out if message.is_for(member)]
-        if heard:
-            key = tuple(message.number for message in heard)
-            found.setdefault(key, (Batch(heard), []))[1].append(member)
-    yield from found.values()

@@ -19,7 +19,7 @@ from gatewright.mcp.server.http_reply import Send, challenge
 from gatewright.mcp.server.http_request import Receive
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
-from gatewright.mcpx.topic import Batch
+from gatewright.mcpx.batches import Batch
 from gatewright.rooms.admin_endpoint import RoomsAdmin
 from gatewright.rooms.hub import Hub, NoPlace, Place
 from gatewright.rooms.identities import Identities
@@ -35,6 +35,7 @@ SUBPROTOCOL = "mcpx"
 _TOKEN = "mcpx.bearer."  # noqa: S105 - a prefix, no token
 TRY_AGAIN_LATER = 1013
 _REASON_BYTES = 123
+_FIELDS = 32
 RECHECK_S = 0.5
 """How soon the connection of an expired token is closed; that of one that was taken back is at once."""
 BURST_BYTES = 4 * 1024 * 1024
@@ -179,7 +180,10 @@ def _asked(
 ) -> _Asked | Refusal:
     try:
         query = parse_qsl(
-            scope["query_string"].decode("ascii"), keep_blank_values=True, errors="strict"
+            scope["query_string"].decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=_FIELDS,
         )
     except ValueError:
         return Refusal("invalid_request", "the query cannot be read")

@@ -23,8 +23,9 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.call import Refusal, Unrecorded
+from gatewright.mcpx.batches import Batch
 from gatewright.mcpx.envelope import Envelope, is_participant_id, is_topic
-from gatewright.mcpx.topic import Batch, Member, No, Room, Stamp
+from gatewright.mcpx.topic import Member, No, Room, Stamp
 from gatewright.rooms.hub_types import Journal, Seat, Seated
 from gatewright.rooms.policy import Identity, Policy, Trust, with_word
 

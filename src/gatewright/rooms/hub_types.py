@@ -7,8 +7,9 @@ from typing import Protocol
 
 import msgspec
 
+from gatewright.mcpx.batches import Batch
 from gatewright.mcpx.envelope import Envelope
-from gatewright.mcpx.topic import Batch, Member, No
+from gatewright.mcpx.topic import Member, No
 
 __all__ = ["Journal", "Seat", "Seated"]
 

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
-from gatewright.mcpx.topic import Batch, Message
+from gatewright.mcpx.batches import Batch, Message
 from gatewright.rooms.hub import Hub, Place
 from gatewright.rooms.participants.answering import Responder
 from gatewright.rooms.participants.participant import Participant, understood

@@ -9,12 +9,14 @@ read from the schema alone, so that no tool needs texts of its own; a schema tha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from gatewright.patterns import Pattern
 from gatewright.schemas.compiled import Compiled
+from gatewright.schemas.json_strings import STEP_CHARS
 from gatewright.schemas.schema import CompiledSchema, Violation
 
 __all__ = ["MOST", "Flaw", "Flaws"]
@@ -23,6 +25,11 @@ MOST = 16
 """So many flaws of one value are told."""
 
 _QUOTED = 80
+_MOST_CHARS = 4000
+_LISTED = 20
+"""So many options or names are told of one field."""
+_EXPECTED = 300
+"""So much of a pattern, and of what else a rule asks for."""
 
 _CLASSES = {
     "A-Z": "uppercase letters",
@@ -87,9 +94,10 @@ def _flaw(schema: Any, arguments: Any, found: Violation) -> Flaw:
     value = _at(arguments, found.path)
     said = _REASONS.get(found.rule)
     reason = said(found.expected, value) if said is not None else _sentence(found.message)
+    reason = reason if len(reason) <= _MOST_CHARS else f"{reason[:_MOST_CHARS]}…"
     rules = _schema_at(schema, steps)
     return Flaw(
-        ".".join(map(str, steps)) or None,
+        ".".join(str(one)[:STEP_CHARS] for one in steps) or None,
         found.rule,
         reason,
         _suggestions(found, rules),
@@ -127,7 +135,13 @@ def _type_of(value: Any) -> str:
 
 
 def _listed(options: Any) -> str:
-    return ", ".join(_quoted(one) for one in options)
+    said = ", ".join(_quoted(one) for one in islice(options, _LISTED))
+    return said if len(options) <= _LISTED else f"{said} and {len(options) - _LISTED} more"
+
+
+def _named(names: Any) -> str:
+    said = ", ".join(one[:_QUOTED] for one in islice(names, _LISTED))
+    return said if len(names) <= _LISTED else f"{said} and {len(names) - _LISTED} more"
 
 
 _Say = Callable[[Any, Any], str]
@@ -146,7 +160,9 @@ def _range(words: str) -> _Say:
 
 
 _REASONS: Mapping[str, _Say] = {
-    "pattern": lambda pattern, value: f"Pattern mismatch: expected {pattern}, got {_quoted(value)}",
+    "pattern": lambda pattern, value: (
+        f"Pattern mismatch: expected {pattern[:_EXPECTED]}, got {_quoted(value)}"
+    ),
     "type": lambda types, value: (
         f"Type mismatch: expected {_listed_types(types)}, got {_type_of(value)}"
     ),
@@ -154,8 +170,8 @@ _REASONS: Mapping[str, _Say] = {
         f"Value not allowed: expected one of {_listed(options)}, got {_quoted(value)}"
     ),
     "const": lambda value, got: f"Value not allowed: expected {_quoted(value)}, got {_quoted(got)}",
-    "required": lambda name, _: f"Required field missing: {name}",
-    "additionalProperties": lambda names, _: f"Unknown field: {', '.join(names)}",
+    "required": lambda name, _: f"Required field missing: {name[:_EXPECTED]}",
+    "additionalProperties": lambda names, _: f"Unknown field: {_named(names)}",
     "minLength": _size("characters", "at least"),
     "maxLength": _size("characters", "at most"),
     "minItems": _size("items", "at least"),
@@ -174,7 +190,7 @@ _REASONS: Mapping[str, _Say] = {
 def _suggestions(found: Violation, rules: Mapping[str, Any]) -> tuple[str, ...]:
     said: list[str] = []
     if found.rule == "required":
-        said.append(f"Add the field {found.expected}")
+        said.append(f"Add the field {found.expected[:_EXPECTED]}")
     if found.rule == "additionalProperties":
         said.append("Remove what the schema does not name")
     if found.rule in ("pattern", "minLength", "maxLength"):
@@ -213,7 +229,7 @@ def _between(what: str, least: Any, most: Any, unit: str) -> list[str]:
 def _documentation(rules: Mapping[str, Any]) -> str | None:
     docs = rules.get("externalDocs")
     url = docs.get("url") if isinstance(docs, dict) else None
-    return url if isinstance(url, str) else None
+    return url if isinstance(url, str) and len(url) <= _MOST_CHARS else None
 
 
 # -- where

@@ -16,6 +16,7 @@ from urllib.parse import unquote, urljoin
 
 __all__ = ["Graph", "Schema", "UnusableSchema"]
 
+URI_CHARS = 2048
 PATTERNS = 200
 PATTERN_CHARS = 16_384
 
@@ -55,6 +56,8 @@ class Graph:
         self._base: dict[int, str] = {}
         self._named: dict[str, Schema] = {"": root}
         self._dynamic: dict[str, list[Schema]] = {}
+        self._led: dict[tuple[str, str], Any] = {}
+        """Base and reference → what is meant; each is looked up once."""
         self._survey()
 
     def same_place(self, node: Schema) -> Iterator[Schema]:
@@ -129,11 +132,17 @@ class Graph:
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             found = node.get(keyword)
             if isinstance(found, str) and not found.startswith(_META_SCHEMAS):
-                yield from _schemas(self._resolve(_join(base, found)))
+                yield from _schemas(self._leads(base, found))
                 if keyword == "$dynamicRef":
                     yield from self._dynamic.get(found.partition("#")[2], ())
         if "$recursiveRef" in node:
             yield self.root
+
+    def _leads(self, base: str, reference: str) -> Any:
+        key = base, reference
+        if key not in self._led:
+            self._led[key] = self._resolve(_join(base, reference))
+        return self._led[key]
 
     def _resolve(self, reference: str) -> Any:
         resource, _, fragment = reference.partition("#")
@@ -149,6 +158,8 @@ class Graph:
 
 
 def _join(base: str, reference: str) -> str:
+    if len(reference) > URI_CHARS:  # `urljoin` remembers what it is given
+        raise UnusableSchema(f"has a URI of more than {URI_CHARS} characters")
     if reference.startswith("#"):
         return base.partition("#")[0] + reference
     try:

@@ -8,10 +8,14 @@ them instead of being spelled out, so that the walk stays linear in the value's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["Place", "light_text", "outweighs", "pointer", "strings"]
+__all__ = ["STEP_CHARS", "Place", "is_place", "light_text", "outweighs", "pointer", "strings"]
+
+STEP_CHARS = 200
+"""Characters of each step of a pointer that is written."""
+_DIGITS = 10
 
 
 class Place(NamedTuple):
@@ -74,6 +78,17 @@ def light_text(most: int, each: int = _EACH) -> int:
     return max(0, (most - 2 * each) * 2 // (each + 2))
 
 
+def is_place(step: str, items: Sequence[Any]) -> bool:
+    """Whether a step of a pointer leads to an item of a list."""
+    return len(step) < _DIGITS and step.isdecimal() and int(step) < len(items)
+
+
 def pointer(steps: Iterable[str | int]) -> str:
-    """The JSON pointer (RFC 6901) of some steps; empty for the whole value."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
+    """The JSON pointer (RFC 6901) of some steps; empty for the whole value. Of a name of more than `STEP_CHARS` the beginning: whoever
+    sent it knows the rest, and it would be said again with each flaw."""
+    return "".join(f"/{_written(str(step))}" for step in steps)
+
+
+def _written(step: str) -> str:
+    shown = step if len(step) <= STEP_CHARS else f"{step[:STEP_CHARS]}…"
+    return shown.replace("~", "~0").replace("/", "~1")

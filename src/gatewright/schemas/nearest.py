@@ -5,7 +5,7 @@ A few microseconds a name: an edit distance over a thousand names would hold up 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice, pairwise
 
 __all__ = ["NAME_CHARS", "closest"]
@@ -14,16 +14,27 @@ NAME_CHARS = 128
 """Of a name so many characters are looked at."""
 
 _COMPARED = 1000
+_COMPARED_CHARS = 20_000
+"""Of all names together so many characters are looked at: a quarter of a microsecond each."""
 _BETWEEN = str.maketrans("", "", "_-./: ")
 _SUGGESTED = 3
 _CLOSE = 0.5
 
 
 def closest(wanted: str, names: Iterable[str], most: int = _SUGGESTED) -> list[str]:
-    """Up to `most` names that come close to the wanted one, best first; of the first thousand."""
+    """Up to `most` names that come close to the wanted one, best first; of the first thousand, or fewer where they are long."""
     pairs = _pairs(wanted)
-    ranked = sorted((-_likeness(pairs, _pairs(name)), name) for name in islice(names, _COMPARED))
+    ranked = sorted((-_likeness(pairs, _pairs(name)), name) for name in _first(names))
     return [name for likeness, name in ranked[:most] if -likeness >= _CLOSE]
+
+
+def _first(names: Iterable[str]) -> Iterator[str]:
+    left = _COMPARED_CHARS
+    for name in islice(names, _COMPARED):
+        left -= min(len(name), NAME_CHARS)
+        if left < 0:
+            return
+        yield name
 
 
 def _pairs(name: str) -> set[tuple[str, str]]:

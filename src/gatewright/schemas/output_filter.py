@@ -13,14 +13,16 @@ from msgspec import Raw
 
 from gatewright.call import Answer, Call, Event, Failure, Outcome
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.spellings import RESULT, misread
+from gatewright.mcp.wire.spellings import misread
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.objection import Objection
 from gatewright.transport.slices import in_slices, whole
 
-__all__ = ["AT_ONCE", "Fitting", "OutputSchema"]
+__all__ = ["AT_ONCE", "JUDGED", "Fitting", "OutputSchema"]
 
 AT_ONCE = 64 * 1024
+JUDGED = frozenset(("structuredContent",))
+"""What is judged here of a result: beside it nothing may stand that reads as it. What else a result has is nothing of a schema's."""
 """Bytes of a result that is checked where it is."""
 
 Fitting = Callable[[Call, bytes, bytes, tuple[int, int]], Awaitable[Objection | None]]
@@ -93,7 +95,7 @@ class OutputSchema:
 
     def _judged(self, answer: Answer, output: Raw) -> Failure | None:
         members = jsonrpc.decode_members(answer.raw)
-        twice = misread(members, RESULT)
+        twice = misread(members, JUDGED)
         if twice is not None:
             return _unfit("", "names", f"it has {twice[0]!a}, which reads as {twice[1]}")
         found = members.get("structuredContent")

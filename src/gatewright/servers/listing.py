@@ -15,7 +15,7 @@ import msgspec
 from gatewright.mcp.client.link import Link, UpstreamFailed
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.spellings import DEFINITION, misread
+from gatewright.mcp.wire.spellings import DEFINITION, to_drop
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport.slices import in_slices
 
@@ -133,7 +133,8 @@ def _plain(definition: dict[str, msgspec.Raw]) -> Definition:
     """A definition without members that read as known ones and are spelled otherwise: a host could take them for those."""
     if definition.keys() <= DEFINITION:
         return definition
-    return {name: one for name, one in definition.items() if not misread((name,), DEFINITION)}
+    dropped = frozenset(to_drop(definition, DEFINITION))
+    return {name: one for name, one in definition.items() if name not in dropped}
 
 
 def _cursor(text: msgspec.Raw | None) -> str | None:

@@ -21,7 +21,7 @@ from gatewright.mcp.protocol.eras import is_interim
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.mcp import META_SERVER_INFO, OF_THE_SERVER
-from gatewright.mcp.wire.spellings import RESULT, flaw_of_members, misread
+from gatewright.mcp.wire.spellings import RESULT, flaw_of_members, to_drop
 from gatewright.mcp.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.secret_scanning.visible import spelled
 from gatewright.servers.elicitation import COMPLETE, ELICIT, screened
@@ -389,7 +389,7 @@ def _without(members: dict[str, Any], names: Iterable[str]) -> bool:
 
 def _plain(members: dict[str, Any], known: frozenset[str]) -> bool:
     """Take out what reads as a known member and is spelled otherwise. True where there was something."""
-    return _without(members, [name for name in [*members] if misread((name,), known)])
+    return _without(members, to_drop(members, known))
 
 
 def _members(text: Any) -> Mapping[str, Any]:

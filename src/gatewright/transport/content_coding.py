@@ -1,7 +1,8 @@
 """Decompresses HTTP bodies (gzip, deflate) in pieces of bounded size.
 
 The gateway asks for `identity`; some servers compress all the same. A few bytes can unpack to gigabytes, so nothing here
-unpacks more at once than `PIECE`, and whoever takes the pieces decides when it was enough.
+unpacks more at once than `PIECE`, and whoever takes the pieces decides when it was enough. zlib copies what it has not read yet with
+every step, so it is given little at a time: otherwise a body of many gzip files would cost the square of its length.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 
-__all__ = ["PIECE", "BadCoding", "Unpacker", "unpacker"]
+__all__ = ["GIVEN", "MEMBERS", "PIECE", "BadCoding", "Unpacker", "unpacker"]
 
 PIECE = 64 * 1024
+GIVEN = 8 * 1024
+"""Packed bytes that are unpacked in one step."""
+MEMBERS = 4096
+"""A body may be so many gzip files in a row (RFC 1952 §2.2): programs that cut one in blocks make one of 64 KiB each."""
 
 _GZIP = 31
 _ZLIB = 15
@@ -28,9 +33,20 @@ class Unpacker:
     def __init__(self, bits: int | None) -> None:
         self._bits = bits
         self._stream: zlib._Decompress | None = None
+        self._members = 0
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """The next piece of the body, unpacked, in pieces of at most `PIECE`. Raises `BadCoding`."""
+        """The next piece of the body, unpacked, in pieces of at most `PIECE`; an empty one where `GIVEN` bytes came to nothing, so
+        that nobody waits for more than that. Raises `BadCoding`."""
+        for at in range(0, len(data), GIVEN):
+            empty = True
+            for piece in self._some(data[at : at + GIVEN]):
+                empty = False
+                yield piece
+            if empty:
+                yield b""
+
+    def _some(self, data: bytes) -> Iterator[bytes]:
         more = bool(data)
         while more:
             stream = self._stream
@@ -52,6 +68,9 @@ class Unpacker:
             raise BadCoding("the packed body is not whole")
 
     def _begin(self, data: bytes) -> zlib._Decompress:
+        self._members += 1
+        if self._members > MEMBERS:
+            raise BadCoding(f"the body is more than {MEMBERS} packed files in a row")
         if self._bits is None:
             # RFC 9110 §8.4.1.2: zlib's format is meant, and some send deflate's own.
             self._bits = _ZLIB if data[0] & 0x0F == 8 else _BARE

@@ -8,18 +8,24 @@ there is. A whole body is bounded by its limit. Of a stream no more is held than
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from gatewright.transport.content_coding import BadCoding, Unpacker, unpacker
+from gatewright.transport.content_coding import PIECE, BadCoding, Unpacker, unpacker
 from gatewright.transport.http_fault import Fault
 
-__all__ = ["HIGH_WATER", "Answer", "Fields", "Raw"]
+__all__ = ["HIGH_WATER", "JOINED", "Answer", "Fields", "Raw"]
 
 HIGH_WATER = 64 * 1024
 """How much of a stream is held for a task that does not read it."""
+
+SMALL, JOINED = 4096, 64 * 1024
+"""Pieces below the first are joined as they come, up to the second: a list of twelve million pieces of a byte takes fifty times their
+bytes, and to join it takes half a second."""
+TURN_BYTES = 128 * 1024
+"""After so much that was unpacked everybody else has a turn."""
 
 Raw = list[tuple[bytes, bytes]]
 """Headers as they came, their names in lower case."""
@@ -79,7 +85,7 @@ class Answer(msgspec.Struct, eq=False):
     began: bool = False
     """Whether a single byte has come."""
     complete: bool = False
-    _pieces: list[bytes] = []
+    _pieces: list[bytes | bytearray] = []
     _held: int = 0
     _problem: Fault | None = None
     _unpacker: Unpacker | None = None
@@ -121,11 +127,19 @@ class Answer(msgspec.Struct, eq=False):
         self._held += len(data)
         if not self.streams:
             self._check(self._held)
-        self._pieces.append(data)
+        self._keep(data)
         if self.streams:
             if self._held > HIGH_WATER:
                 self._flow(False)
             self._wake()
+
+    def _keep(self, data: bytes) -> None:
+        pieces = self._pieces
+        last = pieces[-1] if pieces else b""
+        if type(last) is bytearray and len(last) < JOINED:
+            last += data
+        else:
+            pieces.append(bytearray(data) if len(data) < SMALL else data)
 
     def finish(self) -> None:
         """It is whole."""
@@ -150,13 +164,33 @@ class Answer(msgspec.Struct, eq=False):
         while not (self.complete or self.streams):
             await self._news()
 
+    def packed(self) -> bool:
+        """Whether its body has to be unpacked: then `unpacked` has it, else `body`."""
+        return self._unpacker is not None
+
     def body(self) -> bytes:
-        """What there is of it, once it is whole. Raises `Fault`."""
+        """What came of it, once it is whole."""
         pieces = self._pieces
-        body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
-        if self._unpacker is None:
-            return body
-        return self._bounded(self._unpacked(self._unpacker, body))
+        return bytes(pieces[0]) if len(pieces) == 1 else b"".join(pieces)
+
+    async def unpacked(self) -> bytes:
+        """The body as it was before it was packed, some of it in each turn of the loop. Raises `Fault`."""
+        body = bytearray()
+        async for piece in self._in_turns():
+            self._check(len(body) + len(piece))
+            body += piece
+        return bytes(body)
+
+    async def _in_turns(self) -> AsyncIterator[bytes]:
+        done = 0
+        if self._unpacker is not None:
+            for piece in self._unpacked(self._unpacker, self.body()):
+                yield piece
+                done += len(piece) or PIECE
+                if done >= TURN_BYTES:
+                    done = 0
+                    await asyncio.sleep(0)
+        self._ended()
 
     async def some(self) -> Iterator[bytes] | None:
         """Wait for more of a stream: its pieces, or None at its end.
@@ -189,14 +223,6 @@ class Answer(msgspec.Struct, eq=False):
     def _check(self, size: int) -> None:
         if size > self._limit:
             raise Fault("too large", f"{self.where} answered with more than {self._limit} bytes")
-
-    def _bounded(self, pieces: Iterator[bytes]) -> bytes:
-        body = bytearray()
-        for piece in pieces:
-            self._check(len(body) + len(piece))
-            body += piece
-        self._ended()
-        return bytes(body)
 
     def _unpacked(self, unpack: Unpacker, data: bytes) -> Iterator[bytes]:
         try:

@@ -226,7 +226,8 @@ class HttpUpstream:
         await answer.settled()
         if answer.streams:
             return await self._stream(answer, on_event)
-        return Posted(answer.status, answer.headers, answer.body())
+        body = await answer.unpacked() if answer.packed() else answer.body()
+        return Posted(answer.status, answer.headers, body)
 
     async def _stream(self, answer: Answer, on_event: OnEvent) -> Posted:
         parser = SseParser(self._limits.frame_bytes)
@@ -252,7 +253,7 @@ class HttpUpstream:
         while (pieces := await answer.some()) is not None:
             looked_at = 0
             for piece in _cut(pieces):
-                looked_at += len(piece)
+                looked_at += len(piece) or EVENT_BYTES
                 if looked_at > min(self._limits.turn_bytes, EVENT_BYTES):
                     looked_at = 0
                     await asyncio.sleep(0)  # a little, unpacked, can be much
@@ -266,7 +267,7 @@ class HttpUpstream:
 def _cut(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """The same bytes in small pieces: one read can hold thirty thousand events of a byte."""
     for piece in pieces:
-        for at in range(0, len(piece), EVENT_BYTES):
+        for at in range(0, max(1, len(piece)), EVENT_BYTES):
             yield piece[at : at + EVENT_BYTES]
 
 

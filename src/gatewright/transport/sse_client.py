@@ -24,6 +24,7 @@ from gatewright.web.sse import SseEvent
 
 __all__ = ["NoEventStream", "SsePipe", "connect_sse"]
 
+ENDPOINT_CHARS = 8192
 ENDPOINT_S = 10.0
 """How long a server may take to name its endpoint."""
 POST_S = 30.0
@@ -155,6 +156,11 @@ class SsePipe:
 
     def _set_endpoint(self, text: str) -> None:
         stream = self._upstream.url
+        if len(text) > ENDPOINT_CHARS:  # URLs are remembered by the library, in whatever length
+            where = self._upstream.origin
+            long = f"{where} names an endpoint of more than {ENDPOINT_CHARS} characters"
+            self._endpoint.set_exception(BadAnswer(long, not_sent=True))
+            return
         try:
             url = stream.join(URL(text))
             same = url.origin() == stream.origin()

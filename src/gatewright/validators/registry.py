@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from types import MappingProxyType
 from typing import Any, cast
 
-from gatewright.schemas.json_strings import Place, light_text, outweighs, pointer, strings
+from gatewright.schemas.json_strings import Place, is_place, light_text, outweighs, pointer, strings
 from gatewright.schemas.member_names import PointedNames
 from gatewright.schemas.objection import Objection, Prepare, Validator
 from gatewright.validators.options import BadOptions
@@ -184,7 +184,7 @@ def _at(value: Any, steps: Sequence[str]) -> tuple[Place | None, Any]:
     place: Place | None = None
     for name in steps:
         if isinstance(value, list):
-            value = value[int(name)] if name.isdecimal() and int(name) < len(value) else None
+            value = value[int(name)] if is_place(name, value) else None
         else:
             value = value.get(name) if isinstance(value, dict) else None
         place = Place(place, name)

@@ -14,6 +14,7 @@ from gatewright.call import Answer, Failure, Refusal
 from gatewright.mcp.protocol import ggen
 from gatewright.mcp.wire.codes import REASONS
 from gatewright.mcp.wire.json_bounds import Limits
+from gatewright.transport.slices import whole
 
 LIMITS = Limits()
 
@@ -154,7 +155,7 @@ def test_a_result_is_what_the_tool_gave(result: str, output: str) -> None:
 def test_each_tool_of_a_list_has_the_three_promised_members() -> None:
     """GGEN-core-2."""
     raw = b'{"tools":[{"name":"a","title":"A"},{"name":"b","description":"B","inputSchema":{}}]}'
-    found = json.loads(ggen.result_of(Answer(raw, own=True), "tools/list", {}))
+    found = json.loads(whole(ggen.described(raw)))
     bare = {"description": "", "inputSchema": {"type": "object"}}
     assert found["tools"] == [
         {"name": "a", "title": "A", **bare},

@@ -227,3 +227,22 @@ def test_a_handshake_needs_a_version_and_happens_once() -> None:
     assert isinstance(conversation.receive(request("initialize", good)), mcp.Hello)
     again = conversation.receive(request("initialize", good))
     assert again == Rejected(b"1", -32600, "this session is initialized already")
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        (b'{"_meta":{"%b":"x"}}' % META_VERSION.encode(), True),
+        (b'{"_meta":{"%b":null},"x":[1e1,{}]}' % META_VERSION.encode(), True),
+        (b'{"_meta":{"x":"%b"}}' % META_VERSION.encode(), False),
+        (b'{"%b":"x","_meta":{}}' % META_VERSION.encode(), False),
+        (b'{"_meta":"%b"}' % META_VERSION.encode(), False),
+        (b'{"arguments":{"_meta":{"%b":"x"}}}' % META_VERSION.encode(), False),
+        (b'["%b"]' % META_VERSION.encode(), False),
+        (b'{"_meta":{"%b":"x"},"_meta":{}}' % META_VERSION.encode(), False),
+    ],
+)
+def test_whether_params_are_modern_is_read_from_their_metadata_alone(
+    params: bytes, says: bool
+) -> None:
+    assert mcp.is_modern_params(params) is says

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatewright.mcp.protocol.replay import Streams
+from gatewright.mcp.protocol.replay import Shelf, Streams
 
 
 class Connection:
@@ -88,3 +88,36 @@ def test_an_id_that_was_never_given_out_names_nothing() -> None:
     streams = Streams(1000)
     for ident in ("", "0", "zz-1", "0-x", "0--1", "0-" + "9" * 30):
         assert streams.find(ident) is None
+
+
+def test_what_finished_streams_of_several_sessions_hold_together_is_bounded() -> None:
+    shelf = Shelf(100)
+    one, other = Streams(10, shelf=shelf), Streams(10, shelf=shelf)
+    streams = [session.open() for session in (one, other, one, other)]
+    for stream in streams:
+        stream.add(b"x" * 40, last=True)
+    assert shelf.held == 80
+    assert [one.find(f"{stream.ident}-0") is None for stream in streams[::2]] == [True, False]
+    assert [other.find(f"{stream.ident}-0") is None for stream in streams[1::2]] == [True, False]
+    last = one.open()
+    last.add(b"x" * 500, last=True)
+    assert shelf.held == 500
+    assert one.find(f"{last.ident}-0") is not None
+    one.end()
+    assert shelf.held == 0
+
+
+def test_a_stream_that_runs_or_is_forgotten_otherwise_takes_no_room_on_the_shelf() -> None:
+    shelf = Shelf(100)
+    streams = Streams(1000, limit_streams=3, shelf=shelf)
+    running = streams.open()
+    running.add(b"x" * 60)
+    assert shelf.held == 0
+    for _ in range(9):
+        streams.open().add(b"x" * 10, last=True)
+    assert shelf.held == 10
+    running.add(b"x", last=True)
+    running.end()
+    assert shelf.held == 71
+    streams.drop(running)
+    assert shelf.held == 10

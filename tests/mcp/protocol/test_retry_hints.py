@@ -90,3 +90,14 @@ def test_a_code_of_refusal_that_says_that_it_was_sent_is_no_refusal() -> None:
 def test_a_code_that_is_none_promises_nothing_and_breaks_nothing(code: Any) -> None:
     text = json.dumps({"code": code, "message": "x", "data": {"retryable": True}}).encode()
     assert json.loads(unpromised(text))["data"] == {"retryable": False}
+
+
+@pytest.mark.parametrize("unit", ["x", "\uff41" * 240, "retry"])
+def test_data_of_more_members_than_are_compared_keeps_those_that_are_known(unit: str) -> None:
+    strange = {f"{unit}{one}": 1 for one in range(3000)}
+    data = {**strange, "retryable": True, "Retry_After_Ms": 5, "details": {"a": 1}}
+    error = json.dumps({"code": -32000, "message": "no", "data": data}, ensure_ascii=False).encode()
+    found = json.loads(unpromised(error))["data"]
+    assert "Retry_After_Ms" not in found
+    assert (found["retryable"], found["details"]) == (False, {"a": 1})
+    assert len(found) in {2, 3002}

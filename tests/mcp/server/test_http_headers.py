@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from gatewright.mcp.server.http_headers import HttpHeaders, headers_of
 from gatewright.mcp.server.http_reply import Whole
 from gatewright.transport.http_head import KnownHead
+from tests.costs import DOUBLED, grows
 
 JSON = (b"content-type", b"application/json")
 BOTH = (b"accept", b"application/json, text/event-stream")
@@ -83,3 +85,20 @@ def test_headers_of_a_head_that_comes_again_are_read_once() -> None:
     exchange.head = None
     assert headers_of(scope, known) is not first
     assert headers_of(scope, None) is not first
+
+
+def test_a_routing_header_that_stands_twice_is_found_among_thousands() -> None:
+    many = [(b"x-%x" % one, b"") for one in range(5000)]
+    twice = [(b"accept", b"*/*")] * 2
+    assert HttpHeaders([*many, *twice]).duplicated() is None
+    for name in (b"mcp-name", b"mcp-method", b"mcp-param-x"):
+        raw = [*many, (name, b"a"), *twice, *many, (name, b"a")]
+        assert HttpHeaders(raw).duplicated() == f"{name.decode()} appears more than once"
+
+
+def test_to_look_for_headers_that_stand_twice_costs_as_much_as_there_are() -> None:
+    def work(count: int) -> Callable[[], object]:
+        raw = [(b"x-%x" % one, b"") for one in range(count)] + [(b"accept", b"*/*")] * 2
+        return HttpHeaders(raw).duplicated
+
+    assert grows(work(1250), work(5000)) <= DOUBLED**2

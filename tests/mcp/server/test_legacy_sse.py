@@ -228,3 +228,10 @@ async def test_a_stream_is_of_the_profile_that_it_was_opened_in(
         assert (await house.post(ping, path=other)).status == 202
         assert (await stream.message())["id"] == 1
         assert (await host.ask("ping", ident=7))["id"] == 7
+
+
+async def test_a_query_of_thousands_of_fields_names_no_stream() -> None:
+    async with House() as house:
+        host = await connected(house)
+        many = await house.post(rpc("ping", None, 1), path=host.path + "&a" * 9000)
+        assert many.status == 404

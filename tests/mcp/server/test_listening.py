@@ -366,3 +366,33 @@ async def test_a_server_that_does_not_answer_keeps_no_other_resource_waiting() -
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         wire = listen(house, {"resourceSubscriptions": [*silent, "mine"]})
         assert await wire.message() == acknowledged({"resourceSubscriptions": ["mine"]})
+
+
+async def test_what_is_said_again_before_the_acknowledgement_is_told_once() -> None:
+    async with House() as house:
+
+        async def slow(call: Call, back: Back) -> Outcome:
+            for _ in range(5000):
+                house.upstream.tell(LISTS["toolsListChanged"])
+                house.upstream.tell("notifications/resources/updated", {"uri": "u"})
+            return await grants("u")(call, back)
+
+        house.script.does("resources/subscribe", slow)
+        house.script.does("resources/unsubscribe", Answer(b"{}"))
+        wire = listen(house, {"toolsListChanged": True, "resourceSubscriptions": ["u"]})
+        methods = [(await wire.message())["method"] for _ in range(3)]
+        house.upstream.tell(LISTS["toolsListChanged"], {"x": 1})
+        last = (await wire.message())["params"]
+        assert methods[1:] == [LISTS["toolsListChanged"], "notifications/resources/updated"]
+        assert last["x"] == 1
+
+
+def test_of_records_so_many_are_remembered_and_no_more() -> None:
+    early: dict[Any, Any] = {}
+    for number in range(3000):
+        listening.Listening._keep(early, "notifications/mgp.audit", {"n": number})
+        listening.Listening._keep(
+            early, "notifications/resources/updated", {"uri": f"u{number % 7}"}
+        )
+    assert len(early) == 1000
+    assert [said["n"] for method, said in early.values() if "audit" in method][:2] == [0, 1]

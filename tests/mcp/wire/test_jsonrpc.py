@@ -305,3 +305,15 @@ def test_frames_are_built_as_the_protocol_writes_them() -> None:
         "id": None,
         "error": {"code": -1, "message": "no", "data": {"d": None}},
     }
+
+
+@pytest.mark.parametrize("value", [b"1e1,", b"[],", b"1.00,", b'{"a":1},'])
+def test_the_messages_of_a_batch_are_counted_together(value: bytes) -> None:
+    """Each of them is let in by itself."""
+    one = b'{"jsonrpc":"2.0","id":1,"method":"a","params":{"x":[%b1]}}' % (value * 5000)
+    assert isinstance(jsonrpc.parse(one), Request)
+    few = jsonrpc.parse_many(b"[" + one + b"]")
+    assert isinstance(few, list)
+    found = jsonrpc.parse_many(b"[" + b",".join([one] * 45) + b"]")
+    assert isinstance(found, Malformed)
+    assert found.message.endswith("send its messages one by one")

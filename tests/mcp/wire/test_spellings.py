@@ -1,9 +1,14 @@
 """Names that read as the members of MCP's messages, and those that do not."""
 
+import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from gatewright.mcp.wire import spellings
 from gatewright.mcp.wire.methods import WORDS
 from gatewright.mcp.wire.spellings import (
     META,
@@ -17,7 +22,10 @@ from gatewright.mcp.wire.spellings import (
     fold,
     members_of,
     misread,
+    misreadings,
+    to_drop,
 )
+from tests.costs import DOUBLED, grows
 
 
 @pytest.mark.parametrize(
@@ -85,3 +93,92 @@ def test_the_meta_of_a_server_has_fewer_known_members() -> None:
 
 def test_a_name_that_is_shown_is_shown_in_ascii() -> None:
     assert flaw_of_members("x", ["\uff4eame"], frozenset(("name",))).isascii()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("\u0915\u093f\u0924\u093e\u092c", "\u0915\u0924\u0947\u092c"),  # Devanagari
+        ("\u0e01\u0e34\u0e19", "\u0e01\u0e37\u0e19"),  # Thai
+        ("\u0ba8\u0bbf\u0bb2\u0bae\u0bcd", "\u0ba8\u0bc0\u0bb2\u0bae\u0bcd"),  # Tamil
+    ],
+)
+def test_words_that_differ_by_a_vowel_are_two_names_in_scripts_that_write_vowels_as_marks(
+    one: str, other: str
+) -> None:
+    assert fold(one) != fold(other)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["na\u0301me", "n\u00e0me", "name\ufe0f", "na\u034fme", "na\u200bme", "n\u20dda\u180bme"],
+)
+def test_accents_and_what_nobody_sees_make_no_other_name(name: str) -> None:
+    assert fold(name) == "name"
+
+
+@given(st.text(max_size=40))
+def test_a_name_that_begins_with_a_foreign_letter_reads_as_no_known_one(name: str) -> None:
+    known = frozenset({"name", (fold(name) if fold(name).isascii() else "") or "name"})
+    found = misreadings([name], known)
+    assert found is not None
+    assert bool(found) == (name not in known and fold(name) in {fold(one) for one in known})
+
+
+WIDE = "\uff41" * 240
+HOSTILE = {
+    "wide": WIDE,
+    "ligatures": "\ufb03" * 240,
+    "eighteen letters in one": "\ufdfa" * 240,
+    "signs": "-" * 240,
+    "accents": "a\u0301" * 120,
+    "foreign": "\u5143" * 240,
+}
+
+
+@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
+def test_what_is_folded_for_one_object_is_bounded(
+    unit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded: list[str] = []
+
+    def noted(name: str) -> str:
+        folded.append(name)
+        return fold(name)
+
+    monkeypatch.setattr(spellings, "fold", noted)
+    names = [f"{unit}{one}" for one in range(MOST)]
+    flaw = flaw_of_members("params", names, frozenset(("name",)))
+    assert flaw in {
+        "",
+        "params has more names of members than are compared; leave out what nobody reads",
+    }
+    weighed = sum(len(one) if not one.isascii() else len(one) // 16 for one in folded)
+    assert weighed <= spellings.MOST_FOLDED + MOST * 2
+    assert set(to_drop(names, frozenset(("name",)))) == (set(names) if flaw else set())
+
+
+@pytest.mark.parametrize("unit", HOSTILE.values(), ids=HOSTILE.keys())
+def test_to_fold_names_costs_as_much_as_they_are_long(unit: str) -> None:
+    def fold_all(names: Iterable[str]) -> None:
+        for name in names:
+            fold(name)
+
+    one = [f"{unit}{number}" for number in range(400)]
+    assert grows(lambda: fold_all(one), lambda: fold_all(one * 4)) <= DOUBLED**2
+
+
+def test_the_answers_of_one_message_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spellings, "MOST", 30)
+    answers = {str(number): {"action": "accept", "x": 1} for number in range(12)}
+    assert flaw_of_params("tools/call", {"inputResponses": answers}) == ""
+    answers |= {str(number): {"action": "accept", "x": 1} for number in range(12, 40)}
+    flaw = flaw_of_params("tools/call", {"inputResponses": answers})
+    assert flaw == "a member of params.inputResponses has more than 30 members"
+
+
+def test_names_stay_normal_under_the_forms_of_unicode() -> None:
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        assert fold(unicodedata.normalize(form, "R\u00e9sum\u00e9 \u1e9b\u0323")) == fold(
+            "r\u00e9sume\u1e9b"
+        )

@@ -159,3 +159,12 @@ def test_approvals_of_what_was_put_to_nobody_in_particular_suggest_nothing() -> 
         one.target = None
         assert learning.note(one, "approve", "ada", 0.0) is None
     assert learning.suggestions == {}
+
+
+def test_texts_that_begin_alike_at_length_make_no_pattern() -> None:
+    long = "a/" * 200_000
+    _, rule = _taught([_write(f"{long}{n}") for n in range(ENOUGH)])
+    assert rule is None
+    _, short = _taught([_write(f"/srv/{'a' * 100}/{n}{long}") for n in range(ENOUGH)])
+    assert short is not None
+    assert short.where["arguments.path"] == f"/srv/{'a' * 100}/*"

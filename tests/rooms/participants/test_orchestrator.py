@@ -276,3 +276,22 @@ async def test_a_rule_that_cannot_be_kept_does_not_hold_and_one_that_is_revoked_
         "stopped",
         "rule_revoked",
     ]
+
+
+async def test_the_list_of_proposals_is_short_however_many_and_long_they_are() -> None:
+    scene = Scene()
+    for number in range(300):
+        scene.propose(f"/srv/{number}")
+    scene.propose("x" * 100_000)
+    for number in range(40):
+        scene.propose("y" * 7000 + str(number))
+    scene.propose("/srv/last")
+    answer = await within(scene.ana.request("orchestrator", "tools/call", call("proposals")))
+    found = answer["structuredContent"]
+    assert len(answer["content"][0]["text"]) < 200_000
+    assert len(found["proposals"]) + found["older"] == 342
+    assert found["proposals"][-1]["params"]["arguments"] == {"path": "/srv/last"}
+    scene.propose("x" * 100_000)
+    answer = await within(scene.ana.request("orchestrator", "tools/call", call("proposals")))
+    last = answer["structuredContent"]["proposals"][-1]
+    assert (last["params"], last["paramsBytes"] > 100_000) == (None, True)

@@ -88,3 +88,13 @@ def test_the_oldest_proposals_are_forgotten_and_an_id_opens_one_only() -> None:
     for id in ("a", "b", "c", "c"):
         ledger.open(id, "eve", DIG, None)
     assert [one.id for one in ledger] == ["b", "c"]
+
+
+def test_who_proposes_at_length_pushes_out_its_own_alone() -> None:
+    ledger = Ledger(clock=lambda: 0.0, held_bytes=1000)
+    ledger.open("a", "ada", DIG, None, 100)
+    for number in range(100):
+        ledger.open(f"e{number}", "eve", DIG, None, 300)
+    assert [one.id for one in ledger] == ["a", "e97", "e98", "e99"]
+    ledger.open("b", "bob", DIG, None, 5000)  # by itself more than all may have
+    assert [one.id for one in ledger] == ["a", "e97", "e98", "e99"]

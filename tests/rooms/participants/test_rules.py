@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.mcpx.payload import Operation
+from gatewright.rooms.participants import rules as rules_module
 from gatewright.rooms.participants.proposals import Proposal
 from gatewright.rooms.participants.rules import Rule, RuleBook, Verdict, members
 from tests.rooms.participants.bus import call
@@ -170,3 +171,27 @@ def test_params_that_differ_have_different_members(
         )
 
     assert (members(one) == members(other)) == (plain(one) == plain(other))
+
+
+def test_the_params_of_a_proposal_are_read_once_for_all_rules(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[int] = []
+
+    def noted(params: Any) -> dict[str, str]:
+        read.append(1)
+        return members(params)
+
+    monkeypatch.setattr(rules_module, "members", noted)
+    some = [rule(where={"arguments.path": f"/srv/{one}"}) for one in range(50)]
+    assert judged(*some, rule(exact=True), asked=proposal(path="/srv/7")).rule == "rule-8"
+    assert len(read) == 1
+
+
+def test_what_a_rule_has_decided_more_than_an_hour_ago_is_forgotten() -> None:
+    book = RuleBook()
+    added = book.add(rule(per_hour=2))
+    for second in range(5000):
+        book.note(added.id, float(second))
+    assert book.judge(proposal(), "t", 5000.0).reason == "rule-1 has decided 3599 times in an hour"
+    assert len(book._used[added.id]) == 3599

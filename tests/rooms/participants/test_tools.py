@@ -71,3 +71,8 @@ async def test_a_tool_that_says_no_answers_with_its_sentence(tools: Tools) -> No
 
 async def test_notifications_are_not_answered(tools: Tools) -> None:
     assert await tools(jsonrpc.notification("notifications/initialized"), FROM_ADA) is None
+
+
+async def test_a_value_that_does_not_fit_is_not_repeated_at_length(tools: Tools) -> None:
+    params = {"name": "add", "arguments": {"a": "x" * 200_000}}
+    assert len((await _ask(tools, "tools/call", params))["error"]["message"]) <= 300

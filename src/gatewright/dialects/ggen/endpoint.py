@@ -27,6 +27,7 @@ from gatewright.mcp.server.websocket import Sockets
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import Reason
 from gatewright.transport.base import Closed, Pipe
+from gatewright.transport.slices import by_and_by
 
 __all__ = ["SUBPROTOCOL", "Ggen"]
 
@@ -152,7 +153,7 @@ class Ggen:
         who = Who(caller, asked.credential, profile)
         try:
             call, outcome = await self._calls.handle(asked.inbound, who)
-            return replace(self._answer(ident, call, outcome), known=True)
+            return replace(await self._answer(ident, call, outcome), known=True)
         except Exception:
             log.exception("a request could not be served")
             return replace(
@@ -180,11 +181,11 @@ class Ggen:
             self._front.refused(caller, self._calls.door, code, message)
         return said
 
-    def _answer(self, ident: bytes, call: Call, outcome: Outcome) -> _Said:
+    async def _answer(self, ident: bytes, call: Call, outcome: Outcome) -> _Said:
         if isinstance(outcome, Answer) and outcome.tool_error:
             outcome = ggen.tool_error_of(outcome)
         if isinstance(outcome, Answer):
-            result = ggen.result_of(outcome, call.method, self._front.info)
+            result = await self._calls.result(outcome, call.method)
             if call.method != "tools/list" or not self._hidden(call, result):
                 return _Said(jsonrpc.response(ident, result))
             outcome = unreadable(call.caller)
@@ -306,8 +307,7 @@ class _Socket:
         """The client is gone: what it asked for is cancelled."""
         self._pipe = None
         self._calm()
-        for task in list(self._tasks):
-            task.cancel()
+        by_and_by([task.cancel for task in self._tasks])
 
 
 def _request(

@@ -40,6 +40,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.permissions import groundhog_permission, held_permission
 from gatewright.mcp.wire.versions import LATEST_LEGACY, METHODS, Method
 from gatewright.transport.base import Closed, Pipe
+from gatewright.transport.slices import by_and_by
 
 __all__ = ["GroundhogPeer", "moment"]
 
@@ -143,8 +144,7 @@ class GroundhogPeer:
         """The client is gone: what it runs ends, and so does a session that it never asked for."""
         self._pipe = None
         self._known()
-        for task in list(self._tasks):
-            task.cancel()
+        by_and_by([task.cancel for task in self._tasks])
         if self._provides is not None:
             self._parts.providers.gone(self._provides)
         self._asking.close()

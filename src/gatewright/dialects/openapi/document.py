@@ -90,7 +90,7 @@ def document(
     that callers without a credential are let in."""
     schemas = Schemas()
     paths: dict[str, Any] = {"/tools": {"get": _listing()}, "/tools/{tool_name}": _any_tool()}
-    keys = {"tool"}  # `get_tool` is the operation for any tool
+    keys = {"tool": 1}  # `get_tool` is the operation for any tool
     for tool in tools:
         path = f"/tools/{quote(tool['name'], safe='')}"
         paths[path] = _one_tool(tool, _key(tool["name"], keys), schemas)
@@ -152,14 +152,14 @@ def _any_tool() -> dict[str, Any]:
     }
 
 
-def _key(name: str, taken: set[str]) -> str:
-    """What a tool is called where fewer characters are allowed; each key is given once."""
+def _key(name: str, taken: dict[str, int]) -> str:
+    """What a tool is called where fewer characters are allowed; each key is given once. `taken` has how often each was wanted: names
+    of another script are all wanted as underscores."""
     wanted = key = component_name(name)
-    count = 1
     while key in taken:
-        count += 1
-        key = f"{wanted}_{count}"
-    taken.add(key)
+        taken[wanted] += 1
+        key = f"{wanted}_{taken[wanted]}"
+    taken[key] = 1
     return key
 
 

@@ -71,6 +71,8 @@ class _One:
         self._root = root
         self._owner = owner
         self._named: dict[str, str] = {}
+        self._wanted: dict[str, int] = {}
+        """How often each name was wanted that somebody has."""
         self._loose: set[str] = set()
         self.lost = 0
 
@@ -219,10 +221,10 @@ class _One:
         return name
 
     def _free(self, wanted: str) -> str:
-        name, count = component_name(wanted), 1
+        name = plain = component_name(wanted)
         while name in self._components:
-            count += 1
-            name = f"{component_name(wanted)}_{count}"
+            self._wanted[plain] = self._wanted.get(plain, 1) + 1
+            name = f"{plain}_{self._wanted[plain]}"
         return name
 
 

@@ -14,9 +14,11 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import logging
-from collections.abc import Callable, Coroutine, Mapping
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import msgspec
 
 from gatewright.call import ANONYMOUS, Answer, Call, Failure, Refusal
 from gatewright.dialects.one_shot import BROKEN, Shown, Unasked, Who, unless_gone, unreadable
@@ -31,6 +33,7 @@ from gatewright.mcp.server.http_request import Connection, HttpRequest
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.mcp.wire.versions import METHODS
+from gatewright.transport.slices import in_slices
 
 __all__ = ["Rest"]
 
@@ -40,8 +43,12 @@ _DOOR = "rest"
 _PRIVATE = ((b"cache-control", b"no-store"),)
 """What is answered depends on who asks."""
 
-_LONG = 256 * 1024
-"""From this many bytes of definitions on, a document is made in a thread."""
+_MANY = 100
+"""From this many definitions on, a document is made in a thread."""
+_LONGEST = 8 * 1024 * 1024
+"""No document is made of more bytes of definitions: what has to be done with it in one step takes some milliseconds a MiB."""
+_TOOLS_MOST, _A_STEP = 1_000_000, 50
+_T = TypeVar("_T")
 _PATHS = ("/tools", "/openapi.json", "/catalogue.json", "/docs")
 _BY_STATUS = {
     405: "method_not_found",
@@ -202,7 +209,7 @@ class Rest:
             outcome = ggen.tool_error_of(outcome)
         traced = ((b"x-trace-id", call.trace_id.encode("ascii", "replace")),)
         if isinstance(outcome, Answer):
-            result = ggen.result_of(outcome, "tools/call", self._front.info)
+            result = await self._calls.result(outcome, "tools/call")
             await send_pieces(http.send, result, 200, (*traced, *_PRIVATE))
             return
         flaws = self._calls.flaws(call) if outcome.reason == "invalid_args" else None
@@ -212,14 +219,20 @@ class Rest:
         """The list of the tools that the caller may call; None where that was refused."""
         call, outcome = await self._calls.handle(_inbound("tools/list", http), who)
         if isinstance(outcome, Answer):
-            return ggen.result_of(outcome, "tools/list", self._front.info)
+            return await self._calls.result(outcome, "tools/list")
         await http.fail(outcome, call.trace_id, call=call)
         return None
 
     async def _tools(self, http: _Request, who: Who) -> list[dict[str, Any]] | None:
-        """The same, decoded."""
+        """The same, decoded; refused where one document about them would be too long."""
         listed = await self._listed(http, who)
-        return None if listed is None else _decoded(listed)
+        if listed is None:
+            return None
+        if len(listed) > _LONGEST:
+            said = f"the definitions of all tools have more than {_LONGEST} bytes; ask for one at /tools/NAME, or within a profile"
+            await http.fail(Refusal("too_large", said), self._fresh())
+            return None
+        return await in_slices(_decoded(listed))
 
     async def _list(self, http: _Request, who: Who, _: str) -> None:
         listed = await self._listed(http, who)
@@ -232,31 +245,28 @@ class Rest:
             await send_pieces(http.send, b'{"tools":' + tools + b"}", 200, _PRIVATE)
 
     async def _one(self, http: _Request, who: Who, name: str) -> None:
-        tools = await self._tools(http, who)
-        if tools is None:
+        listed = await self._listed(http, who)
+        if listed is None:
             return
         tool = self._shown.tool(who.profile, name, who.caller)
         exposed = name if tool is None else tool.exposed
-        found = next((one for one in tools if one["name"] == exposed), None)
+        found = await in_slices(_named(listed, exposed))
         if found is None:
             missing = f"there is no tool {name[:100]!r}"
             await http.fail(Refusal("tool_not_found", missing), self._fresh())
         else:
-            await send_pieces(http.send, jsonrpc.encode(found), 200, _PRIVATE)
+            await send_pieces(http.send, found, 200, _PRIVATE)
 
     # -- what there is, for programs and for people
 
     async def _document(self, http: _Request, who: Who, _: str) -> None:
-        listed = await self._listed(http, who)
-        if listed is None:
+        tools = await self._tools(http, who)
+        if tools is None:
             return
         base = f"/profiles/{who.profile}" if who.profile else "/"
         anonymous = not isinstance(self._front.identify(_DOOR, None), Refusal)
-        if len(listed) > _LONG:  # takes long enough to hold up others
-            said = await asyncio.to_thread(_described, listed, base, anonymous)
-        else:
-            said = _described(listed, base, anonymous)
-        await send_pieces(http.send, said, 200, _PRIVATE)
+        made = partial(document.document, tools, base=base, anonymous=anonymous)
+        await send_pieces(http.send, jsonrpc.encode(await _beside(tools, made)), 200, _PRIVATE)
 
     async def _catalogue(self, http: _Request, who: Who, _: str) -> None:
         # Only who asks for it pays for loading what authors use.
@@ -264,26 +274,46 @@ class Rest:
 
         tools = await self._tools(http, who)
         if tools is not None:
-            said = catalogue(tools, now=self._now())
+            said = await _beside(tools, partial(catalogue, tools, now=self._now()))
             await send_pieces(http.send, jsonrpc.encode(said), 200, _PRIVATE)
 
     async def _page(self, http: _Request, who: Who | None) -> None:
         tools = [] if who is None else await self._tools(http, who)
         if tools is not None:
-            body, headers = api_page(tools, known=who is not None)
+            body, headers = await _beside(tools, partial(api_page, tools, known=who is not None))
             kind = b"text/html; charset=utf-8"
             await send_plain(http.send, 200, body, (*headers, *_PRIVATE), content_type=kind)
 
 
-def _decoded(listed: bytes) -> list[dict[str, Any]]:
-    tools: list[dict[str, Any]] = jsonrpc.decode_whole(listed)["tools"]
+def _each(listed: bytes) -> Generator[None, None, list[msgspec.Raw]]:
+    """The texts of the tools of a list, in steps."""
+    return (
+        yield from jsonrpc.entries(jsonrpc.members_named(listed, "tools")["tools"], _TOOLS_MOST)
+    )
+
+
+def _decoded(listed: bytes) -> Generator[None, None, list[dict[str, Any]]]:
+    """The tools of a list, each read by itself: a list as a whole is read in one step."""
+    tools: list[dict[str, Any]] = []
+    for one in (yield from _each(listed)):
+        tools.append(jsonrpc.decode_whole(one))
+        yield
     return tools
 
 
-@lru_cache(maxsize=16)
-def _described(listed: bytes, base: str, anonymous: bool) -> bytes:
-    """The text of the document about some tools. Remembered: it is long, and rarely another one."""
-    return jsonrpc.encode(document.document(_decoded(listed), base=base, anonymous=anonymous))
+def _named(listed: bytes, name: str) -> Generator[None, None, bytes | None]:
+    """The text of the tool of a list that is called so."""
+    for number, one in enumerate((yield from _each(listed))):
+        if jsonrpc.decode(jsonrpc.members_named(one, "name")["name"]) == name:
+            return bytes(one)
+        if number % _A_STEP == 0:
+            yield
+    return None
+
+
+async def _beside(tools: Sequence[Any], make: Callable[[], _T]) -> _T:
+    """What is made of some tools; of many in a thread, since that takes long enough to hold up others."""
+    return await asyncio.to_thread(make) if len(tools) > _MANY else make()
 
 
 def _inbound(method: str, http: HttpRequest, **params: Any) -> Inbound:

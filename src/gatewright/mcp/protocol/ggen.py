@@ -8,8 +8,7 @@ which field is wrong and what to do. Everything else is the same call as at ever
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Generator, Mapping
 from types import NoneType
 from typing import Any
 
@@ -35,6 +34,7 @@ __all__ = [
     "Asked",
     "Flawed",
     "data_of",
+    "described",
     "error_of",
     "output_of",
     "presented",
@@ -195,11 +195,9 @@ def _flaw_of(method: str, spec: Method, params: Any) -> str:
 
 
 def result_of(answer: Answer, method: str, info: Mapping[str, Any]) -> bytes:
-    """The JSON text of a result as ggen has it."""
+    """The JSON text of a result as ggen has it; of `tools/list` what `described` makes of it is."""
     raw = to_caller(answer, method, CLIENT, info)
-    if method == "tools/call":
-        return output_of(raw)
-    return _described(raw) if method == "tools/list" else raw
+    return output_of(raw) if method == "tools/call" else raw
 
 
 def output_of(raw: bytes) -> bytes:
@@ -226,16 +224,22 @@ _single = msgspec.json.Decoder(tuple[_Block])
 """Ends at the second element, however many there are."""
 
 
-@lru_cache(maxsize=16)
-def _described(raw: bytes) -> bytes:
-    """A list in which each tool has the three members that ggen promises. Remembered, because the same list
-    is asked for again and again, and may be long."""
+def described(raw: bytes) -> Generator[None, None, bytes]:
+    """A list in which each tool has the three members that ggen promises; in small steps, since a list may be long."""
     members: dict[str, Any] = dict(jsonrpc.decode_members(raw))
-    tools = msgspec.json.decode(bytes(members["tools"]), type=list[dict[str, msgspec.Raw]])
-    members["tools"] = [{**_BARE, **tool} for tool in tools]
+    tools = yield from jsonrpc.entries(members["tools"], _TOOLS_MOST)
+    told: list[bytes | msgspec.Raw] = []
+    for number, tool in enumerate(tools):
+        if number % _A_STEP == 0:
+            yield
+        said = jsonrpc.decode_members(tool)
+        told.append(tool if said.keys() >= _BARE.keys() else jsonrpc.encode({**_BARE, **said}))
+    yield
+    members["tools"] = msgspec.Raw(b"[" + b",".join(told) + b"]")
     return jsonrpc.encode(members)
 
 
+_TOOLS_MOST, _A_STEP = 1_000_000, 50
 _BARE: Mapping[str, Any] = {
     "name": "",
     "description": "",

@@ -24,6 +24,7 @@ from gatewright.mcp.protocol.client_notifications import (
     params_of,
     read_notice,
 )
+from gatewright.mcp.protocol.hello_bounds import kept_of, too_much_kept
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import (
     META_CLIENT_CAPABILITIES,
@@ -152,12 +153,11 @@ def is_modern_params(params: bytes) -> bool:
         params.find(_MODERN_MARK) < 0
     ):  # quicker than `in`, which tries its left side as a number first
         return False
-    try:
-        decoded = jsonrpc.decode(params)
+    try:  # all other members are read over: they are decoded once it is known by whom
+        meta = jsonrpc.members_named(params, "_meta").get("_meta")
+        return meta is not None and META_VERSION in jsonrpc.members_named(meta, META_VERSION)
     except ValueError:
         return False
-    meta = decoded.get("_meta") if isinstance(decoded, dict) else None
-    return isinstance(meta, dict) and META_VERSION in meta
 
 
 def request_key(ident: bytes) -> bytes:
@@ -329,11 +329,12 @@ class Conversation:
             flaw = "this session is initialized already"
             return Rejected(request.id, jsonrpc.INVALID_REQUEST, flaw)
         asked, capabilities = params.get("protocolVersion"), params.get("capabilities")
-        if not isinstance(asked, str):
-            flaw = "protocolVersion must be a string"
+        flaw = "" if isinstance(asked, str) else "protocolVersion must be a string"
+        flaw = flaw or too_much_kept(request.params)
+        if flaw:
             return Rejected(request.id, jsonrpc.INVALID_PARAMS, flaw, http=200)
         can = capabilities if isinstance(capabilities, dict) else {}
-        info = params.get("clientInfo")
+        info = kept_of(params.get("clientInfo"), len(request.params))
         self.client = _client(answer_version(asked), can, info, self._face)
         return Hello(request.id, self.client, modern=False)
 

@@ -3,7 +3,8 @@
 A stream belongs to one POST of a session, or to the session itself (the GET stream). Its events carry
 ids, so that a client whose connection broke can name the last one it saw and receive the rest. Memory
 is bounded: a stream forgets its oldest events, and a client that asks for a forgotten one is told so
-by the gap in numbers; a session keeps a bounded number of finished streams.
+by the gap in numbers; a session keeps a bounded number of finished streams, and all sessions of one caller
+a bounded number of bytes of them (`Shelf`), since one answer alone may be as long as a message of a server.
 """
 
 from __future__ import annotations
@@ -11,10 +12,41 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-__all__ = ["Stream", "Streams"]
+__all__ = ["SHELF_BYTES", "Shelf", "Stream", "Streams"]
+
+SHELF_BYTES = 16 * 1024 * 1024
 
 Sink = Callable[[str, bytes], None]
 """Takes the id and the text of one message."""
+
+
+class Shelf:
+    """Finished streams, which hold so many bytes together; beyond that the oldest are forgotten, but never the last one."""
+
+    def __init__(self, most_bytes: int = SHELF_BYTES) -> None:
+        self._most = most_bytes
+        self._held = 0
+        self._streams: OrderedDict[Stream, tuple[int, Callable[[], None]]] = OrderedDict()
+
+    @property
+    def held(self) -> int:
+        """How many bytes there are."""
+        return self._held
+
+    def put(self, stream: Stream, forget: Callable[[], None]) -> None:
+        """A stream has finished; `forget` is called when there is no room for it any more."""
+        self.take(stream)
+        self._streams[stream] = stream.held, forget
+        self._held += stream.held
+        while self._held > self._most and len(self._streams) > 1:
+            oldest = next(iter(self._streams))
+            forget = self._streams[oldest][1]
+            self.take(oldest)
+            forget()
+
+    def take(self, stream: Stream) -> None:
+        """It is forgotten otherwise."""
+        self._held -= self._streams.pop(stream, (0, None))[0]
 
 
 class Stream:
@@ -23,8 +55,12 @@ class Stream:
     Of several connections the newest carries; when it goes, the one before it does again.
     """
 
-    def __init__(self, ident: str, limit_bytes: int) -> None:
+    def __init__(
+        self, ident: str, limit_bytes: int, over: Callable[[Stream], None] | None = None
+    ) -> None:
+        """`over` is told once that nothing more will come."""
         self.ident = ident
+        self._over = over
         self.ended = False
         """The last message was added; whoever has seen it needs nothing more."""
         self._limit = limit_bytes
@@ -78,9 +114,17 @@ class Stream:
     def end(self) -> None:
         """Nothing more will come, and whoever carries the stream is told."""
         self.ended = True
+        told, self._over = self._over, None
+        if told is not None:
+            told(self)
         for _, over in list(self._connections):
             if over is not None:
                 over()
+
+    @property
+    def held(self) -> int:
+        """How many bytes it keeps."""
+        return self._held
 
     @property
     def attached(self) -> bool:
@@ -96,7 +140,11 @@ class Stream:
 class Streams:
     """The streams of one session, by id."""
 
-    def __init__(self, limit_bytes: int, limit_streams: int = 64) -> None:
+    def __init__(
+        self, limit_bytes: int, limit_streams: int = 64, shelf: Shelf | None = None
+    ) -> None:
+        """`shelf` is that of other sessions as well."""
+        self._shelf = shelf or Shelf()
         self._limit_bytes = limit_bytes
         self._limit_streams = limit_streams
         self._next = 0
@@ -108,13 +156,17 @@ class Streams:
         """A new stream. The oldest finished one makes room where there are too many."""
         ident = f"{self._next:x}"
         self._next += 1
-        stream = self._streams[ident] = Stream(ident, self._limit_bytes)
+        stream = self._streams[ident] = Stream(ident, self._limit_bytes, self._finished)
         if len(self._streams) > self._limit_streams:
-            for name, old in self._streams.items():
+            for old in self._streams.values():
                 if old.ended and not old.attached:
-                    del self._streams[name]
+                    self.drop(old)
                     break
         return stream
+
+    def _finished(self, stream: Stream) -> None:
+        if stream.ident in self._streams and stream is not self.own:
+            self._shelf.put(stream, lambda: self.drop(stream))
 
     def find(self, event_id: str) -> tuple[Stream, int] | None:
         """The stream and number an event id names, or None where this session never gave it out."""
@@ -127,9 +179,11 @@ class Streams:
     def drop(self, stream: Stream) -> None:
         """Forget a stream that nobody will resume."""
         if stream is not self.own:
+            self._shelf.take(stream)
             self._streams.pop(stream.ident, None)
 
     def end(self) -> None:
         """The session is over: nothing more will come on any stream."""
         for stream in list(self._streams.values()):
             stream.end()
+            self._shelf.take(stream)

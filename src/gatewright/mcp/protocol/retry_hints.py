@@ -12,7 +12,7 @@ from typing import Any
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import UNTOUCHED
-from gatewright.mcp.wire.spellings import misread
+from gatewright.mcp.wire.spellings import to_drop
 
 __all__ = ["COME_AGAIN", "MIRROR", "ONCE", "renamed", "says_it_ran", "unpromised"]
 
@@ -88,8 +88,7 @@ def says_it_ran(data: Mapping[str, Any]) -> bool:
 
 
 def _unpromise(holder: dict[str, Any]) -> None:
-    others = [name for name in [*holder] if misread((name,), _READ)]
-    told = [holder.pop(name) for name in (*_PROMISES, *others) if name in holder]
+    told = [holder.pop(name) for name in (*_PROMISES, *to_drop(holder, _READ)) if name in holder]
     if told or "retryable" in holder:
         holder["retryable"] = False
     details = holder.get("details")

@@ -27,6 +27,7 @@ from gatewright.mcp.server.request import Exchange, Reply, Running, broken, hear
 from gatewright.mcp.server.session_subscriptions import Subscribed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import INTERRUPTIBLE
+from gatewright.transport.slices import by_and_by
 
 __all__ = ["Peer"]
 
@@ -349,8 +350,7 @@ class Peer:
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
-        for running in list(self.running.values()):
-            running.cancel()
+        by_and_by([running.cancel for running in self.running.values()])
         if self.session is not None:
             self.front.owners.pop(self.session, None)
             self.front.standing.pop(self.session, None)

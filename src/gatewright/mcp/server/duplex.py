@@ -17,6 +17,7 @@ from gatewright.mcp.server.request import Exchange
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import revision
 from gatewright.transport.base import Closed, Pipe
+from gatewright.transport.slices import by_and_by
 
 __all__ = ["Duplex"]
 
@@ -124,8 +125,7 @@ class Duplex:
         self._pipe = None
         self.deaf()
         self.peer.close()
-        for task in list(self._tasks):
-            task.cancel()
+        by_and_by([task.cancel for task in self._tasks])
 
     def deaf(self) -> None:
         """The host will say nothing more, but may still read."""

@@ -92,9 +92,11 @@ def headers_of(scope: Mapping[str, Any], whole: Whole | None) -> HttpHeaders:
 
 
 def _twice(names: list[bytes]) -> str | None:
-    for name in sorted(set(names)):
-        if names.count(name) > 1 and (name in _ROUTING or name.startswith(b"mcp-param-")):
+    seen: set[bytes] = set()
+    for name in names:  # there can be thousands
+        if name in seen and (name in _ROUTING or name.startswith(b"mcp-param-")):
             return f"{name.decode('latin-1')} appears more than once"
+        seen.add(name)
     return None
 
 

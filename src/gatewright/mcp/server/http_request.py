@@ -121,7 +121,8 @@ def says_modern(body: bytes) -> bool:
     """Whether a message carries the modern metadata; that its text contains the word is not enough."""
     if body.find(_MODERN_MARK) < 0:
         return False
-    message = jsonrpc.parse(body)
-    if not isinstance(message, (jsonrpc.Request, jsonrpc.Notification)):
+    try:
+        params = jsonrpc.members_named(body, "params").get("params")
+    except ValueError:
         return False
-    return mcp.is_modern_params(message.params)
+    return params is not None and mcp.is_modern_params(bytes(params))

@@ -10,7 +10,7 @@ import asyncio
 from collections import Counter, OrderedDict
 
 from gatewright.call import Caller, Who
-from gatewright.mcp.protocol.replay import Streams
+from gatewright.mcp.protocol.replay import Shelf, Streams
 from gatewright.mcp.server.client_session import Peer
 from gatewright.mcp.server.context import Front, Standing
 from gatewright.mcp.server.pending_input import Parked
@@ -52,12 +52,15 @@ class Sessions:
         self._parked = parked
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._each: Counter[Who] = Counter()
+        self._shelves: dict[Who, Shelf] = {}
+        """What the sessions of one caller keep of finished streams."""
         self._timer: asyncio.TimerHandle | None = None
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
         """A new session."""
         ident = self._front.random(32).hex()
-        streams = Streams(self._front.queue_bytes)
+        shelf = self._shelves.setdefault(caller.who, Shelf())
+        streams = Streams(self._front.queue_bytes, shelf=shelf)
         peer = Peer(
             self._front,
             self._parked,
@@ -110,7 +113,7 @@ class Sessions:
             owner = session.peer.caller.who
             self._each[owner] -= 1
             if not self._each[owner]:
-                del self._each[owner]
+                del self._each[owner], self._shelves[owner]
             session.peer.close()
             session.streams.end()
 

@@ -21,6 +21,7 @@ from gatewright.web import sse
 __all__ = ["LegacySse"]
 
 _PATH = "/messages"
+_FIELDS = 32
 
 
 class LegacySse:
@@ -66,8 +67,7 @@ class LegacySse:
         if http.scope["method"] != "POST":
             await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
             return
-        query = parse_qs(http.scope["query_string"].decode("latin-1"))
-        found = self._hosts.get(query.get("session_id", [""])[0])
+        found = self._hosts.get(_session_of(http.scope["query_string"]))
         if found is None or not _is_of(found[0].peer, http):
             await http.refuse(404, "unknown session; open GET /sse first")
             return
@@ -88,6 +88,14 @@ class LegacySse:
         """Close every stream."""
         for _, pipe in list(self._hosts.values()):
             pipe.close()
+
+
+def _session_of(query: bytes) -> str:
+    try:
+        said = parse_qs(query.decode("latin-1"), max_num_fields=_FIELDS)
+    except ValueError:
+        return ""
+    return said.get("session_id", [""])[0]
 
 
 def _is_of(peer: Peer, http: HttpRequest) -> bool:

@@ -43,6 +43,9 @@ _WANTED = {
     "notifications/resources/list_changed": "resourcesListChanged",
     "notifications/mgp.audit": AUDIT_WANTED,
 }
+_AUDIT = "notifications/mgp.audit"
+_EARLY = 1000
+"""So many changes are remembered until the acknowledgement was sent."""
 
 
 _numbers = count(1)
@@ -94,7 +97,7 @@ class Listening:
         self._name = f"listen {next(_numbers)}"
         self._honoured: dict[str, Any] = {}
         self._uris: frozenset[str] = frozenset()
-        self._early: list[tuple[str, dict[str, Any]]] | None = []
+        self._early: dict[Any, tuple[str, dict[str, Any]]] | None = {}
         """What changed before the acknowledgement was sent; None from then on."""
         self._over: asyncio.Future[bool | Refusal] = asyncio.get_running_loop().create_future()
         """True where we say goodbye, False where the host does not want to hear it; or why it may not listen."""
@@ -225,7 +228,7 @@ class Listening:
         self._honoured, self._uris = honoured, frozenset(held)
         self._notify("notifications/subscriptions/acknowledged", {"notifications": honoured})
         early, self._early = self._early, None
-        for method, params in early or ():
+        for method, params in (early or {}).values():
             self._changed("", method, params)
 
     def _inbound(self, method: str, params: dict[str, Any]) -> mcp.Inbound:
@@ -246,9 +249,16 @@ class Listening:
         if isinstance(still, Refusal):
             self._settle(still)
         elif self._early is not None:
-            self._early.append((method, params))
+            self._keep(self._early, method, params)
         else:
             self._notify(method, params)
+
+    @staticmethod
+    def _keep(early: dict[Any, tuple[str, dict[str, Any]]], method: str, params: Any) -> None:
+        """Remember what changed: what is only said again is said once, and of records no more than there is room for."""
+        key = len(early) if method == _AUDIT else (method, str(params.get("uri")))
+        if len(early) < _EARLY or key in early:
+            early[key] = method, params
 
     def _notify(self, method: str, params: dict[str, Any]) -> None:
         self._reply.event(jsonrpc.notification(method, eras.tag(params, self._ident)))

@@ -31,6 +31,8 @@ __all__ = ["Exchange", "Host", "Reply", "Running", "broken", "hears"]
 
 log = logging.getLogger("gatewright.mcp.server")
 
+_EVENT_BYTES = 512
+"""What an event that is kept takes at least, however short its params are."""
 _MGP_NEEDS = {
     "stream": "streaming",
     "event": "bidirectional",
@@ -110,7 +112,7 @@ class Exchange:
     _questions: Mapping[str, tuple[Question, asyncio.Future[Any]]] = MappingProxyType({})
     _count = 0
     _asking: asyncio.Task[None] | None = None
-    _kept: tuple[Event, ...] = ()
+    _kept: list[Event] | None = None
     _kept_bytes = 0
     _outcome: outcomes.Spelled | None = None
     answered = False
@@ -255,9 +257,10 @@ class Exchange:
 
     def _keep(self, event: Event) -> None:
         """Hold an event of a parked call for who takes it up; beyond the limit, drop it."""
-        size = len(jsonrpc.encode(event.params))
+        size = max(_EVENT_BYTES, len(jsonrpc.encode(event.params)))
         if self._kept_bytes + size <= self._host.front.queue_bytes:
-            self._kept += (event,)
+            self._kept = self._kept or []
+            self._kept.append(event)
             self._kept_bytes += size
 
     # -- questions
@@ -351,8 +354,8 @@ class Exchange:
         return self._resumed(inbound, reply, over)
 
     async def _resumed(self, inbound: Inbound, reply: Reply, over: asyncio.Future[None]) -> None:
-        kept, self._kept, self._kept_bytes = self._kept, (), 0
-        for event in kept:
+        kept, self._kept, self._kept_bytes = self._kept, None, 0
+        for event in kept or ():
             self.emit(event)
         if self._outcome is not None:
             self._release()

@@ -200,7 +200,11 @@ def parse_many(data: bytes, limits: Limits = _DEFAULT) -> list[Message] | Malfor
 
 
 def split(data: bytes, limits: Limits = _DEFAULT) -> list[msgspec.Raw] | Malformed:
-    """The messages of a batch, each still its own text."""
+    """The messages of a batch, each still its own text. All of them together are counted: each by itself may be as much as is read
+    at once."""
+    flaw = heavy(data)
+    if flaw:
+        return Malformed(INVALID_REQUEST, f"the batch {flaw}; send its messages one by one")
     try:
         items = elements(data, limits.batch)
     except TooMuch:

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Requested
+from gatewright.transport.slices import by_and_by
 
 __all__ = ["Answering", "Responder"]
 
@@ -112,5 +113,4 @@ class Answering:
 
     def end(self) -> None:
         """Nothing is answered any more."""
-        for task in list(self._tasks):
-            task.cancel()
+        by_and_by([task.cancel for task in self._tasks])

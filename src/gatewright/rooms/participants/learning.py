@@ -29,6 +29,8 @@ _KEPT = 50
 _GROUPS = 1000
 _SEPARATORS = "/.:-_ @"
 _LONGEST = 256
+_COMPARED = 2 * _LONGEST
+"""Characters of texts in which a common beginning is looked for. One that is longer makes no pattern."""
 
 Decided = Literal["approve", "reject"]
 
@@ -145,6 +147,8 @@ def _pattern(values: Sequence[str]) -> str | None:
     if any(is_json(one) for one in values):
         return None
     prefix = _common_prefix(values)
+    if len(prefix) == _COMPARED:
+        return None
     cut = max((prefix.rfind(one) for one in _SEPARATORS), default=-1) + 1
     kept = prefix[:cut]
     if not kept.strip(_SEPARATORS) or "*" in kept or len(kept) > _LONGEST:
@@ -153,7 +157,7 @@ def _pattern(values: Sequence[str]) -> str | None:
 
 
 def _common_prefix(values: Iterable[str]) -> str:
-    low, high = min(values), max(values)
+    low, high = (one[:_COMPARED] for one in (min(values), max(values)))
     for at, letter in enumerate(low):
         if at >= len(high) or letter != high[at]:
             return low[:at]

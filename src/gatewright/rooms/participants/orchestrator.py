@@ -28,6 +28,9 @@ __all__ = ["Decided", "Orchestrator"]
 
 log = logging.getLogger("gatewright.rooms.participants")
 
+_LISTED_BYTES, _SHOWN_BYTES, _RECORD_BYTES = 128 * 1024, 8 * 1024, 512
+"""What a list of proposals has at most, the longest params that it shows, and what a record takes besides them."""
+
 
 class Decided(msgspec.Struct, frozen=True):
     """What the record is told of a decision. `by` is a person, or the orchestrator itself; `rule` is then why."""
@@ -163,7 +166,8 @@ class Orchestrator:
             ("proposal",),
         )
         offer("reject", "Reject a proposal.", {**proposal, **reason}, self._reject, ("proposal",))
-        offer("proposals", "The proposals of this room.", {}, self._proposals)
+        said = "The proposals of this room: the last ones, and how many are `older`."
+        offer("proposals", said, {}, self._proposals)
         offer("rules", "The rules that hold, and who is stopped.", {}, self._rules)
         offer("suggestions", "Rules that people's decisions suggest.", {}, self._suggestions)
         offer("accept", "Make a suggestion a rule.", id, self._accept, ("id",))
@@ -220,7 +224,19 @@ class Orchestrator:
 
     async def _proposals(self, sender: str) -> Any:
         del sender
-        return {"proposals": [one.record() for one in self._me.proposals]}
+        shown: list[dict[str, Any]] = []
+        left = _LISTED_BYTES
+        every = [*self._me.proposals]
+        for one in reversed(every):
+            left -= _RECORD_BYTES + (one.size if one.size <= _SHOWN_BYTES else 0)
+            if left < 0:
+                break
+            record = one.record()
+            if one.size > _SHOWN_BYTES:  # they stand in its message
+                record |= {"params": None, "paramsBytes": one.size}
+            shown.append(record)
+        older = len(every) - len(shown)
+        return {"proposals": shown[::-1]} | ({"older": older} if older else {})
 
     async def _rules(self, sender: str) -> Any:
         del sender

@@ -162,7 +162,8 @@ class Participant:
             self._responded(envelope, content)
         elif isinstance(content, Proposed):
             target = envelope.to[0] if len(envelope.to) == 1 else None
-            found = self.proposals.open(envelope.id, envelope.sender, content.operation, target)
+            said, size = content.operation, len(envelope.payload)
+            found = self.proposals.open(envelope.id, envelope.sender, said, target, size)
             self._decided(found)
         elif isinstance(content, Chat):
             about = envelope.correlation_id
@@ -343,7 +344,8 @@ class Participant:
         operation = Operation(method, params or {})
         payload = jsonrpc.encode({"method": method, "params": operation.params})
         id = self.say(kind_of("mcp/proposal", operation), payload, to=to)
-        proposal = self.proposals.open(id, self.id, operation, to[0] if len(to) == 1 else None)
+        target = to[0] if len(to) == 1 else None
+        proposal = self.proposals.open(id, self.id, operation, target, len(payload))
         self._proposed.expect(id)
         return Pending(proposal, outcome=self._outcome, decline=self.decline)
 

@@ -8,6 +8,7 @@ proposal: by convention it is a chat message that names the proposal and whose t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any, Literal
 
@@ -15,13 +16,15 @@ import msgspec
 
 from gatewright.mcpx.payload import Chat, Operation, Responded
 
-__all__ = ["EXPIRES_S", "Ledger", "Pending", "Proposal", "Status"]
+__all__ = ["EXPIRES_S", "HELD_BYTES", "Ledger", "Pending", "Proposal", "Status"]
 
 Status = Literal["pending", "fulfilling", "fulfilled", "failed", "rejected", "withdrawn", "expired"]
 
 EXPIRES_S = 300.0
 """How long a proposal can be fulfilled, in seconds."""
 _KEPT = 1000
+HELD_BYTES = 4 * 1024 * 1024
+"""What the messages had together whose proposals are remembered; in memory it can be twenty times as much."""
 
 
 class Proposal(msgspec.Struct):
@@ -46,6 +49,8 @@ class Proposal(msgspec.Struct):
     """Whether none of them was there."""
     response: str | None = None
     """Envelope id of the answer to that."""
+    size: int = 0
+    """Bytes of its payload."""
 
     @property
     def state(self) -> str:
@@ -104,8 +109,8 @@ class Pending:
 
 
 class Ledger:
-    """Proposals by id, the last thousand of them. Beyond that the oldest of whoever has most of them goes, so that
-    one who proposes without end pushes out none but its own."""
+    """Proposals by id, the last thousand of them, and no more than so many bytes. Beyond that the oldest of whoever has most of
+    them goes, so that one who proposes without end, or at length, pushes out none but its own."""
 
     def __init__(
         self,
@@ -113,6 +118,7 @@ class Ledger:
         clock: Callable[[], float],
         expires_s: float = EXPIRES_S,
         kept: int = _KEPT,
+        held_bytes: int = HELD_BYTES,
         there: Callable[[str], bool] = lambda _: True,
     ) -> None:
         """`clock` gives Unix seconds; `there` says whether somebody is in the room."""
@@ -120,6 +126,9 @@ class Ledger:
         self._there = there
         self._expires_s = expires_s
         self._kept = kept
+        self._room = held_bytes
+        self._bytes: Counter[str] = Counter()
+        """Proposer → bytes of its proposals."""
         self._proposals: dict[str, Proposal] = {}
         self._by: dict[str, dict[str, None]] = {}
         """Proposer → ids of its proposals, oldest first."""
@@ -142,8 +151,10 @@ class Ledger:
         """The proposal that the request with this envelope id fulfils."""
         return None if request is None else self.find(self._fulfilments.get(request))
 
-    def open(self, id: str, proposer: str, operation: Operation, target: str | None) -> Proposal:
-        """Somebody proposes something. An id that is known already opens nothing; where it stands for something else now,
+    def open(
+        self, id: str, proposer: str, operation: Operation, target: str | None, size: int = 0
+    ) -> Proposal:
+        """Somebody proposes something, in so many bytes. An id that is known already opens nothing; where it stands for something else now,
         nobody can fulfil it any more: who heard only one of the two would agree to the other."""
         known = self.find(id)
         if known is not None:
@@ -153,21 +164,28 @@ class Ledger:
                 known.reason = "its id was used again for something else"
             return known
         now = self._clock()
-        made = Proposal(id, proposer, operation, target, now, now + self._expires_s)
+        made = Proposal(id, proposer, operation, target, now, now + self._expires_s, size=size)
         self._proposals[id] = made
         self._by.setdefault(proposer, {})[id] = None
+        self._bytes[proposer] += size
+        self._room -= size
         if len(self._proposals) > self._kept:
-            self._forget_one()
+            self._forget_one(max(self._by, key=lambda one: len(self._by[one])))
+        while self._room < 0 and len(self._proposals) > 1:
+            self._forget_one(max(self._bytes, key=self._bytes.__getitem__))
         return made
 
-    def _forget_one(self) -> None:
-        proposer = max(self._by, key=lambda one: len(self._by[one]))
+    def _forget_one(self, proposer: str) -> None:
+        """Forget the oldest proposal of somebody."""
         ids = self._by[proposer]
         id = next(iter(ids))
         del ids[id]
+        forgotten = self._proposals.pop(id)
+        self._room += forgotten.size
+        self._bytes[proposer] -= forgotten.size
         if not ids:
-            del self._by[proposer]
-        self._fulfilments.pop(self._proposals.pop(id).fulfilment or "", None)
+            del self._by[proposer], self._bytes[proposer]
+        self._fulfilments.pop(forgotten.fulfilment or "", None)
 
     def is_open(self, proposal: Proposal) -> bool:
         """Whether it can be fulfilled, or decided against: also where the request for it went to nobody who is, or was, there."""

@@ -11,8 +11,9 @@ values are compared as they stand in JSON. A path that leads up (`..`) fits no `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -20,7 +21,7 @@ import re2  # type: ignore[import-untyped]
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.capabilities import flaw_of, matches
-from gatewright.mcpx.payload import Operation, kind_of
+from gatewright.mcpx.payload import kind_of
 from gatewright.rooms.participants.proposals import Proposal
 
 __all__ = ["Action", "Rule", "RuleBook", "Verdict", "is_json", "members"]
@@ -63,8 +64,15 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return "per_hour is a number from 1 up"
         return ""
 
-    def fits(self, proposal: Proposal, topic: str, now: float) -> bool:
-        """Whether it is for this proposal, in this topic, at this time."""
+    def fits(
+        self,
+        proposal: Proposal,
+        topic: str,
+        now: float,
+        params: Callable[[], Mapping[str, str]] | None = None,
+    ) -> bool:
+        """Whether it is for this proposal, in this topic, at this time. `params` tells the proposal's by their path, where other rules
+        ask for them as well."""
         operation = proposal.operation
         return (
             (self.expires_at is None or now < self.expires_at)
@@ -72,13 +80,13 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and self.target in ("*", proposal.target or "")
             and self.topic in ("*", topic)
             and matches(self.pattern, kind_of("mcp/request", operation))
-            and self._fits_params(operation)
+            and self._fits_params(params or (lambda: members(operation.params)))
         )
 
-    def _fits_params(self, operation: Operation) -> bool:
+    def _fits_params(self, params: Callable[[], Mapping[str, str]]) -> bool:
         if not self.where and not self.exact:
             return True
-        found = members(operation.params)
+        found = params()
         if self.exact and found.keys() != self.where.keys():
             return False
         return all(name in found and _like(want, found[name]) for name, want in self.where.items())
@@ -110,7 +118,8 @@ class RuleBook:
         for rule in self._book.rules:
             if flaw := rule.flaw():
                 raise ValueError(f"rule {rule.id}: {flaw}")
-        self._used: dict[str, list[float]] = {}
+        self._used: dict[str, deque[float]] = {}
+        """Rule → when it decided in the last hour."""
 
     @property
     def text(self) -> bytes:
@@ -157,7 +166,8 @@ class RuleBook:
         why = self._book.stopped.get(proposal.proposer)
         if why is not None:
             return Verdict("reject", None, f"{proposal.proposer} is stopped: {why}")
-        fitting = [one for one in self._book.rules if one.fits(proposal, topic, now)]
+        params = cache(lambda: members(proposal.operation.params))  # once for all rules
+        fitting = [one for one in self._book.rules if one.fits(proposal, topic, now, params)]
         for action in _CAREFUL:
             for rule in fitting:
                 if rule.action == action:
@@ -166,12 +176,18 @@ class RuleBook:
 
     def note(self, rule: str, now: float) -> None:
         """A rule has decided something."""
-        self._used[rule] = [one for one in self._used.get(rule, []) if now - one < _HOUR_S] + [now]
+        self._within_hour(rule, now).append(now)
+
+    def _within_hour(self, rule: str, now: float) -> deque[float]:
+        used = self._used.setdefault(rule, deque())
+        while used and now - used[0] >= _HOUR_S:
+            used.popleft()
+        return used
 
     def _within(self, rule: Rule, now: float) -> Verdict:
-        used = [one for one in self._used.get(rule.id, []) if now - one < _HOUR_S]
-        if rule.action == "approve" and rule.per_hour is not None and len(used) >= rule.per_hour:
-            return Verdict("ask", rule.id, f"{rule.id} has decided {len(used)} times in an hour")
+        used = len(self._within_hour(rule.id, now))
+        if rule.action == "approve" and rule.per_hour is not None and used >= rule.per_hour:
+            return Verdict("ask", rule.id, f"{rule.id} has decided {used} times in an hour")
         return Verdict(rule.action, rule.id)
 
 

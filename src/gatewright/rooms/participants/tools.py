@@ -21,6 +21,8 @@ __all__ = ["ToolError", "Tools"]
 
 log = logging.getLogger("gatewright.rooms.participants")
 
+_MESSAGE_CHARS = 300
+
 Function = Callable[..., Awaitable[Any]]
 
 
@@ -87,7 +89,8 @@ class Tools:
         arguments = params.get("arguments", {})
         flaw = next(validator.iter_errors(arguments), None)
         if flaw is not None:
-            return jsonrpc.error(ident, (jsonrpc.INVALID_PARAMS, flaw.message))
+            said = flaw.message[:_MESSAGE_CHARS]  # it repeats the value
+            return jsonrpc.error(ident, (jsonrpc.INVALID_PARAMS, said))
         try:
             found = await function(sender, **arguments)
         except ToolError as problem:

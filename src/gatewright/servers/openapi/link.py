@@ -44,6 +44,7 @@ DOCUMENT_BYTES = 8 * 1024 * 1024
 
 _FETCH_S = 15.0
 _LEFT_OUT = 100
+_URL_CHARS = 2048
 """Operations whose absence is said one by one."""
 _REASONS = {
     "unreachable": "upstream_unavailable",
@@ -234,6 +235,10 @@ def _base(place: ApiPlace, api: Api) -> tuple[str, bool]:
     if place.base_url:
         return place.base_url, False
     said = server_url(api)
+    if len(said) > _URL_CHARS:  # `urljoin` remembers what it is given
+        raise UpstreamFailed(
+            f'the document sends calls to a URL of more than {_URL_CHARS} characters; write base_url = "https://…"'
+        )
     fetched = place.document if place.document.startswith(("http://", "https://")) else ""
     base = urljoin(fetched, said)
     parts = urlsplit(base)

@@ -1,0 +1,62 @@
+"""Which members of a topic get the same messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.mcpx.batches import Batch, Message, shared
+from tests.costs import DOUBLED, grows
+from tests.mcpx.test_topic import member
+
+_NAMES = ["a", "b", "c", "d", "e"]
+
+
+def _asked_one_by_one(out: list[Message], members: list[Any]) -> dict[str, list[int]]:
+    heard = {one.id: [message.number for message in out if message.is_for(one)] for one in members}
+    return {name: numbers for name, numbers in heard.items() if numbers}
+
+
+@given(st.data())
+def test_each_member_gets_what_is_for_it_in_one_batch_and_in_order(data: st.DataObject) -> None:
+    members = []
+    for name in _NAMES:
+        one = member(name, mode=data.draw(st.sampled_from(["all", "directed"])))
+        one.heard = data.draw(st.integers(0, 4))
+        members.append(one)
+    some = st.none() | st.sampled_from(members)
+    out = [
+        Message(
+            number,
+            b"x",
+            tuple(data.draw(st.lists(st.sampled_from(_NAMES), max_size=2))),
+            data.draw(some),
+            data.draw(some),
+        )
+        for number in range(2, 2 + data.draw(st.integers(1, 6)))
+    ]
+    named = {one for each in out for one in (each.only, each.skip) if one is not None}
+    special = [one for one in members if one.mode == "directed" or one in named or one.heard >= 2]
+    got: dict[str, list[int]] = {}
+    for batch, some_members in shared(out, special, named):
+        assert isinstance(batch, Batch)
+        for one in some_members:
+            assert one.id not in got
+            got[one.id] = [message.number for message in batch.messages]
+    assert got == _asked_one_by_one(out, special)
+
+
+def test_what_leaves_costs_as_much_as_there_are_members_and_messages() -> None:
+    """And not as much as each of them times each."""
+
+    def flushed(count: int) -> int:
+        members = [member(f"p{number}", mode="directed") for number in range(count)]
+        out = [
+            Message(number, b"x", ("nobody",) if number % 2 else ()) for number in range(1, count)
+        ]
+        return len(list(shared(out, members, ())))
+
+    assert flushed(50) == 1
+    assert grows(lambda: flushed(1000), lambda: flushed(4000)) <= DOUBLED**2
