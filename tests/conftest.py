@@ -14,14 +14,17 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import math
 import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
-from typing import Any, NoReturn
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -68,6 +71,11 @@ settings.load_profile("busy")
 
 CONNECTIONS = Connections()
 CONNECTIONS.watch()
+_processes: list[int] = []
+"""Those of xdist, in the process that has them run the tests."""
+_told_at = [-math.inf]
+"""When SIGTERM came."""
+_TWICE_S = 1.0
 _left_out = pytest.StashKey[dict[str, int]]()
 _not_run = pytest.StashKey[list[str]]()
 
@@ -203,8 +211,22 @@ class _NothingSkipped:
             terminalreporter.write_line(f"{count} {kind} tests left out: run `make {mark}` first")
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """End the run as Ctrl-C does: fixtures end what they have started."""
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_newgateway(gateway: Any) -> None:
+    """Remember the number of a process of xdist's, for `_end`."""
+    _processes.append(gateway._rinfo().pid)
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    """End the run as Ctrl-C does: fixtures end what they have started. The processes of xdist are told too; without that each goes
+    on with its tests for five seconds. `timeout` tells them as well: the same signal twice does not interrupt the fixtures."""
+    now, before = time.monotonic(), _told_at[-1]
+    _told_at.append(now)
+    if now - before < _TWICE_S:
+        return
+    for pid in _processes:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
     raise KeyboardInterrupt(signal.Signals(number).name)
 
 

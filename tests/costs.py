@@ -9,8 +9,9 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable
+from pathlib import Path
 
-__all__ = ["DOUBLED", "cost", "grows"]
+__all__ = ["DOUBLED", "cost", "grows", "queued_ms"]
 
 Work = Callable[[], object]
 
@@ -45,3 +46,14 @@ def grows(small: Work, large: Work, most: float = DOUBLED**2) -> float:
             break
         of_small, of_large = min(of_small, cost(small)), min(of_large, cost(large))
     return of_large / of_small
+
+
+def queued_ms(*processes: int) -> float:
+    """How many milliseconds the main threads of these processes have waited for a processor so far: what other programs of the
+    machine keep them waiting. 0 where the system does not say (`/proc/PID/schedstat` of Linux, in nanoseconds)."""
+    found = 0.0
+    for pid in processes:
+        said = Path(f"/proc/{pid}/schedstat")
+        if said.exists():
+            found += int(said.read_text(encoding="ascii").split()[1]) / 1e6
+    return found

@@ -228,6 +228,11 @@ class Innocent:
         )  # fmt: skip
         stack.callback(self.close)
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def close(self) -> None:
         """End it."""
         end(self._process)  # type: ignore[arg-type]
@@ -247,13 +252,13 @@ class Innocent:
         return [float(word) for word in words]
 
 
-def turn(innocent: Innocent, attack: Attack) -> dict[str, Any]:
-    """Make one input, and say how the innocent caller fared meanwhile."""
+def turn(innocent: Innocent, attack: Attack, turn_s: float = TURN_S) -> dict[str, Any]:
+    """Make one input, and say how the innocent caller fared meanwhile and for a while after it, so that all takes `turn_s` at least."""
     innocent.figures()
     began = time.monotonic()
     said = attack()
     spent = time.monotonic() - began
-    time.sleep(max(REST_S, TURN_S - spent))
+    time.sleep(max(REST_S, turn_s - spent))
     p50, p99, longest, count = innocent.figures()
     met = p99 <= P99_MS and longest <= LONGEST_MS
     return {"p50_ms": p50, "p99_ms": p99, "longest_ms": longest, "calls": int(count), "attack_s": round(spent, 2), "met": met, "said": said}  # fmt: skip

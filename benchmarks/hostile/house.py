@@ -145,7 +145,7 @@ class House:
 
     def __init__(self, gateway: Process, folder: Path, tls_port: int) -> None:
         where = urlsplit(gateway.url)
-        self.url = gateway.url
+        self.url, self.pid = gateway.url, gateway.pid
         self.host, self.port, self.tls_port = where.hostname or "", where.port or 80, tls_port
         self.folder = folder
         said = json.loads((folder / "state" / "gateway.json").read_text(encoding="utf-8"))

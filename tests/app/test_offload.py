@@ -11,6 +11,7 @@ import pytest
 import pytest_asyncio
 from msgspec.structs import replace
 
+from gatewright.app import offload as compose_beside
 from gatewright.app.offload import Beside, workers
 from gatewright.call import Answer, Call, Event, Failure, Refusal, verdict_of
 from gatewright.pins.definition import read_definition
@@ -27,6 +28,13 @@ from tests.gate_parts import Mute, a_call, a_tool, a_tool_call
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
 SECRETS = Redactor(b"key")
 FILLER = "all work and no play " * 5000
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is judged in the end may take as long as a busy machine takes for it."""
+    for name in ("JUDGE_S", "_FIT_S", "_CLEAN_S", "_READ_S"):
+        monkeypatch.setattr(compose_beside, name, 240)
 
 
 @pytest_asyncio.fixture
@@ -70,9 +78,10 @@ async def test_what_is_small_is_judged_at_once(beside: Beside) -> None:
 
 
 async def test_a_statement_that_its_parser_never_finishes_is_refused_by_name(
-    beside: Beside,
+    beside: Beside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each join doubles what the parser tries."""
+    monkeypatch.setattr(compose_beside, "JUDGE_S", 1)
     call = of_readonly("select a from t" + " join t t" * 40)
     found = await verdict_of(Validators(beside=beside.judge), call, Mute())
     assert isinstance(found, Refusal)

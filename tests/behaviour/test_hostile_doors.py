@@ -13,8 +13,9 @@ import pytest
 from benchmarks.hostile import doors
 from benchmarks.hostile.__main__ import Innocent, turn
 from benchmarks.hostile.house import House, house
+from tests.costs import queued_ms
 
-LONGEST_MS = 1000.0
+LONGEST_MS, TURN_S = 1000.0, 0.5
 SIZE = 400_000
 CHOSEN = (
     "approvals.waiting.members_let_in",
@@ -67,8 +68,10 @@ def place(
 def test_a_hostile_input_at_a_door_keeps_nobody_else_waiting(
     place: tuple[House, Innocent, dict[str, doors.Attack]], name: str
 ) -> None:
-    _, innocent, attacks = place
-    row = turn(innocent, attacks[name])
-    assert row["longest_ms"] < LONGEST_MS, row
+    found, innocent, attacks = place
+    queued = queued_ms(found.pid, innocent.pid)
+    row = turn(innocent, attacks[name], TURN_S)
+    queued = queued_ms(found.pid, innocent.pid) - queued
+    assert row["longest_ms"] < LONGEST_MS + queued, (row, queued)
     assert row["calls"] > 20
     assert not row["said"].startswith("ended"), row

@@ -1,6 +1,6 @@
 """One call or result never stops the others: the costliest inputs of each kind against a real gateway, while somebody else calls.
 
-The bounds are wide, for machines that do other things as well: each of these inputs took everybody several seconds, or for ever,
+The bounds are wide, and what the machine itself kept the two processes waiting is taken out: each of these inputs took everybody several seconds, or for ever,
 where it was judged on the event loop. `python -m benchmarks.hostile` has the whole set and the bounds that are promised.
 """
 
@@ -29,8 +29,9 @@ from benchmarks.processes import Process, started
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.validators import Checks, checks_for
+from tests.costs import queued_ms
 
-LONGEST_MS = 1000.0
+LONGEST_MS, TURN_S = 1000.0, 0.5
 SIZE, RESULT = 400_000, 500_000
 CHOSEN = (
     "readonly.sql.0.list",
@@ -80,10 +81,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Process, I
 def test_a_hostile_input_keeps_nobody_else_waiting(
     house: tuple[Process, Innocent, Hostile], name: str
 ) -> None:
-    _, innocent, hostile = house
+    gateway, innocent, hostile = house
     attack = next(one for known, one in attacks(hostile, SIZE, RESULT) if known == name)
-    row = turn(innocent, attack)
-    assert row["longest_ms"] < LONGEST_MS, row
+    queued = queued_ms(gateway.pid, innocent.pid)
+    row = turn(innocent, attack, TURN_S)
+    queued = queued_ms(gateway.pid, innocent.pid) - queued
+    assert row["longest_ms"] < LONGEST_MS + queued, (row, queued)
     assert row["calls"] > 20
     assert row["said"][:3] in {"200", "400", "403", "413", "422", "502", "503", "504"}, row
 
@@ -100,7 +103,7 @@ def test_the_metrics_say_how_long_the_loop_stood_still(
     line.close()
     found = re.search(r"^gatewright_loop_longest_stall_seconds (\S+)$", text, re.MULTILINE)
     assert found is not None
-    assert float(found[1]) < LONGEST_MS / 1000
+    assert float(found[1]) * 1000 < LONGEST_MS + queued_ms(gateway.pid)
     assert re.search(r"^gatewright_worker_kills_total [1-9]", text, re.MULTILINE)
 
 

@@ -85,7 +85,11 @@ ENDLESS = """
 import pathlib, select
 def test_a(begun):
     pathlib.Path("at_work").touch()
-    select.select([], [], [], 100)
+    try:
+        select.select([], [], [], 100)
+    except KeyboardInterrupt as problem:
+        pathlib.Path("ended_by").write_text(str(problem))
+        raise
 @pytest.fixture
 def begun():
     yield
@@ -107,8 +111,10 @@ def test_sigterm_ends_a_run_and_its_fixtures_end_what_they_have_started(
     ) as process:
         _appears(at_work, process)
         process.terminate()
+        process.terminate()  # as `timeout` does, which tells the whole group
         assert process.wait(DEADLINE_S) != 0
     _appears(tmp_path / "project" / "ended")
+    assert (tmp_path / "project" / "ended_by").read_text() == "SIGTERM"
 
 
 def test_a_handler_of_sigterm_that_a_test_leaves_behind_is_its_error(tmp_path: Path) -> None:
@@ -198,3 +204,48 @@ def test_a_step_of_the_whole_run_is_a_program_with_a_deadline_or_a_function(tmp_
     assert run.stdout.endswith("failed: two four\n"), run.stdout + run.stderr
     assert (tmp_path / "one.log").read_text() == "inside\n"
     assert (tmp_path / "three.log").read_text() == "outside\n"
+
+
+def _second_python(folder: Path, path: str) -> str:
+    """What `.ci/run` finds in a project that claims 3.11 to 3.13, with these Pythons on the PATH and in pyenv's folder."""
+    claims = "".join(f'"Programming Language :: Python :: 3.{one}",\n' for one in (11, 12, 13))
+    (folder / "pyproject.toml").write_text(claims, encoding="utf-8")
+    script = f"eval \"$(sed -n '/^second_python() {{/,/^}}/p' '{ROOT}/.ci/run')\"; second_python"
+    run = subprocess.run(
+        ["bash", "-c", script],
+        cwd=folder,
+        env={"PATH": f"{path}:/usr/bin:/bin", "PYENV_ROOT": str(folder / "pyenv"), "HOME": "/"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert run.returncode == (0 if run.stdout else 1), run.stderr
+    return run.stdout.rstrip()
+
+
+def _python(at: Path, version: str, path: str) -> None:
+    """A program that takes part in the search for a Python of this version."""
+    at.parent.mkdir(parents=True, exist_ok=True)
+    at.write_text(
+        f'#!/bin/sh\nfor last; do :; done\ncase "$last" in\n{version}) echo {version} {path} ;;\n'
+        f"import*) echo {version} ;;\n*) exit 1 ;;\nesac\n",
+        encoding="utf-8",
+    )
+    at.chmod(0o755)
+
+
+def test_the_second_python_is_the_newest_that_is_claimed_and_not_the_first(tmp_path: Path) -> None:
+    _python(tmp_path / ".venv" / "bin" / "python", "3.13", "first")
+    _python(tmp_path / "bin" / "python3.13", "3.13", "the first again")
+    _python(tmp_path / "bin" / "python3.12", "3.11", "one that is another than its name says")
+    _python(tmp_path / "pyenv" / "versions" / "3.12.9" / "bin" / "python", "3.12", "of pyenv")
+    assert _second_python(tmp_path, str(tmp_path / "bin")) == "3.12 of pyenv"
+    _python(tmp_path / ".venv" / "bin" / "python", "3.11", "first")
+    assert _second_python(tmp_path, str(tmp_path / "bin")) == "3.13 the first again"
+
+
+def test_what_failed_in_the_whole_run_is_never_run_again() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "--last-failed" not in script
+    assert "--reruns" not in script

@@ -89,7 +89,13 @@ def test_what_is_remembered_of_addresses_is_bounded_and_a_busy_one_stays() -> No
     assert len(found) <= KNOWN
 
 
-async def test_who_opens_too_many_is_answered_429_and_others_go_on() -> None:
+async def test_who_opens_too_many_is_answered_429_and_others_go_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moment, admit = [0.0], Arrivals.admit  # however long it takes, all arrive at once
+    monkeypatch.setattr(
+        Arrivals, "admit", lambda found, place, _, cost: admit(found, place, moment[0], cost)
+    )
     server = await serve(answering, limits=Limits(connections_per_s=5))
     try:
         said = await asyncio.gather(*(asked(server.port) for _ in range(60)))
@@ -99,7 +105,7 @@ async def test_who_opens_too_many_is_answered_429_and_others_go_on() -> None:
         refused = next(one for one in said if one[9:12] == b"429")
         assert b"Retry-After: 1" in refused
         assert b"more than 5 new connections a second" in refused
-        await asyncio.sleep(0.5)
+        moment[0] += 0.5
         assert (await asked(server.port))[9:12] == b"200"
     finally:
         await server.stop(1.0)

@@ -152,12 +152,12 @@ async def test_a_client_that_cannot_be_asked_is_told_what_it_would_need() -> Non
 async def test_what_a_person_takes_to_answer_is_not_the_tools_time() -> None:
     server = Server("patient")
 
-    @server.tool(timeout_s=0.2)
+    @server.tool(timeout_s=1.0)
     async def ask(context: Context) -> str:
         return (await context.elicit("?", {"type": "object", "properties": {}})).action
 
     async def think(params: dict[str, Any]) -> dict[str, Any]:
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(1.2)
         return {"action": "decline"}
 
     async with Client(server, Options(era="legacy", elicit=think)) as client:
