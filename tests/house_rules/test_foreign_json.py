@@ -62,7 +62,7 @@ ALLOWED = {
     "config/gateway_form.py": _OPERATOR,
     "config/review.py": _OWN,
     "audit/sinks/file.py": _OWN,
-    "audit/sinks/follow.py": _OWN,
+    "audit/sinks/positions.py": _OWN,
     "audit/sinks/mgp.py": _OWN,
     "audit/sinks/postgres.py": _OWN,
     "audit/sinks/sqlite.py": _OWN,

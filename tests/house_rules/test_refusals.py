@@ -48,6 +48,9 @@ ELSEWHERE = {
     "schemas/gate.py:_unusable:schema_unusable": 'schema = "off"',
     "validators/gate.py:_unavailable:policy_violation": "a validator that is named but not there: the log names it",
     "servers/reconnector.py:_explained:upstream_unavailable": "a flaw of the configuration, said with its place",
+    # It passes by itself.
+    "call_policy.py:__call__:server_not_ready": "the gateway is about to have started",
+    "call_policy.py:_nowhere:upstream_unavailable": "the gateway is about to have started",
     # The caller does something else.
     "tasks/tasks.py:_undecided:permission_denied": "make the call again",
     "dialects/groundhog/sessions.py:<module>:auth_expired": "open another one with session/create",
