@@ -247,9 +247,8 @@ class House:
 
     async def put(self, call: Call, **more: Any) -> Outcome:
         """The end of a call, noted as what its caller receives."""
-        outcome: Outcome = await within(
-            dispatch(self.supervisor)(call, self.back(call.caller.id, **more))
-        )
+        led = dispatch(self.supervisor)
+        outcome: Outcome = await within(led(led.about(call), self.back(call.caller.id, **more)))
         raw = (
             outcome.raw if isinstance(outcome, Answer) else (getattr(outcome, "error", None) or b"")
         )

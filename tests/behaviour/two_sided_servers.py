@@ -179,6 +179,7 @@ class End:
             return
         if method == "resources/subscribe":
             self.subscribed.add(params["uri"])
+            self._logs(ident, mark, params["uri"])
         elif method == "resources/unsubscribe":
             self.subscribed.discard(params["uri"])
         if method == "subscriptions/listen":
@@ -192,6 +193,13 @@ class End:
             self.work[ident] = Work(ident, mark, method, params)
         else:
             self.say(ident, id=ident, result=self._result(method, mark))
+
+    def _logs(self, ident: int, mark: str, uri: str) -> None:
+        """Write down for which resource it was asked, and by whom where that was said."""
+        if not self.server.hostile:
+            name = self.server.name
+            note = {"level": "info", "data": f"by-{name} {mark} watches-{name}|{uri}|"}
+            self.say(ident, method="notifications/message", params=note)
 
     @property
     def wanted(self) -> set[str]:

@@ -14,6 +14,7 @@ from gatewright.approvals.request import Approval
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import HOSTS, WAITS, Asked, about, handles, requests
 from tests.behaviour.two_sided_servers import End
+from tests.behaviour.two_sided_watched import Watched
 
 __all__ = ["PAGES", "Held", "Waits", "Wanted"]
 
@@ -39,7 +40,7 @@ class Held(NamedTuple):
     run: int
 
 
-class Waits:
+class Waits(Watched):
     """See the module's text."""
 
     asked: dict[str, Asked]
@@ -62,10 +63,6 @@ class Waits:
         """Those that their owners asked to cancel."""
         self.cancelled: set[str] = set()
         """Those of them that had not ended."""
-
-    def fault(self, what: str, message: Any) -> None:
-        """Write down what should not have been."""
-        raise NotImplementedError
 
     def now(self) -> float:
         """The time, in seconds."""
@@ -96,6 +93,7 @@ class Waits:
 
     def judge_waiting(self, client: Client, said: Any, text: str) -> None:
         """Look at what a client hears of what waits."""
+        self.judge_watched(client, said, text)
         name = client.name
         asked = client.open.get(said.get("id")) if "method" not in said else None
         for one in requests(text):

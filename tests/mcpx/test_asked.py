@@ -124,3 +124,12 @@ def test_ids_that_read_alike_are_two_requests() -> None:
     room.note(said("mcp/request", "X", "c", ("b",)))
     assert not room.objection(said("mcp/response", "r", "b", (), "x"))
     assert not room.objection(said("mcp/response", "r", "b", (), "X"))
+
+
+def test_of_what_becomes_of_a_proposal_hears_its_proposer_and_of_a_request_nobody_more() -> None:
+    asked = Asked()
+    asked.note(said("mcp/proposal:tools/call:x", "1", "a", ("b",)))
+    asked.note(said("mcp/request:tools/call:x", "2", "c", ("b",)))
+    about = [said("mcp/response:tools/call:x", "9", "b", ("c",), one) for one in ("1", "2", "3")]
+    assert [asked.proposer(one) for one in about] == ["a", None, None]
+    assert asked.proposer(said("chat", "10", "b")) is None

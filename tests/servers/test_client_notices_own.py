@@ -23,7 +23,7 @@ NAME = {"action": "accept", "content": {"name": "n"}}
 async def tells(supervisor: Supervisor, session: str | None) -> object:
     target = Target("asker", NOTE)
     call = make_call("method", NOTE, session=session, target=target)
-    return await within(dispatch(supervisor)(call, FakeBack()))
+    return await within(dispatch(supervisor)(dispatch(supervisor).about(call), FakeBack()))
 
 
 async def test_what_a_session_tells_first_bars_nobody_else_from_being_asked() -> None:
@@ -54,7 +54,9 @@ async def test_roots_that_a_new_connection_was_not_shown_it_is_shown_with_the_ne
     spec = python("rooted", share="session", methods=("notifications/acme.*",))
     async with running(spec) as supervisor:
         call = make_call("method", NOTE, session="a", target=Target("rooted", NOTE))
-        assert isinstance(await within(dispatch(supervisor)(call, FakeBack())), Answer)
+        assert isinstance(
+            await within(dispatch(supervisor)(dispatch(supervisor).about(call), FakeBack())), Answer
+        )
         back = FakeBack(roots={"roots": [{"uri": "file:///a"}]})
         shown = said(await ask(supervisor, "rooted/allowed", back=back, session="a"))
         assert shown["roots"] == ["file:///a"]

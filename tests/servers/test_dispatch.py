@@ -6,12 +6,14 @@ import json
 from collections.abc import AsyncIterator
 from typing import Any
 
+import msgspec
 import pytest
 
 from gatewright.call import Answer, Back, Call, Client, Failure, Mgp, Outcome, Target
 from gatewright.servers.client_notices import connection_of
 from gatewright.servers.declared_methods import META_SERVER
 from gatewright.servers.dispatch import Builtin
+from gatewright.servers.names import wrap_uri
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.view import Profile
 from tests.servers.rig import (
@@ -37,7 +39,8 @@ async def two() -> AsyncIterator[Supervisor]:
 
 
 async def put(supervisor: Supervisor, call: Call, back: FakeBack | None = None) -> Outcome:
-    outcome: Outcome = await within(dispatch(supervisor)(call, back or FakeBack()))
+    led = dispatch(supervisor)
+    outcome: Outcome = await within(led(led.about(call), back or FakeBack()))
     return outcome
 
 
@@ -113,6 +116,39 @@ async def test_completion_of_nothing_is_refused(two: Supervisor, ref: Any) -> No
     outcome = await put(two, make_call("method", "completion/complete", params))
     assert isinstance(outcome, Failure)
     assert outcome.reason == "invalid_params"
+
+
+@pytest.mark.parametrize("method", ["completion/complete", "resources/subscribe"])
+async def test_what_was_judged_to_be_ones_goes_to_no_other_that_has_taken_its_name_since(
+    two: Supervisor, method: str
+) -> None:
+    """While a call waits at a gate, one server may drop a URI from its lists, and another may list it."""
+    ref = {"type": "ref/resource", "uri": "asker:///alpha"}
+    params = {"ref": ref, "argument": {"name": "who", "value": "al"}, "uri": "asker:///alpha"}
+    call = dispatch(two).about(make_call("method", method, params))
+    assert call.target == Target("asker", "asker:///alpha")
+    asker, other = two.catalogue.listing("asker"), two.catalogue.listing("extras")
+    moved = {"resources": asker.of("resources"), "resourceTemplates": []}
+    emptied = {**asker.sections, "resources": [], "resourceTemplates": []}
+    two.catalogue.put("asker", msgspec.structs.replace(asker, sections=emptied))
+    two.catalogue.put(
+        "extras", msgspec.structs.replace(other, sections={**other.sections, **moved})
+    )
+    found = dispatch(two).about(make_call("method", method, params)).target
+    assert found is not None
+    assert found.server == "extras"
+    assert isinstance(await within(dispatch(two)(call, FakeBack())), Answer)
+    heard = said(await ask(two, "asker/facts"))["methods"]
+    assert method in heard
+
+
+@pytest.mark.parametrize("method", ["completion/complete", "resources/subscribe"])
+async def test_what_no_gate_has_led_anywhere_is_led_nowhere(two: Supervisor, method: str) -> None:
+    ref = {"type": "ref/resource", "uri": "asker:///alpha"}
+    params = {"ref": ref, "argument": {"name": "who", "value": "al"}, "uri": "asker:///alpha"}
+    call = make_call("method", method, params)
+    assert isinstance(await within(dispatch(two)(call, FakeBack())), Failure)
+    assert method not in said(await ask(two, "asker/facts"))["methods"]
 
 
 async def test_roots_of_a_client_that_has_none_change_for_nobody(two: Supervisor) -> None:
@@ -212,6 +248,17 @@ async def test_a_subscription_needs_a_uri_that_somebody_has(two: Supervisor) -> 
         outcome = await put(two, make_call("method", "resources/subscribe", params))
         assert isinstance(outcome, Failure)
         assert outcome.reason == reason
+
+
+async def test_a_subscription_is_told_to_its_server_under_the_servers_own_uri(
+    two: Supervisor,
+) -> None:
+    wrapped = wrap_uri(Target("asker", "asker:///alpha"))
+    call = make_call("method", "resources/subscribe", {"uri": wrapped})
+    assert isinstance(await put(two, call), Answer)
+    wants = two._servers["asker"].wishes.resources
+    assert wants.held == {"asker:///alpha": {"s1": {wrapped}}}
+    assert wants.told == {"asker:///alpha"}
 
 
 async def test_a_server_that_is_gone_fails_its_calls_by_name(two: Supervisor) -> None:

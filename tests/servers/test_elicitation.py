@@ -105,3 +105,10 @@ def test_a_message_leads_nobody_to_the_gateway(mode: str) -> None:
     assert ask(mode=mode, message="see https://other.test/x", **more)
     with pytest.raises(CannotAsk, match="leads to the gateway"):
         ask(mode=mode, message="Open https://mine.test/approvals/x to go on", **more)
+
+
+@pytest.mark.parametrize("ident", [1, True, ["appr-1"], {"id": "appr-1"}])
+def test_an_id_of_a_page_that_is_no_text_is_refused(ident: Any) -> None:
+    """It would go to the client as it is, without the name of its server."""
+    with pytest.raises(CannotAsk, match="elicitationId must be a string"):
+        ask(mode="url", message="log in", url="https://a.test/", elicitationId=ident)

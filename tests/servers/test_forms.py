@@ -238,3 +238,30 @@ def test_no_text_of_a_form_has_an_address_of_the_gateway(place: str) -> None:
     with pytest.raises(CannotAsk, match="leads to the gateway"):
         form(said)
     assert form(**{place: "see https://other.test/approvals/x"})
+
+
+@pytest.mark.parametrize("field", [True, None, "string", "", 1, [], [True], [{"type": "boolean"}]])
+@pytest.mark.parametrize("wrap", ["properties", "$defs", "patternProperties"])
+def test_a_field_that_no_object_describes_is_judged_by_its_name(field: Any, wrap: str) -> None:
+    """A client that finds no kind of field there shows a text to fill in."""
+    secret = {**NAME, wrap: {**NAME["properties"], "password": field}}  # type: ignore[dict-item]
+    with pytest.raises(CannotAsk, match="must not ask for passwords"):
+        ask(requestedSchema=secret)
+    with pytest.raises(CannotAsk, match="in the name of the gateway"):
+        ask(requestedSchema={**NAME, wrap: {"Gatewright": field}})
+    assert ask(requestedSchema={**NAME, wrap: {"town": field}})
+
+
+@pytest.mark.parametrize(
+    "spelled", ["Title", "TITLE", "t_itle", "\uff54itle", "Description", "Default"]
+)
+def test_a_field_whose_words_stand_under_a_loosely_spelled_keyword_is_refused(spelled: str) -> None:
+    """Readers that do not mind case show what stands there, and nobody has judged it."""
+    with pytest.raises(CannotAsk, match="which reads as"):
+        form(**{spelled: "the password of your account"})
+    assert form("Title", title="Of the book")
+
+
+def test_fields_under_a_loosely_spelled_keyword_are_refused() -> None:
+    with pytest.raises(CannotAsk, match="which reads as properties"):
+        ask(requestedSchema={**NAME, "Properties": {"password": {"type": "string"}}})

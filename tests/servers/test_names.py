@@ -294,3 +294,27 @@ def test_no_more_of_a_name_is_mapped_than_is_shown(
     assert named_names(targets, bare=bare) == plain
     assert max(mapped, default=0) <= BUDGET + 1
     assert len(set(plain.exposed.values())) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["other/read", "other.read", "mgp/access.query", "mgp.access.query"]
+)
+def test_a_bare_name_that_is_the_id_of_another_servers_tool_gives_way(name: str) -> None:
+    """Whoever calls that tool by its canonical or dotted id gets it, and no other one."""
+    mine, theirs = Target("only", name), Target("other", "read")
+    kernel = Target("mgp", "access.query")
+    found = named_names([mine, theirs], bare={"only"}, fixed={kernel: "mgp_access_query"})
+    assert found.find(name) in (theirs, kernel)
+    assert found.exposed[mine].endswith(digest(mine))
+    own = Target("only", "only.read")
+    assert named_names([own, Target("only", "read")], bare={"only"}).exposed[own] == "only.read"
+
+
+@pytest.mark.parametrize("scheme", ["GATEWRIGHT", "Gatewright", "gateWright"])
+def test_a_qualified_uri_is_one_in_whatever_case_its_scheme_is_written(scheme: str) -> None:
+    """Clients that parse a URI write its scheme small."""
+    wrapped = wrap_uri(Target("files", "file:///a"))
+    spelled = wrapped.replace("gatewright", scheme, 1)
+    assert unwrap_uri(spelled) == Target("files", "file:///a")
+    imitating = Target("evil", spelled)
+    assert named_uris([imitating]).exposed[imitating] == wrap_uri(imitating)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.call import Caller
+from gatewright.call import ANONYMOUS, Caller
 from gatewright.servers.resource_links import CALLERS, CHARS, EACH, LINK_CHARS, Linked
 
 ANN, BOB = Caller("ann"), Caller("bob")
@@ -22,6 +22,14 @@ def test_a_uri_is_whose_result_named_it_until_another_one_names_it_too() -> None
     assert linked.servers(ANN, "", "x://1") == ("a", "b")
 
 
+def test_a_uri_in_another_spelling_is_no_other_uri() -> None:
+    linked = Linked()
+    assert linked.name(ANN, "", "http://Docs.test", "a")
+    assert linked.servers(ANN, "", "http://docs.test/") == ("a",)
+    assert not linked.name(ANN, "", "HTTP://docs.test:80/", "b")
+    assert linked.servers(ANN, "", "http://Docs.test") == ("a", "b")
+
+
 def test_what_one_caller_was_shown_is_nobody_elses() -> None:
     linked = Linked()
     linked.name(ANN, "", "x://1", "a")
@@ -29,6 +37,12 @@ def test_what_one_caller_was_shown_is_nobody_elses() -> None:
     assert linked.servers(ANN, "other", "x://1") == ()
     assert linked.servers(Caller("ann", "operator"), "", "x://1") == ()
     assert linked.name(BOB, "", "x://1", "b")
+
+
+def test_what_one_caller_without_a_name_was_shown_leads_no_other_anywhere() -> None:
+    linked = Linked()
+    assert not linked.name(ANONYMOUS, "", "x://1", "evil")
+    assert linked.servers(ANONYMOUS, "", "x://1") == ()
 
 
 def test_a_caller_pushes_out_only_its_own_and_what_was_used_last_stays() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from gatewright.call import Answer, Failure, Refusal
 from gatewright.mcp.wire.versions import LATEST_MODERN
-from gatewright.servers.resource_subscriptions import Subscriptions
+from gatewright.servers.resource_subscriptions import SEVERAL, Subscriptions
 from tests.servers.wishing import FakeWay, asks, rest
 
 NO = Refusal("access_denied", "no")
@@ -252,3 +252,31 @@ async def test_by_one_name_one_resource_is_heard_of() -> None:
     wants.forget("a")
     assert (wants.held, wants.led("name", "a")) == ({}, None)
     await way.stop()
+
+
+async def test_a_resource_is_one_partys_as_long_as_one_alone_wants_word_of_it() -> None:
+    way = FakeWay()
+    wants = Subscriptions(way, changes=True)
+    assert wants.party("x:1") == SEVERAL
+    first = asks(wants.subscribe, "x:1", "a")
+    await rest()
+    assert wants.party("x:1") == "a"
+    await way.answer(0)
+    assert isinstance(first.result(), Answer)
+    assert wants.party("x:1") == "a"
+    asks(wants.subscribe, "x:1", "b")
+    await rest()
+    assert wants.party("x:1") == SEVERAL
+    wants.forget("a")
+    wants.forget("b")
+    assert wants.party("x:1") == SEVERAL
+    await way.stop()
+
+
+async def test_everybody_hears_of_a_resource_under_their_own_names() -> None:
+    way, wants = begun()
+    await held(way, wants, "x:1", "a", "mine")
+    await held(way, wants, "x:1", "b", "yours")
+    found = [wants.names("x:1", one) for one in ("a", "b", "c")]
+    assert found == [{"mine"}, {"yours"}, set()]
+    assert [wants.led("mine", one) for one in ("a", "b")] == ["x:1", None]

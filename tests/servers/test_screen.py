@@ -190,7 +190,7 @@ def test_an_interim_result_of_either_era_is_known_and_judged(word: str, modern: 
     assert found.modern
     interim = read_interim(found.raw)
     assert interim is not None
-    assert interim.state == "s"
+    assert interim.state == "files/s"
     said = interim.questions["q"].params
     assert said is not None
     assert said["message"] == 'Server "files" asks: who?'

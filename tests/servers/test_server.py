@@ -184,7 +184,7 @@ async def test_eight_slow_calls_to_one_server_run_side_by_side() -> None:
         for number, back in enumerate(backs):
             meta = {"progressToken": number}
             call = tool_call(supervisor, "asker/slow", {"seconds": 300}, meta=meta)
-            calls.append(asyncio.ensure_future(supervisor.dispatch(call, back)))
+            calls.append(asyncio.ensure_future(dispatch(supervisor)(call, back)))
         for back in backs:
             await back.until(lambda back=back: bool(back.events))  # type: ignore[misc]
         assert not any(one.done() for one in calls)

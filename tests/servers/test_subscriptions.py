@@ -65,7 +65,9 @@ async def wish(
 ) -> Outcome:
     params = {"level": "info"} if method == "logging/setLevel" else {"uri": uri}
     call = make_call("method", method, params, session=session, client=LEGACY, listen=listen)
-    outcome: Outcome = await within(dispatch(supervisor)(call, FakeBack()))
+    outcome: Outcome = await within(
+        dispatch(supervisor)(dispatch(supervisor).about(call), FakeBack())
+    )
     return outcome
 
 
@@ -348,11 +350,13 @@ async def test_how_long_a_server_takes_for_what_others_want_holds_no_call_up() -
         assert link is not None
         fetch = link.fetch
 
-        async def slow(method: str, params: dict[str, Any], timeout_s: float) -> bytes:
+        async def slow(
+            method: str, params: dict[str, Any], timeout_s: float, whose: str = ""
+        ) -> bytes:
             asked.append(method)
             if method == "resources/subscribe":
                 await asyncio.get_running_loop().create_future()
-            return await fetch(method, params, timeout_s)
+            return await fetch(method, params, timeout_s, whose)
 
         link.fetch = slow  # type: ignore[method-assign]
         server.renewed(link)

@@ -133,7 +133,9 @@ async def test_changed_roots_are_told_to_the_servers_that_the_client_may_see() -
 
         async def change(caller: Caller, client: Client, number: int) -> None:
             call = make_call("method", note, {"v": number}, caller=caller, client=client)
-            assert await within(dispatch(supervisor)(call, FakeBack())) == Answer(b"{}", own=True)
+            assert await within(
+                dispatch(supervisor)(dispatch(supervisor).about(call), FakeBack())
+            ) == Answer(b"{}", own=True)
 
         await change(ANONYMOUS, LEGACY, 2**70)
         await change(NOBODY, LEGACY, 1)
@@ -150,7 +152,10 @@ async def test_an_audit_server_is_told_by_the_gateway_and_never_by_a_client() ->
         audit = "notifications/mgp.audit"
         for method in (audit, "notifications/mgp.vendor"):
             call = make_call("method", method, {"by": "client"})
-            assert not isinstance(await within(dispatch(supervisor)(call, FakeBack())), Answer)
+            assert not isinstance(
+                await within(dispatch(supervisor)(dispatch(supervisor).about(call), FakeBack())),
+                Answer,
+            )
         assert supervisor.tell_audit("mgp_server", [{"by": "gateway", "n": 1}, {"n": 2}])
         assert not supervisor.tell_audit("echo", [{"n": 3}])
         assert not supervisor.tell_audit("nobody", [{"n": 4}])

@@ -59,7 +59,7 @@ def _calls(house: House, related: Any) -> list[Any]:
     for method in ("notifications/acme.said", "acme/ask"):
         call = house.method(ANN, method, dict(meta))
         calls.append(to(call, Target("one", method)))
-    answers = {"inputResponses": {"q": {"action": "accept", **meta}}, "requestState": "s"}
+    answers = {"inputResponses": {"q": {"action": "accept", **meta}}, "requestState": "one/s"}
     uses: tuple[tuple[Kind, str, str, str], ...] = (
         ("prompt", "prompts/get", "name", "p"),
         ("resource", "resources/read", "uri", "memo:///r"),

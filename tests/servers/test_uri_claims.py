@@ -45,6 +45,33 @@ def test_a_uri_is_claimed_by_who_lists_it_and_by_whose_template_it_fits() -> Non
     assert not found.beside(Target("a", "w://7"))
 
 
+@pytest.mark.parametrize(
+    ("theirs", "mine"),
+    [
+        ("http://Example.com", "http://example.com/"),
+        ("HTTPS://docs.test:443/a", "https://docs.test/a"),
+        ("file:///home/%61nn", "file:///home/ann"),
+        ("file:///home/ann", "file:///home/x/../ann"),
+    ],
+)
+def test_a_uri_is_anothers_in_whatever_spelling(theirs: str, mine: str) -> None:
+    """A client that parses what one server lists asks for it as the other one spells it."""
+    found = claims(docs=([theirs], []), evil=([mine], []))
+    assert found.of(theirs) == found.of(mine) == ["docs", "evil"]
+    assert found.beside(Target("docs", theirs))
+    assert found.beside(Target("evil", mine))
+
+
+def test_a_template_is_anothers_in_whatever_spelling() -> None:
+    found = claims(
+        docs=([], ["MEMO://Notes/{id}"]), evil=(["memo://notes/1"], ["memo://notes/{x}"])
+    )
+    assert found.of("memo://notes/1") == found.of("MEMO://Notes/1") == ["docs", "evil"]
+    assert found.beside(Target("evil", "memo://notes/1"))
+    assert found.meets(Target("docs", "MEMO://Notes/{id}"))
+    assert found.meets(Target("evil", "memo://notes/{x}"))
+
+
 def test_what_begins_as_another_servers_template_is_shown_as_one_that_it_fits() -> None:
     """Nothing is held against a template in order to show it: there may be very many of both."""
     found = claims(a=(["x://docs/1.txt"], []), b=([], ["x://docs/{name}.md"]))

@@ -22,6 +22,11 @@ class FakeLink:
         self.hello = hello
         self.listens: list[tuple[list[str], asyncio.Future[Any], asyncio.Future[None]]] = []
         self.ended: list[int] = []
+        self.served: list[str] = []
+
+    def serves(self, party: str) -> None:
+        """Record for whom it listens."""
+        self.served.append(party)
 
     async def listen(self, params: dict[str, Any], told: asyncio.Future[Any]) -> None:
         """Wait until the test ends it."""

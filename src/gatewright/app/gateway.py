@@ -227,9 +227,9 @@ class Gateway:
             queue_bytes=settings.limits.queue_bytes,
             subscriptions=settings.limits.subscriptions_per_client,
         )
-        self._open_doors()
+        self._open_endpoints()
 
-    def _open_doors(self) -> None:
+    def _open_endpoints(self) -> None:
         settings = self.settings
         numbers = Numbers(
             counted=self.counted,

@@ -12,6 +12,7 @@ class Hearer(Protocol):
     """A member, as far as messages are for it."""
 
     id: str
+    who: str
     heard: int
     mode: Literal["all", "directed"]
 
@@ -20,9 +21,10 @@ T = TypeVar("T", bound=Hearer)
 
 
 class Message:
-    """One message on its way. `only` is the one member it is for, `skip` one who does not get it."""
+    """One message on its way. `only` is the one member it is for, `skip` one who does not get it, `by` who said it; None where the
+    gateway did."""
 
-    __slots__ = ("_frame", "number", "only", "skip", "text", "to")
+    __slots__ = ("_frame", "by", "number", "only", "skip", "text", "to")
 
     def __init__(
         self,
@@ -31,7 +33,9 @@ class Message:
         to: tuple[str, ...] = (),
         only: Hearer | None = None,
         skip: Hearer | None = None,
+        by: Hearer | None = None,
     ) -> None:
+        self.by = by
         self.number = number
         self.text = text
         self.to = to

@@ -60,6 +60,8 @@ class Envelope(msgspec.Struct, frozen=True, gc=False):
     ts: str | None
     payload: bytes
     text: bytes
+    by: str = ""
+    """Which of those who may have the sender's name has said it, where that is known (`rooms.policy.Identity.who`)."""
 
 
 class Flaw(msgspec.Struct, frozen=True, gc=False):

@@ -59,22 +59,8 @@ class Bounds(msgspec.Struct, frozen=True):
 class Member:
     """Somebody in a topic. `seat` is whatever its driver reaches it by."""
 
-    __slots__ = (
-        "_at",
-        "_bytes",
-        "_tokens",
-        "capabilities",
-        "connection",
-        "dry",
-        "echo",
-        "heard",
-        "id",
-        "is_here",
-        "limited",
-        "mode",
-        "seat",
-        "since",
-        "text",
+    __slots__ = tuple(
+        "_at _bytes _tokens capabilities connection dry echo heard id is_here limited mode seat since text who".split()
     )
 
     def __init__(
@@ -91,6 +77,8 @@ class Member:
     ) -> None:
         """`limited` is False for the gateway's own: it answers everybody, so its allowance would be used up by a few."""
         self.limited = limited
+        self.who = ""
+        """What tells apart those who may take a place under one id."""
         self.id = id
         self.seat = seat
         self.connection = connection
@@ -254,7 +242,7 @@ class Room:
         proposer = self._asked.proposer(envelope) if to else None
         if proposer is not None:
             to = (*to, proposer)
-        self._put(envelope.text, to=to, skip=None if member.echo else member)
+        self._put(envelope.text, by=member, to=to, skip=None if member.echo else member)
 
     def refuse(self, member: Member, no: No) -> None:
         """Tell a sender why its message goes nowhere, and perhaps the others that it tried (MCPx §6.4)."""
@@ -296,11 +284,12 @@ class Room:
         to: tuple[str, ...] = (),
         only: Member | None = None,
         skip: Member | None = None,
+        by: Member | None = None,
     ) -> None:
         self._number += 1
         self.patient = False
         self.waiting += len(text)
-        self._out.append(Message(self._number, text, to, only, skip))
+        self._out.append(Message(self._number, text, to, only, skip, by))
 
     def flush_to(self, member: Member) -> Batch:
         """What waits for one member, before the others get theirs."""

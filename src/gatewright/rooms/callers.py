@@ -1,7 +1,8 @@
 """Authenticates room participants to the kernel by process-local handles, and other credentials by API keys.
 
 A participant is where its token let it in, and has no credential that the kernel could look at again. In its place stands
-a handle that only this process can make: it is good for as long as the participant is there.
+a handle that only this process can make: it is good for as long as the participant is there. Another who comes under the same
+name (a key may be called as a signed token's owner is) has another handle.
 """
 
 from __future__ import annotations
@@ -30,17 +31,22 @@ class RoomCallers:
         self._keys = keys
         self._mark = f"{secret}\n"
 
-    def handle(self, topic: str, participant: str) -> str:
-        """What stands for a participant's credential inside this process."""
-        return f"{self._mark}{topic}\n{participant}"
+    def who(self, topic: str, participant: str) -> str:
+        """Which of those who may be called so is in a topic (`Identity.who`); empty where nobody is."""
+        identity = None if self.hub is None else self.hub.identity(topic, participant)
+        return "" if identity is None else identity.who
+
+    def handle(self, topic: str, participant: str, who: str) -> str:
+        """What stands for the credential of a participant, that `who` is, inside this process."""
+        return f"{self._mark}{topic}\n{who}\n{participant}"
 
     def verify(self, credential: str) -> Caller | str:
         """The owner of a handle or of a key, or in one word why there is none."""
         if not credential.startswith(self._mark):
             return self._keys.verify(credential)
-        topic, _, participant = credential[len(self._mark) :].partition("\n")
+        topic, who, participant = credential[len(self._mark) :].split("\n", 2)
         identity = None if self.hub is None else self.hub.identity(topic, participant)
-        if identity is None:
+        if identity is None or identity.who != who:
             return "gone"
         if identity.way == "anonymous":
             return ANONYMOUS

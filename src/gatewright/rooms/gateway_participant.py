@@ -29,7 +29,7 @@ from gatewright.mcpx.payload import Proposed, Said, kind_of
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.inside import Inside
-from gatewright.rooms.participants.errors import CallError, RoomError
+from gatewright.rooms.participants.errors import CallError, GoneError, RoomError
 from gatewright.rooms.participants.participant import Heard
 
 __all__ = ["DOOR", "KernelInRoom", "Rehearse"]
@@ -87,13 +87,23 @@ class KernelInRoom:
     # -- requests
 
     async def _respond(self, frame: bytes, envelope: Envelope) -> bytes | None:
+        if envelope.by != self.who(envelope.sender):
+            return None  # another is called so now, or nobody: neither has asked, nor is to hear the answer
         host = self._host(envelope.sender)
         if host is None:
             ident = jsonrpc.decode_members(frame).get("id")
             return None if ident is None else jsonrpc.error(bytes(ident), (-32000, _CROWDED))
-        return await host.ask(frame, envelope.correlation_id or envelope.id)
+        answer = await host.ask(frame, envelope.correlation_id or envelope.id)
+        return answer if host.is_there else None
+
+    def who(self, participant: str) -> str:
+        """Which of those who may be called so is here."""
+        return self.callers.who(self.topic, participant)
 
     def _host(self, participant: str) -> _Host | None:
+        known = self._hosts.get(participant)
+        if known is not None and not known.is_there:
+            self._hosts.pop(participant).close()  # another has come under its name
         host = self._hosts.pop(participant, None)
         if host is None:
             if len(self._hosts) >= HOSTS and not self._forget_idle():
@@ -190,6 +200,7 @@ class _Host:
     def __init__(self, kernel: KernelInRoom, participant: str) -> None:
         self._kernel = kernel
         self._participant = participant
+        self.who = kernel.who(participant)
         self._ids = itertools.count(1)
         self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
         self._named: dict[bytes, bytes] = {}
@@ -200,7 +211,7 @@ class _Host:
 
     def _fresh(self) -> Duplex:
         kernel = self._kernel
-        credential = kernel.callers.handle(kernel.topic, self._participant)
+        credential = kernel.callers.handle(kernel.topic, self._participant, self.who)
         caller = kernel.callers.verify(credential)
         duplex = Duplex(
             kernel.front,
@@ -216,6 +227,11 @@ class _Host:
     def busy(self) -> bool:
         """Whether it waits for an answer."""
         return bool(self._waiting)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it is still the one who is called so in the room."""
+        return self._kernel.who(self._participant) == self.who
 
     def inbound(self, frame: bytes) -> mcp.Effect | None:
         """What a request of this participant is to the kernel."""
@@ -289,6 +305,8 @@ class _Host:
             if task is not None:
                 task.cancel()  # which tells the participant, under the id that it knows
             return
+        if not self.is_there:
+            return
         try:
             self._kernel.participant.notify(self._participant, notification.method, params)
         except RoomError as problem:
@@ -299,15 +317,22 @@ class _Host:
         params = jsonrpc.decode(request.params) if request.params else {}
         participant = self._kernel.participant
         try:
+            self._check()
             found = await participant.request(
                 self._participant, request.method, params, timeout_s=300
             )
+            self._check()
             answer = jsonrpc.response(request.id, jsonrpc.encode(found))
         except CallError as problem:
             answer = jsonrpc.error(request.id, (problem.code, str(problem)))
         except RoomError as problem:
             answer = jsonrpc.error(request.id, (-32603, str(problem)))
         self.duplex.message(answer)
+
+    def _check(self) -> None:
+        """Raise `GoneError` where another is called so in the room now, or nobody."""
+        if not self.is_there:
+            raise GoneError(f"{self._participant} is not the one here who called")
 
     def close(self) -> None:
         """The participant is gone: what it asked for is cancelled."""

@@ -159,6 +159,7 @@ class Hub:
             echo=identity.echo,
             limited=identity.way != "gateway",
         )
+        member.who = identity.who
         try:
             self.journal.joined(topic, member, identity.way)
         except Unrecorded as problem:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 
+from msgspec.structs import replace
+
 from gatewright.mcpx.batches import Batch, Message
+from gatewright.mcpx.envelope import Flaw
 from gatewright.rooms.hub import Hub, Place
 from gatewright.rooms.participants.answering import Responder
-from gatewright.rooms.participants.participant import Participant, understood
+from gatewright.rooms.participants.participant import Heard, Participant, understood
 from gatewright.rooms.policy import Identity
 
 __all__ = ["FULL", "WAITING_BYTES", "Inside"]
@@ -37,6 +39,14 @@ _understood = lru_cache(4)(understood)
 """Several parts of this process hear the same; it is read once."""
 
 
+def _heard(message: Message) -> Heard | Flaw:
+    """What a message says, and whose it is: until it is heard, another may have come under its sender's name."""
+    heard = _understood(message.text)
+    if isinstance(heard, Flaw) or message.by is None:
+        return heard
+    return replace(heard, envelope=replace(heard.envelope, by=message.by.who))
+
+
 class Inside:
     """The gateway itself, in one of its parts, in one topic. Nobody else can be called so there while it sits."""
 
@@ -49,16 +59,17 @@ class Inside:
         responder: Responder,
         capabilities: Sequence[str] = FULL,
         closed: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = time.perf_counter,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        """`closed` is told when the place is lost; `clock` gives seconds of any origin."""
+        """`closed` is told when the place is lost; `clock` gives seconds of any origin: those of the event loop, by which it rests,
+        where it is not given."""
         self.participant = Participant(self._say, responder=responder)
         self.topic = topic
         self.name = name
         self._hub = hub
         self._identity = Identity(name, tuple(capabilities), way="gateway")
         self._closed = closed
-        self._clock = clock
+        self._clock = clock or asyncio.get_running_loop().time
         self._place: Place | None = None
         self._waiting: deque[Message] = deque()
         self._bytes = 0
@@ -91,7 +102,7 @@ class Inside:
         while self._waiting:
             message = self._waiting.popleft()
             self._bytes -= len(message.text)
-            self.participant.hear(_understood(message.text))
+            self.participant.hear(_heard(message))
             spent = self._clock() - began
             if spent > _TURN_S:
                 rest = min(_REST * spent, _LONGEST_REST_S)

@@ -50,6 +50,13 @@ class Identity(msgspec.Struct, frozen=True):
     caller: Caller | None = None
     """The owner of the key that it came with."""
 
+    @property
+    def who(self) -> str:
+        """What tells it from others of its name, as callers are told apart: by the kind of its key's owner."""
+        if self.way in ("anonymous", "gateway"):
+            return self.way
+        return "agent" if self.caller is None else self.caller.kind
+
 
 class Claims(NamedTuple):
     """What a signed token says. None: it says nothing of that."""

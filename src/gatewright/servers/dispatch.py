@@ -27,7 +27,7 @@ from gatewright.servers.retry import Persisting
 from gatewright.servers.server import Server
 from gatewright.servers.server_set import Fleet
 from gatewright.servers.task_methods import ServerTasks, within
-from gatewright.servers.task_subject import completed, led
+from gatewright.servers.task_subject import led, member_of
 from gatewright.servers.task_texts import METHODS as TASKS
 from gatewright.servers.view import LISTS
 
@@ -191,29 +191,26 @@ class Dispatch:
         return [one for one in found if one is not None]
 
     async def _complete(self, call: Call, back: Back) -> Outcome:
-        found = completed(call, self._catalogue)
-        if found is None:
+        target = call.target  # as the gates judged it: whose a name is may have changed since
+        owner = None if target is None else self._owners.get(target.server)
+        if target is None or owner is None:
             return Failure("invalid_params", "params.ref names nothing that can be completed")
-        target, member = found
-        params = {**call.params, "ref": {**call.params["ref"], member: target.name}}
-        return await self._owners[target.server].call(call.method, params, call, back)
+        params = {**call.params, "ref": {**call.params["ref"], member_of(call): target.name}}
+        return await owner.call(call.method, params, call, back)
 
     async def _subscribe(self, call: Call, back: Back) -> Outcome:
         uri = call.params.get("uri")
         if not isinstance(uri, str):
             return Failure("invalid_params", "params.uri must be a string")
-        target = ended(self._owners, call) or self._catalogue.resource(
-            call.profile, uri, call.caller
-        )
+        target = call.target  # as in `_complete`
         owner = self._owners.get(target.server) if target is not None else None
-        if not isinstance(owner, Server):
+        if target is None or not isinstance(owner, Server):
             return Failure("not_found", f"there is no resource {uri!r}", {"uri": uri})
         if (over := owner.over(call)) is not None:
             return over
         begins = call.method == "resources/subscribe"
         wish = owner.wishes.subscribe if begins else owner.wishes.unsubscribe
-        uri = target.name if target is not None else uri
-        outcome = await wish(uri, {**call.params, "uri": uri}, call, back)
+        outcome = await wish(target.name, {**call.params, "uri": target.name}, call, back)
         if begins and isinstance(outcome, Answer):
             only(self._owners, call, owner)
         return outcome

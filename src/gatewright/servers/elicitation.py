@@ -78,7 +78,9 @@ def _elicited(server: str, params: dict[str, Any], client: Client, ours: Ours) -
     if flaw:
         raise cannot(f"a person cannot be asked to open this url: {flaw}")
     ident = params.get("elicitationId")
-    if isinstance(ident, str):
+    if ident is not None:
+        if not isinstance(ident, str):
+            raise cannot("elicitationId must be a string")
         # Of its server alone: none can complete what another asked for, nor an approval of the gateway's.
         found["elicitationId"] = f"{server}/{ident}"
     return found

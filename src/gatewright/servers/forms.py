@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gatewright.mcp.wire.spellings import flaw_of_members
 from gatewright.patterns import ASCII, IGNORECASE, Match, Pattern
 from gatewright.servers.gateway_urls import Ours, cannot, judge_addresses
 from gatewright.servers.secret_words import speaks_as_us, wants_secret
@@ -27,6 +28,8 @@ def judge_form(said: str, schema: Any, ours: Ours) -> None:
     free, about, length, offered = False, [said], 0, 0
     shown: list[str] = []
     for name, node in _fields(schema):
+        if flaw := flaw_of_members("a field of the form", node, _KEYWORDS):
+            raise cannot(flaw)
         words, values = [name, *_texts(node, _LABELS)], [*_texts(node, _VALUES)]
         length, offered = length + sum(map(len, words)), offered + sum(map(len, values))
         _check_length(length, offered)
@@ -119,7 +122,7 @@ def _fields(schema: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 def _inside(name: str, node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for keyword, held in node.items():
         if keyword in _NAMING and isinstance(held, dict):
-            yield from held.items()
+            yield from _named(held)
         elif keyword in ("oneOf", "anyOf") and _is_choice(held):
             yield from ((name, {**one, "type": "null"}) for one in held)
         elif keyword == "items":
@@ -128,9 +131,21 @@ def _inside(name: str, node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, held
 
 
+def _named(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Fields by their names. One that no object describes (`true`, a text, an empty list) is shown by its name, as a text to fill in."""
+    for name, field in fields.items():
+        if not isinstance(field, dict):
+            yield name, {}
+        yield name, field
+
+
 _LABELS = ("title", "description")
 _VALUES = ("default", "examples", "enum", "enumNames", "const")
 """What stands in a field, or can be chosen for it: a branch `token-refresh` asks for no token."""
+_KEYWORDS = frozenset(
+    (*_LABELS, *_VALUES, "type", "format", "writeOnly", "properties", "items", "oneOf", "anyOf")
+)
+"""What is read of a field. A reader who does not mind case takes `Title` for one of these, and shows what stands there."""
 _VERBS = "give|enter|type|provide|send|write|paste|share|include|put|fill|use|tell|say|submit|need|require|want|just|only|but|instead"
 _DASHES = "\u00b7\u2010-\u2015"
 _WARNING = Pattern(

@@ -79,7 +79,7 @@ def expose_names(
     """Names for these tools (or prompts).
 
     `prefixes` gives a server another prefix than its id. Tools of the servers in `bare` keep their
-    own names letter by letter: nothing is mapped or cut for them. `fixed` names are given away first
+    own names letter by letter: nothing is mapped or cut for them, unless it is the id of another server's tool. `fixed` names are given away first
     and never change. Raises `ValueError` for a budget below `SMALLEST_BUDGET`, or for two targets
     with one fixed name. The table keeps the order in which targets came; the names do not depend
     on it.
@@ -94,10 +94,15 @@ def expose_names(
     levels: dict[Target, int] = {}
     names: dict[Target, str] = {}
     taken = set(given.values())
+    ids = yield from _ids([*free, *given])
     for target in free:
         yield
         plain[target] = _plain(target, prefixes or {}, bare, budget)
-        levels[target] = int(target.server not in bare and len(plain[target]) > budget)
+        levels[target] = int(
+            ids.get(plain[target], target.server) != target.server
+            if target.server in bare
+            else len(plain[target]) > budget
+        )
         names[target] = _name(target, plain[target], levels[target], budget)
     while clashing := (yield from _clashing(names, taken)):
         for group in clashing:
@@ -107,6 +112,16 @@ def expose_names(
                 levels[target] += 1
                 names[target] = _name(target, plain[target], levels[target], budget)
     return (yield from _table(names | given))
+
+
+def _ids(targets: Iterable[Target]) -> Generator[None, None, dict[str, str]]:
+    """Canonical and dotted id of each target → its server."""
+    found: dict[str, str] = {}
+    for target in targets:
+        yield
+        found[f"{target.server}.{target.name}"] = target.server
+        found[f"{target.server}/{target.name}"] = target.server
+    return found
 
 
 def prefixes_of(server: str, prefix: str | None) -> tuple[str, ...]:
@@ -226,15 +241,16 @@ def wrap_template(template: Target) -> str:
 
 
 def looks_wrapped(uri: str) -> bool:
-    """Whether a URI or a template of a server reads as if it were another server's, in qualified form."""
-    return uri.startswith(_SCHEME)
+    """Whether a URI or a template of a server reads as if it were another server's, in qualified form. The case of a scheme means
+    nothing (RFC 3986, 3.1), and many clients write it small."""
+    return uri[: len(_SCHEME)].lower() == _SCHEME
 
 
 def unwrap_uri(uri: str) -> Target | None:
     """The server and its own URI from a wrapped URI or an expanded wrapped template, else None."""
-    if not uri.startswith(_SCHEME):
+    if not looks_wrapped(uri):
         return None
-    server, slash, rest = uri.removeprefix(_SCHEME).partition("/")
+    server, slash, rest = uri[len(_SCHEME) :].partition("/")
     if not (server and slash and rest):
         return None
     # Encoded text has no colon left, and every URI has one behind its scheme.

@@ -5,6 +5,7 @@ whose a URI is, for the caller who was shown it. Theory: a plain URI stays plain
 caller; from the second on it belongs to none of them, and each one's is shown in its qualified form (`names.wrap_uri`), which
 needs no memory. So nobody takes over what another one named, however early or late it comes.
 
+Callers without a name are one to whom nobody can tell what another was shown, so for them nothing is remembered.
 Bounded: what does not fit is not remembered, and is shown in the qualified form; a caller pushes out only its own.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 
 from gatewright.call import Caller
+from gatewright.servers.alike import alike
 
 __all__ = ["CALLERS", "CHARS", "EACH", "LINK_CHARS", "Linked"]
 
@@ -57,9 +59,9 @@ class Linked:
 
     def name(self, caller: Caller, profile: str, uri: str, server: str) -> bool:
         """A result of `server` named the URI to the caller. True where the plain URI leads there from now on."""
-        if len(uri) > LINK_CHARS:
+        if len(uri) > LINK_CHARS or caller.kind == "anonymous":
             return False
-        mine = self._of(caller, profile)
+        uri, mine = alike(uri), self._of(caller, profile)
         if mine is None:
             mine = self._callers[_whose(caller, profile)] = _Mine()
             if len(self._callers) > CALLERS:
@@ -72,7 +74,7 @@ class Linked:
 
     def servers(self, caller: Caller, profile: str, uri: str) -> tuple[str, ...]:
         """The servers whose results named the URI to the caller."""
-        mine = self._of(caller, profile)
+        uri, mine = alike(uri), self._of(caller, profile)
         found = () if mine is None else mine.servers.get(uri, ())
         if mine is not None and found:
             mine.servers.move_to_end(uri)

@@ -18,12 +18,15 @@ from gatewright.mcp.client.link import Link
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.listen_request import Listening
 
-__all__ = ["SubscribeWay", "Subscriptions", "name_of"]
+__all__ = ["SEVERAL", "SubscribeWay", "Subscriptions", "name_of"]
 
 log = logging.getLogger("gatewright.servers")
 
 AGAIN_S = 5.0
 """How long after a new connection refused some of what is held it is asked for that once more."""
+
+SEVERAL = "several"
+"""No session is called so, nor a listening."""
 
 _SUBSCRIBE = "resources/subscribe"
 _UNSUBSCRIBE = "resources/unsubscribe"
@@ -120,6 +123,12 @@ class Subscriptions:
         """Whether somebody holds a resource under a name."""
         return name in self.held.get(uri, {}).get(holder, ())
 
+    def party(self, uri: str) -> str:
+        """Who wants word of a resource, where that is one party: else `SEVERAL`, also where nobody does any more."""
+        asking = (one.holder for one in self._asked.get(uri, ()) if not one.dropped)
+        holders = {*self.held.get(uri, ()), *asking}
+        return holders.pop() if len(holders) == 1 else SEVERAL
+
     def wanted(self) -> list[str]:
         """All that somebody holds or asks for."""
         return [uri for uri in dict.fromkeys((*self.held, *self._asked)) if self.wants(uri)]
@@ -152,8 +161,17 @@ class Subscriptions:
     async def _tell(self, uri: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Ask the server, who is asked again as long as it has not said yes: nobody is told so in its place."""
         if self._way.hello.modern:
-            return await self._way.ready() or await self._listening.tell(uri) or _EMPTY
+            problem = await self._way.ready()
+            self._serve((call.session or call.id,))
+            return problem or await self._listening.tell(uri) or _EMPTY
         return await self._way.call(_SUBSCRIBE, params, call, back)
+
+    def _serve(self, parties: Iterable[str]) -> None:
+        """These are listened for, by a request that is nobody's call."""
+        link = self._way.link
+        if link is not None:
+            for party in parties:
+                link.serves(party)
 
     def take(self, holder: str, other: Subscriptions) -> None:
         """Hold what a holder holds on another connection."""
@@ -208,6 +226,7 @@ class Subscriptions:
         if link is None or link.hello is None or uri in self.told:
             return  # told with the next connection
         if link.hello.modern:
+            self._serve(self.held.get(uri, ()))
             await self._listening.tell(uri)
         elif await self._way.said(link, _SUBSCRIBE, {"uri": uri}):
             self._told(uri, now)
@@ -303,6 +322,7 @@ class Subscriptions:
         for uri in self._asked:
             self._outdate(uri)
         if link.hello is not None and link.hello.modern:
+            self._serve(self._led)
             await self._listening.renew()
         elif self.wanted():
             self._way.spawn(self._renewed(link, self._round))

@@ -25,7 +25,9 @@ from gatewright.mcp.wire.spellings import RESULT, flaw_of_members, to_drop
 from gatewright.mcp.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.secret_scanning.visible import spelled
 from gatewright.servers.elicitation import COMPLETE, ELICIT, screened
+from gatewright.servers.gateway_urls import cannot
 from gatewright.servers.reserved_meta import MARKS, is_ours, is_suspect
+from gatewright.servers.rounds import STATE, bound, returned
 from gatewright.servers.status import Told
 from gatewright.servers.task_owners import Owner, owner_of
 from gatewright.servers.task_texts import METHODS as OF_TASKS
@@ -53,8 +55,7 @@ _OF_DATA = frozenset(("_meta", "_mgp", "elicitations", "status", "details"))
 """What of an error's data is read."""
 _OF_QUESTION = frozenset(("method", "params", "id", "jsonrpc"))
 _REMEMBERED = 1000
-_ID_CHARS = 256
-"""Of an elicitation: each is remembered."""
+_ID_CHARS = 256  # of an elicitation: each is remembered
 _LOGGER_MOST = 128
 
 
@@ -82,7 +83,10 @@ class Screen:
         hello = link.hello
         self._mgp = hello is not None and hello.mgp is not None
         between = _Between(self, call, back)
-        found = await link.request(method, params, call=call, back=between, deadline=deadline)
+        theirs = params if STATE not in params else returned(self._server, method, params)
+        if not isinstance(theirs, dict):
+            return theirs
+        found = await link.request(method, theirs, call=call, back=between, deadline=deadline)
         if type(found) is Answer and len(found.raw) > LARGE:
             if call.method == "tasks/list" and len(found.raw) > DECODED_BYTES:
                 return Failure("upstream_error", f"the tasks of server {self._server} have more than {DECODED_BYTES} bytes")  # fmt: skip
@@ -152,7 +156,7 @@ class Screen:
         if len(raw) > DECODED_BYTES:
             return self._cannot(CannotAsk(f"the questions have more than {DECODED_BYTES} bytes"))
         wanted = jsonrpc.decode(members.pop("inputRequests", b"{}"))
-        state = jsonrpc.decode(members.get("requestState", b'""'))
+        state = jsonrpc.decode(members.get(STATE, b'""'))
         if not isinstance(wanted, dict) or not isinstance(state, str):
             return self._cannot(CannotAsk("inputRequests is no object, or requestState no string"))
         try:
@@ -161,6 +165,7 @@ class Screen:
             return self._cannot(no)
         if asked:
             members["inputRequests"] = asked
+        members[STATE] = bound(self._server, state if STATE in members else None)
         members["resultType"] = "input_required"
         _plain(members, RESULT)
         self._meta(members)
@@ -228,11 +233,9 @@ class Screen:
         ident = (question.params or {}).get("elicitationId") if of_page else None
         if isinstance(ident, str):
             if len(ident) > _ID_CHARS:
-                said = f"an elicitationId has at most {_ID_CHARS} characters"
-                raise CannotAsk(said, jsonrpc.INVALID_PARAMS)
+                raise cannot(f"an elicitationId has at most {_ID_CHARS} characters")
             if not self._is_asked_by(ident, call):
-                said = "this elicitationId belongs to what another caller was asked"
-                raise CannotAsk(said, jsonrpc.INVALID_PARAMS)
+                raise cannot("this elicitationId belongs to what another caller was asked")
             self._elicited[ident] = call.session, owner_of(call)
             if len(self._elicited) > _REMEMBERED:
                 self._elicited.popitem(last=False)
@@ -242,8 +245,8 @@ class Screen:
 
     def _is_asked_by(self, ident: str, call: Call) -> bool:
         """Whether nobody else was asked to open that page. What a task asks is for whoever has it, through any session."""
-        session, owner = self._elicited.get(ident, (call.session, None))
-        return session == call.session or (call.method in OF_TASKS and owner == owner_of(call))
+        session, owner = self._elicited.get(ident, (call.session, owner_of(call)))
+        return owner == owner_of(call) and (session == call.session or call.method in OF_TASKS)
 
     def event(self, call: Call, event: Event) -> Event | None:
         """An event of a call as its caller may see it, or None where it is not for that one."""

@@ -103,11 +103,15 @@ class _Connection:
         if not link.open:
             return None
         try:
-            await link.fetch(method, params, _PATIENCE_S)
+            await link.fetch(method, params, _PATIENCE_S, self._whose(params.get("uri")))
         except UpstreamFailed as problem:
             log.info("server %s: a wish was not taken: %s", self.id, problem)
             return False if isinstance(problem, UpstreamRefused) else None
         return True
+
+    def _whose(self, uri: str | None) -> str:
+        """For whom something is told: a resource says something of who wants word of it, a level of nobody."""
+        return "" if uri is None else self.resources.party(uri)
 
     def follow(self, before: _Connection) -> None:
         """Want what was wanted on another one."""

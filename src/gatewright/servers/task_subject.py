@@ -14,7 +14,7 @@ from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_store import ServerTask
 from gatewright.servers.task_texts import METHODS
 
-__all__ = ["FOLLOWED", "completed", "led", "sees", "tool_of"]
+__all__ = ["FOLLOWED", "completed", "led", "member_of", "sees", "tool_of"]
 
 FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
@@ -35,20 +35,24 @@ def led(call: Call, catalogue: Catalogue, made: MadeTasks, ended: Target | None)
 
 def _other(call: Call, catalogue: Catalogue) -> Target | None:
     if call.method == "completion/complete":
-        found = completed(call, catalogue)
-        return None if found is None else found[0]
+        return completed(call, catalogue)
     uri = call.params.get("uri")
     if call.method not in FOLLOWED or not isinstance(uri, str):
         return None
     return catalogue.resource(call.profile, uri, call.caller)
 
 
-def completed(call: Call, catalogue: Catalogue) -> tuple[Target, str] | None:
-    """Whose argument is to be completed, and the member that names it; of the servers that the caller may see."""
+def member_of(call: Call) -> str:
+    """The member of the reference of a `completion/complete` that names what is completed."""
+    return "name" if call.params["ref"].get("type") == "ref/prompt" else "uri"
+
+
+def completed(call: Call, catalogue: Catalogue) -> Target | None:
+    """Whose argument is to be completed, of the servers that the caller may see."""
     ref = call.params.get("ref")
     if not isinstance(ref, dict):
         return None
-    member = "name" if ref.get("type") == "ref/prompt" else "uri"
+    member = member_of(call)
     name = ref.get(member)
     if not isinstance(name, str):
         return None
@@ -58,7 +62,7 @@ def completed(call: Call, catalogue: Catalogue) -> tuple[Target, str] | None:
         target = catalogue.template(call.profile, name, call.caller)
     if target is None or target.server not in catalogue.servers(call.profile, call.caller):
         return None
-    return target, member
+    return target
 
 
 def tool_of(catalogue: Catalogue, profile: str, task: ServerTask) -> Tool | None:

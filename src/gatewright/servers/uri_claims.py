@@ -1,6 +1,6 @@
 """Finds which servers of a profile claim a resource URI, by listing it or by a matching URI template.
 
-Two servers that claim one URI are both shown in qualified form, and so is whatever a template of another server could come to. How
+Two servers that claim one URI, in whatever spelling (`alike`), are both shown in qualified form, and so is whatever a template of another server could come to. How
 things are shown is decided by what stands before the first expression of a template, and by no more than its first `_HEAD`
 characters: it errs towards the qualified form, never towards one server's answering for another's. So nobody's templates make it
 dear to show what others have, however many they are.
@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Sequence
 
 from gatewright.call import Target
+from gatewright.servers.alike import alike, begins
 from gatewright.servers.server_catalogue import Shelf
 from gatewright.servers.uri_templates import LONGEST_URI, Template
 
@@ -43,11 +44,13 @@ class Claims:
         for shelf in shelved:
             for entry in shelf.resources:
                 yield
-                self._lists[entry.target.name].add(entry.target.server)
+                self._lists[alike(entry.target.name)].add(entry.target.server)
             for entry, template in shelf.templates:
                 yield
-                head = _head(template.text)
-                self._begins[head].append((template, entry.target.server))
+                text = begins(template.text)
+                same, head = text == template.text, _head(text)
+                kept = template if same else Template(text)
+                self._begins[head].append((kept, entry.target.server))
                 self._whose[head].add(entry.target.server)
         self._heads = sorted(self._begins)
         self._alone = yield from self._ends()
@@ -55,8 +58,8 @@ class Claims:
 
     def of(self, uri: str) -> list[str]:
         """The servers that claim a URI."""
-        found = set(self._lists.get(uri, ()))
-        asked: Counter[str] = Counter()
+        found = set(self._lists.get(alike(uri), ()))
+        uri, asked = begins(uri), Counter[str]()
         for template, server in self._near(uri) if len(uri) <= LONGEST_URI else ():
             if server in found:
                 continue
@@ -68,14 +71,15 @@ class Claims:
     def beside(self, resource: Target) -> bool:
         """Whether a URI may be another server's as well as of the one that has it: it lists it, or has a template that begins
         as it does."""
-        others = self._lists.get(resource.name, ())
+        others = self._lists.get(alike(resource.name), ())
         if any(server != resource.server for server in others):
             return True
-        return any(self._other(head, resource.server) for head in self._heads_of(resource.name))
+        heads = self._heads_of(begins(resource.name))
+        return any(self._other(head, resource.server) for head in heads)
 
     def meets(self, template: Target) -> bool:
         """Whether another server has a template that a URI of this one could fit."""
-        head = _head(template.name)
+        head = _head(begins(template.name))
         if any(self._other(one, template.server) for one in self._heads_of(head)):
             return True
         first = bisect_left(self._heads, head)

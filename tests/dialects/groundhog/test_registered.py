@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Caller, Client, Failure
 from gatewright.dialects.groundhog.registered import Conflict, Registered, Registry
@@ -208,3 +209,14 @@ def test_what_was_offered_before_is_not_made_again_for_a_new_tool() -> None:
     registry.add(last)
     after = registry.listing.of("tools")
     assert [known is found for known, found in zip(before, after, strict=False)] == [True] * 4
+
+
+@pytest.mark.parametrize(("name", "reads"), [("Tool", "tool"), ("t00l", "tool"), ("tools", "")])
+def test_a_tool_of_another_that_reads_as_one_is_found(name: str, reads: str) -> None:
+    registry = Registry()
+    registry.add(replace(one(), owner="key ann"))
+    anothers = replace(one(), name=name, owner="key eve")
+    assert registry.reads_as(anothers) == reads
+    assert registry.reads_as(replace(anothers, owner="key ann")) == ""
+    registry.remove(("tool", "1.0.0"))
+    assert registry.reads_as(anothers) == reads

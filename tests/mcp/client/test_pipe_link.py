@@ -12,6 +12,7 @@ from gatewright.call import Answer, Failure, Refusal
 from gatewright.mcp.client.link import FIRST_ID, LinkClosed, UpstreamFailed
 from gatewright.mcp.client.pipe_link import GARBAGE, PipeLink
 from gatewright.mcp.protocol.mcp_client import Handshake
+from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import META_SERVER_INFO
 from gatewright.mcp.wire.versions import LATEST_LEGACY, LATEST_MODERN
 from gatewright.servers.spec import ServerSpec
@@ -350,3 +351,17 @@ async def test_stopping_waits_for_the_pipe_and_nothing_can_be_sent_afterwards() 
         link.notify("notifications/x", {})
         assert await within(link.wait_closed()) == "stopped"
         assert await within(server.pipe.wait_closed()) == "closed by the peer"
+
+
+async def test_a_connection_that_has_ended_hears_nothing_more_of_a_child_that_is_still_stopping() -> (
+    None
+):
+    """By then there is another connection, and what is said of a task would be taken for one of that."""
+    ear = Ear()
+    async with linked(ear=ear) as (link, _):
+        link.close("stopped")
+        for method in ("notifications/tasks/status", "notifications/tools/list_changed"):
+            link.message(jsonrpc.notification(method, {"taskId": "T-1", "status": "completed"}))
+        link.message(jsonrpc.request(b"1", "roots/list"))
+        assert ear.heard == []
+        assert not link.wants_roots

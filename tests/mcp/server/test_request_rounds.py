@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
-from gatewright.call import Answer
+from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.mcp.wire import jsonrpc
-from tests.dialects.client import modern
-from tests.dialects.house import House
+from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES
+from tests.dialects.client import modern, rpc
+from tests.dialects.house import House, text
 from tests.dialects.steps import CALL
+from tests.mcp.server.test_duplex import NAME, connected
 
 INTERIM = {
     "resultType": "input_required",
@@ -55,3 +58,34 @@ async def test_a_server_that_gives_no_state_gets_none() -> None:
         await house.modern("tools/call", {**CALL, "inputResponses": {"wrong_key": {}}})
         assert house.script.calls[-1].params["inputResponses"] == {"wrong_key": {}}
         assert "requestState" not in house.script.calls[-1].params
+
+
+async def test_who_gives_up_a_repetition_too_many_gives_up_nothing_else() -> None:
+    """It has the state of a call that another request waits for, and is refused; cancelled before that, it is not that request."""
+    async with House() as house:
+        goes = asyncio.Event()
+
+        async def tool(call: Call, back: Back) -> Outcome:
+            await back.ask(NAME)
+            await goes.wait()
+            return text("done")
+
+        house.script.does("echo", tool)
+        host = await connected(house)
+        able: dict[str, Any] = {META_CLIENT_CAPABILITIES: {"elicitation": {}}}
+        host.modern("tools/call", CALL, **able)
+        state = (await host.next())["result"]["requestState"]
+        repeated = {**CALL, "requestState": state, "inputResponses": {"q1": {}}}
+        waits = host.modern("tools/call", repeated, **able)
+        await host.ask("ping")
+        extra = host.modern("tools/call", repeated, **able)
+        host.send(rpc("notifications/cancelled", {"requestId": extra}))
+        heard: dict[Any, Any] = {}
+        while extra not in heard:
+            heard |= {one["id"]: one for one in [await host.next()]}
+        goes.set()
+        while waits not in heard:
+            heard |= {one["id"]: one for one in [await host.next()]}
+        assert heard[extra]["error"]["code"] == -32600
+        assert heard[waits]["result"]["content"] == [{"type": "text", "text": "done"}]
+        assert house.script.cancelled == []

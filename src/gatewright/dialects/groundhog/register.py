@@ -108,7 +108,7 @@ class Register:
         if wanted.by_connection:
             one = msgspec.structs.replace(one, owner=f"{call.caller.kind} {call.caller.id}")
         try:
-            self._check_name(wanted.name)
+            self._check_name(one)
             added = making.registry.add(one)
         except Conflict as problem:
             return Failure(
@@ -130,13 +130,16 @@ class Register:
             )
         return self._done(wanted)
 
-    def _check_name(self, name: str) -> None:
-        """Raises `Conflict` where calls by this name lead to a server's tool now: they would lead elsewhere. A name of the
-        registry leads to it already."""
+    def _check_name(self, tool: Registered) -> None:
+        """Raises `Conflict` where calls by this name lead to a server's tool now, for they would lead elsewhere, or where it is read
+        as that of somebody else's tool. A name of the registry leads to it already."""
+        name = tool.name
         if any(one.name == name for one in self._making.registry.tools):
             return
         if own := begins_as_ours(name):
             raise Conflict(f"{name} reads as one of the gateway's own tools ({own})", "name")
+        if other := self._making.registry.reads_as(tool):
+            raise Conflict(f"{name} reads as {other}, which somebody else answers for", "name")
         server = self._making.used(name)
         if server:
             raise Conflict(f"{name} is what a tool of server {server} is called", "name")

@@ -22,6 +22,7 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL
 from gatewright.mcp.wire.versions import LATEST_LEGACY
+from gatewright.schemas.lookalikes import keys
 from gatewright.schemas.schema import CompiledSchema, compile_schema
 from gatewright.sdk.versions import precedence
 from gatewright.servers.listing import Listing
@@ -90,6 +91,19 @@ class Registry(LocalServer):
     def get(self, name: str, version: str) -> Registered | None:
         """The tool of this name and version."""
         return self._kept.get((name, version))
+
+    def reads_as(self, one: Registered) -> str:
+        """Another's tool, there or away, that a reader takes a tool for; empty where there is none."""
+        looks = frozenset(keys(one.name))
+        every = [*((tool.name, tool.owner) for tool in self.tools), *self._left.items()]
+        return next(
+            (
+                name
+                for name, owner in every
+                if owner != one.owner and name != one.name and not looks.isdisjoint(keys(name))
+            ),
+            "",
+        )
 
     def add(self, one: Registered) -> bool:
         """Offer a tool. False where it is there already. Raises `Conflict`."""

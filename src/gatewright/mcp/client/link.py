@@ -187,7 +187,7 @@ class Link(abc.ABC):
         """Put a call to the server. `params` is in the server's own names; `deadline` is in the
         loop's seconds. Never raises, except for the cancellation of the caller's task."""
         if self.sole is not None:
-            self._serves(call.session or call.id)
+            self.serves(call.session or call.id)
         if self.modern and not is_modern(call.client.revision):
             return self._rounds(method, params, call, back, deadline)
         return self._once(method, params, call, back, deadline)
@@ -196,11 +196,12 @@ class Link(abc.ABC):
         """Tell the server what a caller says without waiting for an answer. What the server says of it later names nobody, and no
         answer ends it: until the connection ends its caller may be the one that is meant."""
         party = call.session or call.id
-        self._serves(party)
+        self.serves(party)
         self._questions.told(party)
         self.notify(method, self._questions.related.outward(params, call))
 
-    def _serves(self, party: str) -> None:
+    def serves(self, party: str) -> None:
+        """Something was, or is, asked here for a party."""
         if self.sole is not None and self.sole != party:
             self.sole = None if self.sole else party
 
@@ -208,10 +209,18 @@ class Link(abc.ABC):
         """Learn who has the tasks of this connection."""
         self._questions.related.book = book
 
-    async def fetch(self, method: str, params: dict[str, Any], timeout_s: float) -> bytes:
-        """Ask for something on the gateway's own behalf. Raises `UpstreamFailed`."""
-        deadline = self._loop.time() + timeout_s
+    async def fetch(
+        self, method: str, params: dict[str, Any], timeout_s: float, whose: str = ""
+    ) -> bytes:
+        """Ask for something on the gateway's own behalf, or for a party that has no call here: what the server says or asks for
+        the sake of that is nobody else's. Raises `UpstreamFailed`."""
+        ident, deadline = self._next, self._loop.time() + timeout_s
+        if whose:
+            self.serves(whose)
+            self._questions.stays(ident, whose)
         outcome = await self._once(method, params, None, None, deadline)
+        if whose and not (isinstance(outcome, Failure) and outcome.reason == EXPIRED.reason):
+            self._questions.laid(ident)
         if isinstance(outcome, Answer):
             return outcome.raw
         if isinstance(outcome, Failure) and outcome.error is not None:

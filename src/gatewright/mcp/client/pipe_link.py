@@ -175,7 +175,10 @@ class PipeLink(Link):
     # -- in ------------------------------------------------------------------------------------------
 
     def message(self, data: bytes) -> None:
-        """Take one whole message (`Receiver`)."""
+        """Take one whole message (`Receiver`). A child that is being stopped may still write: what it says would be taken for
+        the words of the next one."""
+        if self._closing:
+            return
         message = jsonrpc.parse(data)
         if type(message) is jsonrpc.Response:  # nearly all of them
             self._garbage = 0

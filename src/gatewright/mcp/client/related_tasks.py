@@ -149,7 +149,7 @@ def task_asked(method: str, params: dict[str, Any]) -> str:
 class Stays(Protocol):
     """Who may be meant by a question without a name (`mcp.client.server_requests`)."""
 
-    def stays(self, key: str, party: str, of: int | None = None) -> None:
+    def stays(self, key: int | str, party: str, of: int | None = None) -> None:
         """One more may be."""
 
     def laid(self, ident: int | str) -> bool:

@@ -195,6 +195,8 @@ class Questions:
 
     def answered(self, exchange: Exchange) -> None:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
+        if exchange.call is None:
+            self.laid(exchange.ident)
         for held in self.held:
             if exchange in held.live:
                 held.live.remove(exchange)
@@ -214,9 +216,9 @@ class Questions:
             self._crowd = True
         self.answered(exchange)
 
-    def stays(self, key: str, party: str, of: int | None = None) -> None:
+    def stays(self, key: int | str, party: str, of: int | None = None) -> None:
         """From now on a party may be the one that is asked although no call of it is in flight: one that was told something,
-        or has a task (`of` its call). Until `laid`, or the connection ends."""
+        has a task (`of` its call), or is fetched something (under the request's number). Until `laid`, or the connection ends."""
         for held in self.held:
             if of is not None and (of in held.ghosts or any(one.ident == of for one in held.live)):
                 held.ghosts[key] = party

@@ -1,0 +1,133 @@
+"""Two who may be called the same in a room, one after the other: neither asks, hears or answers in the place of the other."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Outcome, Question
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcpx.batches import Batch
+from gatewright.mcpx.envelope import compose
+from gatewright.rooms.policy import Identity
+from tests.dialects.client import within
+from tests.dialects.house import text
+from tests.rooms.hall import FULL
+from tests.rooms.test_gateway_participant import DIG, Stage, stage
+
+AGENT = Identity("ann", FULL, caller=Caller("ann"))
+OPERATOR = Identity("ann", FULL, caller=Caller("ann", "operator"))
+
+
+class Seat:
+    """Somebody in the room without a socket, and all that is said to it."""
+
+    def __init__(self, stage: Stage, identity: Identity) -> None:
+        self.heard: list[dict[str, Any]] = []
+        self.place = stage.hall.hub.join(identity, "lobby", self)
+
+    def deliver(self, batch: Batch) -> None:
+        self.heard += [jsonrpc.decode(one.text) for one in batch.messages]
+
+    def close(self, code: int, reason: str) -> None:
+        """The place is lost."""
+
+    def say(self, ident: int, method: str, params: dict[str, Any], **more: Any) -> None:
+        kind = f"mcp/request:{method}"
+        payload = jsonrpc.request(b"%d" % ident, method, params)
+        self.put(ident, kind, payload, **more)
+
+    def put(self, ident: int, kind: str, payload: bytes, **more: Any) -> None:
+        id, ts = f"00000000-0000-4000-8000-{ident:012}", "2026-01-01T00:00:00Z"
+        self.place.say(
+            compose(id=id, ts=ts, sender="ann", kind=kind, payload=payload, to=["house"], **more)
+        )
+
+    @property
+    def kinds(self) -> list[str]:
+        """What the kernel said."""
+        return [one["kind"] for one in self.heard if one["from"] == "house"]
+
+
+async def rest() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("second", [OPERATOR, AGENT])
+async def test_what_one_asked_who_is_replaced_is_not_made_a_call_of_the_other(
+    second: Identity,
+) -> None:
+    """The kernel hears a little later. Who comes back as the same one has asked it, and is answered."""
+    async with stage() as scene:
+        scene.house.script.does("dig", text("done"))
+        Seat(scene, AGENT).say(1, "tools/call", DIG)
+        other = Seat(scene, second)
+        other.say(2, "tools/call", DIG)
+        callers = [Caller("ann")] * 2 if second is AGENT else [OPERATOR.caller]
+        for _ in callers:
+            await within(scene.house.script.began.get())
+        await rest()
+        assert [one.caller for one in scene.house.script.calls] == callers
+        while other.kinds.count("mcp/response:tools/call") < len(callers):
+            await asyncio.sleep(0)
+
+
+async def test_neither_answer_nor_question_nor_event_of_a_call_reaches_who_has_the_name_since() -> (
+    None
+):
+    async with stage() as scene:
+        begun, goes, ended = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        refused: list[str] = []
+
+        async def dig(call: Call, back: Back) -> Any:
+            begun.set()
+            await goes.wait()
+            back.emit(Event("notifications/message", {"level": "info", "data": "found"}))
+            try:
+                await back.ask(Question("roots/list"))
+            except CannotAsk as no:
+                refused.append(no.message)
+            ended.set()
+            return Answer(b'{"content":[]}')
+
+        scene.house.script.does("dig", dig)
+        first = Seat(scene, AGENT)
+        hello = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {"roots": {}},
+            "clientInfo": {"name": "x", "version": "1"},
+        }
+        first.say(1, "initialize", hello)
+        await rest()
+        first.say(2, "tools/call", DIG)
+        await asyncio.wait_for(begun.wait(), 10)
+        other = Seat(scene, OPERATOR)
+        goes.set()
+        await asyncio.wait_for(ended.wait(), 10)
+        await rest()
+        assert other.kinds == []
+        assert refused == ["ann is not the one here who called"]
+
+
+async def test_of_several_requests_the_one_that_is_named_is_given_up() -> None:
+    async def forever(call: Call, back: Back) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with stage() as scene:
+        seat = Seat(scene, AGENT)
+        for ident, name in ((1, "dig"), (2, "dug"), (3, "deg")):
+            scene.house.script.does(name, forever)
+            seat.say(ident, "tools/call", {"name": name, "arguments": {}})
+            await rest()
+        gone = jsonrpc.notification("notifications/cancelled", {"requestId": 2})
+        seat.put(4, "mcp/request:notifications/cancelled", gone)
+        await rest()
+        assert scene.house.script.cancelled == ["dug"]
+        gone = jsonrpc.notification("notifications/cancelled", {"requestId": 9})
+        seat.put(5, "mcp/request:notifications/cancelled", gone)
+        await rest()
+        assert scene.house.script.cancelled == ["dug"]
