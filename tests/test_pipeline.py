@@ -24,7 +24,7 @@ from gatewright.identity.keys import Callers
 from gatewright.identity.session_gate import Session
 from gatewright.limits.gate import Rate
 from gatewright.limits.meters import Meter, Rule
-from gatewright.limits.polls import Looks
+from gatewright.limits.polls import Polls
 from gatewright.limits.tool_gate import ToolRate
 from gatewright.limits.usage import MINUTE, Window, Windows
 from gatewright.mcp.wire.codes import REASONS
@@ -84,7 +84,7 @@ class House:
         )
         windows = Windows([Window(limit, MINUTE)])
         callers, targets = (Meter([Rule(one, windows)], lambda: 0) for one in ("caller", "tool"))
-        looks = Looks(lambda: 0.0)
+        looks = Polls(lambda: 0.0)
         self.secret = keys.create(AGENT.id, by="test")[1]
         self.every = Gates(
             Authenticate(keys),
@@ -180,7 +180,7 @@ async def test_each_gate_ends_the_calls_that_are_its_own(
 def test_a_gate_for_which_nothing_is_configured_is_left_out(keys: Callers) -> None:
     house = House(keys).every
     nothing = Meter([], lambda: 0)
-    looks = Looks(lambda: 0.0)
+    looks = Polls(lambda: 0.0)
     idle = house._replace(rate=Rate(nothing, looks), tool_rate=ToolRate(nothing, nothing, looks))
     found = [gate.name for gate in ordered_gates(idle)]
     assert found == [name for name in NAMES if name not in ("rate", "tool_rate")]

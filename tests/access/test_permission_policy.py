@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from gatewright.access.permission_policy import Permitting
 from gatewright.access.permissions import Permissions, Word
-from gatewright.approvals.queue import Desk
+from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import Unrecorded
@@ -41,7 +41,7 @@ class World:
         self.full = False
         self.store = Permissions(state_in(folder), clock=self.clock)
         self.queue = Approvals(state_in(folder), clock=self.clock, random=os.urandom)
-        self.desk = Desk(self.queue, self.write)
+        self.desk = ApprovalQueue(self.queue, self.write)
         self.permitting = Permitting(self.store, self.desk, self.write)
         self.desk.ruled = self.permitting.ruled
         self.permitting.adopt(self.settings(**mgp))

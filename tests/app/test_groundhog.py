@@ -18,7 +18,7 @@ from gatewright.app.groundhog import Slow
 from gatewright.call import Answer, Call, Caller, Client, Target, Tool, Unrecorded
 from gatewright.config.build import build
 from gatewright.config.documents import parse
-from gatewright.telemetry.metrics import Counted
+from gatewright.telemetry.metrics import CallCounts
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.http_server import CannotListen
 from tests.transport.authority import Authority
@@ -166,7 +166,7 @@ class Events:
 
 def test_slow_and_large_calls_are_counted_and_recorded_once_each() -> None:
     """GRH-mon-3 and GRH-mon-4."""
-    counted, events = Counted(), Events()
+    counted, events = CallCounts(), Events()
     record: Any = events
     slow = Slow(counted, record, seconds=0.5, memory=100)
     tool = Tool(Target("files", "list"), "files__list", {})

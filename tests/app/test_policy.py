@@ -19,7 +19,7 @@ from gatewright.access.grants import Grant, Grants, Layer
 from gatewright.access.permission_gate import Permission
 from gatewright.access.permission_policy import Permitting
 from gatewright.access.permissions import Permissions
-from gatewright.app.policy import Judges, Revoked, Still, Table, table_of
+from gatewright.app.policy import PolicyFactory, Revoked, Still, Table, table_of
 from gatewright.approvals.request import Approval, Asked
 from gatewright.call import Back, Call, Caller, Refusal, Tool, UserContext
 from gatewright.config import Settings, load
@@ -29,13 +29,13 @@ from gatewright.pins.store import Pins
 from gatewright.pipeline import Gates
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.dispatch import Dispatch
-from gatewright.servers.server_set import Fleet
+from gatewright.servers.server_set import ServerSet
 from gatewright.servers.task_methods import ServerTasks
 from gatewright.servers.task_owners import MadeTasks
 from tests.gate_parts import AGENT, Mute, a_call, a_tool, a_tool_call
 from tests.storage.parts import state_in
 
-FLEET = Fleet({}, {}, {}, Catalogue([]))
+FLEET = ServerSet({}, {}, {}, Catalogue([]))
 SERVERS = FLEET, Dispatch(FLEET, ServerTasks(MadeTasks(time.time, os.urandom)))
 YES = (Grant(AGENT.id, "srv"),)
 
@@ -148,7 +148,7 @@ async def test_after_a_wait_both_tables_have_to_allow_it(
 async def test_a_call_that_runs_ends_where_its_grant_is_gone_but_not_with_its_server(
     grants: tuple[Grant, ...], servers: list[str], goes_on: bool
 ) -> None:
-    fleet = Fleet({}, {}, {}, Catalogue([]))
+    fleet = ServerSet({}, {}, {}, Catalogue([]))
     fleet.servers = dict.fromkeys(servers)  # type: ignore[assignment]
     found = Revoked(access(*grants), fleet).judge(a_tool_call(a_tool()))
     assert (found is None) == goes_on
@@ -166,7 +166,7 @@ async def test_a_call_that_runs_is_of_whom_the_new_configuration_says(
     user: UserContext | None, reason: str | None
 ) -> None:
     """Rights that were taken away meanwhile are gone for what runs, too."""
-    fleet = Fleet({}, {}, {}, Catalogue([]))
+    fleet = ServerSet({}, {}, {}, Catalogue([]))
     fleet.servers = dict.fromkeys(["srv"])  # type: ignore[assignment]
 
     def who(call: Call) -> Caller | Refusal:
@@ -218,7 +218,7 @@ async def test_the_record_says_what_the_call_was_let_in_by() -> None:
 
 
 async def test_what_a_caller_has_used_up_stays_used_up(tmp_path: Path) -> None:
-    judges = Judges(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path))
+    judges = PolicyFactory(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path))
 
     async def left(text: str) -> int:
         found = settings(tmp_path, text)
@@ -234,7 +234,7 @@ async def test_what_a_caller_has_used_up_stays_used_up(tmp_path: Path) -> None:
 
 
 def test_schemas_are_compiled_anew_only_where_their_rules_changed(tmp_path: Path) -> None:
-    judges = Judges(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path))
+    judges = PolicyFactory(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path))
     first, same, other = (
         judges.of(
             found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), *SERVERS
@@ -251,7 +251,7 @@ def test_schemas_are_compiled_anew_only_where_their_rules_changed(tmp_path: Path
 
 def test_gates_that_were_not_taken_are_nobodys_current_ones(tmp_path: Path) -> None:
     judges, found = (
-        Judges(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path)),
+        PolicyFactory(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path)),
         settings(tmp_path),
     )
     table: Table = table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path))

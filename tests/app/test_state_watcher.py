@@ -14,7 +14,7 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
 from gatewright.access.issued_grants import Issued
 from gatewright.app.record_events import Events
-from gatewright.app.state_watcher import Office
+from gatewright.app.state_watcher import StateWatcher
 from gatewright.audit.trail import AuditLog
 from gatewright.call import ANONYMOUS, Caller, Unrecorded
 from gatewright.config import Settings, load
@@ -38,7 +38,7 @@ class World:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.audit = AuditLog(folder, clock=time.time, monotonic=time.monotonic, random=os.urandom)
-        self.office = Office(state_in(folder), Events(self.audit))
+        self.office = StateWatcher(state_in(folder), Events(self.audit))
         self.catalogue = Catalogue([ServerSpec(id="s")])
         self.access = Access(Grants(issued=self.office.issued.layer), time.time)
         self.judged = 0

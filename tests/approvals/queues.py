@@ -15,7 +15,7 @@ from gatewright.approvals import Confirm, Operators, Queue, Rule
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.call import Call, Event, Question, Refusal, Tool, verdict_of
-from gatewright.limits.polls import Looks
+from gatewright.limits.polls import Polls
 from tests.gate_parts import AGENT, Mute, a_tool, a_tool_call
 from tests.storage.parts import state_in
 
@@ -99,7 +99,7 @@ class World:
         self.grants = [Grant(AGENT.id, "srv")]
         self.now = 50.0
         self.redeemed: list[Call] = []
-        self.looks = Looks(lambda: self.now)
+        self.looks = Polls(lambda: self.now)
         self.access = Access(Grants(tuple(self.grants)), lambda: 0.0)
         self.confirm = Confirm(
             self.access,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.approvals.queue import LET_GO_A_TURN, STEPS_A_LOOK, Desk
+from gatewright.approvals.queue import LET_GO_A_TURN, STEPS_A_LOOK, ApprovalQueue
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
@@ -56,14 +56,14 @@ def store(folder: Path, now: float = 100.0) -> Approvals:
 
 
 @pytest.fixture
-async def desk(tmp_path: Path, trail: Trail) -> AsyncIterator[Desk]:
-    made = Desk(store(tmp_path), trail)
+async def desk(tmp_path: Path, trail: Trail) -> AsyncIterator[ApprovalQueue]:
+    made = ApprovalQueue(store(tmp_path), trail)
     yield made
     made.close()
 
 
 async def test_a_decision_of_another_process_wakes_whoever_waits(
-    desk: Desk, tmp_path: Path
+    desk: ApprovalQueue, tmp_path: Path
 ) -> None:
     made = desk.ask(ASKED, **MORE)
     assert made is not None
@@ -84,7 +84,7 @@ async def test_a_decision_of_another_process_wakes_whoever_waits(
 
 
 async def test_every_step_is_in_the_record_without_any_argument(
-    desk: Desk, tmp_path: Path, trail: Trail
+    desk: ApprovalQueue, tmp_path: Path, trail: Trail
 ) -> None:
     made = desk.ask(ASKED, **MORE | {"arguments": '{"token":"s3cret"}'})
     assert made is not None
@@ -105,7 +105,7 @@ async def test_every_step_is_in_the_record_without_any_argument(
 
 
 async def test_an_approval_whose_use_cannot_be_recorded_lets_nothing_pass(
-    desk: Desk, tmp_path: Path, trail: Trail
+    desk: ApprovalQueue, tmp_path: Path, trail: Trail
 ) -> None:
     made = desk.ask(ASKED, **MORE)
     assert made is not None
@@ -121,7 +121,7 @@ async def test_an_approval_whose_use_cannot_be_recorded_lets_nothing_pass(
     assert trail.names[:3] == ["requested", "approved", "used"]
 
 
-async def test_whoever_wants_to_know_is_told_of_each_new_request_once(desk: Desk) -> None:
+async def test_whoever_wants_to_know_is_told_of_each_new_request_once(desk: ApprovalQueue) -> None:
     told: list[Approval] = []
     heard = asyncio.Event()
 
@@ -138,12 +138,14 @@ async def test_whoever_wants_to_know_is_told_of_each_new_request_once(desk: Desk
     assert told == [made]
 
 
-async def test_nobody_waits_for_what_nobody_knows(desk: Desk) -> None:
+async def test_nobody_waits_for_what_nobody_knows(desk: ApprovalQueue) -> None:
     waiting = asyncio.ensure_future(desk.decided("ap_unknown"))
     assert await asyncio.wait([waiting], timeout=10) == ({waiting}, set())
 
 
-async def test_what_waits_is_counted_until_it_is_decided(desk: Desk, tmp_path: Path) -> None:
+async def test_what_waits_is_counted_until_it_is_decided(
+    desk: ApprovalQueue, tmp_path: Path
+) -> None:
     assert desk.waiting == 0
     made = desk.ask(ASKED, **MORE)
     assert made is not None
@@ -157,18 +159,18 @@ async def test_what_waits_is_counted_until_it_is_decided(desk: Desk, tmp_path: P
 async def test_what_nobody_decides_in_time_is_recorded_though_nothing_else_happens(
     tmp_path: Path, trail: Trail
 ) -> None:
-    first = Desk(store(tmp_path), trail)
+    first = ApprovalQueue(store(tmp_path), trail)
     first.ask(ASKED, **MORE)
     first.close()
     assert drop(tmp_path, first._store._rows.state.told())  # as when a gateway ends
-    later = Desk(store(tmp_path, 100.0 + 2 * Desk.lasts_s), trail)
+    later = ApprovalQueue(store(tmp_path, 100.0 + 2 * ApprovalQueue.lasts_s), trail)
     later.look()
     later.look()
     later.close()
     assert trail.names == ["requested", "expired"]
 
 
-async def test_whoever_asked_may_take_the_request_back(desk: Desk, trail: Trail) -> None:
+async def test_whoever_asked_may_take_the_request_back(desk: ApprovalQueue, trail: Trail) -> None:
     """Who waits by it is told, and the record says who it was."""
     one = desk.ask(ASKED, **MORE)
     assert one is not None
@@ -188,7 +190,9 @@ def several(folder: Path, count: int) -> list[Asked]:
     return [replace(ASKED, arguments_digest=f"{number:064x}") for number in range(count)]
 
 
-async def test_many_that_wait_are_let_go_a_few_in_each_turn(desk: Desk, tmp_path: Path) -> None:
+async def test_many_that_wait_are_let_go_a_few_in_each_turn(
+    desk: ApprovalQueue, tmp_path: Path
+) -> None:
     """Whoever else is there has a turn in between, however many wait for one decision."""
     made = desk.ask(ASKED, **MORE)
     assert made is not None
@@ -207,7 +211,9 @@ async def test_many_that_wait_are_let_go_a_few_in_each_turn(desk: Desk, tmp_path
     assert len(turns) >= 10
 
 
-async def test_whoever_waits_for_something_else_is_not_woken(desk: Desk, tmp_path: Path) -> None:
+async def test_whoever_waits_for_something_else_is_not_woken(
+    desk: ApprovalQueue, tmp_path: Path
+) -> None:
     one, other = (desk.ask(asked, **MORE) for asked in several(tmp_path, 2))
     assert one is not None
     assert other is not None
@@ -225,7 +231,7 @@ async def test_whoever_waits_for_something_else_is_not_woken(desk: Desk, tmp_pat
 
 
 async def test_a_look_writes_down_some_steps_and_the_next_one_goes_on(
-    desk: Desk, tmp_path: Path, trail: Trail
+    desk: ApprovalQueue, tmp_path: Path, trail: Trail
 ) -> None:
     made = [desk.ask(asked, **MORE) for asked in several(tmp_path, STEPS_A_LOOK + 5)]
     trail.steps.clear()
@@ -242,7 +248,7 @@ async def test_a_look_writes_down_some_steps_and_the_next_one_goes_on(
 
 
 async def test_what_is_used_is_recorded_at_once_whatever_else_is_to_be(
-    desk: Desk, tmp_path: Path, trail: Trail
+    desk: ApprovalQueue, tmp_path: Path, trail: Trail
 ) -> None:
     asked = several(tmp_path, STEPS_A_LOOK + 5)
     made = [desk.ask(one, **MORE) for one in asked]
@@ -257,7 +263,7 @@ async def test_what_is_used_is_recorded_at_once_whatever_else_is_to_be(
 
 
 async def test_what_was_written_before_the_record_failed_is_not_written_again(
-    desk: Desk, tmp_path: Path, trail: Trail
+    desk: ApprovalQueue, tmp_path: Path, trail: Trail
 ) -> None:
     made = [desk.ask(one, **MORE) for one in several(tmp_path, 4)]
     operator = store(tmp_path)
@@ -279,7 +285,7 @@ async def test_calls_ask_one_after_the_other_with_a_rest_as_long_as_was_worked(
 ) -> None:
     """On a clock on which each turn takes a hundredth of a second: nobody begins before two more are over."""
     now = [0.0]
-    desk = Desk(store(tmp_path), trail, lambda: now[0])
+    desk = ApprovalQueue(store(tmp_path), trail, lambda: now[0])
     began: list[float] = []
     inside = 0
 
@@ -305,7 +311,7 @@ async def test_calls_ask_one_after_the_other_with_a_rest_as_long_as_was_worked(
     assert [after - before for before, after in pairwise(began)] == pytest.approx([0.03] * 4)
 
 
-async def test_a_turn_ends_also_where_it_fails(desk: Desk) -> None:
+async def test_a_turn_ends_also_where_it_fails(desk: ApprovalQueue) -> None:
     with pytest.raises(Unrecorded):
         async with desk.in_turn():
             raise Unrecorded("the disk is full")
@@ -314,7 +320,7 @@ async def test_a_turn_ends_also_where_it_fails(desk: Desk) -> None:
 
 
 async def test_who_waits_is_woken_at_a_later_look_where_the_queue_could_not_be_read(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    desk: ApprovalQueue, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = desk.ask(ASKED, **MORE)
     assert made is not None

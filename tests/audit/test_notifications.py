@@ -11,7 +11,7 @@ from gatewright.audit.notifications import witness
 from gatewright.audit.records import GATEWAY, Actor, Record, Subject
 from gatewright.call import Caller
 from gatewright.listeners import Signal
-from gatewright.servers.notifications import Hub, Listener
+from gatewright.servers.notifications import Listener, ServerNotifications
 
 ANN, BOB, OLGA = Caller("ann"), Caller("bob"), Caller("olga", "operator")
 ANYBODY = Caller("anonymous", "anonymous")
@@ -39,7 +39,7 @@ class Trail:
 
 class World:
     def __init__(self) -> None:
-        self.trail, self.hub = Trail(), Hub(lambda *_: True)
+        self.trail, self.hub = Trail(), ServerNotifications(lambda *_: True)
         witness(self.trail, self.hub)  # type: ignore[arg-type]
 
     def listen(self, caller: Caller, session: str | None = None) -> list[dict[str, Any]]:

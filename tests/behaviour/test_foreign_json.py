@@ -21,11 +21,11 @@ from gatewright.dialects.groundhog.client_requests import Asking
 from gatewright.mcp.client import http_rules
 from gatewright.mcp.client.answers import params_of, read_reply
 from gatewright.mcp.client.link import UpstreamFailed
-from gatewright.mcp.client.server_requests import Questions
+from gatewright.mcp.client.server_requests import ServerRequests
 from gatewright.mcp.protocol import eras, ggen, outcomes, retry_hints, task_ids
 from gatewright.mcp.protocol.mcp_client import Failed, Handshake, Hello
 from gatewright.mcp.protocol.mcp_server import Answered
-from gatewright.mcp.server.client_session import Peer
+from gatewright.mcp.server.client_session import ClientSession
 from gatewright.mcp.wire import foreign_json, jsonrpc
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 from gatewright.mcpx import envelope
@@ -203,7 +203,7 @@ def notification(shape: bytes) -> None:
 
 async def question(shape: bytes) -> None:
     said = Asked()
-    asking = Questions("s", said)
+    asking = ServerRequests("s", said)
     asking.outside = _nobody
     asking.put(jsonrpc.Request(b"1", "elicitation/create", b'{"x":' + shape + b"}"), [])
     await asyncio.sleep(0)
@@ -278,7 +278,7 @@ def answer_of_a_caller(member: str) -> Callable[[bytes], Awaitable[None]]:
         waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         peer: Any = SimpleNamespace(asks={b"1": waiting})
         said = b'{"code":1,"message":"m","x":' + shape + b"}"
-        Peer._answered(peer, Answered(b"1", **{member: said}))
+        ClientSession._answered(peer, Answered(b"1", **{member: said}))
         assert waiting.done()
         waiting.exception()
 

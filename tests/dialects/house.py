@@ -30,7 +30,7 @@ from gatewright.call import (
 from gatewright.kernel import Kernel
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
-from gatewright.mcp.server.context import Changes, Described, Front
+from gatewright.mcp.server.context import Changes, Described, ServerContext
 from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.wire import jsonrpc
 from gatewright.telemetry.endpoint import Health
@@ -197,7 +197,7 @@ class House:
         self._options = {"stream_after_s": 3600.0} | front
 
     async def __aenter__(self) -> House:
-        self.front = Front(
+        self.front = ServerContext(
             kernel=Kernel(self._gates, self.script, (), self.trails),
             upstream=self.upstream,
             identify=self.identify,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Outcome, Question, Target, Tool
-from gatewright.dialects.one_shot import Unasked, Who, told
+from gatewright.dialects.one_shot import OneShotCalls, Who, told
 from gatewright.mcp.protocol.ggen import CLIENT
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.wire.versions import METHODS
@@ -26,7 +26,9 @@ def inbound(name: str = "echo", **arguments: Any) -> Inbound:
 async def test_a_call_carries_who_asks_and_where() -> None:
     async with House() as house:
         house.script.does("echo", text("hi"))
-        call, outcome = await Unasked(house.front, house.upstream, "rest").handle(inbound(), WHO)
+        call, outcome = await OneShotCalls(house.front, house.upstream, "rest").handle(
+            inbound(), WHO
+        )
     assert isinstance(outcome, Answer)
     assert (call.door, call.caller, call.credential) == ("rest", ANN, "key-ann")
     assert (call.profile, call.session) == ("small", None)
@@ -45,7 +47,7 @@ async def test_nothing_goes_before_the_answer_and_nobody_can_be_asked() -> None:
 
     async with House() as house:
         house.script.does("echo", talks)
-        _, outcome = await Unasked(house.front, house.upstream, "rest").handle(inbound(), WHO)
+        _, outcome = await OneShotCalls(house.front, house.upstream, "rest").handle(inbound(), WHO)
     assert isinstance(outcome, Answer)
     assert "cannot be asked" in caught[0].message
 
@@ -56,7 +58,7 @@ async def test_the_flaws_of_a_call_are_those_of_the_tools_schema() -> None:
     tool = Tool(Target("srv", "echo"), "echo", {}, schema)
     async with House() as house:
         house.script.does("echo", text("hi"))
-        calls = Unasked(house.front, house.upstream, "rest")
+        calls = OneShotCalls(house.front, house.upstream, "rest")
         call, _ = await calls.handle(inbound(n="x"), WHO)
         assert calls.flaws(call) == []  # a tool that cannot be seen tells nothing
         house.upstream.tools["echo"] = tool
@@ -73,7 +75,7 @@ async def test_a_cancelled_call_is_cancelled_at_its_owner() -> None:
 
         house.script.does("echo", hangs)
         task = asyncio.ensure_future(
-            Unasked(house.front, house.upstream, "rest").handle(inbound(), WHO)
+            OneShotCalls(house.front, house.upstream, "rest").handle(inbound(), WHO)
         )
         await house.began()
         task.cancel()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gatewright.call import Call, Caller, Refusal
 from gatewright.limits.gate import Rate
 from gatewright.limits.meters import Meter, Rule
-from gatewright.limits.poll_allowance import AT_ONCE, Allowance
-from gatewright.limits.polls import Looks
+from gatewright.limits.poll_allowance import AT_ONCE, PollAllowance
+from gatewright.limits.polls import Polls
 from gatewright.limits.usage import MINUTE, Window, Windows
 from tests.gate_parts import Mute, a_call
 
@@ -14,7 +14,7 @@ from tests.gate_parts import Mute, a_call
 def gate(limit: int | None) -> Rate:
     """So many calls a minute for each caller, at a clock that stands."""
     windows = Windows([] if limit is None else [Window(limit, MINUTE)])
-    return Rate(Meter([Rule("caller", windows)], lambda: 5 * MINUTE), Looks(lambda: 0.0))
+    return Rate(Meter([Rule("caller", windows)], lambda: 5 * MINUTE), Polls(lambda: 0.0))
 
 
 async def _passes(rate: Rate, caller: str = "a") -> bool:
@@ -64,7 +64,7 @@ async def test_a_rehearsal_says_what_the_next_call_would_hear_and_is_not_counted
 
 async def test_a_look_at_a_call_that_waits_is_neither_counted_nor_refused() -> None:
     """The limit is used up by the call that waits."""
-    looks = Looks(lambda: 0.0)
+    looks = Polls(lambda: 0.0)
     rate = Rate(Meter([Rule("caller", Windows([Window(1, MINUTE)]))], lambda: 0), looks)
     first, look = a_call(facts={}), a_call(facts={})
     assert rate(first, Mute()) is first
@@ -76,7 +76,7 @@ async def test_a_look_at_a_call_that_waits_is_neither_counted_nor_refused() -> N
 
 async def test_lists_spend_nothing_and_who_lists_without_end_pays_for_it() -> None:
     """Gates are pure: time stands."""
-    rate = Rate(gate(2).meter, Looks(lambda: 0.0), Allowance(lambda: 0.0))
+    rate = Rate(gate(2).meter, Polls(lambda: 0.0), PollAllowance(lambda: 0.0))
     lists = [
         rate(a_call("list", method="tools/list", caller=Caller("a")), Mute())
         for _ in range(AT_ONCE + 3)
@@ -99,5 +99,5 @@ async def test_an_agent_does_not_spend_what_belongs_to_an_operator_of_its_name()
 
 async def test_a_limit_for_a_caller_is_said_by_its_name_alone() -> None:
     narrow = Rule("caller", Windows(), {"a": Windows([Window(1, MINUTE)])})
-    rate = Rate(Meter([narrow], lambda: 5 * MINUTE), Looks(lambda: 0.0))
+    rate = Rate(Meter([narrow], lambda: 5 * MINUTE), Polls(lambda: 0.0))
     assert [await _passes(rate, name) for name in "aabb"] == [True, False, True, True]

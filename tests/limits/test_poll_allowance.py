@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.limits.poll_allowance import AT_ONCE, EVERY_S, KEPT, Allowance
+from gatewright.limits.poll_allowance import AT_ONCE, EVERY_S, KEPT, PollAllowance
 
 
 def test_so_many_are_free_at_once_and_then_one_each_so_often() -> None:
     now = [100.0]
-    allowance = Allowance(lambda: now[0])
+    allowance = PollAllowance(lambda: now[0])
     assert [allowance.take("ann") for _ in range(AT_ONCE + 2)] == [True] * AT_ONCE + [False] * 2
     assert allowance.take("bob")
     now[0] += EVERY_S
@@ -20,7 +20,7 @@ def test_so_many_are_free_at_once_and_then_one_each_so_often() -> None:
 @given(st.lists(st.floats(0, 20), min_size=1, max_size=400))
 def test_no_stretch_of_time_has_more_free_ones_than_promised(steps: list[float]) -> None:
     now, free = [0.0], []
-    allowance = Allowance(lambda: now[0])
+    allowance = PollAllowance(lambda: now[0])
     for step in steps:
         now[0] += step / 20
         if allowance.take("ann"):
@@ -32,7 +32,7 @@ def test_no_stretch_of_time_has_more_free_ones_than_promised(steps: list[float])
 
 def test_memory_has_a_bound_and_who_pays_off_is_not_forgotten_first() -> None:
     now = [0.0]
-    allowance = Allowance(lambda: now[0])
+    allowance = PollAllowance(lambda: now[0])
     for number in range(KEPT - 1):
         allowance.take(number)
     now[0] += 10 * EVERY_S

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 import gatewright.limits.polls
 from gatewright.audit.call_records import request_of
 from gatewright.call import Call, Caller
-from gatewright.limits.polls import AT_ONCE, EVERY_S, HELD, LOOK, Looks
+from gatewright.limits.polls import AT_ONCE, EVERY_S, HELD, LOOK, Polls
 from tests.gate_parts import AGENT, a_call
 
 
@@ -28,7 +28,7 @@ def asked(**more: Any) -> Call:
     return a_call(**{"arguments": {"path": "/a", "n": 1}, "facts": {}, **more})
 
 
-def waits(looks: Looks, call: Call, id: str = "ap_1", lasts_s: float = 60.0) -> bool:
+def waits(looks: Polls, call: Call, id: str = "ap_1", lasts_s: float = 60.0) -> bool:
     """Let a call wait and be told to come back."""
     with looks.held(call, id, lasts_s) as first:
         return first
@@ -37,7 +37,7 @@ def waits(looks: Looks, call: Call, id: str = "ap_1", lasts_s: float = 60.0) -> 
 def test_who_repeats_a_call_that_waits_looks_at_it_and_everybody_who_counts_hears_the_same() -> (
     None
 ):
-    looks = Looks(Clock())
+    looks = Polls(Clock())
     assert not looks.free(asked())
     assert waits(looks, asked())
     look = asked()
@@ -58,7 +58,7 @@ def test_who_repeats_a_call_that_waits_looks_at_it_and_everybody_who_counts_hear
     ],
 )
 def test_whatever_differs_is_no_look(other: dict[str, Any]) -> None:
-    looks = Looks(Clock())
+    looks = Polls(Clock())
     waits(looks, asked())
     assert not looks.free(asked(**other))
     assert looks.free(asked(arguments={"n": 1, "path": "/a"}))
@@ -66,7 +66,7 @@ def test_whatever_differs_is_no_look(other: dict[str, Any]) -> None:
 
 def test_a_flood_of_looks_is_counted_and_a_patient_caller_is_not() -> None:
     clock = Clock()
-    looks = Looks(clock)
+    looks = Polls(clock)
     waits(looks, asked())
     assert [looks.free(asked()) for _ in range(AT_ONCE + 5)] == [True] * AT_ONCE + [False] * 5
     clock.now += EVERY_S
@@ -77,7 +77,7 @@ def test_a_flood_of_looks_is_counted_and_a_patient_caller_is_not() -> None:
 
 
 def test_no_more_than_a_few_looks_wait_at_once() -> None:
-    looks, held = Looks(Clock()), []
+    looks, held = Polls(Clock()), []
     for _ in range(HELD):
         one = looks.held(asked(), "ap_1", 60.0)
         one.__enter__()
@@ -89,7 +89,7 @@ def test_no_more_than_a_few_looks_wait_at_once() -> None:
 
 def test_what_is_over_or_has_ended_is_a_call_like_any_other() -> None:
     clock = Clock()
-    looks = Looks(clock)
+    looks = Polls(clock)
     waits(looks, asked())
     looks.over(asked())
     assert not looks.free(asked())
@@ -102,7 +102,7 @@ def test_what_is_over_or_has_ended_is_a_call_like_any_other() -> None:
 
 def test_a_call_that_was_cleaned_is_known_by_what_it_was() -> None:
     """The gate `sanitize` comes after those who count and before the one that lets wait."""
-    looks, was = Looks(Clock()), asked(arguments={"path": "/a\u200b"})
+    looks, was = Polls(Clock()), asked(arguments={"path": "/a\u200b"})
     looks_like = request_of(was)
     assert looks_like is not None
     facts = {"sanitized": {"original_digest": looks_like.digest}}
@@ -114,7 +114,7 @@ def test_a_call_that_was_cleaned_is_known_by_what_it_was() -> None:
 def test_callers_of_whom_nothing_waits_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gatewright.limits.polls, "KEPT", 5)
     clock = Clock()
-    looks = Looks(clock)
+    looks = Polls(clock)
     for number in range(20):
         waits(looks, asked(caller=Caller(f"c{number}")), lasts_s=3)
         clock.now += 1
@@ -123,7 +123,7 @@ def test_callers_of_whom_nothing_waits_are_forgotten(monkeypatch: pytest.MonkeyP
 
 
 def test_how_a_task_stands_is_one_question_however_it_is_put() -> None:
-    looks = Looks(Clock())
+    looks = Polls(Clock())
 
     def polled(method: str, id: str, **more: Any) -> Call:
         call = a_call("method", "", method=method, facts={}, profile="small")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gatewright.call import Call, Caller, Refusal, Target
 from gatewright.limits.gate import Rate
 from gatewright.limits.meters import Meter, Rule
-from gatewright.limits.polls import Looks
+from gatewright.limits.polls import Polls
 from gatewright.limits.tool_gate import ToolRate
 from gatewright.limits.usage import MINUTE, Window, Windows
 from tests.gate_parts import Mute, a_call, a_tool, a_tool_call
@@ -19,7 +19,7 @@ def gates(tool: int, caller: int = 100) -> tuple[Rate, ToolRate]:
     """The two gates, at a clock that stands."""
     callers = Meter([_rule("caller", caller)], lambda: 5 * MINUTE)
     targets = Meter([_rule("tool", tool), _rule("server", 4)], lambda: 5 * MINUTE)
-    looks = Looks(lambda: 0.0)
+    looks = Polls(lambda: 0.0)
     return Rate(callers, looks), ToolRate(targets, callers, looks)
 
 
@@ -74,7 +74,7 @@ async def test_the_record_says_which_limit_it_was() -> None:
 
 async def test_a_look_at_a_call_that_waits_is_not_counted_whoever_is_asked_first() -> None:
     """Where no caller has a limit, the gate `rate` is left out."""
-    looks = Looks(lambda: 0.0)
+    looks = Polls(lambda: 0.0)
     gate = ToolRate(Meter([_rule("tool", 1)], lambda: 0), Meter([], lambda: 0), looks)
     first, look = (a_tool_call(a_tool(), facts={}) for _ in range(2))
     assert gate(first, Mute()) is first

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Caller, Refusal, UserContext
-from gatewright.servers.notifications import AUDIT, UPDATED, Hub, Listener
+from gatewright.servers.notifications import AUDIT, UPDATED, Listener, ServerNotifications
 
 ANN, BOB = Caller("ann"), Caller("bob")
 Heard = list[tuple[str, str, dict[str, Any]]]
@@ -17,7 +17,7 @@ def may_see(caller: Caller, profile: str, server: str) -> bool:
     return caller == ANN or (profile, server) == ("wide", "open")
 
 
-def listening(hub: Hub, *args: Any, **more: Any) -> tuple[Heard, Any]:
+def listening(hub: ServerNotifications, *args: Any, **more: Any) -> tuple[Heard, Any]:
     heard: Heard = []
 
     def take(server: str, method: str, params: dict[str, Any]) -> None:
@@ -27,7 +27,7 @@ def listening(hub: Hub, *args: Any, **more: Any) -> tuple[Heard, Any]:
 
 
 def test_a_notification_reaches_those_who_may_see_its_server() -> None:
-    hub = Hub(may_see)
+    hub = ServerNotifications(may_see)
     ann, _ = listening(hub, ANN, "")
     bob, _ = listening(hub, BOB, "")
     wide, _ = listening(hub, BOB, "wide")
@@ -41,7 +41,7 @@ def test_a_notification_reaches_those_who_may_see_its_server() -> None:
 
 def test_a_host_and_a_key_of_one_name_are_two() -> None:
     """The hosts of this machine have names, and so have keys; what the one may see is not asked for the other."""
-    hub = Hub(lambda caller, profile, server: caller.kind == "owner")
+    hub = ServerNotifications(lambda caller, profile, server: caller.kind == "owner")
     owner, _ = listening(hub, Caller("cursor", "owner"), "")
     agent, _ = listening(hub, Caller("cursor", "agent"), "")
     hub.tell("hidden", "notifications/x", {})
@@ -50,7 +50,7 @@ def test_a_host_and_a_key_of_one_name_are_two() -> None:
 
 
 def test_the_end_of_listening_is_the_end_also_twice() -> None:
-    hub = Hub(may_see)
+    hub = ServerNotifications(may_see)
     heard, end = listening(hub, ANN, "")
     end()
     end()
@@ -59,7 +59,7 @@ def test_the_end_of_listening_is_the_end_also_twice() -> None:
 
 
 def test_what_a_sessions_own_connection_says_is_for_that_session_alone() -> None:
-    hub = Hub(may_see)
+    hub = ServerNotifications(may_see)
     mine, _ = listening(hub, ANN, "", session="s1")
     other, _ = listening(hub, ANN, "", session="s2")
     nobody, _ = listening(hub, ANN, "")
@@ -69,7 +69,9 @@ def test_what_a_sessions_own_connection_says_is_for_that_session_alone() -> None
 
 def test_a_changed_resource_is_told_by_every_name_that_was_granted_to_a_listener() -> None:
     names = {"s": {"x://a", "y://a"}, "listen 1": set[str]()}
-    hub = Hub(lambda *_: True, names=lambda one, server, uri: names[str(one.holder)])
+    hub = ServerNotifications(
+        lambda *_: True, names=lambda one, server, uri: names[str(one.holder)]
+    )
     plain, _ = listening(hub, ANN, "", holder="s")
     wide, _ = listening(hub, ANN, "wide", holder="listen 1")
     params = {"uri": "x://a", "vendor": None}
@@ -84,7 +86,7 @@ def test_a_changed_resource_is_told_by_every_name_that_was_granted_to_a_listener
 
 
 def test_a_listener_that_breaks_costs_no_other(caplog: pytest.LogCaptureFixture) -> None:
-    hub = Hub(may_see)
+    hub = ServerNotifications(may_see)
 
     def broken(server: str, method: str, params: dict[str, Any]) -> None:
         raise RuntimeError("broken")
@@ -97,7 +99,7 @@ def test_a_listener_that_breaks_costs_no_other(caplog: pytest.LogCaptureFixture)
 
 
 def test_a_change_of_what_somebody_sees_is_told_to_each_of_its_listeners_alone() -> None:
-    hub = Hub(may_see)
+    hub = ServerNotifications(may_see)
     ann, _ = listening(hub, ANN, "")
     again, end = listening(hub, ANN, "")
     wide, _ = listening(hub, ANN, "wide")
@@ -112,7 +114,7 @@ def test_a_change_of_what_somebody_sees_is_told_to_each_of_its_listeners_alone()
 
 def test_what_is_recorded_is_told_to_those_who_want_it_and_may_hear_it() -> None:
     """MGP-6.3-1"""
-    hub = Hub(may_see)
+    hub = ServerNotifications(may_see)
     turns: list[bool] = []
     hub.auditing.listen(turns.append)
     plain, _ = listening(hub, ANN, "")
@@ -128,7 +130,9 @@ def test_what_is_recorded_is_told_to_those_who_want_it_and_may_hear_it() -> None
 
 
 def test_what_may_not_travel_at_all_is_told_to_nobody() -> None:
-    hub = Hub(may_see, clean=lambda server, method, params: None if "bad" in params else params)
+    hub = ServerNotifications(
+        may_see, clean=lambda server, method, params: None if "bad" in params else params
+    )
     heard, _ = listening(hub, ANN, "")
     hub.tell("open", "notifications/x", {"bad": 1})
     hub.tell("open", "notifications/x", {"good": 1})
@@ -139,7 +143,9 @@ def test_who_listens_hears_with_the_rights_that_it_has_now() -> None:
     """And hears nothing as somebody else, or as nobody."""
     narrow = Caller("ann", user=(UserContext(resources=("x://b",)),))
     now: list[Caller | Refusal] = [ANN]
-    hub = Hub(lambda *_: True, lambda caller, server, uri: not caller.user, lambda *_: ["x://a"])
+    hub = ServerNotifications(
+        lambda *_: True, lambda caller, server, uri: not caller.user, lambda *_: ["x://a"]
+    )
     heard, _ = listening(hub, ANN, "", still=lambda: now[0])
     before = len(heard)
     for now[0], more in ((narrow, 0), (BOB, 0), (Refusal("auth_failed", "no"), 0), (ANN, 1)):
@@ -150,7 +156,7 @@ def test_who_listens_hears_with_the_rights_that_it_has_now() -> None:
 def test_what_two_with_one_name_may_see_is_asked_for_each_of_their_rights() -> None:
     """Two keys of one agent may have different ones."""
     narrow = Caller("ann", user=(UserContext(resources=("x://b",)),))
-    hub = Hub(lambda caller, profile, server: not caller.user)
+    hub = ServerNotifications(lambda caller, profile, server: not caller.user)
     wide, _ = listening(hub, ANN, "")
     less, _ = listening(hub, narrow, "")
     hub.tell("open", "notifications/x", {})
@@ -160,7 +166,7 @@ def test_what_two_with_one_name_may_see_is_asked_for_each_of_their_rights() -> N
 def test_who_was_given_other_rights_is_known_by_both_until_that_was_told() -> None:
     narrow = Caller("ann", user=(UserContext(resources=("x://b",)),))
     now = [ANN]
-    hub = Hub(may_see)
+    hub = ServerNotifications(may_see)
     heard, _ = listening(hub, ANN, "", still=lambda: now[0])
     now[0] = narrow
     assert hub.renewed() == [(ANN, narrow, "")]

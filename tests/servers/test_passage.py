@@ -11,7 +11,7 @@ from gatewright.call import Answer, Failure, Outcome
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.listing import Listing
 from gatewright.servers.passage import Passage, Route
-from gatewright.servers.reconnector import Keeper
+from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.screen import Screen
 from gatewright.servers.spec import ServerSpec
@@ -36,14 +36,14 @@ class Link:
         return self.left.pop(0)
 
 
-def keeper_of(link: Any) -> Keeper:
+def keeper_of(link: Any) -> Reconnector:
     async def connect() -> Any:
         raise AssertionError("no other connection is needed")
 
     async def connected(_: Any) -> None: ...
 
     spec = ServerSpec(id="s", call_s=7.0)
-    keeper = Keeper(
+    keeper = Reconnector(
         spec, connect, connected=connected, changed=lambda *_: None, leave=lambda _: None
     )
     keeper.link = link
@@ -55,7 +55,7 @@ def passage() -> Passage:
     return Passage(Relisting("s", lambda: Listing(HELLO, {})), Screen("s", told))
 
 
-async def put(keeper: Keeper) -> Outcome:
+async def put(keeper: Reconnector) -> Outcome:
     call = make_call("tool", "tools/call", {"name": "t"})
     found: Outcome = await within(passage().put(keeper, call.method, call.params, call, FakeBack()))
     return found

@@ -17,7 +17,7 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire.codes import reason_of
 from gatewright.servers import reconnector as keeper_module
 from gatewright.servers.admission import NotPermitted
-from gatewright.servers.reconnector import Keeper, State
+from gatewright.servers.reconnector import Reconnector, State
 from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.transport.memory import pair
 from tests.servers.rig import DEADLINE, INFO, within
@@ -64,10 +64,10 @@ class Plug:
 
 
 @asynccontextmanager
-async def kept(transport: Any = "stdio", **more: Any) -> AsyncIterator[tuple[Keeper, Plug]]:
+async def kept(transport: Any = "stdio", **more: Any) -> AsyncIterator[tuple[Reconnector, Plug]]:
     spec = ServerSpec(id="s", transport=transport, restart=more.pop("restart", FAST), **more)
     plug = Plug(spec)
-    keeper = Keeper(
+    keeper = Reconnector(
         spec,
         plug.connect,
         connected=plug.connected,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Failure
-from gatewright.servers.reconnector import Keeper
+from gatewright.servers.reconnector import Reconnector
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ from gatewright.servers.reconnector import Keeper
 async def test_other_roots_are_told_once_with_the_next_call_to_who_asks_outside_calls(
     link: Any, late: bool
 ) -> None:
-    keeper, told = Keeper.__new__(Keeper), []
+    keeper, told = Reconnector.__new__(Reconnector), []
     keeper.link, keeper.late = link, False
 
     async def tells(one: Any) -> None:

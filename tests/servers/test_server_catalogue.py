@@ -14,7 +14,7 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.listing import Listing
 from gatewright.servers.server_catalogue import (
-    Shelf,
+    ServerCatalogue,
     Shelved,
     _steps,
     build_shelf,
@@ -32,7 +32,7 @@ def listing(**sections: Any) -> Listing:
     return Listing(Hello("2025-11-25"), made)  # type: ignore[arg-type]
 
 
-def shelf(spec: ServerSpec | None = None, **sections: Any) -> Shelf:
+def shelf(spec: ServerSpec | None = None, **sections: Any) -> ServerCatalogue:
     return build_shelf(spec or ServerSpec(id="s"), listing(**sections))
 
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Call, Client
 from gatewright.mcp.protocol.tasks import EXTENSION
-from gatewright.servers.session_affinity import LEASES, Lanes
+from gatewright.servers.session_affinity import LEASES, SessionAffinity
 from gatewright.servers.spec import ServerSpec
 
 CAN: dict[str, Any] = {"elicitation": {}}
@@ -49,7 +49,7 @@ class Rig:
         self.ended: set[str] = set()
         self.closed: list[Any] = []
         spec = ServerSpec(id="s", share=share)
-        self.lanes: Any = Lanes(
+        self.lanes: Any = SessionAffinity(
             spec, main, self.make, self.closed.append, lambda one: one not in self.ended
         )
 

@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.call import CannotAsk, Question
 from gatewright.mcp.client.link import Link
-from gatewright.servers.reconnector import Keeper
+from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.session_sink import SessionSink
 from tests.servers.rig import FakeBack, within
 
@@ -32,7 +32,7 @@ class Server:
     def tell_own(self, session: str, link: Link) -> None:
         self.heard.append(("tell", session, link))
 
-    async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
+    async def admit(self, link: Link, keeper: Reconnector | None = None) -> None:
         self.heard.append((link, keeper))
 
     async def asked(self, link: Link, params: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ async def test_the_server_learns_whose_connection_it_was() -> None:
     sink.renewed(LINK)
     await sink.connected(LINK)
     await sink.admit(LINK)
-    sink.keeper = cast("Keeper", "keeper")
+    sink.keeper = cast("Reconnector", "keeper")
     await sink.admit(LINK)
     assert await sink.asked(LINK, 7) == {"asked": 7}
     assert server.heard == [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from gatewright.call import Answer, Refusal
-from gatewright.servers.subscriptions import Wishes, _Connection
+from gatewright.servers.subscriptions import ServerSubscriptions, _Connection
 from tests.servers.rig import DEADLINE, ask, python, running, said
 from tests.servers.test_subscriptions import ALPHA, wish
 
@@ -37,7 +37,7 @@ async def test_the_first_wish_of_a_session_waits_for_the_connection_of_its_own()
 async def test_who_has_no_connection_of_its_own_yet_takes_nothing_off_the_common_one() -> None:
     async with running(python("asker")) as supervisor:
         server = supervisor._servers["asker"]
-        before = Wishes(server)
+        before = ServerSubscriptions(server)
         for session in "ab":
             own = before._own[session] = _Connection(server, session)
             own.resources.hold(ALPHA["asker"], session, {ALPHA["asker"]})

@@ -12,7 +12,7 @@ from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.resource_subscriptions import Subscriptions
-from gatewright.servers.subscriptions import Wishes
+from gatewright.servers.subscriptions import ServerSubscriptions
 from tests.servers.rig import FakeBack, make_call, within
 from tests.servers.scripted import Ear, linked
 from tests.servers.wishing import FakeWay, asks, rest
@@ -70,7 +70,7 @@ async def test_the_log_of_a_server_that_is_told_everything_again_goes_to_nobody_
     before, ear = Ear(), Attributed()
     async with linked(ear=before) as (link, server), linked(ear=ear) as (anew, other):
         house = OneServer(link)
-        wishes = Wishes(house)
+        wishes = ServerSubscriptions(house)
         for session in ("s1", "s2"):
             params = {"uri": f"x:{session}"}
             call = make_call("method", "resources/subscribe", params, session=session)

@@ -10,14 +10,14 @@ import pytest
 from gatewright.call import KERNEL, Target
 from gatewright.config.model import ToolRule
 from gatewright.mcp.protocol.negotiate import SECURITY_META
-from gatewright.servers.server_catalogue import Shelf, build_shelf
+from gatewright.servers.server_catalogue import ServerCatalogue, build_shelf
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.view import LISTS, Profile, View, view_of
 from gatewright.transport.slices import whole
 from tests.servers.test_server_catalogue import listing, tool
 
 
-def shelves(**servers: dict[str, Any]) -> tuple[dict[str, ServerSpec], dict[str, Shelf]]:
+def shelves(**servers: dict[str, Any]) -> tuple[dict[str, ServerSpec], dict[str, ServerCatalogue]]:
     specs = {
         name: ServerSpec(id=name, prefix=one.pop("prefix", None)) for name, one in servers.items()
     }

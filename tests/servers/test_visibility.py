@@ -11,9 +11,9 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue, Sight
 from gatewright.servers.listing import Listing
-from gatewright.servers.notifications import Hub, Listener
+from gatewright.servers.notifications import Listener, ServerNotifications
 from gatewright.servers.spec import ServerSpec
-from gatewright.servers.visibility import Sightings
+from gatewright.servers.visibility import Visibility
 
 ANN, BOB = Caller("ann"), Caller("bob")
 TOOLS = "notifications/tools/list_changed"
@@ -42,8 +42,8 @@ class World:
         sight = Sight(self.eyes.tool, lambda *_: True, lambda: self.eyes.version)
         self.catalogue = Catalogue([ServerSpec(id="s")], sight=sight)
         self.offer("a", "b")
-        self.hub = Hub(lambda *_: True)
-        self.sightings = Sightings(self.hub, lambda: self.catalogue)
+        self.hub = ServerNotifications(lambda *_: True)
+        self.sightings = Visibility(self.hub, lambda: self.catalogue)
         self.told: list[tuple[str, str]] = []
 
     def offer(self, *names: str) -> None:

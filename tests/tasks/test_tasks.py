@@ -14,7 +14,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gatewright.approvals.queue import Desk
+from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.call import (
@@ -29,7 +29,7 @@ from gatewright.call import (
     Refusal,
     Tool,
 )
-from gatewright.limits.polls import Looks
+from gatewright.limits.polls import Polls
 from gatewright.mcp.protocol.tasks import EXTENSION, TASK
 from gatewright.servers.task_owners import EACH as TASKS_OF_SERVERS
 from gatewright.tasks.store import EACH, TaskBook
@@ -48,7 +48,7 @@ class World:
 
     def __init__(self, folder: Path) -> None:
         self.store = Approvals(state_in(folder), clock=lambda: 100.0, random=os.urandom)
-        self.desk = Desk(self.store, lambda *_, **__: 1)
+        self.desk = ApprovalQueue(self.store, lambda *_, **__: 1)
         self.desk.adopt(lasts_s=3600.0, tell=None, offered=True)
         self.calls: list[Call] = []
         self.policy = "p1"
@@ -60,7 +60,7 @@ class World:
         self.tasks = Tasks(
             self.desk,
             TaskBook(lambda: 100.0, os.urandom),
-            Looks(lambda: 0.0),
+            Polls(lambda: 0.0),
             tool=lambda _: self.tool,
             info=lambda: {"name": "gw"},
             random=os.urandom,

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Failure, Outcome, Refusal
 from gatewright.kernel import Hooks, Kernel
-from gatewright.telemetry.metrics import BOUNDS, TOOL_BOUNDS, Counted
+from gatewright.telemetry.metrics import BOUNDS, TOOL_BOUNDS, CallCounts
 from tests.audit.parts import a_tool
 from tests.kernel_parts import ANSWER, Book, Line, Owner, a_call
 
@@ -23,28 +23,28 @@ from tests.kernel_parts import ANSWER, Book, Line, Owner, a_call
     ],
 )
 def test_each_end_is_counted_by_its_word(outcome: Outcome, word: str) -> None:
-    counted = Counted()
+    counted = CallCounts()
     counted.ended(a_call(), outcome, None)
     counted.ended(a_call(), outcome, None)
     assert counted.calls == {("tool", word): 2}
 
 
 async def test_the_kernel_tells_of_a_call_once_and_of_what_its_caller_sees() -> None:
-    counted, book = Counted(), Book()
+    counted, book = CallCounts(), Book()
     kernel = Kernel([], Owner(book.events), [], book, Hooks(ended=(counted.ended,)))
     assert await kernel.handle(a_call(), Line()) == ANSWER
     assert (counted.calls, kernel.in_flight) == ({("tool", "success"): 1}, 0)
 
 
 async def test_an_end_that_could_not_be_recorded_counts_as_the_refusal_that_it_became() -> None:
-    counted, book = Counted(), Book("close")
+    counted, book = CallCounts(), Book("close")
     kernel = Kernel([], Owner(book.events), [], book, Hooks(ended=(counted.ended,)))
     await kernel.handle(a_call(), Line())
     assert counted.calls == {("tool", "denied"): 1}
 
 
 def test_how_long_tools_take_is_counted_without_what_was_refused() -> None:
-    counted = Counted()
+    counted = CallCounts()
     for spent, kind, outcome in (
         (0.0004, "tool", ANSWER),
         (0.3, "tool", Failure("upstream_error")),
@@ -60,7 +60,7 @@ def test_how_long_tools_take_is_counted_without_what_was_refused() -> None:
 
 def test_each_tool_of_the_catalogue_is_counted_and_made_up_names_together() -> None:
     """GRH-mon-1 and GRH-mon-2: two successes and one failure are 2 and 1."""
-    counted, tool = Counted(), a_tool()
+    counted, tool = CallCounts(), a_tool()
     known = replace(a_call(), tool=tool)
     for call, outcome, spent in (
         (known, ANSWER, 0.02),
@@ -81,7 +81,7 @@ def test_each_tool_of_the_catalogue_is_counted_and_made_up_names_together() -> N
 
 @pytest.mark.parametrize("spent", [0.0, *BOUNDS, *(bound * 1.001 for bound in BOUNDS)])
 def test_the_buckets_of_a_tool_hold_what_lies_within_their_bounds(spent: float) -> None:
-    counted, tool = Counted(), a_tool()
+    counted, tool = CallCounts(), a_tool()
     counted.ended(replace(a_call(), tool=tool), ANSWER, spent)
     _, *counts = counted.tools[tool.exposed, "success"]
     below = [bound for bound in TOOL_BOUNDS if spent <= bound]

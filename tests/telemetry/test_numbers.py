@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from gatewright.telemetry.endpoint import Collected
-from gatewright.telemetry.metrics import Counted
+from gatewright.telemetry.metrics import CallCounts
 from gatewright.telemetry.numbers import Numbers
 from gatewright.telemetry.watchdog import Watchdog
 
@@ -25,7 +25,7 @@ def test_every_number_that_metrics_show_is_gathered() -> None:
         "listeners": [SimpleNamespace(refused=2, flooded=3)],
         "workers": SimpleNamespace(orders=4, killed=1),
     }
-    numbers = Numbers(counted=Counted(), watchdog=Watchdog(0.1), **parts)()
+    numbers = Numbers(counted=CallCounts(), watchdog=Watchdog(0.1), **parts)()
     assert (numbers["in_flight"], numbers["waiting"], numbers["sessions"]) == (5, 2, 3)
     assert (numbers["workers"], numbers["longest_stall"]) == ((4, 1), None)
     assert (numbers["refused"], numbers["flooded"]) == (2, 3)

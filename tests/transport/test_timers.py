@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.transport.timers import Alarms, Overdue
+from gatewright.transport.timers import Overdue, Timers
 
 
 async def _until(over: asyncio.Event) -> None:
@@ -30,7 +30,7 @@ def _notes(
 
 async def test_alarms_ring_in_the_order_of_their_times_whatever_order_they_were_set_in() -> None:
     loop = asyncio.get_running_loop()
-    alarms, heard, over = Alarms(), list[str](), asyncio.Event()
+    alarms, heard, over = Timers(), list[str](), asyncio.Event()
     now = loop.time()
     alarms.at(now + 0.03, _notes(heard, "last", over.set))
     alarms.at(now + 0.01, _notes(heard, "first"))
@@ -42,7 +42,7 @@ async def test_alarms_ring_in_the_order_of_their_times_whatever_order_they_were_
 
 async def test_an_alarm_that_was_met_never_rings() -> None:
     loop = asyncio.get_running_loop()
-    alarms, heard, over = Alarms(), list[str](), asyncio.Event()
+    alarms, heard, over = Timers(), list[str](), asyncio.Event()
     met = alarms.at(loop.time() + 0.01, _notes(heard, "met"))
     alarms.at(loop.time() + 0.03, _notes(heard, "missed", over.set))
     met.cancel()
@@ -53,7 +53,7 @@ async def test_an_alarm_that_was_met_never_rings() -> None:
 
 async def test_none_rings_before_its_time() -> None:
     loop = asyncio.get_running_loop()
-    alarms, rung, over = Alarms(), list[tuple[float, float]](), asyncio.Event()
+    alarms, rung, over = Timers(), list[tuple[float, float]](), asyncio.Event()
     for delay in (0.02, 0.005, 0.01):
         due = loop.time() + delay
 
@@ -69,7 +69,7 @@ async def test_none_rings_before_its_time() -> None:
 
 async def test_what_an_alarm_sets_while_it_rings_rings_too() -> None:
     loop = asyncio.get_running_loop()
-    alarms, heard, over = Alarms(), list[str](), asyncio.Event()
+    alarms, heard, over = Timers(), list[str](), asyncio.Event()
 
     def again() -> None:
         alarms.at(loop.time() + 0.005, _notes(heard, "again", over.set))
@@ -83,7 +83,7 @@ async def test_a_hundred_deadlines_that_are_met_cost_one_timer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop = asyncio.get_running_loop()
-    alarms, timers = Alarms(), list[float]()
+    alarms, timers = Timers(), list[float]()
     really = alarms._set
 
     def counted(when: float) -> None:

@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from gatewright.transport.base import Limits
-from gatewright.transport.write_queue import Outlet
+from gatewright.transport.write_queue import WriteQueue
 from tests.transport.collecting import within
 
 KIB = 1024
@@ -28,7 +28,7 @@ class Held(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast("asyncio.Transport", transport)
-        self.outlet = Outlet(self.transport, self.limits)
+        self.outlet = WriteQueue(self.transport, self.limits)
         self.outlet.hold(self.burst_bytes)
 
     def pause_writing(self) -> None:

@@ -22,7 +22,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from gatewright.access.permissions import PermissionChange, Permissions, Word
-from gatewright.approvals.queue import Desk
+from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval
 from gatewright.audit.records import GATEWAY, Actor, Subject
 from gatewright.call import Refusal
@@ -358,7 +358,7 @@ class Permitting:
 
 
 def permitting_of(
-    settings: Settings, state: StateDatabase, desk: Desk, record: Record
+    settings: Settings, state: StateDatabase, desk: ApprovalQueue, record: Record
 ) -> Permitting:
     """The permissions in a state. Raises `StoreError`."""
     store = Permissions(state, clock=time.time)

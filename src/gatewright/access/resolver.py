@@ -9,7 +9,7 @@ from gatewright.command_text import to_type
 from gatewright.servers.declared_methods import owner_of_method
 from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.names import wrap_uri
-from gatewright.servers.server_set import Fleet
+from gatewright.servers.server_set import ServerSet
 from gatewright.servers.uri_templates import LONGEST_URI
 
 __all__ = ["Subjects"]
@@ -23,7 +23,7 @@ class Subjects:
 
     def __init__(
         self,
-        fleet: Fleet,
+        fleet: ServerSet,
         dispatch: Dispatch,
         may_reach: Callable[[Caller, str], bool],
         barred: Mapping[str, Refusal] = _NOBODY,

@@ -15,7 +15,7 @@ from gatewright.dialects.ggen.endpoint import Ggen
 from gatewright.dialects.groundhog.endpoint import GroundhogDoor
 from gatewright.dialects.one_shot import Shown
 from gatewright.dialects.rest.endpoint import Rest
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.guard import Guard, bearer, refuse_caller, refuse_place
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, Whole, send_json, send_plain
@@ -69,7 +69,7 @@ class App:
 
     def __init__(
         self,
-        front: Front,
+        front: ServerContext,
         guard: Guard,
         profiles: frozenset[str],
         health: Health,

@@ -22,7 +22,7 @@ from gatewright.app.groundhog import GroundhogSide
 from gatewright.app.offload import Beside, workers
 from gatewright.app.outward import OwnUrls
 from gatewright.app.own_methods import dispatch_of, kernel_names_of, kernel_tools, own_methods
-from gatewright.app.policy import Judges, Revoked, Table, filters_of, table_of
+from gatewright.app.policy import PolicyFactory, Revoked, Table, filters_of, table_of
 from gatewright.app.precompile import prepare_slowly
 from gatewright.app.randomness import Pool
 from gatewright.app.record_events import Events
@@ -40,7 +40,7 @@ from gatewright.app.settings_adapters import (
     terms_of,
 )
 from gatewright.app.signals import stop_signal
-from gatewright.app.state_watcher import Office
+from gatewright.app.state_watcher import StateWatcher
 from gatewright.approvals.endpoint import ApprovalPage
 from gatewright.approvals.policy import adopt, desk_of
 from gatewright.audit.anchoring import anchoring_of, record_of, state_of
@@ -60,7 +60,7 @@ from gatewright.identity.sessions import SessionList
 from gatewright.kernel import Hooks, Kernel
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
-from gatewright.mcp.server.context import Front, Standing
+from gatewright.mcp.server.context import ServerContext, Standing
 from gatewright.mcp.server.locality import worded
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.stdio import serve_stdio
@@ -71,14 +71,14 @@ from gatewright.rooms.setup import House, rooms_of
 from gatewright.secret_scanning import HELD, PROCESS, prepare
 from gatewright.servers.administration import Administration
 from gatewright.servers.local import LocalServer
-from gatewright.servers.server_set import Fleet
+from gatewright.servers.server_set import ServerSet
 from gatewright.servers.server_side import ServerSide
 from gatewright.servers.supervisor import HELD_S
 from gatewright.servers.task_store import ServerTaskStore
 from gatewright.storage.opening import beside
 from gatewright.tasks.tasks import tasks_of
 from gatewright.telemetry.endpoint import Health
-from gatewright.telemetry.metrics import Counted
+from gatewright.telemetry.metrics import CallCounts
 from gatewright.telemetry.numbers import Listener, Numbers
 from gatewright.telemetry.otel import telemetry_of
 from gatewright.telemetry.watchdog import Watchdog
@@ -113,13 +113,13 @@ class Gateway:
         typed_as(typed_for(self.settings, os.environ))  # first: all that is made here inherits it
         self._listeners: list[Listener] = []
         self.database = state_of(self._state)
-        self.counted = Counted()
+        self.counted = CallCounts()
         self.groundhog = GroundhogSide(self.settings, self.database, self._listeners)
         positions = positions_of(self.settings)
         self.audit = record_of(self.settings, self.database, self._random, taken=positions.taken)
         self._anchoring = await anchoring_of(self._state, self.audit, self.database)
         self.events = Events(self.audit)
-        self._office = Office(self.database, self.events)
+        self._office = StateWatcher(self.database, self.events)
         self.desk = desk_of(self.settings, self.database, self.audit.event)
         self.beside = Beside(workers())
         self.pinning = pinning_of(
@@ -176,7 +176,7 @@ class Gateway:
         self.sinks = sinks_of(settings, positions, self.supervisor.tell_audit)
         self._running = Running()
         self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
-        self._judges = Judges(
+        self._judges = PolicyFactory(
             self._room_callers,
             own_callers(self._tokens, settings),
             owners,
@@ -208,7 +208,7 @@ class Gateway:
             end_refused=self.kernel.end_refused,
             completed=self._judges.completed,
         )
-        self.front = Front(
+        self.front = ServerContext(
             kernel=self.kernel,
             announced=self._tasks.announced,
             upstream=self.supervisor,
@@ -329,7 +329,7 @@ class Gateway:
             raise
         await self.supervisor.tell_differences(before)
 
-    def _switch(self, settings: Settings, table: Table, fleet: Fleet) -> None:
+    def _switch(self, settings: Settings, table: Table, fleet: ServerSet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
         guard = guard_of(settings)
         found, former = self._judge_by(settings, table, fleet)
@@ -348,7 +348,7 @@ class Gateway:
         self.settings = settings
 
     def _judge_by(
-        self, settings: Settings, table: Table, fleet: Fleet
+        self, settings: Settings, table: Table, fleet: ServerSet
     ) -> tuple[pipeline.Gates, weakref.ref[Policy]]:
         """Calls begin by these settings from now on: their gates, and the policy before."""
         dispatch = self._dispatch(fleet)

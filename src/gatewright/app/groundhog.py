@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.app.endpoints import App
-from gatewright.app.policy import Judges
+from gatewright.app.policy import PolicyFactory
 from gatewright.app.settings_adapters import http_limits
 from gatewright.audit.trail import AuditLog
 from gatewright.call import SHIPPED, Call, Caller, Outcome, Tool, Unrecorded
@@ -36,12 +36,12 @@ from gatewright.discovery.versions import ToolIds
 from gatewright.identity.claims import administers, described
 from gatewright.identity.sessions import rate_state
 from gatewright.kernel import Hooks
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.local import LocalServer
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.state import StateDatabase
-from gatewright.telemetry.metrics import Counted
+from gatewright.telemetry.metrics import CallCounts
 from gatewright.telemetry.numbers import Listener
 from gatewright.transport import http_server, tcp
 from gatewright.transport.base import Limits
@@ -54,7 +54,7 @@ __all__ = ["GroundhogSide", "Slow"]
 class Slow:
     """Counts calls that took longer, or more memory, than somebody wants to be told of, and records each."""
 
-    def __init__(self, counted: Counted, audit: AuditLog, seconds: float, memory: int) -> None:
+    def __init__(self, counted: CallCounts, audit: AuditLog, seconds: float, memory: int) -> None:
         self._counted = counted
         self._audit = audit
         self._seconds = seconds
@@ -106,7 +106,7 @@ class GroundhogSide:
         self.registry.add(directory_tool(roots))
         return {"directory_list": shipped_directory(roots, Isolation())}
 
-    def hooks(self, counted: Counted, audit: AuditLog) -> Hooks:
+    def hooks(self, counted: CallCounts, audit: AuditLog) -> Hooks:
         """What hears of calls that took long: nobody looks at it unless the protocol is configured."""
         if self.settings.protocol is None:
             return Hooks()
@@ -114,7 +114,7 @@ class GroundhogSide:
         slow = Slow(counted, audit, said.execution_time_warning, said.memory_usage_warning)
         return Hooks(ended=(slow.ended,))
 
-    def methods(self, supervisor: Supervisor, judges: Judges) -> dict[str, Builtin]:
+    def methods(self, supervisor: Supervisor, judges: PolicyFactory) -> dict[str, Builtin]:
         """The gateway's own methods of this side."""
 
         def may_use(caller: Caller, tool: Tool, requested: frozenset[str] | None) -> bool:
@@ -140,10 +140,10 @@ class GroundhogSide:
 
     def open(
         self,
-        front: Front,
+        front: ServerContext,
         supervisor: Supervisor,
         audit: AuditLog,
-        judges: Judges,
+        judges: PolicyFactory,
     ) -> GroundhogDoor:
         """The door."""
         said = self._protocol.security

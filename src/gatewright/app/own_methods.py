@@ -10,7 +10,7 @@ from gatewright import pipeline
 from gatewright.access.methods import access_methods, access_tools
 from gatewright.access.permission_methods import permission_methods
 from gatewright.access.permission_policy import Permitting
-from gatewright.app.state_watcher import Office
+from gatewright.app.state_watcher import StateWatcher
 from gatewright.call import KERNEL
 from gatewright.dialects.mgp import validate
 from gatewright.dialects.mgp.explain import METHOD, Explain
@@ -20,7 +20,7 @@ from gatewright.servers.dispatch import Builtin, Dispatch, Shared
 from gatewright.servers.local import LocalServer
 from gatewright.servers.names import kernel_names
 from gatewright.servers.retry import Note, Persisting
-from gatewright.servers.server_set import Fleet
+from gatewright.servers.server_set import ServerSet
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
 
@@ -29,7 +29,7 @@ __all__ = ["dispatch_of", "kernel_names_of", "kernel_tools", "own_methods"]
 
 def own_methods(
     administration: Administration,
-    office: Office,
+    office: StateWatcher,
     permitting: Permitting,
     kernel: Kernel,
 ) -> dict[str, Builtin]:
@@ -51,7 +51,7 @@ def dispatch_of(
     shared: Mapping[str, Shared],
     retried: Note,
     random: Callable[[int], bytes],
-) -> Callable[[Fleet], Dispatch]:
+) -> Callable[[ServerSet], Dispatch]:
     """Makes the dispatch of each policy, over its fleet. `methods` are the gateway's own, `shared` are answered by it and by
     servers; `retried` records that a call is put again (`Persisting`)."""
     persisting = Persisting(
@@ -66,11 +66,11 @@ def dispatch_of(
     )
 
 
-def kernel_tools(office: Office) -> LocalServer:
+def kernel_tools(office: StateWatcher) -> LocalServer:
     """A server of this process that no configuration can replace."""
     return LocalServer(ServerSpec(id=KERNEL, local=True), access_tools(office))
 
 
-def kernel_names_of(office: Office) -> list[str]:
+def kernel_names_of(office: StateWatcher) -> list[str]:
     """What hosts see those tools as."""
     return [kernel_names(name)[0] for name in access_tools(office)]

@@ -24,7 +24,7 @@ from gatewright.app.offload import Beside
 from gatewright.app.settings_adapters import folders_of, grants_of
 from gatewright.approvals.agreements import Agreements
 from gatewright.approvals.gate import Confirm, OpenWorld
-from gatewright.approvals.operators import Desk, Operators
+from gatewright.approvals.operators import ApprovalRequests, Operators
 from gatewright.approvals.policy import queue_of, rules_of
 from gatewright.call import Back, Call, Caller, Filter, Refusal, Who, verdict_of
 from gatewright.config import Settings
@@ -36,8 +36,8 @@ from gatewright.identity.issuers import Known, known_of
 from gatewright.identity.session_gate import Session
 from gatewright.identity.sessions import METHOD as SESSIONS
 from gatewright.limits.gate import Rate
-from gatewright.limits.poll_allowance import Allowance
-from gatewright.limits.polls import Looks
+from gatewright.limits.poll_allowance import PollAllowance
+from gatewright.limits.polls import Polls
 from gatewright.limits.rules import Meters, meters_of, size_of
 from gatewright.limits.tool_gate import ToolRate
 from gatewright.mcp.server.protected_resource import Protected
@@ -53,14 +53,14 @@ from gatewright.schemas.output_filter import OutputSchema
 from gatewright.servers.catalogue import Catalogue, Sight
 from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.link_filter import Links
-from gatewright.servers.server_set import Fleet
+from gatewright.servers.server_set import ServerSet
 from gatewright.transport.safe_fetch import addresses_of
 from gatewright.validators.gate import Validators
 
 if TYPE_CHECKING:
     from gatewright.identity import Tokens
 
-__all__ = ["OPEN_METHODS", "Judges", "Revoked", "Still", "Table", "filters_of", "table_of"]
+__all__ = ["OPEN_METHODS", "PolicyFactory", "Revoked", "Still", "Table", "filters_of", "table_of"]
 
 OPEN_METHODS = frozenset(
     {
@@ -121,7 +121,7 @@ def filters_of(
     )
 
 
-class Judges:
+class PolicyFactory:
     """Makes the gates, for one configuration after the other. `keys` are the API keys, `tokens` those of
     this process's own making, `owners` the sessions and who opened each, `desk` the queue of what waits for a person, `pinning` what is held back."""
 
@@ -130,7 +130,7 @@ class Judges:
         keys: Keys,
         tokens: Mapping[str, Caller],
         owners: Mapping[str, Who],
-        desk: Desk,
+        desk: ApprovalRequests,
         pinning: Pinning,
         permitting: Permitting,
         *,
@@ -144,9 +144,9 @@ class Judges:
         self._tokens = tokens
         self._taints = Taints(time.monotonic)
         self._agreements = Agreements(time.monotonic)
-        self.looks = Looks(time.monotonic)
+        self.looks = Polls(time.monotonic)
         """Which calls wait for a person; whoever lets one wait says so there."""
-        self._lists = Allowance(time.monotonic)
+        self._lists = PollAllowance(time.monotonic)
         self._session = Session(owners.get)
         self._known = self._staged = Known()
         self._current: pipeline.Gates | None = None
@@ -154,7 +154,7 @@ class Judges:
         self._schema_of: object = None
 
     def of(
-        self, settings: Settings, table: Table, fleet: Fleet, dispatch: Dispatch
+        self, settings: Settings, table: Table, fleet: ServerSet, dispatch: Dispatch
     ) -> pipeline.Gates:
         """One of each, for these settings; `dispatch` is where calls go that they let pass. They count as the current ones once `take` has them."""
         access, meters = table.access, self._meters(settings)
@@ -312,7 +312,7 @@ class Revoked:
     def __init__(
         self,
         access: Access,
-        fleet: Fleet,
+        fleet: ServerSet,
         who: Callable[[Call], Caller | Refusal] | None = None,
     ) -> None:
         """All of the configuration that holds from now on. `who` says who makes a call by it."""

@@ -21,7 +21,7 @@ from gatewright.config import model as said
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.server import Server
-from gatewright.servers.server_catalogue import Shelf, build_shelf
+from gatewright.servers.server_catalogue import ServerCatalogue, build_shelf
 from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.servers.status import Told
 
@@ -44,7 +44,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     """Why it is down."""
     hello: Hello = Hello("")
-    shelf: Shelf = Shelf()
+    shelf: ServerCatalogue = ServerCatalogue()
     hello_ms: float | None = None
     ready_ms: float | None = None
     """Until the lists were there as well."""

@@ -32,7 +32,7 @@ from gatewright.storage.changes import drop
 from gatewright.storage.each import run_each
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["POLLED_S", "Office"]
+__all__ = ["POLLED_S", "StateWatcher"]
 
 POLLED_S = 0.25
 """How soon a change by another process holds."""
@@ -43,7 +43,7 @@ LAST_USED_TURNS = 40
 log = logging.getLogger("gatewright")
 
 
-class Office:
+class StateWatcher:
     """Keys and grants of one state, and the one look at it. `settings`, `access`, `catalogue` give the present ones;
     `end_refused` ends calls that may not go on."""
 

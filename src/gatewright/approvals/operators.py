@@ -17,18 +17,18 @@ from gatewright.approvals import texts
 from gatewright.approvals.request import Approval, Asked
 from gatewright.call import Back, Call, CannotAsk, Question, Refusal, Tool
 from gatewright.command_text import to_type
-from gatewright.limits.polls import LOOK, Looks
+from gatewright.limits.polls import LOOK, Polls
 from gatewright.mcp.protocol.tasks import TASK
 from gatewright.servers.definition_digest import canonical_steps, digest_steps
 from gatewright.transport.slices import in_slices
 
-__all__ = ["Agreed", "Desk", "Operators", "Queue"]
+__all__ = ["Agreed", "ApprovalRequests", "Operators", "Queue"]
 
 _NEWS_EVERY_S = 5.0
 """How often a caller that waits for an operator hears that it does."""
 
 
-class Desk(Protocol):
+class ApprovalRequests(Protocol):
     """The queue of what waits for a person."""
 
     def in_turn(self) -> AbstractAsyncContextManager[None]:
@@ -54,7 +54,7 @@ class Queue(NamedTuple):
     """What is needed in order to ask operators. `policy` is the version of the policy in force, to which an
     approval is bound; `hold_s` is how long a call waits before its caller is told to come back."""
 
-    desk: Desk
+    desk: ApprovalRequests
     policy: str
     hold_s: float
 
@@ -70,7 +70,7 @@ class Agreed(NamedTuple):
 class Operators:
     """Asks them, under one configuration."""
 
-    def __init__(self, queue: Queue, looks: Looks, redeemed: Callable[[Call], None]) -> None:
+    def __init__(self, queue: Queue, looks: Polls, redeemed: Callable[[Call], None]) -> None:
         """`redeemed` hears of a call that runs and was counted, though it had been counted when it was first asked."""
         self._queue = queue
         self._looks = looks

@@ -8,9 +8,8 @@ import time
 from collections.abc import Callable
 
 from gatewright.approvals.gate import Rule
-from gatewright.approvals.operators import Desk as AskedQueue
-from gatewright.approvals.operators import Queue
-from gatewright.approvals.queue import Desk, Record, Tell
+from gatewright.approvals.operators import ApprovalRequests, Queue
+from gatewright.approvals.queue import ApprovalQueue, Record, Tell
 from gatewright.approvals.request import Approval
 from gatewright.approvals.store import Approvals
 from gatewright.call import Target
@@ -28,22 +27,22 @@ log = logging.getLogger("gatewright.approvals")
 _TRIES = 3
 
 
-def desk_of(settings: Settings, state: StateDatabase, record: Record) -> Desk:
+def desk_of(settings: Settings, state: StateDatabase, record: Record) -> ApprovalQueue:
     """The queue in a state. Raises `StoreError`."""
     store = Approvals(state, clock=time.time, random=os.urandom)
-    desk = Desk(store, record)
+    desk = ApprovalQueue(store, record)
     adopt(desk, settings)
     return desk
 
 
-def adopt(desk: Desk, settings: Settings) -> None:
+def adopt(desk: ApprovalQueue, settings: Settings) -> None:
     """Go on with what a configuration says."""
     said = settings.approvals
     tell = webhook(said.webhook) if said.webhook else None
     desk.adopt(lasts_s=said.expires_s, tell=tell, offered=by_operators(settings))
 
 
-def queue_of(settings: Settings, desk: AskedQueue) -> Queue:
+def queue_of(settings: Settings, desk: ApprovalRequests) -> Queue:
     """What the gate needs in order to ask operators under this configuration."""
     version = policy_version(settings)
     return Queue(desk, version, settings.approvals.hold_s)

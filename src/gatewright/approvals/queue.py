@@ -24,7 +24,7 @@ from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
 from gatewright.storage.errors import StoreError
 
-__all__ = ["Desk", "Record", "Tell"]
+__all__ = ["ApprovalQueue", "Record", "Tell"]
 
 log = logging.getLogger("gatewright.approvals")
 
@@ -51,8 +51,8 @@ class Record(Protocol):
         """Raises `Unrecorded`."""
 
 
-class Desk:
-    """The gate's `Desk` over a store."""
+class ApprovalQueue:
+    """The gate's `ApprovalQueue` over a store."""
 
     lasts_s = 3600.0
     """How long a request waits before it ends undecided."""

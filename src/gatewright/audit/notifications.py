@@ -16,14 +16,14 @@ import msgspec
 from gatewright.audit.records import to_mgp
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Caller
-from gatewright.servers.notifications import Hub
+from gatewright.servers.notifications import ServerNotifications
 
 __all__ = ["witness"]
 
 log = logging.getLogger("gatewright.audit")
 
 
-def witness(audit: AuditLog, hub: Hub) -> None:
+def witness(audit: AuditLog, hub: ServerNotifications) -> None:
     """Tell the listeners of `hub` what is recorded from now on."""
     listening = ExitStack()
 
@@ -42,7 +42,7 @@ def witness(audit: AuditLog, hub: Hub) -> None:
     hub.auditing.listen(auditing)
 
 
-def _tell(hub: Hub, record: Mapping[str, Any]) -> None:
+def _tell(hub: ServerNotifications, record: Mapping[str, Any]) -> None:
     event = to_mgp(record)
     if event is None:
         return

@@ -15,12 +15,12 @@ from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Outcome, Que
 from gatewright.command_text import to_type
 from gatewright.mcp.protocol import ggen
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.http_request import HttpRequest
 from gatewright.schemas.flaws import Flaw, Flaws
 from gatewright.transport.slices import in_slices
 
-__all__ = ["BROKEN", "Shown", "Unasked", "Who", "told", "unless_gone", "unreadable"]
+__all__ = ["BROKEN", "OneShotCalls", "Shown", "Who", "told", "unless_gone", "unreadable"]
 
 T = TypeVar("T")
 
@@ -62,10 +62,10 @@ class _NoWayBack:
 _NO_WAY_BACK = _NoWayBack()
 
 
-class Unasked:
+class OneShotCalls:
     """Leads such calls through the kernel. `door` is what the record calls the door."""
 
-    def __init__(self, front: Front, shown: Shown, door: str) -> None:
+    def __init__(self, front: ServerContext, shown: Shown, door: str) -> None:
         self._front = front
         self._shown = shown
         self._flaws = Flaws()

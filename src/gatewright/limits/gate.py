@@ -11,8 +11,8 @@ import time
 
 from gatewright.call import Back, Call, Refusal
 from gatewright.limits.meters import Meter
-from gatewright.limits.poll_allowance import Allowance
-from gatewright.limits.polls import Looks
+from gatewright.limits.poll_allowance import PollAllowance
+from gatewright.limits.polls import Polls
 
 __all__ = ["Rate"]
 
@@ -22,10 +22,10 @@ class Rate:
 
     name = "rate"
 
-    def __init__(self, meter: Meter, looks: Looks, lists: Allowance | None = None) -> None:
+    def __init__(self, meter: Meter, looks: Polls, lists: PollAllowance | None = None) -> None:
         """`meter` counts by caller and key; `looks` and `lists` know what is not counted."""
         self.meter = meter
-        self._lists = Allowance(time.monotonic) if lists is None else lists
+        self._lists = PollAllowance(time.monotonic) if lists is None else lists
         self.idle = meter.idle
         self._looks = looks
 

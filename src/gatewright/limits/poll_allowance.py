@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-__all__ = ["AT_ONCE", "EVERY_S", "KEPT", "Allowance"]
+__all__ = ["AT_ONCE", "EVERY_S", "KEPT", "PollAllowance"]
 
 AT_ONCE = 60
 EVERY_S = 0.5
 KEPT = 10_000
 
 
-class Allowance:
+class PollAllowance:
     """`clock` gives monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

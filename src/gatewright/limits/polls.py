@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from gatewright.audit.call_records import request_of
 from gatewright.call import Call
 
-__all__ = ["AT_ONCE", "EVERY_S", "HELD", "KEPT", "LOOK", "Looks"]
+__all__ = ["AT_ONCE", "EVERY_S", "HELD", "KEPT", "LOOK", "Polls"]
 
 LOOK = "look_at"
 """The fact by which a look says which request for approval it looks at."""
@@ -50,7 +50,7 @@ class _Waiting:
         self.held = 0
 
 
-class Looks:
+class Polls:
     """`clock` gives monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gatewright.call import Back, Call, Refusal
 from gatewright.limits.meters import Meter
-from gatewright.limits.polls import Looks
+from gatewright.limits.polls import Polls
 
 __all__ = ["ToolRate"]
 
@@ -18,7 +18,7 @@ class ToolRate:
 
     name = "tool_rate"
 
-    def __init__(self, meter: Meter, callers: Meter, looks: Looks) -> None:
+    def __init__(self, meter: Meter, callers: Meter, looks: Polls) -> None:
         """`meter` counts by server and tool, `callers` is that of the gate `rate`; `looks` knows what is not
         counted, here or there."""
         self.meter = meter

@@ -21,7 +21,7 @@ import msgspec
 from gatewright.call import ANONYMOUS, Call, Caller
 from gatewright.kernel import Verdict
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
@@ -54,7 +54,7 @@ class KernelInRoom:
 
     def __init__(
         self,
-        front: Front,
+        front: ServerContext,
         hub: Hub,
         callers: RoomCallers,
         rehearse: Rehearse,

@@ -17,7 +17,7 @@ from gatewright.audit.trail import AuditLog
 from gatewright.call import Caller, Refusal
 from gatewright.config import Settings
 from gatewright.config.rooms import Rooms, RoomsTable
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.topic import Bounds, Member, No
 from gatewright.rooms.admin_endpoint import RoomsAdmin
@@ -45,7 +45,7 @@ _SAID = 256
 class House(msgspec.Struct, frozen=True):
     """What the parts of the gateway that sit in rooms need of it."""
 
-    front: Front
+    front: ServerContext
     audit: AuditLog
     callers: RoomCallers
     rehearse: Rehearse

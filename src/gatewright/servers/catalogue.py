@@ -21,7 +21,7 @@ from gatewright.servers.listing import EMPTY, Listing
 from gatewright.servers.names import prefixes_of, unwrap_uri, wrap_uri
 from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.resource_links import Linked
-from gatewright.servers.server_catalogue import Shelf, Shelved, judged, shelf_of
+from gatewright.servers.server_catalogue import ServerCatalogue, Shelved, judged, shelf_of
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.tool_annotations import about_tool
 from gatewright.servers.view import LISTS, Item, Profile, View, view_of
@@ -34,7 +34,8 @@ _SIGHTS_KEPT = 4096
 _ATTEMPTS = 3
 """How often what is made in slices is begun anew because something changed meanwhile."""
 
-_EMPTY_SHELF = Shelf()
+_EMPTY_SHELF = ServerCatalogue()
+_Shelves = Mapping[str, ServerCatalogue]
 _READS_ALL = Client("", mgp=Mgp("", ("security",)))
 _NOTHING = Profile(servers=("",))  # no server has an empty id
 _Names = Mapping[str, Collection[str]]  # server → names of its tools
@@ -80,9 +81,9 @@ class Catalogue:
         self.reserved: Reserved = reserved or (Reserved() if before is None else before.reserved)
         self._profiles = {"": Profile(), **(profiles or {})}
         self._listings: dict[str, Listing] = {}
-        self._shelves: dict[str, Shelf] = {}
+        self._shelves: dict[str, ServerCatalogue] = {}
         self._views: dict[str, View] = {}
-        self._ahead: tuple[Shelf, dict[str, View]] | None = None
+        self._ahead: tuple[ServerCatalogue, dict[str, View]] | None = None
         self._lists: OrderedDict[Hashable, bytes] = OrderedDict()
         self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
 
@@ -130,9 +131,7 @@ class Catalogue:
         if "tools" not in self._listings[server].failures:
             self.reserved.put(server, self._shelves[server].named)
 
-    def _absent(
-        self, shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
-    ) -> dict[str, Collection[str]]:
+    def _absent(self, shelves: _Shelves, coming: _Names = _NO_NAMES) -> dict[str, Collection[str]]:
         """Server → names of its tools that are on none of these shelves. `coming` are those that a server is about to list."""
         found: dict[str, Collection[str]] = {}
         for server in (*self._specs, *self._away):
@@ -143,7 +142,7 @@ class Catalogue:
         return found
 
     def _view_of(
-        self, profile: str, shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
+        self, profile: str, shelves: _Shelves, coming: _Names = _NO_NAMES
     ) -> Generator[None, None, View]:
         shown, absent = self._profiles.get(profile, _NOTHING), self._absent(shelves, coming)
         return view_of(shown, self._specs, shelves, self._away, absent)
@@ -163,15 +162,15 @@ class Catalogue:
             listing = fresh.get(spec.id, self.listing(spec.id))
             if listing is not EMPTY:
                 made._listings[spec.id] = listing
-                made._shelves[spec.id] = self._reshelved(spec, listing, shelved.get(spec.id))
+                made._shelves[spec.id] = self._again(spec, listing, shelved.get(spec.id))
                 made._reserve(spec.id)
         shown = self._shown(), self._profiles, self._shelves
         if shown == (made._shown(), made._profiles, made._shelves):
             made._views, made._lists = dict(self._views), self._lists.copy()
         return made
 
-    def _reshelved(self, spec: ServerSpec, listing: Listing, made: Shelved | None) -> Shelf:
-        """The shelf for a listing under other words; what would be the same is the same."""
+    def _again(self, spec: ServerSpec, listing: Listing, made: Shelved | None) -> ServerCatalogue:
+        """The same catalogue where a listing under other words says the same."""
         before, shelf = self._specs.get(spec.id), self._shelves.get(spec.id)
         if before is None or shelf is None or judged(before) != judged(spec):
             return shelf_of(spec, listing, made)
@@ -181,7 +180,7 @@ class Catalogue:
             else shelf_of(spec, listing, made, shelf)
         )
 
-    def shelf(self, server: str) -> Shelf:
+    def shelf(self, server: str) -> ServerCatalogue:
         """What of a server's offer is in the catalogue, and what is said about the rest."""
         return self._shelves.get(server, _EMPTY_SHELF)
 
@@ -242,7 +241,7 @@ class Catalogue:
             self._views = {**views, **self._views}
 
     async def _viewed(
-        self, profiles: Iterable[str], shelves: Mapping[str, Shelf], coming: _Names = _NO_NAMES
+        self, profiles: Iterable[str], shelves: _Shelves, coming: _Names = _NO_NAMES
     ) -> dict[str, View]:
         return {
             profile: await in_slices(self._view_of(profile, shelves, coming))

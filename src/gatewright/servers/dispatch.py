@@ -25,7 +25,7 @@ from gatewright.servers.followed import ended, only
 from gatewright.servers.passage import Route
 from gatewright.servers.retry import Persisting
 from gatewright.servers.server import Server
-from gatewright.servers.server_set import Fleet
+from gatewright.servers.server_set import ServerSet
 from gatewright.servers.task_methods import ServerTasks, within
 from gatewright.servers.task_subject import led, member_of
 from gatewright.servers.task_texts import METHODS as TASKS
@@ -63,7 +63,7 @@ class Dispatch:
 
     def __init__(
         self,
-        fleet: Fleet,
+        fleet: ServerSet,
         tasks: ServerTasks,
         *,
         methods: Mapping[str, Builtin] = {},

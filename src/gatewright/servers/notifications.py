@@ -16,7 +16,16 @@ from gatewright.call import Caller, Refusal
 from gatewright.listeners import Signal
 from gatewright.servers.task_owners import Owner, place_of
 
-__all__ = ["ANNOUNCED", "AUDIT", "Clean", "Hub", "Listener", "Still", "Take", "as_said"]
+__all__ = [
+    "ANNOUNCED",
+    "AUDIT",
+    "Clean",
+    "Listener",
+    "ServerNotifications",
+    "Still",
+    "Take",
+    "as_said",
+]
 
 log = logging.getLogger("gatewright.servers")
 
@@ -67,7 +76,7 @@ class Listener(msgspec.Struct, eq=False):
         return found if isinstance(found, Caller) and found.who == self.caller.who else None
 
 
-class Hub:
+class ServerNotifications:
     """`may_see(caller, profile, server)` says whether a server exists for somebody; `may_read(caller, server, uri)` whether
     one of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it. `clean` takes out
     of what a server says what must not travel."""

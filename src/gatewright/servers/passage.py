@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Failure, Outcome
 from gatewright.mcp.client.link import Link
-from gatewright.servers.reconnector import Keeper
+from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.screen import Screen
 
@@ -51,7 +51,7 @@ class Passage:
 
     async def put(
         self,
-        keeper: Keeper,
+        keeper: Reconnector,
         method: str,
         params: dict[str, Any],
         call: Call,
@@ -88,7 +88,7 @@ class Passage:
 
     async def _ready(
         self,
-        keeper: Keeper,
+        keeper: Reconnector,
         call: Call,
         known: int,
         deadline: float,

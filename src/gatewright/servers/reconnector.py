@@ -21,7 +21,7 @@ from gatewright.mcp.client.link import Link, UpstreamFailed
 from gatewright.servers.admission import NotPermitted
 from gatewright.servers.spec import ServerSpec
 
-__all__ = ["Connect", "Keeper", "State"]
+__all__ = ["Connect", "Reconnector", "State"]
 
 log = logging.getLogger("gatewright.servers")
 
@@ -42,7 +42,7 @@ _AT_LEAST_S = 1.0
 """How far apart calls can make attempts at an HTTP server that is down, when they are refused."""
 
 
-class Keeper:
+class Reconnector:
     """See the module's text. `connected` is awaited with each new link, while calls may already use it;
     `changed` hears every state with its reason; `leave` takes each link that is of no more use."""
 

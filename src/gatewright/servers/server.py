@@ -21,17 +21,17 @@ from gatewright.servers.admission import Admission
 from gatewright.servers.dial import reach
 from gatewright.servers.listing import EMPTY, fetch_listing
 from gatewright.servers.passage import Passage, Route
-from gatewright.servers.reconnector import Keeper, State
+from gatewright.servers.reconnector import Reconnector, State
 from gatewright.servers.relist_delay import Pace
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.screen import Screen
 from gatewright.servers.server_catalogue import Shelved, shelve
-from gatewright.servers.session_affinity import Lanes
+from gatewright.servers.session_affinity import SessionAffinity
 from gatewright.servers.session_sink import SessionSink, session_keeper
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
 from gatewright.servers.status import Status, Told, stands
-from gatewright.servers.subscriptions import Wishes
+from gatewright.servers.subscriptions import ServerSubscriptions
 from gatewright.servers.task_names import lead
 
 __all__ = ["CHANGES", "Server"]
@@ -56,7 +56,7 @@ class Server:
         self.id = spec.id
         self.listing = EMPTY
         self.shelved: Shelved | None = None  # what was made of it
-        self.wishes = Wishes(self)
+        self.wishes = ServerSubscriptions(self)
         self._relisting = Relisting(spec.id, lambda: self.listing)
         self._info = info
         self._told = told
@@ -67,14 +67,14 @@ class Server:
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
-        self._main = Keeper(
+        self._main = Reconnector(
             spec,
             lambda: self._make(self, ASKABLE),
             connected=self._connected,
             changed=self._main_changed,
             leave=self._leave,
         )
-        self._lanes = Lanes(spec, self._main, self._lane, self._end, told.opened)
+        self._lanes = SessionAffinity(spec, self._main, self._lane, self._end, told.opened)
         self._put = Passage(self._relisting, self._screen).put
         self._refresh: asyncio.TimerHandle | None = None
         self._pace = Pace()
@@ -139,7 +139,7 @@ class Server:
         if keeper is not None:
             self._end(keeper)
 
-    def _end(self, keeper: Keeper) -> None:
+    def _end(self, keeper: Reconnector) -> None:
         self._depart(keeper.close("it served one session, or one call, which is over"))
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
@@ -239,7 +239,7 @@ class Server:
         taken = None if call.session is None else self._lanes.take(call)
         return isinstance(taken, tuple) and taken[0] is not self._main
 
-    def _lane(self, key: str, call: Call | None) -> Keeper:
+    def _lane(self, key: str, call: Call | None) -> Reconnector:
         """A connection for one session, with what its client can be asked, or for calls without one."""
         sink, theirs = SessionSink(self, key), ASKABLE if call is None else call.client.capabilities
         capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
@@ -277,7 +277,7 @@ class Server:
         """Tell a session's new connection what that session wants to hear."""
         self.spawn(self.wishes.renew_own(session, link))
 
-    async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
+    async def admit(self, link: Link, keeper: Reconnector | None = None) -> None:
         """Let a connection in, or hold it (`Sink`)."""
         if self._admission is not None:
             await self._admission.admit(link, (keeper or self._main).hold)

@@ -31,7 +31,7 @@ from gatewright.validators.security import effective_security, problems
 
 __all__ = [
     "Entry",
-    "Shelf",
+    "ServerCatalogue",
     "Shelved",
     "build_shelf",
     "encode_definition",
@@ -54,7 +54,7 @@ class Entry(msgspec.Struct, frozen=True):
     definition: Definition
 
 
-class Shelf(msgspec.Struct, frozen=True):
+class ServerCatalogue(msgspec.Struct, frozen=True):
     """What one server offers, in its own order. A `Tool` here has its own name as the exposed one."""
 
     tools: tuple[Tool, ...] = ()
@@ -74,9 +74,9 @@ class Shelved(msgspec.Struct, frozen=True):
 
     spec: ServerSpec
     listing: Listing
-    shelf: Shelf
+    shelf: ServerCatalogue
 
-    def of(self, spec: ServerSpec, listing: Listing) -> Shelf | None:
+    def of(self, spec: ServerSpec, listing: Listing) -> ServerCatalogue | None:
         """The shelf, where it was made of this listing and by the same words."""
         same = self.listing is listing and judged(self.spec) == judged(spec)
         return self.shelf if same else None
@@ -88,8 +88,8 @@ def judged(spec: ServerSpec) -> tuple[object, ...]:
 
 
 def shelf_of(
-    spec: ServerSpec, listing: Listing, made: Shelved | None, before: Shelf | None = None
-) -> Shelf:
+    spec: ServerSpec, listing: Listing, made: Shelved | None, before: ServerCatalogue | None = None
+) -> ServerCatalogue:
     """The shelf that was made of this listing by the same words, else one that is made now."""
     ready = None if made is None else made.of(spec, listing)
     return ready or build_shelf(spec, listing, before)
@@ -112,7 +112,9 @@ _MOST_NS = MOST_NS // 4
 """What it may take to decode it once: it is decoded several times."""
 
 
-def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None) -> Shelf:
+def build_shelf(
+    spec: ServerSpec, listing: Listing, before: ServerCatalogue | None = None
+) -> ServerCatalogue:
     """Understand a listing. Never raises: a broken definition is left out, with a warning.
 
     `before` is what the same server offered last; tools that did not change are taken from it.
@@ -121,8 +123,8 @@ def build_shelf(spec: ServerSpec, listing: Listing, before: Shelf | None = None)
 
 
 def _steps(
-    spec: ServerSpec, listing: Listing, before: Shelf | None = None
-) -> Generator[None, None, Shelf]:
+    spec: ServerSpec, listing: Listing, before: ServerCatalogue | None = None
+) -> Generator[None, None, ServerCatalogue]:
     """The same, one definition a step."""
     warnings = list(listing.failures.values())
     known = {} if before is None else {tool.target.name: tool for tool in before.tools}
@@ -131,7 +133,7 @@ def _steps(
     templates = yield from _templates(spec, listing, warnings)
     prompts = yield from _entries(spec, listing, "prompts", "name", warnings)
     resources = yield from _entries(spec, listing, "resources", "uri", warnings)
-    return Shelf(
+    return ServerCatalogue(
         tuple(tools),
         tuple(prompts),
         tuple(resources),

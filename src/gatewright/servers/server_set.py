@@ -15,7 +15,7 @@ from gatewright.servers.server import Server
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.status import Status
 
-__all__ = ["Fleet", "Staged", "reconnects"]
+__all__ = ["ServerSet", "Staged", "reconnects"]
 
 _FELT_AT_ONCE = frozenset(
     {
@@ -54,7 +54,7 @@ class Staged(msgspec.Struct, frozen=True):
     fresh: tuple[Server, ...]
 
 
-class Fleet:
+class ServerSet:
     """`specs` are in the order of the configuration; each has its server. `local` are the servers of this process."""
 
     def __init__(

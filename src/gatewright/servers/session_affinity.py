@@ -21,10 +21,10 @@ from gatewright.call import Call, Failure, Refusal
 from gatewright.command_text import to_type
 from gatewright.mcp.protocol.mcp_client import ASKABLE
 from gatewright.mcp.protocol.tasks import wanted
-from gatewright.servers.reconnector import Keeper
+from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.spec import ServerSpec
 
-__all__ = ["LEASES", "Lanes"]
+__all__ = ["LEASES", "SessionAffinity"]
 
 LEASES = 16
 """How many calls without a session may have a connection of their own; more share the common one."""
@@ -34,22 +34,22 @@ _ROOTS = frozenset({"roots"})
 """Asked for outside calls, once for each connection: a lease, which one caller has after the other, must not keep them."""
 
 
-Lane = tuple[Keeper, str | None]
+Lane = tuple[Reconnector, str | None]
 """A connection, and the lease to give back after the call, if it is one."""
 
 _OVER = Refusal("session_unknown", "the session has ended: nothing was run", {"sent": False})
 
 
-class Lanes:
+class SessionAffinity:
     """`make(key, call)` makes and starts a connection that `key` alone uses: a session, or a lease. `end` closes it. `opened` says of a session
     whether it has not ended: a call may outlive its session, and nobody would end what was made for it then."""
 
     def __init__(
         self,
         spec: ServerSpec,
-        main: Keeper,
-        make: Callable[[str, Call | None], Keeper],
-        end: Callable[[Keeper], object],
+        main: Reconnector,
+        make: Callable[[str, Call | None], Reconnector],
+        end: Callable[[Reconnector], object],
         opened: Callable[[str], bool] = lambda _: True,
     ) -> None:
         self._server = spec.id
@@ -60,7 +60,7 @@ class Lanes:
         self._end = end
         self._opened = opened
         self._closed = False
-        self._own: dict[str, Keeper] = {}
+        self._own: dict[str, Reconnector] = {}
         self._shared: set[str] = set()
         """The sessions that the common connection has served; they stay on it."""
         self._idle: list[str] = []
@@ -68,15 +68,15 @@ class Lanes:
         self._asks: frozenset[str] = frozenset()
         """What the server is known to ask for, as clients declare that they can be asked it."""
 
-    def own(self, session: str | None) -> Keeper | None:
+    def own(self, session: str | None) -> Reconnector | None:
         """The connection that a session alone uses, where it has one."""
         return None if session is None else self._own.get(session)
 
-    def all(self) -> list[Keeper]:
+    def all(self) -> list[Reconnector]:
         """Every connection but the common one."""
         return list(self._own.values())
 
-    def drop(self, session: str) -> Keeper | None:
+    def drop(self, session: str) -> Reconnector | None:
         """A session is over: its connection, to be closed."""
         self._shared.discard(session)
         return self._own.pop(session, None)
@@ -85,7 +85,7 @@ class Lanes:
         """Why nothing is begun for a session: it has ended."""
         return None if session is None or self._opened(session) else _OVER
 
-    def close(self) -> list[Keeper]:
+    def close(self) -> list[Reconnector]:
         """The server is stopped: all connections but the common one, to be closed. No other is made."""
         self._closed = True
         self._idle.clear()
@@ -153,7 +153,7 @@ class Lanes:
         return any(name in call.client.capabilities for name in self._asks)
 
 
-def _is_haunted(keeper: Keeper) -> bool:
+def _is_haunted(keeper: Reconnector) -> bool:
     """Whether somebody else may still be meant on a connection: whose call was given up there, and not answered since."""
     return keeper.link is not None and keeper.link.haunted
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from gatewright.call import Back, CannotAsk, Question
 from gatewright.mcp.client.link import Link
-from gatewright.servers.reconnector import Connect, Keeper
+from gatewright.servers.reconnector import Connect, Reconnector
 from gatewright.servers.spec import ServerSpec
 
 __all__ = ["Heard", "SessionSink", "session_keeper"]
@@ -30,7 +30,7 @@ class Heard(Protocol):
     def tell_own(self, session: str, link: Link) -> None:
         """Tell a session's new connection what that session wants to hear."""
 
-    async def admit(self, link: Link, keeper: Keeper | None = None) -> None:
+    async def admit(self, link: Link, keeper: Reconnector | None = None) -> None:
         """Let a connection in, or hold it."""
 
     async def asked(self, link: Link, params: Any) -> dict[str, Any]:
@@ -40,7 +40,7 @@ class Heard(Protocol):
 class SessionSink:
     """Remembers whose connection it was that said something."""
 
-    keeper: Keeper | None = None
+    keeper: Reconnector | None = None
 
     def __init__(self, server: Heard, session: str) -> None:
         self._server = server
@@ -112,9 +112,9 @@ class SessionSink:
 
 def session_keeper(
     spec: ServerSpec, sink: SessionSink, make: Connect, leave: Callable[[Link], None]
-) -> Keeper:
+) -> Reconnector:
     """A connection that one session has for itself, begun."""
-    keeper = Keeper(spec, make, connected=sink.connected, changed=lambda *_: None, leave=leave)
+    keeper = Reconnector(spec, make, connected=sink.connected, changed=lambda *_: None, leave=leave)
     keeper.waits, keeper.tells = sink.waits, sink.tell_roots
     sink.keeper = keeper
     keeper.start()

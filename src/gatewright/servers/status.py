@@ -10,7 +10,7 @@ import msgspec
 from gatewright.call import Tool
 from gatewright.servers.admission import Permits
 from gatewright.servers.listing import Listing
-from gatewright.servers.reconnector import Keeper, State
+from gatewright.servers.reconnector import Reconnector, State
 from gatewright.servers.server_catalogue import Shelved
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
@@ -43,7 +43,7 @@ class Status(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def stands(
-    spec: ServerSpec, main: Keeper, listing: Listing, stderr: StandardError, sessions: int
+    spec: ServerSpec, main: Reconnector, listing: Listing, stderr: StandardError, sessions: int
 ) -> Status:
     """How one is that is reached over a connection."""
     link, hello = main.link, listing.hello

@@ -18,7 +18,7 @@ from gatewright.servers.log_levels import LogLevels
 from gatewright.servers.resource_subscriptions import Subscriptions, name_of
 from gatewright.servers.subscription_counts import WishCounts
 
-__all__ = ["Wished", "Wishes"]
+__all__ = ["ServerSubscriptions", "Wished"]
 
 log = logging.getLogger("gatewright.servers")
 
@@ -140,7 +140,7 @@ class _Connection:
         await self.resources.renew(link)
 
 
-class Wishes:
+class ServerSubscriptions:
     """The wishes about one server."""
 
     def __init__(self, server: Wished) -> None:
@@ -148,7 +148,7 @@ class Wishes:
         self._common = _Connection(server, None)
         self._own: dict[str, _Connection] = {}
         self._counts = WishCounts(self._number)
-        self._successor: Wishes | None = None
+        self._successor: ServerSubscriptions | None = None
 
     def _of(self, call: Call) -> _Connection:
         """The wishes on the connection that serves a call."""
@@ -165,7 +165,7 @@ class Wishes:
         return self._common.resources
 
     @property
-    def _chain(self) -> list[Wishes]:
+    def _chain(self) -> list[ServerSubscriptions]:
         """These, and those of whoever took the server's place since: the last is the one that is heard now."""
         found = [self]
         while found[-1]._successor is not None:
@@ -257,7 +257,7 @@ class Wishes:
 
     # -- connections and sessions --------------------------------------------------------------------
 
-    def follow(self, before: Wishes) -> None:
+    def follow(self, before: ServerSubscriptions) -> None:
         """Want what another server was to tell."""
         before._successor = self
         self._counts.follow(before._counts)

@@ -24,11 +24,11 @@ from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
 from gatewright.servers.listing import Listing
 from gatewright.servers.local import LocalServer
-from gatewright.servers.notifications import AUDIT, Hub, Listener, Still, Take
+from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
 from gatewright.servers.reconnector import State
 from gatewright.servers.server import CHANGES, Server
 from gatewright.servers.server_catalogue import Shelved
-from gatewright.servers.server_set import Fleet, Staged, reconnects
+from gatewright.servers.server_set import ServerSet, Staged, reconnects
 from gatewright.servers.server_side import NOTHING, ServerSide
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.status import Status, Told
@@ -36,7 +36,7 @@ from gatewright.servers.task_methods import STATUS, ServerTasks
 from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_subject import sees
 from gatewright.servers.view import Profile
-from gatewright.servers.visibility import Sightings
+from gatewright.servers.visibility import Visibility
 
 __all__ = ["HELD_S", "RETIRING_MOST", "Audited", "Supervisor"]
 
@@ -70,8 +70,8 @@ class Supervisor:
         startup_wait_s: float = 10.0,
     ) -> None:
         self.info = info
-        self.hub = Hub(self._may_see, self._may_read, self._names, side.clean)
-        self.sightings = Sightings(self.hub, lambda: self.catalogue)
+        self.hub = ServerNotifications(self._may_see, self._may_read, self._names, side.clean)
+        self.sightings = Visibility(self.hub, lambda: self.catalogue)
         self.tasks = ServerTasks(MadeTasks(time.time, os.urandom, side.keep))
         """Those that servers made: what is known of them outlives every configuration."""
         self._side = side
@@ -80,7 +80,7 @@ class Supervisor:
         tokens = authorizers or {}
         servers = {spec.id: self._made(spec, tokens.get(spec.id)) for spec in specs}
         catalogue = Catalogue(self._listable(specs), profiles, sight, reserved=side.reserved)
-        self.fleet = Fleet({spec.id: spec for spec in specs}, servers, self._local, catalogue)
+        self.fleet = ServerSet({spec.id: spec for spec in specs}, servers, self._local, catalogue)
         self._startup_wait_s = startup_wait_s
         self._startup: asyncio.Task[None] | None = None
         self._staged: list[Server] = []
@@ -199,17 +199,17 @@ class Supervisor:
         staged, self._staged = self._staged, []
         await asyncio.gather(*(server.close(grace_s) for server in staged))
 
-    def fleet_of(self, staged: Staged, profiles: Mapping[str, Profile], sight: Sight) -> Fleet:
+    def fleet_of(self, staged: Staged, profiles: Mapping[str, Profile], sight: Sight) -> ServerSet:
         """The fleet of the other configuration. Changes nothing yet."""
         fresh = {server.id: server.listing for server in staged.fresh}
         specs = self._listable([*staged.specs.values()])
         shelved = {one.id: one.shelved for one in staged.fresh if one.shelved is not None}
         catalogue = self.catalogue.renewed(specs, profiles, sight, fresh, shelved)
-        return Fleet(staged.specs, staged.servers, self._local, catalogue)
+        return ServerSet(staged.specs, staged.servers, self._local, catalogue)
 
     def switch(
         self,
-        fleet: Fleet,
+        fleet: ServerSet,
         over: Sequence[asyncio.Future[None]],
         held_s: float = HELD_S,
         info: Mapping[str, Any] | None = None,

@@ -14,7 +14,7 @@ from collections.abc import Generator, Iterable, Sequence
 
 from gatewright.call import Target
 from gatewright.servers.alike import alike, begins
-from gatewright.servers.server_catalogue import Shelf
+from gatewright.servers.server_catalogue import ServerCatalogue
 from gatewright.servers.uri_templates import LONGEST_URI, Template
 
 __all__ = ["TRIED", "Claims"]
@@ -39,7 +39,7 @@ class Claims:
         """For each head, in order: up to where they are one server's alone."""
         self._lengths: list[int] = []
 
-    def count(self, shelved: Sequence[Shelf]) -> Generator[None, None, None]:
+    def count(self, shelved: Sequence[ServerCatalogue]) -> Generator[None, None, None]:
         """Take in all shelves, once, step by step (`slices`)."""
         for shelf in shelved:
             for entry in shelf.resources:

@@ -24,7 +24,7 @@ from gatewright.servers.names import (
     wrap_template,
 )
 from gatewright.servers.reserved_meta import without_ours
-from gatewright.servers.server_catalogue import Shelf, encode_definition
+from gatewright.servers.server_catalogue import ServerCatalogue, encode_definition
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.uri_claims import Claims
 from gatewright.servers.uri_templates import Template
@@ -98,7 +98,7 @@ class Item:
 def view_of(
     profile: Profile,
     specs: Mapping[str, ServerSpec],
-    shelves: Mapping[str, Shelf],
+    shelves: Mapping[str, ServerCatalogue],
     away: Mapping[str, ServerSpec] | None = None,
     absent: Mapping[str, Collection[str]] | None = None,
 ) -> Generator[None, None, View]:
@@ -113,7 +113,7 @@ class View:
         self,
         profile: Profile,
         specs: Mapping[str, ServerSpec],
-        shelves: Mapping[str, Shelf],
+        shelves: Mapping[str, ServerCatalogue],
         away: Mapping[str, ServerSpec] | None = None,
         absent: Mapping[str, Collection[str]] | None = None,
     ) -> None:
@@ -179,7 +179,9 @@ class View:
         """Whether the URI of a server's resource, as it stands, may be somebody else's as well, or looks like a wrapped one."""
         return unwrap_uri(resource.name) is not None or self._claims.beside(resource)
 
-    def _place_tools(self, shelved: list[Shelf], profile: Profile) -> Generator[None, None, None]:
+    def _place_tools(
+        self, shelved: list[ServerCatalogue], profile: Profile
+    ) -> Generator[None, None, None]:
         tools = {tool.target: tool for shelf in shelved for tool in shelf.tools}
         own = {target: kernel_names(target.name) for target in tools if target.server == KERNEL}
         names = yield from expose_names(
@@ -215,7 +217,7 @@ class View:
         own = self._known[target.server].local
         return Item(target.server, definition, instead, tool, resource, own=own)
 
-    def _place_prompts(self, shelved: list[Shelf]) -> Naming:
+    def _place_prompts(self, shelved: list[ServerCatalogue]) -> Naming:
         prompts = {entry.target: entry for shelf in shelved for entry in shelf.prompts}
         names = yield from expose_names(prompts, prefixes=self._prefixes, bare=self._bare)
         for target, entry in prompts.items():
@@ -224,7 +226,7 @@ class View:
             self._items["prompts/list"].append(item)
         return names
 
-    def _place_resources(self, shelved: list[Shelf]) -> Naming:
+    def _place_resources(self, shelved: list[ServerCatalogue]) -> Naming:
         resources = {entry.target: entry for shelf in shelved for entry in shelf.resources}
         names = yield from expose_uris(resources, self._claims.beside)
         for target, entry in resources.items():
@@ -234,7 +236,7 @@ class View:
             self._items["resources/list"].append(item)
         return names
 
-    def _place_templates(self, shelved: list[Shelf]) -> Generator[None, None, None]:
+    def _place_templates(self, shelved: list[ServerCatalogue]) -> Generator[None, None, None]:
         for entry, template in (pair for shelf in shelved for pair in shelf.templates):
             yield
             target = entry.target

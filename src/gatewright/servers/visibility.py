@@ -11,17 +11,17 @@ from collections.abc import Callable, Hashable
 
 from gatewright.call import Caller
 from gatewright.servers.catalogue import Catalogue
-from gatewright.servers.notifications import ANNOUNCED, Hub
+from gatewright.servers.notifications import ANNOUNCED, ServerNotifications
 
-__all__ = ["Sightings"]
+__all__ = ["Visibility"]
 
 _Listener = tuple[Caller, str]
 
 
-class Sightings:
+class Visibility:
     """`catalogue` gives the present one."""
 
-    def __init__(self, hub: Hub, catalogue: Callable[[], Catalogue]) -> None:
+    def __init__(self, hub: ServerNotifications, catalogue: Callable[[], Catalogue]) -> None:
         self._hub = hub
         self._catalogue = catalogue
         self._shown: dict[_Listener, dict[str, bytes]] = {}

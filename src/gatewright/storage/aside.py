@@ -1,4 +1,4 @@
-"""Small changes of the state database that nobody waits for and that wait for nobody: over a connection of their own, in any thread.
+"""Writes small changes of the state database in the background: over a connection of its own, in any thread.
 
 They wait neither for another writer nor for the disk, so the event loop may ask for them in a thread without anybody noticing.
 """

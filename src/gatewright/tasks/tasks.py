@@ -37,7 +37,7 @@ from gatewright.call import (
 )
 from gatewright.command_text import to_type
 from gatewright.kernel import Further
-from gatewright.limits.polls import Looks
+from gatewright.limits.polls import Polls
 from gatewright.mcp.protocol import outcomes, tasks
 from gatewright.mcp.server.endpoints import SPEAKING_MCP
 from gatewright.mcp.wire import jsonrpc
@@ -90,7 +90,7 @@ class Tasks:
         self,
         queue: Queue,
         book: TaskBook,
-        looks: Looks,
+        looks: Polls,
         *,
         tool: Callable[[Call], Tool | None],
         info: Callable[[], Mapping[str, Any]],
@@ -277,7 +277,7 @@ class Tasks:
 
 def tasks_of(
     queue: Queue,
-    looks: Looks,
+    looks: Polls,
     supervisor: Supervisor,
     random: Callable[[int], bytes],
 ) -> Tasks:

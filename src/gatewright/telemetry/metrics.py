@@ -12,7 +12,7 @@ from math import inf
 from gatewright.call import Answer, Call, Failure, Outcome
 from gatewright.telemetry.endpoint import NO_TOOL
 
-__all__ = ["BOUNDS", "TOOL_BOUNDS", "Counted"]
+__all__ = ["BOUNDS", "TOOL_BOUNDS", "CallCounts"]
 
 BOUNDS = (
     *(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5),
@@ -24,7 +24,7 @@ TOOL_BOUNDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0)
 """The same where each tool has buckets of its own; each is one of `BOUNDS`."""
 
 
-class Counted:
+class CallCounts:
     """`calls` is (kind, outcome) → count; outcomes are success, tool_error, denied, failure, cancelled."""
 
     def __init__(self) -> None:

@@ -11,9 +11,9 @@ import msgspec
 from gatewright.audit.sinks import Sinks
 from gatewright.audit.trail import AuditLog
 from gatewright.kernel import Kernel
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.servers.supervisor import Supervisor
-from gatewright.telemetry.metrics import BOUNDS, TOOL_BOUNDS, Counted
+from gatewright.telemetry.metrics import BOUNDS, TOOL_BOUNDS, CallCounts
 from gatewright.telemetry.watchdog import BOUNDS as STALLS
 from gatewright.telemetry.watchdog import Watchdog
 from gatewright.transport.workers import Workers
@@ -44,11 +44,11 @@ class Queue(Protocol):
 class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     """`telemetry.endpoint.Numbers` of one gateway. `listeners` are those that are open."""
 
-    counted: Counted
+    counted: CallCounts
     watchdog: Watchdog
     kernel: Kernel
     supervisor: Supervisor
-    front: Front
+    front: ServerContext
     queue: Queue
     audit: AuditLog
     sinks: Sinks

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-__all__ = ["Alarm", "Alarms", "Overdue"]
+__all__ = ["Alarm", "Overdue", "Timers"]
 
 
 class Alarm:
@@ -21,7 +21,7 @@ class Alarm:
 
     __slots__ = ("_alarms", "ring", "when")
 
-    def __init__(self, alarms: Alarms, when: float, ring: Callable[[], None]) -> None:
+    def __init__(self, alarms: Timers, when: float, ring: Callable[[], None]) -> None:
         self._alarms = alarms
         self.when = when
         self.ring = ring
@@ -36,7 +36,7 @@ class Alarm:
         self.ring()
 
 
-class Alarms:
+class Timers:
     """The deadlines of one owner, for the running loop."""
 
     def __init__(self) -> None:

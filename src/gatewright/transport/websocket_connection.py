@@ -24,7 +24,7 @@ from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_exchange import Serving
 from gatewright.transport.websocket_intake import Intake
-from gatewright.transport.write_queue import Outlet
+from gatewright.transport.write_queue import WriteQueue
 from gatewright.web.utf8 import is_utf8
 
 __all__ = ["DIRECT", "Direct", "WebSocketConnection", "text_frame"]
@@ -57,7 +57,7 @@ class Direct(Protocol):
     """A connection that can be taken over."""
 
     @property
-    def outlet(self) -> Outlet:
+    def outlet(self) -> WriteQueue:
         """Where frames of `text_frame` are written to, once the upgrade was accepted."""
 
     def take_over(self, receiver: Receiver, burst_bytes: int) -> None:
@@ -122,7 +122,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._reads = True
-        self.outlet = Outlet(self.transport, self._limits)
+        self.outlet = WriteQueue(self.transport, self._limits)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._intake.stop()

@@ -1,6 +1,6 @@
-"""Write queue of a connection whose client reads slowly: `Patience` (slow-reader timeout) and `Outlet` (WebSocket frames).
+"""Write queue of a connection whose client reads slowly: `Patience` (slow-reader timeout) and `WriteQueue` (WebSocket frames).
 
-`Patience` is for every connection: a client that does not take what is written to it loses its connection. `Outlet` is
+`Patience` is for every connection: a client that does not take what is written to it loses its connection. `WriteQueue` is
 the way out of a WebSocket, over which many clients may be written the same bytes.
 """
 
@@ -11,7 +11,7 @@ from collections import deque
 
 from gatewright.transport.base import Limits
 
-__all__ = ["Outlet", "Patience"]
+__all__ = ["Patience", "WriteQueue"]
 
 PIECE_BYTES = 64 * 1024
 """How much is handed to a transport at once of what was held back: about what the system takes."""
@@ -54,7 +54,7 @@ class Patience:
             self.paused()
 
 
-class Outlet(Patience):
+class WriteQueue(Patience):
     """Frames on their way to a peer that may not read.
 
     They go to the transport as long as the peer takes them. From the first byte that it leaves they are held here,

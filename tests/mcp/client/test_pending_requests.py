@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gatewright.call import Call, Failure
-from gatewright.mcp.client.pending_requests import EXPIRED, Clock, Exchange
+from gatewright.mcp.client.pending_requests import EXPIRED, Clock, PendingRequest
 from gatewright.mcp.wire.jsonrpc import Response
 from tests.servers.rig import make_call, within
 
@@ -17,13 +17,13 @@ class Flight:
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self.open: dict[int, Exchange] = {}
+        self.open: dict[int, PendingRequest] = {}
         self.clock = Clock(self.open)
 
-    def begin(self, seconds: float = float("inf"), call: Call | None = None) -> Exchange:
+    def begin(self, seconds: float = float("inf"), call: Call | None = None) -> PendingRequest:
         """One more, with so much time."""
         due, ident = self.loop.time() + seconds, len(self.open)
-        one = Exchange(ident, call, None, self.clock, self.loop.create_future(), due)
+        one = PendingRequest(ident, call, None, self.clock, self.loop.create_future(), due)
         self.open[ident] = one
         self.clock.heed(due)
         return one

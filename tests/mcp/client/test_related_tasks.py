@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from gatewright.call import Call, Target
 from gatewright.mcp.client.notifications import Notes
-from gatewright.mcp.client.pending_requests import Clock, Exchange
+from gatewright.mcp.client.pending_requests import Clock, PendingRequest
 from gatewright.mcp.client.related_tasks import Related
-from gatewright.mcp.client.server_requests import Questions
+from gatewright.mcp.client.server_requests import ServerRequests
 from gatewright.mcp.wire.jsonrpc import Response
 from tests.behaviour.task_places import (
     ANN,
@@ -77,22 +77,24 @@ class Connection:
     """What one knows of its tasks, and a link that hears nothing."""
 
     def __init__(self) -> None:
-        self.pending: dict[int, Exchange] = {}
-        self.questions = Questions("s", lambda _: None)
+        self.pending: dict[int, PendingRequest] = {}
+        self.questions = ServerRequests("s", lambda _: None)
         link: Any = self
         self.notes = Notes(link, self.pending, self.questions)
 
     def told(self, method: str, params: dict[str, Any]) -> None:
         """Whoever hears of tasks."""
 
-    def asks(self, method: str, about: str = "", **params: Any) -> Exchange:
+    def asks(self, method: str, about: str = "", **params: Any) -> PendingRequest:
         call = make_call("method" if about else "tool", method, params)
         future: Any = asyncio.get_running_loop().create_future()
-        one = Exchange(len(self.pending), call, None, Clock(self.pending), future, task=about)
+        one = PendingRequest(
+            len(self.pending), call, None, Clock(self.pending), future, task=about
+        )
         self.pending[one.ident] = one
         return one
 
-    def made(self) -> Exchange:
+    def made(self) -> PendingRequest:
         one = self.asks("tools/call", name="t", task={})
         one.settle(Response(b"1", b'{"task":{"taskId":"T","status":"working","ttl":1000}}'))
         return one

@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.call import Question
 from gatewright.mcp.client import server_requests
-from gatewright.mcp.client.server_requests import Questions
+from gatewright.mcp.client.server_requests import ServerRequests
 from gatewright.mcp.wire import jsonrpc
 
 MOST = 8
@@ -41,7 +41,7 @@ def _asks(ident: int) -> jsonrpc.Request:
 @pytest.mark.usefixtures("few")
 async def test_questions_that_belong_to_no_call_are_bounded_as_all_are() -> None:
     sent: list[bytes] = []
-    one, outside = Questions("s", sent.append), Outside()
+    one, outside = ServerRequests("s", sent.append), Outside()
     one.outside = outside
     for number in range(10 * MOST):
         one.put(_asks(number), [])
@@ -56,7 +56,7 @@ async def test_an_open_question_outside_calls_is_not_put_twice_and_can_still_be_
     None
 ):
     sent: list[bytes] = []
-    one, outside = Questions("s", sent.append), Outside()
+    one, outside = ServerRequests("s", sent.append), Outside()
     one.outside = outside
     for _ in range(3):
         one.put(_asks(1), [])

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from gatewright.call import Call, Question
 from gatewright.mcp.client import server_requests
-from gatewright.mcp.client.pending_requests import Clock, Exchange
-from gatewright.mcp.client.server_requests import UNATTRIBUTABLE, Questions
+from gatewright.mcp.client.pending_requests import Clock, PendingRequest
+from gatewright.mcp.client.server_requests import UNATTRIBUTABLE, ServerRequests
 from gatewright.mcp.wire import jsonrpc
 from tests.servers.rig import LEGACY, MODERN, make_call
 
@@ -48,10 +48,10 @@ class World:
         self.sent: list[bytes] = []
         self.asked: list[tuple[int, int]] = []
         self.party: dict[int, str] = {}
-        self.open: dict[int, Exchange] = {}
-        self.given_up: dict[int, Exchange] = {}
+        self.open: dict[int, PendingRequest] = {}
+        self.given_up: dict[int, PendingRequest] = {}
         self.clock = Clock({})
-        self.questions = Questions("s", self.said)
+        self.questions = ServerRequests("s", self.said)
         self.ids = itertools.count(1)
         self.waiting: dict[bytes, int] = {}
         """By open question: the call that waits for it."""
@@ -62,7 +62,7 @@ class World:
             "tool", "tools/call", {}, session=session, client=MODERN if modern else LEGACY
         )
         loop = asyncio.get_running_loop()
-        one = Exchange(number, call, Caller(self, number), self.clock, loop.create_future())
+        one = PendingRequest(number, call, Caller(self, number), self.clock, loop.create_future())
         one.due = loop.time() + 1000
         self.open[number] = one
         self.party[number] = one.party

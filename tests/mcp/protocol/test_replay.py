@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatewright.mcp.protocol.replay import Shelf, Streams
+from gatewright.mcp.protocol.replay import FinishedStreams, Streams
 
 
 class Connection:
@@ -91,7 +91,7 @@ def test_an_id_that_was_never_given_out_names_nothing() -> None:
 
 
 def test_what_finished_streams_of_several_sessions_hold_together_is_bounded() -> None:
-    shelf = Shelf(100)
+    shelf = FinishedStreams(100)
     one, other = Streams(10, shelf=shelf), Streams(10, shelf=shelf)
     streams = [session.open() for session in (one, other, one, other)]
     for stream in streams:
@@ -108,7 +108,7 @@ def test_what_finished_streams_of_several_sessions_hold_together_is_bounded() ->
 
 
 def test_a_stream_that_runs_or_is_forgotten_otherwise_takes_no_room_on_the_shelf() -> None:
-    shelf = Shelf(100)
+    shelf = FinishedStreams(100)
     streams = Streams(1000, limit_streams=3, shelf=shelf)
     running = streams.open()
     running.add(b"x" * 60)

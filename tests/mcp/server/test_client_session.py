@@ -12,8 +12,8 @@ from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.client_notifications import Notice
 from gatewright.mcp.protocol.mcp_server import Cancelled, Inbound
 from gatewright.mcp.protocol.outcomes import Spelled
-from gatewright.mcp.server.client_session import Peer
-from gatewright.mcp.server.pending_input import Parked
+from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import recovery
 from tests.dialects.client import modern, rpc, within
@@ -45,10 +45,10 @@ class Kept:
 SPEAKS = Client("2025-11-25")
 
 
-def peer_of(house: House, said: list[bytes] | None = None) -> Peer:
-    return Peer(
+def peer_of(house: House, said: list[bytes] | None = None) -> ClientSession:
+    return ClientSession(
         house.front,
-        Parked(house.front),
+        PendingInputs(house.front),
         ANN,
         door="test",
         credential=None,
@@ -58,7 +58,7 @@ def peer_of(house: House, said: list[bytes] | None = None) -> Peer:
     )
 
 
-def effect_of(peer: Peer, data: bytes) -> Any:
+def effect_of(peer: ClientSession, data: bytes) -> Any:
     return peer.conversation.receive(jsonrpc.parse(data))
 
 

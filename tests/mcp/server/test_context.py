@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.call import Caller, Client, Refusal
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import Front, Presented, Terms, trace_of
+from gatewright.mcp.server.context import Presented, ServerContext, Terms, trace_of
 from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.mcp.wire.versions import METHODS, Method
@@ -152,7 +152,7 @@ class Tokens:
 async def test_keys_are_known_at_once_and_tokens_are_looked_at_for_the_path() -> None:
     """RFC 8707: who has a token is asked about with the place where it is shown, at every door."""
     tokens = Tokens()
-    front = cast("Any", Front)(
+    front = cast("Any", ServerContext)(
         kernel=None,
         upstream=None,
         identify=lambda door, credential: KEYED if credential == "gw_key" else GONE,

@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.app.state_watcher import POLLED_S
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.context import Front, Presented
+from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.long_lived import LOOKED_S, Dismissing, lasting
 from tests.dialects.client import within
 from tests.dialects.house import ANN, BOB
@@ -25,7 +25,7 @@ class Gatehouse:
         self.why: dict[str | None, Refusal] = {}
         self.asked: list[tuple[str, str | None]] = []
         unused: Any = None
-        self.front = Front(unused, unused, self.identify, unused, {}, unused)
+        self.front = ServerContext(unused, unused, self.identify, unused, {}, unused)
         self.front.lasting = set()
         self.dismissing = Dismissing(self.front)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Failure, Outcome, Question
-from gatewright.mcp.server.pending_input import PARKED_EACH, PARKED_S, Parked, bound_to
+from gatewright.mcp.server.pending_input import PARKED_EACH, PARKED_S, PendingInputs, bound_to
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import Answered, modern, within
 from tests.dialects.house import INFO, House, text
@@ -366,7 +366,7 @@ async def test_the_time_of_a_handle_begins_anew_with_each_question() -> None:
             """Nothing runs."""
 
     async with House() as house:
-        parked: Parked[Waiting] = Parked(house.front)
+        parked: PendingInputs[Waiting] = PendingInputs(house.front)
         waiting = Waiting()
         handle = parked.admit(waiting, ("agent", "ann"))
         before = parked.due(handle)

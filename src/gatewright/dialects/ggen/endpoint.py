@@ -16,9 +16,9 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Answer, Call, Caller, Failure, Outcome, Refusal
-from gatewright.dialects.one_shot import BROKEN, Shown, Unasked, Who, unless_gone, unreadable
+from gatewright.dialects.one_shot import BROKEN, OneShotCalls, Shown, Who, unless_gone, unreadable
 from gatewright.mcp.protocol import ggen
-from gatewright.mcp.server.context import Front, Presented
+from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, challenge, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
@@ -57,9 +57,9 @@ class _Said(msgspec.Struct, frozen=True):
 class Ggen:
     """Both doors; see the module's text."""
 
-    def __init__(self, front: Front, shown: Shown) -> None:
+    def __init__(self, front: ServerContext, shown: Shown) -> None:
         self._front = front
-        self._calls = Unasked(front, shown, "ggen")
+        self._calls = OneShotCalls(front, shown, "ggen")
         self._sockets = Sockets(front)
 
     # -- HTTP

@@ -15,7 +15,7 @@ import msgspec
 from gatewright.call import Caller, Failure, Refusal
 from gatewright.dialects.groundhog.outcomes import Trust, Written
 from gatewright.dialects.groundhog.sessions import Sessions
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.wire.groundhog import VERSION
 
 __all__ = ["Names", "NoProviders", "Note", "Parts", "Providers", "Refused", "Spell", "Terms"]
@@ -92,7 +92,7 @@ class NoProviders:
 class Parts(msgspec.Struct, kw_only=True):
     """See the module's text."""
 
-    front: Front
+    front: ServerContext
     sessions: Sessions
     names: Names
     spell: Spell

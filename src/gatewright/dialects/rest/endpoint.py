@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from gatewright.call import ANONYMOUS, Answer, Call, Failure, Refusal
-from gatewright.dialects.one_shot import BROKEN, Shown, Unasked, Who, unless_gone, unreadable
+from gatewright.dialects.one_shot import BROKEN, OneShotCalls, Shown, Who, unless_gone, unreadable
 from gatewright.dialects.openapi import document
 from gatewright.dialects.rest.page import api_page
 from gatewright.mcp.protocol import ggen
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import Front, trace_of
+from gatewright.mcp.server.context import ServerContext, trace_of
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import challenge, send_json, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest
@@ -110,12 +110,14 @@ _Serve = Callable[[_Request, Who, str], Coroutine[Any, Any, None]]
 class Rest:
     """The door; see the module's text."""
 
-    def __init__(self, front: Front, shown: Shown, now: Callable[[], dt.datetime] = _now) -> None:
+    def __init__(
+        self, front: ServerContext, shown: Shown, now: Callable[[], dt.datetime] = _now
+    ) -> None:
         """`now` is the time that a catalogue says it was made at."""
         self._front = front
         self._shown = shown
         self._now = now
-        self._calls = Unasked(front, shown, _DOOR)
+        self._calls = OneShotCalls(front, shown, _DOOR)
 
     def serves(self, path: str) -> bool:
         """Whether a path is one of this door's; a profile's prefix is taken off before."""

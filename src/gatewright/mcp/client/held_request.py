@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gatewright.mcp.client.pending_requests import Exchange
+from gatewright.mcp.client.pending_requests import PendingRequest
 
 __all__ = ["CROWD", "TOLD", "HeldQuestion"]
 
@@ -18,7 +18,7 @@ TOLD = "told "
 class HeldQuestion:
     """`live` are the calls that may have asked, `ghosts` whose others may have."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, exchanges: list[Exchange]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, exchanges: list[PendingRequest]) -> None:
         self.live = exchanges
         self.ghosts: dict[int | str, str] = {}
         self.changed: asyncio.Future[None] = loop.create_future()

@@ -30,7 +30,7 @@ from gatewright.mcp.client.http_rules import (
 )
 from gatewright.mcp.client.link import Link, LinkClosed, Sink, UpstreamFailed
 from gatewright.mcp.client.outgoing import question
-from gatewright.mcp.client.pending_requests import Exchange, Reply
+from gatewright.mcp.client.pending_requests import Params, PendingRequest, Reply
 from gatewright.mcp.client.response_queue import Outbox
 from gatewright.mcp.client.session_probe import is_gone, refuses_alike
 from gatewright.mcp.wire import jsonrpc
@@ -143,7 +143,7 @@ class HttpLink(Link):
 
     # -- one request ---------------------------------------------------------------------------------
 
-    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
+    def _send(self, exchange: PendingRequest, method: str, params: Params) -> Reply | None:
         if self._closing:
             return self._gone(sent=False)
         exchange.work = talk = self._loop.create_task(self._talk(exchange, method, params))
@@ -151,14 +151,14 @@ class HttpLink(Link):
         talk.add_done_callback(self._tasks.discard)  # it says itself what went wrong
         return None
 
-    def _over(self, exchange: Exchange) -> None:
+    def _over(self, exchange: PendingRequest) -> None:
         if self._questions.held:
             self._questions.answered(exchange)
         talk = exchange.work
         if talk is not None and not talk.done():
             self._loop.call_later(DRAIN_S, talk.cancel)
 
-    def _abandon(self, exchange: Exchange, reason: str) -> None:
+    def _abandon(self, exchange: PendingRequest, reason: str) -> None:
         if exchange.work is not None:
             exchange.work.cancel()  # closes the stream, which is how a modern call is cancelled
         if self.modern:
@@ -172,7 +172,7 @@ class HttpLink(Link):
         gone = {"requestId": exchange.ident, "reason": "nobody waits for the answer any more"}
         self.notify("notifications/cancelled", gone)
 
-    async def _talk(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
+    async def _talk(self, exchange: PendingRequest, method: str, params: Params) -> None:
         """Send one request and settle its exchange."""
         try:
             await self._converse(exchange, method, params)
@@ -188,7 +188,7 @@ class HttpLink(Link):
             log.exception("server %s: %s broke the link", self.spec.id, method)
             exchange.settle(Failure("internal"))
 
-    async def _converse(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
+    async def _converse(self, exchange: PendingRequest, method: str, params: Params) -> None:
         """Send one request, again where that is right."""
         body = question(exchange.ident, method, params)
         headers = self._headers(exchange, method, params)
@@ -219,7 +219,7 @@ class HttpLink(Link):
                     return
                 repeated = True
 
-    def _failed(self, problem: UpstreamError, exchange: Exchange) -> None:
+    def _failed(self, problem: UpstreamError, exchange: PendingRequest) -> None:
         if problem.not_sent:
             self._retire(str(problem))
             exchange.settle(self._gone(sent=False))
@@ -230,7 +230,7 @@ class HttpLink(Link):
             failure = Failure("upstream_unavailable", text, {"sent": True}, retry_after_ms=1000)
             exchange.settle(failure)
 
-    def _headers(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, str]:
+    def _headers(self, exchange: PendingRequest, method: str, params: Params) -> dict[str, str]:
         if not self.modern or self.hello is None:
             return {}
         call = exchange.call
@@ -296,7 +296,7 @@ class HttpLink(Link):
 
     # -- what comes back -------------------------------------------------------------------------------
 
-    async def _read(self, posted: Posted, exchange: Exchange) -> None:
+    async def _read(self, posted: Posted, exchange: PendingRequest) -> None:
         """Settle a request by its answer, whichever form that has."""
         if posted.body is None:
             await self._follow(posted, exchange)
@@ -309,7 +309,7 @@ class HttpLink(Link):
                 text = f"server {self.spec.id} answered HTTP {posted.status} without an answer"
                 exchange.settle(Failure("upstream_error", text))
 
-    async def _follow(self, posted: Posted, exchange: Exchange) -> None:
+    async def _follow(self, posted: Posted, exchange: PendingRequest) -> None:
         """A stream has ended. Where it did so before the answer, ask for the rest of it."""
         last_id, wait_ms = posted.last_event_id, RESUME_MS
         for _ in range(_RESUMES):
@@ -325,7 +325,7 @@ class HttpLink(Link):
             posted = await self._resumed(exchange, last_id)
         raise ConnectionBroken("the stream ended too often before the answer")
 
-    async def _resumed(self, exchange: Exchange, last_id: str) -> Posted:
+    async def _resumed(self, exchange: PendingRequest, last_id: str) -> Posted:
         try:
             posted = await self.wire.listen(partial(self._arrived, exchange), last_id)
         except UpstreamError as problem:
@@ -336,7 +336,7 @@ class HttpLink(Link):
             raise ConnectionBroken(f"the stream ended and cannot be resumed (HTTP {status})")
         return posted
 
-    def _arrived(self, exchange: Exchange | None, data: bytes) -> None:
+    def _arrived(self, exchange: PendingRequest | None, data: bytes) -> None:
         """Take what came in answer to a request, or, without one, on the stream for everything else."""
         for message in messages(data):
             if isinstance(message, jsonrpc.Response):
@@ -350,7 +350,7 @@ class HttpLink(Link):
             else:
                 self._drop(f"an unreadable message: {message.message}")
 
-    def _answered(self, response: jsonrpc.Response, exchange: Exchange | None) -> None:
+    def _answered(self, response: jsonrpc.Response, exchange: PendingRequest | None) -> None:
         if response.id != b"null":
             # Also answers to other requests: one stream may bring what another lost.
             ident = int(response.id) if response.id.isdigit() else -1
@@ -376,7 +376,7 @@ class HttpLink(Link):
 
     # -- out -----------------------------------------------------------------------------------------
 
-    def notify(self, method: str, params: dict[str, Any]) -> None:
+    def notify(self, method: str, params: Params) -> None:
         """Tell the server something. Lost without a word when the connection is gone."""
         if not self._closing:
             self.spawn(self._post(jsonrpc.notification(method, params), method, params))
@@ -389,7 +389,7 @@ class HttpLink(Link):
         if not self._closing:
             self._answers.remark(frame)
 
-    async def _post(self, frame: bytes, method: str, params: dict[str, Any]) -> None:
+    async def _post(self, frame: bytes, method: str, params: Params) -> None:
         headers = {}
         if self.modern and self.hello is not None:
             headers = request_headers(method, params, {}, self.hello.revision)

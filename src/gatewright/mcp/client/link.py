@@ -24,9 +24,9 @@ from gatewright.mcp.client.answers import ask_all, is_large, params_of, read_lar
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.notifications import Notes
 from gatewright.mcp.client.outgoing import Outgoing
-from gatewright.mcp.client.pending_requests import EXPIRED, Clock, Exchange, Reply
+from gatewright.mcp.client.pending_requests import EXPIRED, Clock, PendingRequest, Reply
 from gatewright.mcp.client.related_tasks import Book, task_asked
-from gatewright.mcp.client.server_requests import Outside, Questions
+from gatewright.mcp.client.server_requests import Outside, ServerRequests
 from gatewright.mcp.protocol.eras import TooMuchAsked, read_interim, retry_params
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
@@ -91,16 +91,16 @@ class Link(abc.ABC):
         """Whether a call can be sent now."""
         self._hello: Hello | None = None
         self.sole: str | None = ""
-        """Who alone has been served on this connection (`Exchange.party`): empty as long as nobody was, None for several."""
+        """Who alone has been served on this connection (`PendingRequest.party`): empty as long as nobody was, None for several."""
         self.dropped = 0
         """Messages that belonged to nothing: late answers, unknown ids, unreadable lines."""
         self._loop = asyncio.get_running_loop()
         self._closing = ""
         self._ended: asyncio.Future[str] = self._loop.create_future()
         self._next = FIRST_ID
-        self._pending: dict[int, Exchange] = {}
+        self._pending: dict[int, PendingRequest] = {}
         self._clock = Clock(self._pending)
-        self._questions = Questions(spec.id, self._reply, self._may_ask, self._remark)
+        self._questions = ServerRequests(spec.id, self._reply, self._may_ask, self._remark)
         self._sendable = Sendable(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._notes = Notes(self, self._pending, self._questions)
@@ -242,14 +242,14 @@ class Link(abc.ABC):
     # -- requests ------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
+    def _send(self, exchange: PendingRequest, method: str, params: dict[str, Any]) -> Reply | None:
         """Put one request on its way, whose answer will settle `exchange`; or what there is to say at once."""
 
     @abc.abstractmethod
-    def _abandon(self, exchange: Exchange, reason: str) -> None:
+    def _abandon(self, exchange: PendingRequest, reason: str) -> None:
         """Nobody waits for the answer any more."""
 
-    def _over(self, exchange: Exchange) -> None:
+    def _over(self, exchange: PendingRequest) -> None:
         """A request was answered, or has failed. Told where a question waits, or where the request has `work`."""
         self._questions.answered(exchange)
 
@@ -280,7 +280,7 @@ class Link(abc.ABC):
         ident = self._next
         self._next = ident + 1
         clock = self._clock
-        exchange = Exchange(ident, call, back, clock, self._loop.create_future(), deadline)
+        exchange = PendingRequest(ident, call, back, clock, self._loop.create_future(), deadline)
         kind = "list" if call is None else call.kind
         plain = kind != "method" and not self._outgoing.always and _ADAPTED.isdisjoint(params)
         shown = params if plain else self._adapted(exchange, method, params)
@@ -307,19 +307,21 @@ class Link(abc.ABC):
         told = reply, kind, self.modern
         return await read_large(*told) if is_large(reply) else read_reply(*told)
 
-    def _ended_by_answer(self, exchange: Exchange) -> None:
+    def _ended_by_answer(self, exchange: PendingRequest) -> None:
         self._questions.lives.answered(exchange)
         if self._questions.held or exchange.work is not None:
             self._over(exchange)
 
-    def _left(self, exchange: Exchange) -> None:
+    def _left(self, exchange: PendingRequest) -> None:
         """Its caller is gone. An answer that came right before ends it all the same: no other would."""
         if exchange.answered:
             self._ended_by_answer(exchange)
         else:
             self._abandon(exchange, "the caller cancelled the call")
 
-    def _adapted(self, exchange: Exchange, method: str, params: dict[str, Any]) -> dict[str, Any]:
+    def _adapted(
+        self, exchange: PendingRequest, method: str, params: dict[str, Any]
+    ) -> dict[str, Any]:
         """The params of one request as the server is to see them."""
         call = exchange.call
         if "_meta" in params or "inputResponses" in params:
@@ -358,7 +360,7 @@ class Link(abc.ABC):
 
     # -- what comes back -------------------------------------------------------------------------------
 
-    def _notified(self, note: jsonrpc.Notification, stream: Exchange | None = None) -> None:
+    def _notified(self, note: jsonrpc.Notification, stream: PendingRequest | None = None) -> None:
         """Take a notification; `stream` is the exchange on whose own stream it came, if any."""
         params = params_of(note)
         if isinstance(params, str):

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from gatewright.call import Event
 from gatewright.mcp.client.endpoint import Endpoint
-from gatewright.mcp.client.pending_requests import Exchange
+from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.client.related_tasks import named, without
-from gatewright.mcp.client.server_requests import Questions
+from gatewright.mcp.client.server_requests import ServerRequests
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
@@ -37,14 +37,16 @@ class Speaks(Protocol):
 class Notes:
     """Takes what one server says without waiting for an answer, as far as it may say it."""
 
-    def __init__(self, link: Speaks, pending: Mapping[int, Exchange], questions: Questions) -> None:
+    def __init__(
+        self, link: Speaks, pending: Mapping[int, PendingRequest], questions: ServerRequests
+    ) -> None:
         self._link = link
         self._pending = pending
         self._questions = questions
         self.listening: dict[str, asyncio.Future[Any]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it, to what it says it honours."""
 
-    def take(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
+    def take(self, method: str, params: dict[str, Any], stream: PendingRequest | None) -> None:
         """Take one; `stream` is the exchange on whose own stream it came, if any."""
         if method == "notifications/progress":
             self._progress(method, params, stream)
@@ -70,7 +72,7 @@ class Notes:
                 lives.answered(one)
         lives.said(params)
 
-    def _progress(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
+    def _progress(self, method: str, params: dict[str, Any], stream: PendingRequest | None) -> None:
         token = params.get("progressToken")
         exchange = self._pending.get(token) if type(token) is int else None
         if exchange is None or exchange.token is None or (stream and stream is not exchange):
@@ -79,11 +81,13 @@ class Notes:
         params["progressToken"] = exchange.token
         self._emit(exchange, method, params)
 
-    def _owner(self, stream: Exchange | None, params: dict[str, Any]) -> Exchange | None:
+    def _owner(
+        self, stream: PendingRequest | None, params: dict[str, Any]
+    ) -> PendingRequest | None:
         """The call a notification belongs to for certain, if any."""
         return stream if stream is not None and stream.call is not None else self._tagged(params)
 
-    def _tagged(self, params: dict[str, Any]) -> Exchange | None:
+    def _tagged(self, params: dict[str, Any]) -> PendingRequest | None:
         """The exchange a notification names by our token, or, between MGP peers, by request id."""
         meta = params.get("_meta")
         for holder in (params, meta if type(meta) is dict else {}):
@@ -98,7 +102,7 @@ class Notes:
         return None
 
     def _of_task(
-        self, task: str, method: str, params: dict[str, Any], stream: Exchange | None
+        self, task: str, method: str, params: dict[str, Any], stream: PendingRequest | None
     ) -> None:
         """What names a task is for whoever has that: on a call of theirs, else where they listen. A call of somebody else that it
         came on does not make it that one's."""
@@ -112,7 +116,7 @@ class Notes:
         else:
             self._link.dropped += 1
 
-    def _emit(self, exchange: Exchange, method: str, params: dict[str, Any]) -> None:
+    def _emit(self, exchange: PendingRequest, method: str, params: dict[str, Any]) -> None:
         if exchange.back is None or exchange.call is None:
             return
         found = self._questions.related.inward(_unnumbered(params), exchange.call)
@@ -123,7 +127,9 @@ class Notes:
             found["request_id"] = exchange.call.id
         exchange.back.emit(Event(method, found))
 
-    def _belonging(self, method: str, params: dict[str, Any], stream: Exchange | None) -> None:
+    def _belonging(
+        self, method: str, params: dict[str, Any], stream: PendingRequest | None
+    ) -> None:
         """A log line, or something unknown, that names no call: it belongs to the one session at work, unless it came on a stream
         of no call; when nobody is, to the one that ever was, or to everybody where nobody was yet; and to the gateway's own
         log where it could tell one session about another."""

@@ -15,7 +15,10 @@ import msgspec
 from gatewright.call import Back, Call, Failure, Refusal
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["EXPIRED", "Clock", "Exchange", "Reply"]
+__all__ = ["EXPIRED", "Clock", "Params", "PendingRequest", "Reply"]
+
+Params = dict[str, Any]
+"""The params of a request, decoded."""
 
 _NEVER = float("inf")
 
@@ -25,7 +28,7 @@ EXPIRED: Final = Failure("upstream_timeout")
 """What an exchange is given when its time is over; its owner makes the message."""
 
 
-class Exchange(msgspec.Struct, eq=False):
+class PendingRequest(msgspec.Struct, eq=False):
     """A request in flight. `call` and `back` are None for what the gateway itself asks."""
 
     ident: int
@@ -91,7 +94,7 @@ class Clock:
 
     __slots__ = ("_exchanges", "_timer", "loop", "rings")
 
-    def __init__(self, exchanges: Mapping[int, Exchange]) -> None:
+    def __init__(self, exchanges: Mapping[int, PendingRequest]) -> None:
         self.loop = asyncio.get_running_loop()
         self.rings = _NEVER
         """When it looks for exchanges whose time is over; infinity where it does not."""

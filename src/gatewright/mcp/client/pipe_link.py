@@ -16,7 +16,7 @@ from gatewright.call import Failure
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.link import Link, LinkClosed, Sink
 from gatewright.mcp.client.outgoing import question
-from gatewright.mcp.client.pending_requests import Exchange, Reply
+from gatewright.mcp.client.pending_requests import PendingRequest, Reply
 from gatewright.mcp.protocol.mcp_client import (
     INITIALIZED,
     Ask,
@@ -142,7 +142,7 @@ class PipeLink(Link):
 
     # -- out -----------------------------------------------------------------------------------------
 
-    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
+    def _send(self, exchange: PendingRequest, method: str, params: dict[str, Any]) -> Reply | None:
         pipe = self._pipe
         if self._closing or pipe is None:
             return self._gone(sent=False)
@@ -153,7 +153,7 @@ class PipeLink(Link):
             return self._gone(sent=False)
         return None
 
-    def _abandon(self, exchange: Exchange, reason: str) -> None:
+    def _abandon(self, exchange: PendingRequest, reason: str) -> None:
         self._questions.abandoned(exchange)
         self.notify("notifications/cancelled", {"requestId": exchange.ident, "reason": reason})
 

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from gatewright.call import Call
-from gatewright.mcp.client.pending_requests import Exchange
+from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.protocol import task_ids
 from gatewright.mcp.protocol.task_ids import RELATED
 from gatewright.mcp.protocol.tasks import wanted
@@ -126,7 +126,7 @@ class Related:
         shown = self.book.shown(call, task) if task and call is not None else None
         return None if shown is None else _as(params, shown)
 
-    def about(self, task: str, candidates: Sequence[Exchange]) -> list[Exchange]:
+    def about(self, task: str, candidates: Sequence[PendingRequest]) -> list[PendingRequest]:
         """Of exchanges, oldest first, those through which the caller of a task can be told of it: of the ones that ask about it,
         or else of all, those of the newest party that has it."""
         shown = self.book.shown
@@ -168,7 +168,7 @@ class Lives:
         self._ends: dict[str, asyncio.TimerHandle] = {}
         """When each task is taken to have ended."""
 
-    def answered(self, exchange: Exchange) -> None:
+    def answered(self, exchange: PendingRequest) -> None:
         """A request of a caller was answered, which may have made a task or ended one. May be said twice."""
         call = exchange.call
         if call is not None and (exchange.task or (call.kind == "tool" and wanted(call))):
@@ -177,7 +177,7 @@ class Lives:
                 exchange.read = True  # a task that has ended since is not to begin again
                 self._read(exchange, call, reply)
 
-    def abandoned(self, exchange: Exchange) -> None:
+    def abandoned(self, exchange: PendingRequest) -> None:
         """A request was given up, and may be answered yet."""
         call = exchange.call
         if call is not None and not exchange.task and wanted(call) and len(self._given_up) < _MOST:
@@ -189,7 +189,7 @@ class Lives:
         if whose is not None:
             self._made(ident, *whose, reply)
 
-    def _read(self, exchange: Exchange, call: Call, reply: Response) -> None:
+    def _read(self, exchange: PendingRequest, call: Call, reply: Response) -> None:
         if exchange.task:
             if _has_ended(call.method, reply):
                 self.ended(exchange.task)

@@ -8,7 +8,7 @@ not become so in time, nobody is asked and the server gets an error that names t
 
 Calls that were given up here (cancelled, out of time) may still run over there and ask. They stay
 candidates that nobody can be asked for, until the server answers them or the connection ends: no time
-says that a server has stopped. So does what goes on without a call (`Questions.stays`). A question that says to
+says that a server has stopped. So does what goes on without a call (`ServerRequests.stays`). A question that says to
 which task it belongs is for whoever has that, and for nobody else.
 
 `docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
@@ -26,13 +26,13 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, CannotAsk, Question
 from gatewright.mcp.client.held_request import CROWD, TOLD, HeldQuestion
-from gatewright.mcp.client.pending_requests import Exchange
+from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.client.related_tasks import Lives, Related, named, without
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.permissions import ASKED
 
-__all__ = ["GHOSTS", "HELD_S", "UNATTRIBUTABLE", "Outside", "Questions"]
+__all__ = ["GHOSTS", "HELD_S", "UNATTRIBUTABLE", "Outside", "ServerRequests"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
@@ -60,7 +60,7 @@ Outside = Callable[[Question], Awaitable[dict[str, Any]]]
 """Answers a question that belongs to no call. Raises `CannotAsk`."""
 
 
-class Questions:
+class ServerRequests:
     """The questions of one connection. `send` writes a response frame and may fail silently."""
 
     def __init__(
@@ -97,7 +97,11 @@ class Questions:
         """Who answers what the server asks outside any call; without one roots are none, and the rest is refused."""
 
     def put(
-        self, request: jsonrpc.Request, candidates: Sequence[Exchange], *, exact: bool = False
+        self,
+        request: jsonrpc.Request,
+        candidates: Sequence[PendingRequest],
+        *,
+        exact: bool = False,
     ) -> None:
         """Take one request of the server. `candidates` are the exchanges it may belong to, oldest
         first; `exact` says that it came on the one candidate's own stream."""
@@ -125,7 +129,7 @@ class Questions:
         self.asked = self.asked or not exact
         self._hold(request, params, found, exact=exact)
 
-    def _waiting(self, candidates: Sequence[Exchange]) -> list[Exchange]:
+    def _waiting(self, candidates: Sequence[PendingRequest]) -> list[PendingRequest]:
         """The exchanges that wait for an answer. One whose answer came right before is among the candidates still: who waits for
         it has not had a turn yet."""
         for one in candidates:
@@ -134,7 +138,7 @@ class Questions:
         return [one for one in candidates if one.call is not None and not one.answered]
 
     def _hold(
-        self, request: jsonrpc.Request, params: Any, found: list[Exchange], *, exact: bool
+        self, request: jsonrpc.Request, params: Any, found: list[PendingRequest], *, exact: bool
     ) -> None:
         """Put a question that one of the exchanges may have asked, once it is known which."""
         related = named(params)
@@ -193,7 +197,7 @@ class Questions:
         if task is not None:
             task.cancel()
 
-    def answered(self, exchange: Exchange) -> None:
+    def answered(self, exchange: PendingRequest) -> None:
         """An exchange got its answer, and can no longer be the one that asks. To be told where any are `held`."""
         if exchange.call is None:
             self.laid(exchange.ident)
@@ -202,7 +206,7 @@ class Questions:
                 held.live.remove(exchange)
                 held.wake()
 
-    def abandoned(self, exchange: Exchange) -> None:
+    def abandoned(self, exchange: PendingRequest) -> None:
         """We gave an exchange up; the server may not have."""
         if exchange.call is None:
             return
@@ -256,7 +260,7 @@ class Questions:
             held.ghosts.clear()
             held.wake()
 
-    def party(self, candidates: Sequence[Exchange]) -> Exchange | None:
+    def party(self, candidates: Sequence[PendingRequest]) -> PendingRequest | None:
         """The newest exchange where all candidates are of one party, else None."""
         parties = {one.party for one in candidates if one.call is not None}
         if len(parties) != 1 or not parties.issuperset(self._ghosts.values()) or self._crowd:
@@ -324,7 +328,9 @@ class Questions:
             for one in paused:
                 one.resume()
 
-    async def _ask(self, question: Question, newest_first: list[Exchange]) -> dict[str, object]:
+    async def _ask(
+        self, question: Question, newest_first: list[PendingRequest]
+    ) -> dict[str, object]:
         no: CannotAsk | None = None
         for one in newest_first:
             params = question.params
@@ -380,7 +386,7 @@ _HINT = (
 )
 
 
-def _back(exchange: Exchange) -> Back:
+def _back(exchange: PendingRequest) -> Back:
     if exchange.back is None:
         raise CannotAsk("the gateway itself made this request")
     return exchange.back

@@ -4,7 +4,7 @@ A stream belongs to one POST of a session, or to the session itself (the GET str
 ids, so that a client whose connection broke can name the last one it saw and receive the rest. Memory
 is bounded: a stream forgets its oldest events, and a client that asks for a forgotten one is told so
 by the gap in numbers; a session keeps a bounded number of finished streams, and all sessions of one caller
-a bounded number of bytes of them (`Shelf`), since one answer alone may be as long as a message of a server.
+a bounded number of bytes of them (`FinishedStreams`), since one answer alone may be as long as a message of a server.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-__all__ = ["SHELF_BYTES", "Shelf", "Stream", "Streams"]
+__all__ = ["SHELF_BYTES", "FinishedStreams", "Stream", "Streams"]
 
 SHELF_BYTES = 16 * 1024 * 1024
 
@@ -20,7 +20,7 @@ Sink = Callable[[str, bytes], None]
 """Takes the id and the text of one message."""
 
 
-class Shelf:
+class FinishedStreams:
     """Finished streams, which hold so many bytes together; beyond that the oldest are forgotten, but never the last one."""
 
     def __init__(self, most_bytes: int = SHELF_BYTES) -> None:
@@ -141,10 +141,10 @@ class Streams:
     """The streams of one session, by id."""
 
     def __init__(
-        self, limit_bytes: int, limit_streams: int = 64, shelf: Shelf | None = None
+        self, limit_bytes: int, limit_streams: int = 64, shelf: FinishedStreams | None = None
     ) -> None:
         """`shelf` is that of other sessions as well."""
-        self._shelf = shelf or Shelf()
+        self._shelf = shelf or FinishedStreams()
         self._limit_bytes = limit_bytes
         self._limit_streams = limit_streams
         self._next = 0

@@ -20,16 +20,16 @@ from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.client_notifications import Dropped, Notice, Rejected
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error
 from gatewright.mcp.server import notifications
-from gatewright.mcp.server.context import Front, Presented, Standing
+from gatewright.mcp.server.context import Presented, ServerContext, Standing
 from gatewright.mcp.server.listening import Listening
-from gatewright.mcp.server.pending_input import Parked, bound_to
-from gatewright.mcp.server.request import Exchange, Reply, Running, broken, hears
+from gatewright.mcp.server.pending_input import PendingInputs, bound_to
+from gatewright.mcp.server.request import Reply, Running, ServedRequest, broken, hears
 from gatewright.mcp.server.session_subscriptions import Subscribed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import INTERRUPTIBLE
 from gatewright.transport.slices import by_and_by
 
-__all__ = ["Peer"]
+__all__ = ["ClientSession"]
 
 log = logging.getLogger("gatewright.mcp.server")
 
@@ -39,7 +39,7 @@ _BROKEN = "a request could not be served"
 _NOTED = frozenset({"logging/setLevel", "resources/subscribe", "resources/unsubscribe"})
 
 
-class Peer:
+class ClientSession:
     """See the module's text. `send` carries what the gateway says on its own account."""
 
     _elicited: tuple[tuple[str, str], ...] = ()
@@ -48,8 +48,8 @@ class Peer:
 
     def __init__(
         self,
-        front: Front,
-        parked: Parked[Exchange],
+        front: ServerContext,
+        parked: PendingInputs[ServedRequest],
         caller: Caller,
         *,
         door: str,
@@ -174,13 +174,13 @@ class Peer:
     # -- calls
 
     def _new(self, inbound: mcp.Inbound, key: bytes, reply: Reply) -> Coroutine[Any, Any, None]:
-        self.running[key] = exchange = Exchange(self, inbound, reply)
+        self.running[key] = exchange = ServedRequest(self, inbound, reply)
         if inbound.method in _NOTED:
             return self._run_noted(exchange, inbound, key, reply)
         return exchange.run(key)
 
     async def _run_noted(
-        self, exchange: Exchange, inbound: mcp.Inbound, key: bytes, reply: Reply
+        self, exchange: ServedRequest, inbound: mcp.Inbound, key: bytes, reply: Reply
     ) -> None:
         try:
             flaw = self._note(inbound)
@@ -271,7 +271,7 @@ class Peer:
         return self._again(exchange.resume(inbound, reply), exchange, inbound.id)
 
     async def _again(
-        self, resumed: Coroutine[Any, Any, None], exchange: Exchange, ident: bytes
+        self, resumed: Coroutine[Any, Any, None], exchange: ServedRequest, ident: bytes
     ) -> None:
         try:
             await resumed

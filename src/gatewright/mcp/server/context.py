@@ -9,7 +9,7 @@ import logging
 import os
 import struct
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -23,19 +23,23 @@ from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.patterns import Pattern
 
 __all__ = [
+    "Answering",
     "Changes",
     "Described",
     "Ending",
-    "Front",
     "Handler",
     "Lasting",
     "Presented",
     "Refused",
+    "ServerContext",
     "Standing",
     "Terms",
     "Upstream",
     "trace_of",
 ]
+
+Answering = Coroutine[Any, Any, None]
+"""What is left to do of an answer, to be awaited at once."""
 
 log = logging.getLogger("gatewright.mcp.server")
 
@@ -149,7 +153,7 @@ class Standing(msgspec.Struct, eq=False):
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
-    """What one configuration says of a `Front`, by the names that it has there."""
+    """What one configuration says of a `ServerContext`, by the names that it has there."""
 
     identify: Callable[[str, str | None], Caller | Refusal]
     bearer: Callable[[str], Caller | Refusal]
@@ -159,7 +163,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     subscriptions: int
 
 
-class Front(msgspec.Struct):
+class ServerContext(msgspec.Struct):
     """Whoever serves, as the connections of its hosts see it."""
 
     kernel: Handler

@@ -10,10 +10,10 @@ import asyncio
 from gatewright.call import Caller, Refusal
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.outcomes import Spelled, spell_reason
-from gatewright.mcp.server.client_session import Peer
-from gatewright.mcp.server.context import Front, Presented
-from gatewright.mcp.server.pending_input import Parked
-from gatewright.mcp.server.request import Exchange
+from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.context import Presented, ServerContext
+from gatewright.mcp.server.pending_input import PendingInputs
+from gatewright.mcp.server.request import ServedRequest
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import revision
 from gatewright.transport.base import Closed, Pipe
@@ -27,7 +27,7 @@ class Duplex:
 
     def __init__(
         self,
-        front: Front,
+        front: ServerContext,
         caller: Caller,
         *,
         door: str,
@@ -39,8 +39,8 @@ class Duplex:
         self._pipe: Pipe | None = None
         self._in_flight = in_flight
         self._tasks: set[asyncio.Task[None]] = set()
-        self._parked: Parked[Exchange] = Parked(front)
-        self.peer = Peer(
+        self._parked: PendingInputs[ServedRequest] = PendingInputs(front)
+        self.peer = ClientSession(
             front,
             self._parked,
             caller,

@@ -9,12 +9,12 @@ import msgspec
 
 from gatewright.call import Caller
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.server.client_session import Peer
-from gatewright.mcp.server.context import Front, Refused
+from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.context import Refused, ServerContext
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, Whole, send_json
-from gatewright.mcp.server.pending_input import Parked
-from gatewright.mcp.server.request import Exchange
+from gatewright.mcp.server.pending_input import PendingInputs
+from gatewright.mcp.server.request import ServedRequest
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import META_VERSION
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
@@ -94,9 +94,9 @@ class HttpRequest(msgspec.Struct, eq=False):
             body = jsonrpc.encode({"jsonrpc": "2.0", "error": error})
         await send_json(self.send, body, status)
 
-    def peer(self, front: Front, parked: Parked[Exchange]) -> Peer:
+    def peer(self, front: ServerContext, parked: PendingInputs[ServedRequest]) -> ClientSession:
         """A peer for this request alone."""
-        return Peer(
+        return ClientSession(
             front,
             parked,
             self.caller,

@@ -10,11 +10,11 @@ import asyncio
 from collections import Counter, OrderedDict
 
 from gatewright.call import Caller, Who
-from gatewright.mcp.protocol.replay import Shelf, Streams
-from gatewright.mcp.server.client_session import Peer
-from gatewright.mcp.server.context import Front, Standing
-from gatewright.mcp.server.pending_input import Parked
-from gatewright.mcp.server.request import Exchange
+from gatewright.mcp.protocol.replay import FinishedStreams, Streams
+from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.context import ServerContext, Standing
+from gatewright.mcp.server.pending_input import PendingInputs
+from gatewright.mcp.server.request import ServedRequest
 
 __all__ = ["HttpSession", "Sessions"]
 
@@ -33,7 +33,7 @@ _SWEEP_S = 60.0
 class HttpSession:
     """One session: its peer, its streams, and what others may see of it."""
 
-    def __init__(self, peer: Peer, streams: Streams, standing: Standing) -> None:
+    def __init__(self, peer: ClientSession, streams: Streams, standing: Standing) -> None:
         self.peer = peer
         self.streams = streams
         self.standing = standing
@@ -47,21 +47,21 @@ class HttpSession:
 class Sessions:
     """All HTTP sessions of one door."""
 
-    def __init__(self, front: Front, parked: Parked[Exchange]) -> None:
+    def __init__(self, front: ServerContext, parked: PendingInputs[ServedRequest]) -> None:
         self._front = front
         self._parked = parked
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._each: Counter[Who] = Counter()
-        self._shelves: dict[Who, Shelf] = {}
+        self._shelves: dict[Who, FinishedStreams] = {}
         """What the sessions of one caller keep of finished streams."""
         self._timer: asyncio.TimerHandle | None = None
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
         """A new session."""
         ident = self._front.random(32).hex()
-        shelf = self._shelves.setdefault(caller.who, Shelf())
+        shelf = self._shelves.setdefault(caller.who, FinishedStreams())
         streams = Streams(self._front.queue_bytes, shelf=shelf)
-        peer = Peer(
+        peer = ClientSession(
             self._front,
             self._parked,
             caller,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 from urllib.parse import parse_qs
 
-from gatewright.mcp.server.client_session import Peer
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.server.http_reply import StreamWriter, one_line, send_plain
 from gatewright.mcp.server.http_request import HttpRequest
@@ -27,7 +27,7 @@ _FIELDS = 32
 class LegacySse:
     """The doors at `/sse` and `/messages`."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ServerContext) -> None:
         self._front = front
         self._hosts: dict[str, tuple[Duplex, _StreamPipe]] = {}
 
@@ -98,7 +98,7 @@ def _session_of(query: bytes) -> str:
     return said.get("session_id", [""])[0]
 
 
-def _is_of(peer: Peer, http: HttpRequest) -> bool:
+def _is_of(peer: ClientSession, http: HttpRequest) -> bool:
     """Whether a stream is of who posts, at a path of the same profile."""
     one, other = peer.caller, http.caller
     return (one.kind, one.id, peer.profile) == (other.kind, other.id, http.profile)

@@ -21,7 +21,7 @@ from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.negotiate import AUDIT_WANTED
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error, spell_reason
-from gatewright.mcp.server.context import Front, Presented
+from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.request import Reply
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import METHODS
@@ -84,7 +84,7 @@ class Listening:
 
     def __init__(
         self,
-        front: Front,
+        front: ServerContext,
         host: Listener,
         listen: mcp.Listen,
         reply: Reply,

@@ -1,7 +1,7 @@
 """Long-lived connections (WebSocket, SSE, subscriptions): ends them when the credential that opened them is no longer valid.
 
 A request shows its credential each time; a WebSocket, an event stream or a subscription showed it once. Each of them is in
-`Front.lasting` while it is open, and is looked at several times a second. One whose key or token is good no more is
+`ServerContext.lasting` while it is open, and is looked at several times a second. One whose key or token is good no more is
 ended in the way of its transport: a subscription with the refusal, a WebSocket with 1008 and the reason, a stream by its end.
 
 The answers that are due leave first. Calls of a credential that was taken back are ended by others (`Kernel.end_refused`), so that
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gatewright.call import Refusal
-from gatewright.mcp.server.context import Front, Lasting, Presented
+from gatewright.mcp.server.context import Lasting, Presented, ServerContext
 
 __all__ = ["LOOKED_S", "Dismissing", "lasting"]
 
@@ -54,7 +54,7 @@ class _Held:
 
 @contextmanager
 def lasting(
-    front: Front,
+    front: ServerContext,
     presented: Callable[[], Presented | None],
     end: Callable[[Refusal], None],
     busy: Callable[[], bool] = lambda: False,
@@ -71,7 +71,7 @@ def lasting(
 class Dismissing:
     """Ends the connections of those who may not be here any more; see the module's text."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ServerContext) -> None:
         self._front = front
         self._late: set[Lasting] = set()
         """Those that were busy when their credential was found to be good no more."""

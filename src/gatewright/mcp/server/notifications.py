@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from gatewright.call import Call, CannotAsk, Event, Question
 from gatewright.mcp.protocol.client_notifications import Notice
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.wire.versions import Method
 
 __all__ = ["PROGRESS", "Teller", "take"]
@@ -29,7 +29,7 @@ _kept: set[asyncio.Task[Any]] = set()
 class Teller(Protocol):
     """The host that says something."""
 
-    front: Front
+    front: ServerContext
 
     def call(self, inbound: Inbound) -> Call:
         """The call that something of this host asks for."""
@@ -51,7 +51,7 @@ def take(host: Teller, notice: Notice) -> None:
     _keep(asyncio.get_running_loop().create_task(_told(host.front, call)))
 
 
-def _told(front: Front, call: Call) -> Coroutine[Any, Any, Any]:
+def _told(front: ServerContext, call: Call) -> Coroutine[Any, Any, Any]:
     return front.kernel.handle(call, _Unheard())
 
 

@@ -9,9 +9,9 @@ import asyncio
 from typing import Generic, Protocol, TypeVar
 
 from gatewright.call import Caller, CannotAsk, Who
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 
-__all__ = ["PARKED_EACH", "PARKED_S", "Parked", "bound_to"]
+__all__ = ["PARKED_EACH", "PARKED_S", "PendingInputs", "bound_to"]
 
 PARKED_S = 600.0
 """How long a parked call waits for its answers."""
@@ -32,10 +32,10 @@ class _Parkable(Protocol):
 T = TypeVar("T", bound=_Parkable)
 
 
-class Parked(Generic[T]):
+class PendingInputs(Generic[T]):
     """The parked exchanges of one door, or of one connection."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ServerContext) -> None:
         self._front = front
         self._waiting: dict[str, tuple[T, Who | None, asyncio.TimerHandle]] = {}
         self._owners: dict[Who | None, int] = {}

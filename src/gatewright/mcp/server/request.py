@@ -1,6 +1,6 @@
 """One client request in the kernel: sends its events and answer, puts server questions to the client, cancels and resumes.
 
-An `Exchange` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the
+A `ServedRequest` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the
 call's own channel. Towards a modern host it cannot be: the exchange is *parked*, the host is answered
 `input_required` with a sealed handle, and the repeated request with the answers takes the exchange up
 again. The call inside the kernel notices none of that: it waits for its answer in both eras.
@@ -13,21 +13,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from gatewright.call import RECONNECT, Answer, Call, CannotAsk, Client, Event, Outcome, Question
 from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
-from gatewright.mcp.server.context import Front
-from gatewright.mcp.server.pending_input import PARKED_S, Parked, bound_to
+from gatewright.mcp.server.context import Answering, ServerContext
+from gatewright.mcp.server.pending_input import PARKED_S, PendingInputs, bound_to
 from gatewright.mcp.server.url_elicitations import pages
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import defined, is_known
 from gatewright.mcp.wire.versions import is_modern
 
-__all__ = ["Exchange", "Host", "Reply", "Running", "broken", "hears"]
+__all__ = ["Host", "Reply", "Running", "ServedRequest", "broken", "hears"]
 
 log = logging.getLogger("gatewright.mcp.server")
 
@@ -59,10 +59,10 @@ class Reply(Protocol):
     def reconnect(self, retry_ms: int) -> None:
         """Close the stream; the answer waits for a client that comes back."""
 
-    def finish(self, ident: bytes, spelled: outcomes.Spelled) -> Coroutine[Any, Any, None]:
+    def finish(self, ident: bytes, spelled: outcomes.Spelled) -> Answering:
         """Send the answer to the request `ident` (JSON text)."""
 
-    def abandon(self, ident: bytes) -> Coroutine[Any, Any, None]:
+    def abandon(self, ident: bytes) -> Answering:
         """End the request without a result: its caller cancelled it."""
 
 
@@ -76,8 +76,8 @@ class Running(Protocol):
 class Host(Protocol):
     """Whose requests they are (`peer.Peer`)."""
 
-    front: Front
-    parked: Parked[Exchange]
+    front: ServerContext
+    parked: PendingInputs[ServedRequest]
     conversation: Conversation
     running: dict[bytes, Running]
     """What the host can cancel, by the key of the request."""
@@ -99,7 +99,7 @@ def broken(client: Client | None) -> outcomes.Spelled:
     return outcomes.spell_error(jsonrpc.INTERNAL_ERROR, message, client, http=500)
 
 
-class Exchange:
+class ServedRequest:
     """One running call; see the module's text."""
 
     # Most calls ask nothing and are never parked: what only those need begins here, once for all.
@@ -167,7 +167,7 @@ class Exchange:
             if self._task is not None:
                 self._task.cancel()
 
-    def _answer(self, front: Front, call: Call, outcome: Outcome) -> Coroutine[Any, Any, None]:
+    def _answer(self, front: ServerContext, call: Call, outcome: Outcome) -> Answering:
         """The last words to who has the seat; where nobody has, they are kept for who comes back in time."""
         inbound, seat = self._inbound, self._seat
         client = inbound.client
@@ -184,7 +184,7 @@ class Exchange:
             self._release()
         return self._leave(seat.finish(inbound.id, spelled))
 
-    def _leave(self, words: Coroutine[Any, Any, None]) -> Coroutine[Any, Any, None]:
+    def _leave(self, words: Answering) -> Answering:
         """Empty the seat with the last words to who has it."""
         self._seat = None
         if self._over is None:
@@ -344,7 +344,7 @@ class Exchange:
         except Exception:
             log.exception("call %s: the caller could not be asked", call.id)
 
-    def resume(self, inbound: Inbound, reply: Reply) -> Coroutine[Any, Any, None]:
+    def resume(self, inbound: Inbound, reply: Reply) -> Answering:
         """Take the exchange up again for a repeated request, which has the seat from now on. What
         comes back ends when the request is answered, by the call's end or its next question."""
         if self._seat is not None:
@@ -381,7 +381,7 @@ async def _nothing() -> None:
     """Nobody is there to be told."""
 
 
-async def _then(words: Coroutine[Any, Any, None], over: asyncio.Future[None]) -> None:
+async def _then(words: Answering, over: asyncio.Future[None]) -> None:
     """Say the words, and tell who waits for that."""
     try:
         await words

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.transport.base import Limits
 from gatewright.transport.stdio import open_stdio
@@ -16,7 +16,9 @@ DRAIN_S = 30.0
 """How long calls that are running may go on after the host closed our input."""
 
 
-async def serve_stdio(front: Front, profile: str = "", credential: str | None = None) -> str:
+async def serve_stdio(
+    front: ServerContext, profile: str = "", credential: str | None = None
+) -> str:
     """Serve the host at our standard input and output until it closes; the reason why it ended. `credential` is
     what whoever started the gateway says of that host; without one it is the process owner's."""
     caller = front.identify("stdio", credential)
@@ -38,7 +40,7 @@ class _Lingering(Duplex):
     """A host whose requests are answered after it closed its side: `gatewright serve --stdio < file`."""
 
     def __init__(
-        self, front: Front, caller: Caller, *, profile: str, credential: str | None
+        self, front: ServerContext, caller: Caller, *, profile: str, credential: str | None
     ) -> None:
         super().__init__(front, caller, door="stdio", credential=credential, profile=profile)
         self.over: asyncio.Future[str] = asyncio.get_running_loop().create_future()

@@ -18,8 +18,8 @@ from gatewright.mcp.protocol.client_notifications import Dropped, Rejected, read
 from gatewright.mcp.protocol.ggen import says_auth
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Stream, Streams
-from gatewright.mcp.server.client_session import Peer
-from gatewright.mcp.server.context import Front, Presented
+from gatewright.mcp.server.client_session import ClientSession
+from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.http_reply import (
     HttpReply,
     StreamWriter,
@@ -30,13 +30,13 @@ from gatewright.mcp.server.http_reply import (
 from gatewright.mcp.server.http_request import HttpRequest, says_modern
 from gatewright.mcp.server.http_sessions import HttpSession, Sessions
 from gatewright.mcp.server.long_lived import lasting
-from gatewright.mcp.server.pending_input import Parked
-from gatewright.mcp.server.request import Exchange
+from gatewright.mcp.server.pending_input import PendingInputs
+from gatewright.mcp.server.request import ServedRequest
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import check_headers
 from gatewright.mcp.wire.methods import NOTIFICATIONS, is_known
 from gatewright.mcp.wire.versions import LATEST_MODERN, LEGACY, MODERN, is_modern, revision
-from gatewright.transport.timers import Alarms, Overdue
+from gatewright.transport.timers import Overdue, Timers
 from gatewright.web import sse
 
 __all__ = ["StreamableHttp"]
@@ -59,14 +59,14 @@ _NO_ANNOTATIONS: Mapping[tuple[str, ...], str] = {}
 class StreamableHttp:
     """The door at `/mcp`."""
 
-    def __init__(self, front: Front, ggen: Other | None = None) -> None:
+    def __init__(self, front: ServerContext, ggen: Other | None = None) -> None:
         """`ggen` takes what turns out to be that dialect: a request with `auth` beside its params."""
         self._front = front
         self._ggen = ggen
         self._loop = asyncio.get_running_loop()
-        self._alarms = Alarms()
+        self._alarms = Timers()
         self._overdue: Overdue[HttpReply] = Overdue(front.stream_after_s, HttpReply.commit)
-        self.parked: Parked[Exchange] = Parked(front)
+        self.parked: PendingInputs[ServedRequest] = PendingInputs(front)
         self.sessions = Sessions(front, self.parked)
 
     def __call__(self, http: HttpRequest) -> Answering:
@@ -142,7 +142,9 @@ class StreamableHttp:
         notice = read_notice(message, Client(said.version or LATEST_MODERN))
         return self._taken(http, http.peer(self._front, self.parked), notice)
 
-    def _taken(self, http: HttpRequest, peer: Peer, effect: mcp.Effect | None) -> Answering:
+    def _taken(
+        self, http: HttpRequest, peer: ClientSession, effect: mcp.Effect | None
+    ) -> Answering:
         """What nobody is answered about: done, or refused with a status."""
         if isinstance(effect, Dropped):
             return http.refuse(400, effect.message, effect.code)
@@ -171,7 +173,7 @@ class StreamableHttp:
         return Rejected(effect.id, -32020, flaw, client=effect.client) if flaw else None
 
     async def _serve_watched(
-        self, peer: Peer, ident: bytes, work: Answering, http: HttpRequest
+        self, peer: ClientSession, ident: bytes, work: Answering, http: HttpRequest
     ) -> None:
         """Serve; closing the connection cancels, unless the request has been answered."""
         watchers: list[asyncio.Task[None]] = []
@@ -220,7 +222,7 @@ class StreamableHttp:
     def _one(
         self,
         http: HttpRequest,
-        peer: Peer,
+        peer: ClientSession,
         effect: mcp.Effect | None,
         session: HttpSession | None,
         extra: tuple[tuple[bytes, bytes], ...],
@@ -243,7 +245,7 @@ class StreamableHttp:
                 self._overdue.began(reply)
         return peer.serve(_of_this_era(effect), reply)
 
-    def _peer(self, http: HttpRequest, session: HttpSession | None) -> Peer:
+    def _peer(self, http: HttpRequest, session: HttpSession | None) -> ClientSession:
         if session is not None:
             return session.peer
         peer = http.peer(self._front, self.parked)
@@ -382,12 +384,12 @@ def _ident(body: bytes) -> bytes:
     return message.id if isinstance(message, (jsonrpc.Request, jsonrpc.Malformed)) else b"null"
 
 
-async def _cancel_when_gone(http: HttpRequest, peer: Peer, ident: bytes) -> None:
+async def _cancel_when_gone(http: HttpRequest, peer: ClientSession, ident: bytes) -> None:
     """Cancel the request, which means nothing to one that has been answered."""
     await http.gone()
     _gone(peer, ident)
 
 
-def _gone(peer: Peer, ident: bytes) -> None:
+def _gone(peer: ClientSession, ident: bytes) -> None:
     """The client of a modern request has left."""
     peer.take(mcp.Cancelled(ident))

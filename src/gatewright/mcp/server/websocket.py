@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.context import Front, Presented
+from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.server.http_reply import Send, challenge
 from gatewright.mcp.server.http_request import Receive
@@ -39,7 +39,7 @@ class _Speaker(Receiver, Protocol):
 class Sockets:
     """The open WebSockets of one door."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ServerContext) -> None:
         self._front = front
         self._open: set[Accepted] = set()
 
@@ -76,7 +76,7 @@ class Sockets:
 class WebSocketDoor:
     """The door at `/mcp` for an Upgrade."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ServerContext) -> None:
         self._front = front
         self._sockets = Sockets(front)
 

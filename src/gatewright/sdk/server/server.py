@@ -28,7 +28,7 @@ from typing import Any, TypeVar, Unpack, overload
 from gatewright.call import ANONYMOUS, Caller, Refusal
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.wire.methods import flaw_of
 from gatewright.sdk.capabilities import ServerCapabilities, server_capabilities
 from gatewright.sdk.decorator import Declaration, mcp_tool
@@ -82,7 +82,7 @@ class Server:
         self._offers = Offers(self._changed, clock)
         self._handler = Handler(self.registry, self._offers, self._methods, self._notified)
         self._behind = Behind(self.registry, self._capabilities, instructions)
-        self._front = Front(
+        self._front = ServerContext(
             kernel=self._handler,
             upstream=self._behind,
             identify=self._identify,

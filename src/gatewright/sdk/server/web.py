@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.context import Front
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.guard import Guard, bearer, refuse_caller, refuse_place
 from gatewright.mcp.server.http_headers import headers_of
 from gatewright.mcp.server.http_reply import Send, Whole, send_plain
@@ -21,7 +21,7 @@ class WebApp:
 
     takes_exchange = True
 
-    def __init__(self, front: Front, guard: Guard, path: str = "/mcp") -> None:
+    def __init__(self, front: ServerContext, guard: Guard, path: str = "/mcp") -> None:
         self._front = front
         self._guard = guard
         self._path = path

@@ -23,7 +23,7 @@ from gatewright.command_text import to_type
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.endpoint import ApiPlace, Endpoint
 from gatewright.mcp.client.link import Link, Sink, UpstreamFailed
-from gatewright.mcp.client.pending_requests import Exchange, Reply
+from gatewright.mcp.client.pending_requests import PendingRequest, Reply
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import LATEST_LEGACY
@@ -139,7 +139,7 @@ class ApiLink(Link):
 
     # -- calls
 
-    def _send(self, exchange: Exchange, method: str, params: dict[str, Any]) -> Reply | None:
+    def _send(self, exchange: PendingRequest, method: str, params: dict[str, Any]) -> Reply | None:
         if method == "tools/list":
             return jsonrpc.Response(b"0", self._listed)
         operation = self._operations.get(str(params.get("name")))
@@ -155,11 +155,11 @@ class ApiLink(Link):
         asking.add_done_callback(self._calls.discard)
         return None
 
-    def _abandon(self, exchange: Exchange, reason: str) -> None:
+    def _abandon(self, exchange: PendingRequest, reason: str) -> None:
         if exchange.work is not None:
             exchange.work.cancel()
 
-    async def _answer(self, exchange: Exchange, request: Prepared) -> None:
+    async def _answer(self, exchange: PendingRequest, request: Prepared) -> None:
         """Ask the API and settle the exchange."""
         try:
             result = await in_slices(self._result(await self._ask(request), request))
