@@ -10,7 +10,7 @@ TESTS ?=
 # Every core works; each takes tests from another that has more left. The longest folder stands first in the alphabet.
 SPREAD ?= -n auto --dist worksteal
 # The half of the suite that starts few processes.
-QUICK := $(addprefix --ignore=tests/,agents behaviour benchmarks cli conformance peers)
+QUICK := $(addprefix --ignore=,$(addprefix tests/,agents behaviour benchmarks cli conformance peers) $(wildcard tests/*/commands))
 CONFORMANCE ?= --client
 
 .PHONY: help setup serve test test-quick peers agents conformance bench check clean
