@@ -245,7 +245,22 @@ def test_the_second_python_is_the_newest_that_is_claimed_and_not_the_first(tmp_p
     assert _second_python(tmp_path, str(tmp_path / "bin")) == "3.13 the first again"
 
 
-def test_what_failed_in_the_whole_run_is_never_run_again() -> None:
-    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    assert "--last-failed" not in script
-    assert "--reruns" not in script
+@pytest.mark.parametrize(("count", "failed"), [(3, ""), (4, "test")])
+def test_a_few_tests_that_failed_are_run_once_more_and_named(
+    tmp_path: Path, count: int, failed: str
+) -> None:
+    (tmp_path / "test.log").write_text(
+        "".join(f"FAILED tests/a.py::{n} - no\n" for n in range(count))
+    )
+    script = f"""
+    set -uo pipefail
+    out='{tmp_path}'; failed=(test); closing=()
+    for one in step close_with again; do eval "$(sed -n "/^$one() {{/,/^}}/p" '{ROOT}/.ci/run')"; done
+    again test 9 echo '1 passed in 0.1s'
+    printf '%s\n' "${{closing[@]}}" "failed: ${{failed[*]}}"
+    """
+    run = subprocess.run(
+        ["bash", "-c", script], capture_output=True, text=True, check=False, timeout=DEADLINE_S
+    )
+    assert run.stdout.endswith(f"failed: {failed}\n"), run.stdout + run.stderr
+    assert run.stdout.count("UNSTABLE") == (0 if failed else count)

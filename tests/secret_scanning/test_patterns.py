@@ -105,7 +105,7 @@ def test_what_is_called_bounded_takes_no_more_than_the_reach(name: str) -> None:
 
 def test_the_searches_that_meet_all_of_a_text_are_bounded() -> None:
     assert {f"context.{one}" for one in ("_named", "_after_words", "_in_url", "_key")} <= {*BOUNDED}
-    assert "chosen._words" in BOUNDED
+    assert "passwords._words" in BOUNDED
 
 
 @given(st.lists(st.sampled_from(["token", ": ", "a", " ", "\n", "b" * 900, "=", "é"]), max_size=30))

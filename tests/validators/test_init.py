@@ -7,6 +7,7 @@ import msgspec
 import pytest
 
 import gatewright.validators as offered
+from gatewright import schemas
 from gatewright.validators import BUILT_IN, Checks, checks_for
 
 
@@ -23,8 +24,9 @@ def test_the_five_standard_validators_and_paths_are_built_in() -> None:
 def test_what_a_judgement_is_made_of_cannot_be_changed_afterwards() -> None:
     """A policy is one immutable whole, which calls hold on to while the next one is made."""
     modules = [
-        importlib.import_module(f"{offered.__name__}.{one.name}")
-        for one in pkgutil.iter_modules(offered.__path__)
+        importlib.import_module(f"{package.__name__}.{one.name}")
+        for package in (offered, schemas)
+        for one in pkgutil.iter_modules(package.__path__)
     ]
     kinds = {
         one

@@ -47,6 +47,10 @@ def _heard(message: Message) -> Heard | Flaw:
     return replace(heard, envelope=replace(heard.envelope, by=message.by.who))
 
 
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()
+
+
 class Inside:
     """The gateway itself, in one of its parts, in one topic. Nobody else can be called so there while it sits."""
 
@@ -69,7 +73,7 @@ class Inside:
         self._hub = hub
         self._identity = Identity(name, tuple(capabilities), way="gateway")
         self._closed = closed
-        self._clock = clock or asyncio.get_running_loop().time
+        self._clock = clock or _loop_time
         self._place: Place | None = None
         self._waiting: deque[Message] = deque()
         self._bytes = 0

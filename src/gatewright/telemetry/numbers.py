@@ -33,7 +33,7 @@ class Listener(Protocol):
         """Connections that ended because they sent too much at a time."""
 
 
-class Queue(Protocol):
+class _Queue(Protocol):
     """The queue of what waits for a person (`approvals.queue`)."""
 
     @property
@@ -49,7 +49,7 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Kernel
     supervisor: Supervisor
     front: ServerContext
-    queue: Queue
+    queue: _Queue
     audit: AuditLog
     sinks: Sinks
     workers: Workers

@@ -88,9 +88,7 @@ class Connection:
     def asks(self, method: str, about: str = "", **params: Any) -> PendingRequest:
         call = make_call("method" if about else "tool", method, params)
         future: Any = asyncio.get_running_loop().create_future()
-        one = PendingRequest(
-            len(self.pending), call, None, Clock(self.pending), future, task=about
-        )
+        one = PendingRequest(len(self.pending), call, None, Clock(self.pending), future, task=about)
         self.pending[one.ident] = one
         return one
 
