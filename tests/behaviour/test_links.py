@@ -49,6 +49,11 @@ async def read(client: Host, uri: str) -> dict[str, Any]:
     return found
 
 
+def called(door: str, ident: str, uri: str) -> str:
+    """A URI as a result shows it: anonymous callers, who are many under one name, are shown whose it is."""
+    return uri if door.startswith("stdio") else wrap_uri(Target(ident, uri))
+
+
 @pytest.mark.parametrize("door", EVERY_DOOR)
 async def test_a_link_in_a_result_is_read_where_it_came_from_under_the_uri_that_it_shows(
     linking: Gateway, door: str
@@ -56,13 +61,15 @@ async def test_a_link_in_a_result_is_read_where_it_came_from_under_the_uri_that_
     async with host(linking, door) as client:
         for ident in ("a", "b"):
             uri = f"memo://{ident}/{door.replace(' ', '/')}"
-            assert await link(client, ident, uri) == uri
-            assert await read(client, uri) == {"uri": uri, "text": f"{ident} of {uri}"}
+            shown = await link(client, ident, uri)
+            assert shown == called(door, ident, uri)
+            assert await read(client, shown) == {"uri": shown, "text": f"{ident} of {uri}"}
             prompt = await client.request(
                 "prompts/get", {"name": f"{ident}__named", "arguments": {"uri": uri + "/p"}}
             )
-            assert uris({"content": [one["content"] for one in prompt["messages"]]}) == {uri + "/p"}
-            assert (await read(client, uri + "/p"))["text"] == f"{ident} of {uri}/p"
+            (shown,) = uris({"content": [one["content"] for one in prompt["messages"]]})
+            assert shown == called(door, ident, uri + "/p")
+            assert (await read(client, shown))["text"] == f"{ident} of {uri}/p"
 
 
 @pytest.mark.parametrize("door", EVERY_DOOR)
@@ -112,7 +119,7 @@ async def test_a_uri_that_two_results_name_is_qualified_from_the_second_on(
 ) -> None:
     """Whichever came first: the other is the one that was meant as often as not."""
     uri = "memo://who"
-    async with host(linking) as client:
+    async with host(linking, "stdio 2025-11-25") as client:
         assert await link(client, "sly", uri) == uri
         qualified = await link(client, "a", uri)
         assert (await read(client, qualified))["text"] == f"a of {uri}"
@@ -126,7 +133,7 @@ async def test_a_change_is_heard_by_who_subscribed_and_only_of_what_its_server_h
     linking: Gateway,
 ) -> None:
     updated = "notifications/resources/updated"
-    async with host(linking) as client:
+    async with host(linking, "stdio 2025-11-25") as client:
         uri = await link(client, "a", "memo://heard")
         qualified = await link(client, "sly", LISTED)
         for one in (uri, qualified, LISTED):

@@ -204,7 +204,7 @@ def doors_in(source: str) -> set[str]:
         elif (
             isinstance(node, ast.Call)
             and isinstance(node.func, ast.Name)
-            and node.func.id == "Unasked"
+            and node.func.id == "OneShotCalls"
         ):
             found |= {str(one.value) for one in node.args if _is_text(one)}
     return found
