@@ -33,7 +33,7 @@ def _way() -> list[str]:
     picture = PAGE.partition("## The way of a call")[2].split("```")[1]
     line = next(one for one in picture.splitlines() if "─▶" in one)
     return [
-        step.strip().removesuffix(".handle").removesuffix("/…").strip("─ ")
+        step.strip("─ ").removesuffix(".handle").removesuffix("/…")
         for step in line.split("▶")
     ]
 

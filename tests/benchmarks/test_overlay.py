@@ -25,5 +25,5 @@ def test_the_group_that_fails_is_named(tmp_path: Path) -> None:
 
 
 def test_twins_are_found_by_name() -> None:
-    found = {one.name for one in twins(ROOT / "tests" / "links", "questions")}
-    assert {"test_questions.py", "test_questions_whose.py"} <= found
+    found = {one.name for one in twins(ROOT / "tests" / "mcp" / "client", "server_requests")}
+    assert {"test_server_requests.py", "test_server_requests_whose.py"} <= found

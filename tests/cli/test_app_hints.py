@@ -64,8 +64,22 @@ def commands() -> Any:
     return tree()
 
 
-@cache
 def flaw(text: str) -> str:
+    """Why the command line would not take it, or one of the commands that `show|list` stands for; empty where it would."""
+    wanted = text.split()
+    choice = next((word for word in wanted if re.fullmatch(r"[a-z-]+(\|[a-z-]+)+", word)), "")
+    return next(
+        (
+            found
+            for one in choice.split("|")
+            if (found := _flaw(" ".join(one if word == choice else word for word in wanted)))
+        ),
+        "",
+    )
+
+
+@cache
+def _flaw(text: str) -> str:
     """Why the command line would not take it; empty where it would. A name without arguments is a mention of a command,
     and what stands for a value may be of another type than the value."""
     words = shlex.split(re.split(r" [<>|]", text.replace("[", "").replace("]", ""))[0])
@@ -103,6 +117,7 @@ def test_every_command_that_we_show_is_one_that_we_take() -> None:
         ("server pin x --acept", "No such option"),
         ("key create x y", "unexpected extra argument"),
         ("grant add x", "Missing parameter"),
+        ("grant list|lost", "there is no command 'lost'"),
     ],
 )
 def test_a_command_that_we_would_not_take_is_noticed(text: str, why: str) -> None:

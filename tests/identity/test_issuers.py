@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.config import Settings, load
-from gatewright.identity import Introspection, Trusted
+from gatewright.identity.issuer import Introspection, Trusted
 from gatewright.identity.issuers import Known, base_of, known_of, trusted_of
 
 ONE = '[[oauth.issuers]]\nname = "corp"\nissuer = "https://auth.example"\n'

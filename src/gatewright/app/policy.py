@@ -58,7 +58,7 @@ from gatewright.transport.safe_fetch import addresses_of
 from gatewright.validators.gate import Validators
 
 if TYPE_CHECKING:
-    from gatewright.identity import Tokens
+    from gatewright.identity.tokens import Tokens
 
 __all__ = ["OPEN_METHODS", "PolicyFactory", "Revoked", "Still", "Table", "filters_of", "table_of"]
 

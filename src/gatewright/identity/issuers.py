@@ -16,7 +16,8 @@ from gatewright.oauth.documents import ALGORITHMS
 from gatewright.secret_scanning import HELD
 
 if TYPE_CHECKING:
-    from gatewright.identity import Tokens, Trusted
+    from gatewright.identity.issuer import Trusted
+    from gatewright.identity.tokens import Tokens
 
 __all__ = ["Known", "base_of", "known_of", "trusted_of", "unreachable"]
 
@@ -37,7 +38,8 @@ def known_of(settings: Settings, before: Known) -> Known:
     if not settings.oauth.issuers or said == before.said:
         return before if said == before.said else Known()
     # The library for signatures takes a while to load, and most gateways have no use for it.
-    from gatewright.identity import Issuer, Tokens  # noqa: PLC0415
+    from gatewright.identity.issuer import Issuer  # noqa: PLC0415
+    from gatewright.identity.tokens import Tokens  # noqa: PLC0415
 
     trusted = trusted_of(settings)
     tokens = Tokens(
@@ -79,7 +81,7 @@ def trusted_of(settings: Settings) -> list[Trusted]:
 
 async def unreachable(settings: Settings) -> dict[str, str]:
     """Why issuers cannot be asked now, by their names; nothing of those that can."""
-    from gatewright.identity import Issuer, Unreachable  # noqa: PLC0415 - as above
+    from gatewright.identity.issuer import Issuer, Unreachable  # noqa: PLC0415 - as above
 
     found: dict[str, str] = {}
     for one in trusted_of(settings):
@@ -91,7 +93,7 @@ async def unreachable(settings: Settings) -> dict[str, str]:
 
 
 def _trusted(settings: Settings, one: Written, sources: Sources) -> Trusted:
-    from gatewright.identity import Introspection, Trusted  # noqa: PLC0415 - as above
+    from gatewright.identity.issuer import Introspection, Trusted  # noqa: PLC0415 - as above
 
     problem, secret = "", ""
     try:

@@ -170,7 +170,7 @@ def _form(folder: Path, driver: Driver) -> int:
             return 0
         with closing(_opened(folder, driver.look, driver)) as engine:
             form = engine.form()
-    except StoreError:
+    except (StoreError, NotADirectoryError):  # below a file: a wrong path, and no damaged store
         raise
     except Exception as problem:
         raise _unusable(folder, driver, problem) from problem

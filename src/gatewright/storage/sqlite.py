@@ -283,7 +283,7 @@ class _Driver:
         """Device and inode."""
         try:
             status = (folder / self.file).stat()
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             return None
         return status.st_dev, status.st_ino
 
