@@ -22,7 +22,9 @@ PROGRAM = textwrap.dedent(
     asyncio.run(main())
     """
 )
-AT_TERMINAL = "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
+HEEDED = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
+"""The tests themselves may have been started by `nohup`, which every child inherits."""
+AT_TERMINAL = HEEDED + "import fcntl, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0)\n"
 DEADLINE_S = 30.0
 
 
