@@ -103,6 +103,7 @@ class Access:
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool, caller = call.tool, call.caller
+        # The usual call, without the detour: nothing but the table decides about a caller without claims.
         if tool is not None and not caller.user and call.kind == "tool":
             target = tool.target
             decided = self._decide(caller, target.server, target.name, tool.definition)
@@ -150,8 +151,10 @@ class Access:
             return judged[0]
         rights = rights_of(caller.user)
         said = rights.reads(_names(target, tool))
+        # Where claims name tools, the operator chose what is listed; a call of a risky one is refused all the same.
         if said is None and rights.too_risky(tool.security):
             return False
+        # Claims never open the gateway's own tools; they can only take them away.
         return _named(judged, None if said and target.server == KERNEL else said)[0]
 
     def may_reach(self, caller: Caller, server: str) -> bool:
@@ -178,6 +181,7 @@ class Access:
             self._decided_at = version
         question = (caller.id, caller.kind, server, tool)
         found = self._decided.get(question)
+        # By identity: a grant may be bound to the digest of a definition, and another object may be another definition.
         if found is None or found[0] is not definition:
             if len(self._decided) > _REMEMBERED:
                 self._decided = {}
@@ -196,6 +200,7 @@ class Access:
         if call.caller.kind == "operator" or call.method in self._open:
             return None
         if call.method.startswith(_OPERATORS):
+            # As for a method that does not exist: who may not use these learns nothing of them.
             return Refusal("method_not_found", f"Method not found: {call.method[:100]}")
         return None
 
@@ -239,9 +244,11 @@ class Access:
         tool = call.tool or call.task_tool
         if bounds is None:
             return None
+        # A subscription tells of changes of what it may not read.
         if call.kind == "resource" or call.method in _FOLLOWED:
             read = bounds.judge(target.name)
             return None if read is None else _outside(call, read.details, "/uri")
+        # Fail closed: a path inside of a command line has no argument of its own that could be compared.
         if tool is not None and runs_programs(tool.security):
             return _outside(call, {"reason": "Nobody can tell what a command or a program touches"})
         # A prompt has arguments as a tool has, and its server may put the file that they name into it.
@@ -282,6 +289,7 @@ def _judge(caller: Caller, server: str, word: Decision) -> Judged:
     if word.permission == "allow":
         return True, word.source, word
     roles = _OPERATOR if server == KERNEL else _ROLES
+    # Only where the table says nothing: an explicit deny holds for owner and operators as well.
     if caller.kind in roles and word.source == "default_policy":
         return True, _BY_ROLE, word
     return False, word.source, word
@@ -300,7 +308,7 @@ def _may_invoke(caller: Caller, target: Target, tool: Tool | None) -> bool | Non
 
 
 def _named(judged: Judged, said: bool | None) -> Judged:
-    """What the table says, with what was said of the caller: a name needs no grant, and a denial stays."""
+    """The table's decision with the caller's claims: a tool that they name needs no grant, a deny in the table stays."""
     allowed, source, word = judged
     denied = word.permission == "deny" and source != "default_policy"
     if said is None or (said and (allowed or denied)):

@@ -20,6 +20,7 @@ def granted(grant: Grant, settings: Settings, catalogue: Catalogue) -> Grant:
     if grant.server not in servers:
         raise ValueError(_none("server", grant.server, closest(grant.server, servers)))
     tools = {tool.target.name for tool in catalogue.shelf(grant.server).tools}
+    # A server that was not heard of yet may be granted by name, so that grants can be prepared before it first connects.
     if grant.tool is None or not tools or grant.tool in tools:
         return grant
     shown = catalogue.tool("", grant.tool)

@@ -56,7 +56,7 @@ for a definition that has none."""
 
 
 class Grant(msgspec.Struct, frozen=True):
-    """One word of the operator. Without `tool` it covers the whole server. Times are Unix seconds."""
+    """One entry of the access table, allow or deny. Without `tool` it covers the whole server. Times are Unix seconds."""
 
     agent: str
     server: str
@@ -156,6 +156,7 @@ class Layer:
         second `now` leave the layer here."""
         while self.ends and self.ends[0][0] <= now:
             known = self._table.get(key := heappop(self.ends)[2])
+            # The heap has ends of grants that were replaced since; only what has really ended goes.
             if known is not None and not known.holds(now):
                 del self._table[key]
                 self.changes += 1
@@ -208,7 +209,7 @@ class Grants:
     ) -> Decision:
         """May `agent` call `tool`, which is of this digest, on `server` at Unix second `now`?"""
         words, outdated = self._level(agent, server, tool, now, digest)
-        if not words:
+        if not words:  # MGP §5.3: tool before server before default
             words, _ = self._level(agent, server, None, now)
         if not words:
             found = _DEFAULTS[self._defaults.get(server, "opt-in")]
@@ -252,7 +253,7 @@ class Grants:
         What was decided under one version holds as long as the version does.
         """
         one, other = self._intended, self._issued
-        if one.ends or other.ends:
+        if one.ends or other.ends:  # both only grow, so the sum repeats for no two states
             return one.version(now) + other.version(now)
         return one.changes + other.changes  # nothing ends: asked with every call
 
@@ -263,6 +264,7 @@ class Grants:
         for another definition of the tool."""
         words: list[Grant] = []
         outdated = False
+        # The first is the one that is shown as the source: the agent's own before everybody's, issued before configured.
         for name in (agent, EVERYBODY):
             for layer in (self._issued, self._intended):
                 word = layer.get((name, server, tool), now)

@@ -104,6 +104,7 @@ class Issued:
         definition already keeps it. Raises `StoreError`."""
         with self._rows.changing():
             bound = self._rows.execute(
+                # Only once: a server that changes its definition must not get a grant bound to the new one.
                 f"UPDATE grants SET tool_digest = ? WHERE {_KEY} AND tool_digest IS NULL "  # noqa: S608
                 f"RETURNING {_COLUMNS}",
                 (digest, *_spelled(key)),

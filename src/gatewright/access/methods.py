@@ -37,7 +37,7 @@ _Asked = TypeVar("_Asked", bound=msgspec.Struct)
 
 
 class Authority(Protocol):
-    """Who knows what holds, and changes it."""
+    """The access table as these methods use it (`app.state_watcher`)."""
 
     def judged(
         self, call: Call, agent: str, server: str, tool: str | None
@@ -110,7 +110,8 @@ class AccessMethods:
         if isinstance(asked, Failure):
             return asked
         if call.caller.kind != "operator" and asked.agent_id != call.caller.id:
-            shows = to_type("grant show AGENT SERVER/TOOL")  # the same whoever exists
+            # No name in it: it would tell whether that agent exists.
+            shows = to_type("grant show AGENT SERVER/TOOL")
             return _refused(
                 f"only an operator may ask about others than {call.caller.id}, with `{shows}`"
             )

@@ -1,4 +1,4 @@
-"""Gate `permission`: refuses a tool call whose caller or server lacks a permission that the tool requires (MGP §3, §4.3).
+"""Gate `permission` (MGP §3, §4.3): refuses calls that need a permission caller or server lacks, and all calls of barred servers.
 
 A permission is a server's and a caller's. What the server was denied, or waits for, nobody can have done by it.
 
@@ -52,6 +52,7 @@ class Permission:
     def judge(self, call: Call) -> Refusal | None:
         """Why this call may not pass as things stand now; None where it may."""
         tool = call.tool or call.task_tool
+        # Whatever the call needs: the whole server lacks what it declared to need.
         if self._barred and call.target is not None and call.target.server in self._barred:
             return self._barred[call.target.server]
         if tool is None or not tool.security.permissions_required:
@@ -140,6 +141,7 @@ class Permission:
             said = None if rights is None else rights.holds(name)
             if said is not None:
                 return said
+            # A grant that names permissions is meant as all of them; without one the caller has what the server has.
             return name in held if held else self._value(target.server, name) == "approved"
 
         return [name for name in tool.security.permissions_required if not holds(name)]

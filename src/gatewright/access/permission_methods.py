@@ -1,4 +1,4 @@
-"""Methods `mgp/permission/request` and `response` (MGP §3) and their names since 0.4: query and decide server permissions.
+"""Methods `mgp/permission/request` (always answers deferred) and `response` (an operator decides), and their names since 0.4 (MGP §3).
 
 An operator's connection decides with `mgp/permission/response`, the very body of §3.6. To `mgp/permission/request` everybody
 who negotiated `security` gets an answer that says how things stand and decides nothing: the gateway itself declares no
@@ -25,7 +25,7 @@ __all__ = ["Authority", "permission_methods"]
 
 
 class Authority(Protocol):
-    """Who knows how permissions stand, and changes it."""
+    """The permissions of all servers (`permission_policy`)."""
 
     def of(self, server: str) -> Mapping[str, Standing]:
         """Everything that is known of a server's permissions."""
@@ -95,6 +95,7 @@ def _ruled(authority: Authority, call: Call) -> Outcome:
 def _server(authority: Authority, ruling: _Ruling) -> str:
     """Which server is meant. Raises `ValueError` where that is not certain."""
     asked = authority.servers_of(ruling.request_id)
+    # Ids are chosen by servers, so two may ask under the same one: then only the operator knows which is meant.
     if ruling.server_id is None and len(asked) == 1:
         return next(iter(asked))
     if ruling.server_id is None:

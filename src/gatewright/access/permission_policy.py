@@ -1,4 +1,4 @@
-"""Permission policy for tool servers (MGP §3): computes each permission's state, queues undecided ones, notifies of changes.
+"""Permission policy for tool servers (MGP §3): decides each permission, queues undecided ones, bars servers, records changes.
 
 How one permission of one server stands is asked in this order. An operator's no holds under every policy. Then:
 
@@ -138,15 +138,16 @@ class Permitting:
         return self._decided(server, permissions)
 
     def named(self, server: str, ident: str) -> None:
-        """A request between a server and us, in whichever direction, has this id."""
+        """Remember the id of a permission request, whichever side made it, so that an operator's answer finds the server."""
         mine = self._requests.setdefault(server, {})
         mine.pop(ident, None)
         mine[ident] = None
+        # The oldest: a server must not make the gateway remember ids without end.
         if len(mine) > _IDS_KEPT:
             del mine[next(iter(mine))]
 
     def turn(self) -> asyncio.Future[None]:
-        """What is done when anything stands differently."""
+        """A future that is done as soon as any permission of any server changes."""
         if self._turn is None:
             self._turn = asyncio.get_running_loop().create_future()
         return self._turn
@@ -237,7 +238,7 @@ class Permitting:
 
     def _news(self, *, others: bool = True) -> None:
         """Answers may be others than before. What cannot be recorded holds all the same, and is recorded at a later look."""
-        self._due = others
+        self._due = others  # stays set where a step below raises, so that `look` tries again
         self.version += others
         asking = dict.fromkeys((*self._needs, *self._wishes))
         run_each(
@@ -277,9 +278,10 @@ class Permitting:
 
     def _standing(self, server: str, name: str) -> Standing:
         rule = self._rules.get(server)
-        if rule is None:
+        if rule is None:  # a server that no configuration has
             return Standing("denied", _BY_FILE)
         word = self._store.word(server, name)
+        # A deny holds under every policy; `config_only` leaves out what operators allowed.
         if word is not None and (word.value == "denied" or rule.policy != "config_only"):
             return Standing(word.value, word.by, word.expires)
         if name in rule.listed:
@@ -291,7 +293,7 @@ class Permitting:
 
     def _bar(self) -> None:
         """Whose calls may not pass: those of servers that need what they do not have."""
-        self.barred.clear()
+        self.barred.clear()  # in place: the gates hold this very dictionary
         for server, needs in self._needs.items():
             rule = self._rules.get(server)
             if rule is None or rule.degrades:
@@ -315,6 +317,7 @@ class Permitting:
                 name,
             )
         self._put(_EVENTS[one.value], GATEWAY, server, name, by=one.by)
+        # Behind the record: what could not be recorded is tried again.
         self._recorded[server, name] = one
 
     def _write_down(self) -> None:

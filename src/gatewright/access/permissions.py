@@ -96,6 +96,7 @@ class Permissions:
             had = before is not None and before.value == "approved" and before.holds(word.decided)
             action: Action = "granted" if word.value == "approved" else "denied"
             self._rows.execute(_PUT, msgspec.structs.astuple(word))
+            # MGP §6.4 tells a denial of what was allowed (PERMISSION_REVOKED) from one of what was not.
             self._note("revoked" if had and action == "denied" else action, word)
         self._load()
         return word
@@ -127,6 +128,7 @@ class Permissions:
     def _expire(self) -> None:
         """What has come to its end goes, and leaves its row for the record."""
         now = self._clock()
+        # Asked first: `changing` writes in any case, and wakes every process that follows the section.
         if not self._rows.rows("SELECT 1 FROM permissions WHERE expires <= ? LIMIT 1", (now,)):
             return
         with self._rows.changing():

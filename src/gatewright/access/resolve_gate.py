@@ -100,6 +100,7 @@ class Resolve:
         return replace(call, target=target)
 
     def _no_tool(self, call: Call) -> Refusal:
+        # Before the search: a name that its server may yet claim is no misspelling.
         absent = self._catalogue.absent(call)
         if absent is not None:
             return absent

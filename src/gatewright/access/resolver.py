@@ -19,7 +19,7 @@ _REASONS = {"error": "upstream_unavailable", "draining": "draining", "restarting
 
 
 class Subjects:
-    """The catalogue in the words of the gate that resolves names."""
+    """Implements `resolve_gate.Catalogue` over the servers of one configuration."""
 
     def __init__(
         self,
@@ -75,6 +75,7 @@ class Subjects:
             if server in self._barred:
                 return self._barred[server]
             state = self._fleet.states.get(server, "registered")
+            # With a revision it was connected once, and what it listed then is in the catalogue.
             if state != "connected" and not self._catalogue.listing(server).hello.revision:
                 spec = self._fleet.specs.get(server)
                 stopped = spec is not None and spec.stopped

@@ -1,4 +1,4 @@
-"""Wires the Groundhog endpoint: its listener, shipped and registered tools, and reports of calls that were slow or used much memory."""
+"""Wires the Groundhog endpoint: listener, sessions, tool search and registration, shipped tools; counts and audits slow or large calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiles the regular expressions of validators in the background after the start, before calls need them."""
+"""Compiles the regular expressions (RE2) that nothing has used yet, in the background after the start, before calls need them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes audit events other than calls: refused connections, changes of keys, grants, servers and configuration, retries."""
+"""Writes audit events other than calls: refused requests, changes of keys, grants, servers and configuration, retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signal handlers of the gateway process: SIGTERM and SIGINT stop it, SIGHUP reloads the configuration."""
+"""Signal handlers of the gateway process: SIGTERM and SIGINT stop it, SIGHUP reloads the configuration, or stops if its terminal closed."""
 
 from __future__ import annotations
 

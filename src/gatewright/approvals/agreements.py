@@ -29,7 +29,7 @@ class Agreements:
     def add(self, call: Call, tool: Tool) -> None:
         """Somebody agreed to a call of this tool, now."""
         key = _key(call, tool)
-        self._kept.pop(key, None)
+        self._kept.pop(key, None)  # to the end: the first key is the oldest
         self._kept[key] = tool.definition, self._clock()
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]

@@ -1,4 +1,4 @@
-"""HTTP page `/approvals/TOKEN`: shows one approval request and lets an operator with an API key approve or deny it.
+"""HTTP page `/approvals/TOKEN`, for loopback clients: makes the address of one request, shows it, and takes an operator's decision.
 
 Theory. The address is given to the caller whose call waits, who shows it to its user. It is therefore worth nothing by itself: it
 shows the one request that its token was made for, until that is decided, and to decide takes an operator's key. So a host
@@ -98,6 +98,7 @@ class ApprovalPage:
         """Answer one request below `PATH`."""
         scope = connection.scope
         one = self._meant(scope["path"])
+        # The same answer for both: from elsewhere nobody can find out whether an address is one.
         if one is None or not _is_here(scope.get("client")):
             await _send(
                 connection, 404, "Nothing is here", "<p>This request is over, or never was.</p>"
@@ -174,6 +175,7 @@ async def _read(connection: Connection) -> Mapping[str, str] | None:
     except (BodyTooLarge, BodyTimeout):
         await send_plain(connection.send, 413, b"the form did not arrive whole\n")
         return None
+    # `parse_qs` would decode the whole body in one step; anybody on this machine who was given an address may post one.
     parts = body.split(b"&", _FIELDS_MOST)
     if len(parts) > _FIELDS_MOST:
         await send_plain(connection.send, 400, b"this is no form of this page\n")
@@ -206,6 +208,7 @@ def _decoded(text: bytes) -> Generator[None, None, str]:
 
 def _form(one: Approval, flaw: str = "") -> str:
     said = f"<p><strong>{_text(flaw)}</strong></p>" if flaw else ""
+    # Only what is neither cut nor redacted may be edited: else marks would be sent to the tool as arguments.
     whole = sha256(one.arguments.encode(errors="replace")).hexdigest() == one.arguments_digest
     edit = (
         "<details><summary>Other arguments</summary><textarea name=edited spellcheck=false>"

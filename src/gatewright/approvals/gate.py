@@ -122,7 +122,7 @@ class Confirm:
         if tool is None:
             return None
         security = tool.security
-        if security.confirmation_required or "flow" in call.facts:
+        if security.confirmation_required or "flow" in call.facts:  # whatever was granted
             return tool
         if call.facts.get("access") == "tool_grant":
             return None
@@ -145,11 +145,13 @@ class Confirm:
         began = self._clock()
         rule = self._agreeing(call, tool)
         found = None if rule.approver == "operator" else await self._ask_caller(call, tool, back)
+        # Nobody was reached. A caller that said no has another reason, and is not overruled by the queue.
         unasked = isinstance(found, Refusal) and found.reason == "confirmation_required"
         if found is None or (rule.approver == "either" and unasked):
             found = await self._ask_operators(call, tool, back, rule.quorum)
         if isinstance(found, Refusal):
             return found
+        # An operator who changed the arguments did not agree to the tool as the caller uses it.
         if self._open_world is not None and texts.lasts(call, tool) and not found.edited:
             self._open_world.agreements.add(call, tool)
         call.facts["confirmed_by"] = found.by
@@ -163,6 +165,7 @@ class Confirm:
             if isinstance(edited, Refusal):
                 return edited
             call = edited
+        # A grant may have gone while somebody thought.
         return await verdict_of(self._access, call, back)
 
     async def _edited(self, call: Call, arguments: str, back: Back) -> Call | Refusal:

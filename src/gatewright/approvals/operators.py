@@ -68,7 +68,7 @@ class Agreed(NamedTuple):
 
 
 class Operators:
-    """Asks them, under one configuration."""
+    """Asks operators about calls, by the queue and the rules of one configuration."""
 
     def __init__(self, queue: Queue, looks: Polls, redeemed: Callable[[Call], None]) -> None:
         """`redeemed` hears of a call that runs and was counted, though it had been counted when it was first asked."""
@@ -90,6 +90,7 @@ class Operators:
             risk = tool.security.risk_level
             return desk.ask(asked, arguments=arguments, risk=risk, reason=why, quorum=quorum)
 
+        # First the approval that an earlier try of the same call may have got, then the request for one.
         async with desk.in_turn():
             used = self._used(call, asked, first=False)
             if used is not None:
@@ -103,6 +104,7 @@ class Operators:
                 {"missing": "approval"},
             )
         if made.state == "pending":
+            # Not in turn: a call that waits must not keep others from asking.
             with self._looks.held(call, made.id, made.expires - made.requested) as first:
                 await _held(queue, made, call, back)
             async with desk.in_turn():
@@ -133,7 +135,7 @@ class Operators:
 async def _held(queue: Queue, made: Approval, call: Call, back: Back) -> None:
     """Wait for a decision for as long as a call may wait, and let the caller know that it does. One whose caller takes
     a task waits in that instead."""
-    if TASK in call.facts:
+    if TASK in call.facts:  # the caller polls the task, so no call is held open
         return
     waiting = asyncio.ensure_future(queue.desk.decided(made.id))
     showing = asyncio.ensure_future(_show(queue, made, call, back))

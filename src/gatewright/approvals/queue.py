@@ -78,7 +78,7 @@ class ApprovalQueue:
         self.page: Callable[[Approval], str] = lambda _: ""
         """Gives the URL of a page on which an operator decides; empty where there is none."""
         self.ruled: Callable[[Approval], None] = lambda _: None
-        """Hears what operators decide about permissions of servers."""
+        """Called with each decision of an operator about a permission of a server."""
 
     def adopt(self, *, lasts_s: float, tell: Tell | None, offered: bool) -> None:
         """Go on with what a configuration says."""
@@ -95,7 +95,7 @@ class ApprovalQueue:
     async def in_turn(self) -> AsyncIterator[None]:
         """While inside, it is this call's turn to ask of the queue, without waiting for anything meanwhile."""
         async with self._line:
-            await asyncio.sleep(self.rests_s)
+            await asyncio.sleep(self.rests_s)  # with the lock held: that is the rest
             began = self._clock()
             try:
                 yield
@@ -129,6 +129,7 @@ class ApprovalQueue:
     async def decided(self, id: str) -> None:
         """Wait until a request is no longer undecided."""
         one = self._store.get(id)
+        # Without an await from here to the waiter: no decision can be missed in between.
         if one is None or one.state != "pending":
             return
         waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -286,7 +287,7 @@ class ApprovalQueue:
 
 def _actor(change: ApprovalChange) -> Actor:
     if change.action in ("requested", "used", "withdrawn"):
-        return Actor(change.approval.kind, change.by)
+        return Actor(change.approval.kind, change.by)  # who asked
     return Actor("operator", change.by) if change.by else Actor("system", "gatewright")
 
 

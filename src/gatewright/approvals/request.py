@@ -1,4 +1,4 @@
-"""Data types of approval requests (question, decision, change step), redaction of the shown arguments, and who is an operator."""
+"""Data types of approval requests (question, decision, change step), redaction of the shown arguments, and which votes need a key."""
 
 from __future__ import annotations
 

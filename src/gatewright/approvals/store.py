@@ -84,6 +84,7 @@ class Approvals:
         over, so that nobody is asked the same again and again, or a new one. None where the caller has too many
         waiting already."""
         now = self._clock()
+        # Without a transaction: a caller that repeats itself writes nothing.
         with self._rows.reading():
             waiting = self._find(asked, "pending", now)
             if waiting is None and asked.kind != "server":  # whose answers are kept elsewhere
@@ -95,7 +96,7 @@ class Approvals:
             mine = "SELECT count(*) FROM approvals WHERE agent = ? AND kind = ? AND state = 'pending' AND expires > ?"
             found = self._rows.execute(mine, (asked.agent, asked.kind, now)).fetchone()
             if found[0] >= WAITING_EACH:
-                return None
+                return None  # no row: a caller that floods the queue costs no more than this
             made = Approval(
                 id="ap_" + self._random(8).hex(),
                 **msgspec.structs.asdict(asked),
@@ -121,6 +122,7 @@ class Approvals:
             if self._find(asked, "approved", now) is None:
                 return None  # nearly always, and without a transaction
         with self._rows.changing():
+            # Once more: an operator in another process may have taken it back, or another call used it up.
             one = self._find(asked, "approved", now)
             if one is None:
                 return None
@@ -232,6 +234,7 @@ class Approvals:
     def _edit(self, one: Approval, edited: str, scope: Scope) -> None:
         if one.kind == "server" or scope == "tool":
             raise ValueError("only the arguments of one call can be edited")
+        # They agreed to other arguments.
         self._rows.execute("DELETE FROM approval_votes WHERE approval = ?", (one.id,))
         self._rows.execute(
             "UPDATE approvals SET edited = ?, arguments = ? WHERE id = ?",
@@ -330,6 +333,7 @@ class Approvals:
             raise CannotDecideError(
                 "over", f"{id} is {one.state} already" + (f", by {one.by}" if one.by else "")
             )
+        # Separation of duties: an operator who calls a tool does not approve that call.
         if one.agent == by and one.kind not in _OTHERS:
             raise CannotDecideError("own", f"{by} asked for {id}, so somebody else has to decide")
         return one
@@ -342,7 +346,7 @@ class Approvals:
         ).fetchall()
         for (id,) in due:
             self._end(id, "expired", "", now)
-        self._ends = 0.0
+        self._ends = 0.0  # some may be left: ask again
         return len(due)
 
     def _next_end(self) -> float:

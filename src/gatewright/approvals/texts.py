@@ -103,6 +103,7 @@ def agreed(answer: Any) -> bool:
     if not isinstance(answer, dict) or answer.get("action") != "accept":
         return False
     content = answer.get("content")
+    # `accept` alone is no yes: a host may accept forms by itself, and the field is False unless somebody sets it.
     return isinstance(content, dict) and content.get("confirm") is True
 
 

@@ -1,6 +1,6 @@
-"""The state of a folder held against the record of it: refused where it is behind, or where the record is gone.
+"""Checks a state database against its audit trail for gateway and commands: an error when it is older, or the trail lost.
 
-For the gateway before it starts, and for every command before it writes; cheap to import, because commands do.
+The gateway does so before it starts, and every command before it writes. Cheap to import, because commands import it.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def check_of(folder: Path) -> Check:
     """Refuses a state that is behind the record of its folder, or whose record is gone."""
 
     def check(found: Glimpse) -> None:
+        # Without a trail no anchor says that the state is older, so this comes before the comparison.
         lost = bereft(folder, found)
         if lost:
             raise is_lost(folder, lost)
@@ -57,7 +58,7 @@ def check_of(folder: Path) -> Check:
 def wrong_of(
     folder: Path, known: Mapping[str, Anchor], found: Found, place: Head | None
 ) -> list[str]:
-    """What of a state is behind its record, each in a few words. Raises `StoreError`."""
+    """What of a state is older than its audit trail, one short text for each section. Raises `StoreError`."""
     wrong = [*forgotten(folder, known), *behind(known, found), *taken_over(folder, known, found)]
     try:
         return [*wrong, *outrun(folder, SQLITE.file, place)]

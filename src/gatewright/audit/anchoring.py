@@ -1,4 +1,4 @@
-"""Opens state and audit trail together, and refuses service at start or while running when the state is behind or the trail lost.
+"""Opens state and audit trail, records state changes as anchors, and bars start or calls when the state is older or the trail lost.
 
 What an older or missing store would allow is refused: a gateway does not start on it, and one that runs takes no call. An
 operator puts the right file back, or says that the present state is meant (`gatewright audit accept`).
@@ -49,7 +49,7 @@ __all__ = [
 ]
 
 POLLED_S = 0.25
-"""How soon a store that goes back bars all calls."""
+"""Seconds between two looks at the state: so long calls may still pass on one that was put back or replaced."""
 
 log = logging.getLogger("gatewright")
 
@@ -116,7 +116,7 @@ def _closed_where_it_fails(database: StateDatabase) -> Iterator[None]:
 
 
 class Anchoring:
-    """Between the record and the stores of one gateway. For the event loop's thread."""
+    """Compares the state of one running gateway with its audit trail, in both directions. For the event loop's thread."""
 
     def __init__(self, state: Path, audit: AuditLog, database: StateDatabase | None = None) -> None:
         """Before any store is opened. `database` is the one that they will be in. Raises `StoreDamagedError` where one is behind the
@@ -130,13 +130,13 @@ class Anchoring:
         self._from = 0
         wrong = wrong_of(state, self._known, self._heads.found(), self._heads.place())
         self._noted = self._knows()
-        """How many records the state knew of; it never knows of fewer."""
+        """The highest record number that the state was seen to have noted (`recorded`); an older copy has a lower one."""
         if wrong:
             self._heads.close()
             raise is_behind(state, wrong)
 
     async def follow(self) -> None:
-        """Look for ever. By itself, so that no store that cannot be followed keeps anybody from looking."""
+        """Look for ever, in a task of its own: no store that fails elsewhere may keep calls from being barred."""
         while True:
             self._try()
             await asyncio.sleep(POLLED_S)
@@ -154,6 +154,7 @@ class Anchoring:
     def look(self) -> None:
         """Bar all calls while a store is behind the record; let the record know of steps. Raises `Unrecorded`."""
         found = self._heads.found()
+        # A section without steps holds nothing that could be lost.
         steps = {name: one for name, one in found.heads.items() if one.steps or name in self._known}
         wrong = [*behind(self._known, found), *([_replaced()] if self._heads.moved() else [])]
         if not wrong and (steps != self._known or self._audit.barred is not None):
@@ -168,6 +169,7 @@ class Anchoring:
             self._from = self._audit.anchor(steps)
             self._unnoted = True
             self._known = steps
+        # Only what is on the disk may be noted: else a power cut leaves a state ahead of its trail, which is refused.
         if self._unnoted and self._audit.synced.seq >= self._from:
             self._unnoted = not note(self._state, self._audit.synced)
             self._noted = max(self._noted, self._knows())
@@ -197,7 +199,7 @@ class Anchoring:
             log.error(
                 "calls are refused: the state is behind its record: %s; %s", wrong, what_to_do()
             )
-            with contextlib.suppress(Unrecorded):
+            with contextlib.suppress(Unrecorded):  # calls are barred all the same
                 self._audit.event(
                     "dev.gatewright.stores.behind", outcome="failure", details={"wrong": wrong}
                 )
@@ -229,6 +231,7 @@ def accept(state: Path, audit: AuditLog, by: str, wrong: Sequence[str]) -> None:
         heads.close()
     said = {"stores": spelled(found.heads), "were": spelled(audit.anchors), "wrong": wrong}
     audit.event(ACCEPTED, actor=Actor("operator", by), details=said)
+    # When the trail is closed this record is on the disk. Noted before, a power cut would leave a state ahead of the trail.
     audit.ended.listen(partial(note, state))
 
 
@@ -237,7 +240,7 @@ def _ending(
 ) -> Callable[[Head], object]:
     def end(place: Head) -> None:
         note(state, place)
-        if told:
+        if told:  # their records are on the disk by now, so the outbox rows may go
             drop(state, told)
 
     return end

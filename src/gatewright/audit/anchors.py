@@ -1,4 +1,4 @@
-"""Audit anchors: per section of the state its mark and step count as last recorded; detects lost or rolled-back state.
+"""Audit anchors: mark and step count of each state section as last recorded; finds a lost or older state, and a lost trail.
 
 Theory. Grants, keys, pins, permissions, approvals, registrations and words about participants take things away as well as give
 them: without them, or with an older copy of them, somebody may do again what was forbidden. The record cannot go back unseen
@@ -113,7 +113,7 @@ class Heads:
         self._driver = driver
         self._open: Glimpse | None = None
         self._place: tuple[int, int] | None = None
-        self._first: tuple[int, int] | None = None
+        self._first: tuple[int, int] | None = None  # device and inode, as is `_place`
 
     def found(self) -> Found:
         """What is there now. One statement."""
@@ -140,6 +140,7 @@ class Heads:
         self._forget()
 
     def _glimpse(self) -> Glimpse:
+        # By inode: a file that was moved away goes on answering through its open connection.
         place = self._driver.place(self._folder)
         if self._open is None or place != self._place:
             self._forget()
@@ -160,11 +161,13 @@ def anchors_of(folder: Path) -> dict[str, Anchor]:
     """What the record in `folder` knows of the state; nothing where it was written before it knew of it.
     Raises `StoreError`."""
     newest: tuple[int, dict[str, Anchor]] = (0, {})
+    # A pruning record repeats the anchors, since it may take the record away that said so.
     for event in (ANCHORED, ACCEPTED, PRUNED):
         record = _newest(folder, event)
         said = None if record is None else _said(record, folder)
         if record is not None and said is not None and record["seq"] > newest[0]:
             newest = record["seq"], said
+    # Records of versions before `state.db` name the files, `grants.db` for the section `grants`.
     return {FILES.get(name, name): one for name, one in newest[1].items()}
 
 
@@ -206,6 +209,7 @@ def behind(anchors: Mapping[str, Anchor], found: Found) -> list[str]:
     known = {name: one for name, one in anchors.items() if one.steps or name in found.heads}
     if _WHOLE in found.problems:
         return [found.problems[_WHOLE]] if anchors else []
+    # One sentence instead of one for each section.
     if known and not found.heads and not found.problems:
         each = ", ".join(f"{_steps(one)} of {name}" for name, one in known.items())
         return [f"{SQLITE.file} is gone: the record knows {each}"]
@@ -218,7 +222,7 @@ def _wrong_of(name: str, known: Anchor, found: Found) -> str:
         return found.problems[name]
     if now is None:
         return f"{called} is gone: the record knows {_steps(known)} of it" if known.steps else ""
-    if now.mark != known.mark:
+    if now.mark != known.mark:  # steps of another section say nothing about this one
         return f"{called} is another than the one that is recorded"
     if now.steps < known.steps:
         return f"{called} is an older copy: it has {_steps(now)}, the record knows {known.steps}"
@@ -314,6 +318,7 @@ def _left_in(engine: Engine, state: Glimpse) -> str:
             return f"{_SAID[name]} ({state.names[name]}) while a gateway ran"
     for name in (one for one in _CHANGES if one in steps):
         waiting = engine.execute(f"SELECT count(*) FROM {_CHANGES[name]}").fetchone()[0]  # noqa: S608 - a constant
+        # Each step leaves an outbox row until its record is on the disk: a missing row is one that a gateway recorded.
         if steps[name] > waiting:
             return f"a gateway has recorded changes of {state.names[name]}"
     if noted(engine) is not None:

@@ -1,4 +1,4 @@
-"""Builds the audit records of one call: its intent before forwarding and its end, as JSON, with a cached fast path.
+"""Builds the audit records of one call (intent, end, rejected arguments) as JSON: arguments by digest, names without secrets.
 
 Arguments are never in them, only the SHA-256 and the size of their JSON with sorted keys. What a caller
 chose, a name or an id, has no secret in it.
@@ -101,6 +101,7 @@ def told_of(call: Call) -> Told | None:
             *_named(call),
         )
         trace, id = call.trace_id, call.id
+        # What is left without hexadecimal digits and dashes might need an escape, or hold a secret.
         if len(trace) > _LONGEST_ID or f"{trace}{id}".encode().translate(None, _DIGITS):
             trace, id = _escaped(_trace(call)), _escaped(id)
         digest = sha256(asked).hexdigest()
@@ -110,7 +111,7 @@ def told_of(call: Call) -> Told | None:
         return None
 
 
-@lru_cache(4096)  # by value, so that nothing of it can be out of date
+@lru_cache(4096)  # by value; a text stays as it was cleaned when it was first seen
 def _standing(  # noqa: PLR0913, PLR0917 - each is a part of the key
     kind: str,
     id: str,
@@ -154,6 +155,7 @@ def _escaped(text: str) -> str:
 
 def _details_text(call: Call) -> str:
     details = _details(call)
+    # `_answered` appends the member to this text: twice in one object, readers would disagree which one counts.
     if "duration_ms" in details:
         raise ValueError("a fact has the name of a member that is added behind them")
     return encoder.encode(details)[:-1].decode()
@@ -179,6 +181,7 @@ def end_text(
     duration_ms: float,
 ) -> bytes:
     """The record after a call. `forwarded` says whether it ever left for its owner."""
+    # Nearly every call; all others are built member by member.
     if type(outcome) is Answer and told is not None:
         text = _answered(call, outcome, stamp, told, duration_ms)
         if text is not None:
@@ -197,6 +200,7 @@ def _answered(
         except Exception:  # noqa: BLE001 - see `told_of`
             return None
     ended = _FAILURE if answer.tool_error else _SUCCESS
+    # The order of members is that of `Record`: both ways must write the same bytes.
     text = (
         f'{{"id":"{id}","time":"{moment}","event_type":"TOOL_EXECUTED",{ended[0]},{shared},"result":{{{ended[1]},"bytes":'
         f'{len(answer.raw)}}},"details":{details},"duration_ms":{encoder.encode(duration_ms).decode()}}}}}'
@@ -214,6 +218,7 @@ def request_of(call: Call) -> Request | None:
         return None
     asked = call.arguments if call.kind in {"tool", "prompt"} else call.params
     try:
+        # One order of members, so that the same arguments have one digest.
         text = _sorting.encode(asked)
     except Exception:  # noqa: BLE001 - what cannot be written as JSON is still something
         text = repr(asked).encode("utf-8", "backslashreplace")
@@ -300,6 +305,7 @@ def _chosen(text: str) -> str:
     # No more is looked through than is kept, and a little: half a secret at the end is not kept either.
     clean = _cleaned(text[: _LONGEST_NAME + _UNDECIDED])
     kept = clean[: min(_LONGEST_NAME, len(clean) - _UNDECIDED)]
+    # Of all of it: two long names stay apart.
     digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{kept}… ({len(text)} characters, SHA-256 {digest})"
 

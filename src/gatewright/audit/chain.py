@@ -64,9 +64,11 @@ def seal(seq: int, body: bytes, previous: bytes) -> tuple[bytes, bytes]:
 def read_link(line: bytes) -> Link:
     """Read and prove one line (without its newline). Raises `BrokenChainError`."""
     cut = len(line) - _TAIL
+    # The tail has a fixed length, so it is found from the end; no member in between has to be parsed.
     if cut < len(_SEQ) or not line.startswith(_SEQ):
         raise BrokenChainError("is not a record")
     tail = line[cut:]
+    # 14 bytes name `prev_hash`, 64 are the hash before, 10 name `hash`, 64 are this one.
     if tail[:14] != _PREVIOUS or tail[78:88] != b'"' + _HASH or tail[152:] != b'"}':
         raise BrokenChainError("does not end with its two hashes")
     if sha256(line[: cut + 79]).hexdigest().encode() != tail[88:152]:

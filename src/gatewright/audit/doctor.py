@@ -1,4 +1,4 @@
-"""`gatewright doctor` check: state database behind the audit trail, or a lost trail, with which a gateway does not start."""
+"""`gatewright doctor` check: reports a state database that is older than the audit trail, or a lost trail; no gateway starts on either."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the `StoreError` for a damaged audit trail; other store errors are in `storage.errors`."""
+"""Builds the `StoreDamagedError` for a damaged audit trail; the error classes are in `storage.errors`."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Feeder:
         """Copy what is on disk by now and end the thread."""
         self._stopping.set()
         self._thread.join()
-        self._try_to_catch_up()
+        self._try_to_catch_up()  # in the caller's thread: the rows belong to one thread at a time
 
     def catch_up(self) -> None:
         """Copy everything that is on disk by now.
@@ -96,6 +96,7 @@ class Feeder:
             self.problem = None
 
     def _batches(self) -> Iterator[tuple[list[bytes], Fed]]:
+        # Never beyond: a power cut may take what follows, and rows cannot lose a record.
         target = self._journal.synced
         seq, segment, offset = self.fed.seq, self.fed.segment, self.fed.offset
         for _ in range(_BATCHES):
@@ -110,6 +111,7 @@ class Feeder:
                 segment, offset = segment + 1, 0
                 continue
             first, seq = seq + 1, seq + len(lines)
+            # The numbers of the ends prove how many there are; a full check of the chain is `audit verify`.
             if (read_link(lines[0]).seq, read_link(lines[-1]).seq) != (first, seq):
                 raise BrokenChainError(f"{path} does not go on with record {first}")
             yield lines, Fed(seq, segment, offset)
@@ -118,6 +120,7 @@ class Feeder:
         numbers = segment_numbers(self._folder)
         gone = {*numbers[:-_KEPT_SEGMENTS], *self._rows.segments_within(self._rows.pruned()[0])}
         done = [number for number in numbers if number < self.fed.segment and number in gone]
+        # The rows are written without waiting for the disk (`open_rows`), so they are flushed before the only other copy goes.
         if done and self._rows.to_disk():
             self._journal.head_to_disk()  # or a power cut brings one back that names a file that is gone
             for number in done:
@@ -143,6 +146,7 @@ def follow_on(folder: Path, rows: Rows, end: Head) -> tuple[int, int] | None:
             raise damaged_trail(folder, f"the line after record {fed.seq} {problem}") from problem
         if first == fed.seq + 1:
             return None
+        # The rows were lost, and segments that were copied into them are deleted: `rows_lost` goes into the trail.
         rows.go_on_at(Fed(first - 1, segment, 0), first)
         return fed.seq + 1, first - 1
     return None

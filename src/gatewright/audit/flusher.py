@@ -1,4 +1,4 @@
-"""Thread that flushes the journal to disk in groups (group commit), so that the event loop never waits for the disk.
+"""Thread that flushes the journal to disk in groups (group commit) and has it repaired after faults; the event loop never waits.
 
 One flush at a time. Whoever waits gets the flush that began after its record was written: while
 the disk works, waiters gather, and the next flush answers all of them. There is no lingering timer:
@@ -47,6 +47,7 @@ class Flusher:
             raise Unrecorded("the audit trail is closed: the gateway is stopping")
         loop = asyncio.get_running_loop()
         waiter: _Waiter = loop.create_future()
+        # All that wait in one turn of the loop cost one wake-up of the thread.
         if not self._turn or self._loop is not loop:
             self._turn, self._loop = [], loop
             loop.call_soon(self._hand_over, self._turn)
@@ -57,6 +58,7 @@ class Flusher:
         if turn is self._turn:
             self._turn = []
         self._queue.put(turn)
+        # It ended after `wait_for` looked: nobody else would answer.
         if not self._thread.is_alive():
             self._answer_late()
 
@@ -80,6 +82,7 @@ class Flusher:
             waiters, going = self._gather()
             if self._journal.fault is not None:
                 self._on_fault()
+            # Heads are never changed, only replaced: the same object means that nothing was written since.
             if waiters or self._journal.end is not self._journal.synced:
                 self._flush(waiters)
 
@@ -119,4 +122,5 @@ def _answer(waiters: list[_Waiter], problem: Unrecorded | None) -> None:
         if problem is None:
             waiter.set_result(None)
         else:
+            # One each: an exception raised twice joins tracebacks.
             waiter.set_exception(Unrecorded(*problem.args))

@@ -1,4 +1,4 @@
-"""Converts audit records to export formats, one line each: JSON lines, CSV, CloudEvents, OCSF, Groundhog. Pure.
+"""Converts audit records to JSON lines, CSV, CloudEvents, OCSF or Groundhog events, and filters them by Groundhog class. Pure.
 
 `jsonl` is the line of the record itself, whose hash still proves it. `csv` is RFC 4180 with a heading;
 no cell of it begins like a formula, because spreadsheets run those. `cloudevents` is one structured
@@ -131,4 +131,5 @@ def _cell(record: Mapping[str, Any], outer: str, inner: str) -> str:
         return ""
     if not isinstance(value, str):  # a number, a truth or an object never begins like a formula
         return _encoder.encode(value).decode()
+    # A leading apostrophe makes it text for a spreadsheet: names come from callers and servers (CSV injection).
     return f"'{value}" if _FORMULA.match(value) else value

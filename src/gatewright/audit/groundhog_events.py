@@ -51,8 +51,9 @@ class Event(NamedTuple):
 def to_event(record: Mapping[str, Any]) -> Event | None:
     """The event of a decoded record; None for what Groundhog knows no event of."""
     kind = record["event_type"]
-    if kind == f"{_OWN}intent":
+    if kind == f"{_OWN}intent":  # the end of the same call says all of it
         return None
+    # Before the kinds: a refused tool call is a violation and no ToolInvocation.
     if _is_violation(record):
         severity = _severity(record)
         classes = frozenset(

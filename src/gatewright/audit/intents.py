@@ -65,6 +65,7 @@ class Intents:
         if size > _ROOM or not self._free:
             return None
         at = self._free.pop()
+        # The text first: with its length in place a death in between would leave half an intent that looks whole.
         self._slots[at + 4 : at + 4 + size] = intent
         _LENGTH.pack_into(self._slots, at, size)
         return at
@@ -72,6 +73,7 @@ class Intents:
     def leave(self, slot: int) -> None:
         """The call has ended, and its end is recorded."""
         self._slots[slot : slot + 4] = _FREE
+        # Last: the flusher's thread may do this while the loop enters another intent.
         self._free.append(slot)
 
     def give_up(self, slot: int) -> None:
@@ -81,6 +83,7 @@ class Intents:
     def given_up(self) -> Iterable[tuple[int, bytes]]:
         """Slots that nobody works with any more, and their intents: those of calls that were given up and those that a
         dead process left. Each is named once; whoever has recorded one says `leave`, and else `give_up` again."""
+        # Not what is given up again meanwhile: that would never end on a full disk.
         for _ in range(len(self._given_up)):
             try:
                 slot = self._given_up.popleft()
@@ -99,6 +102,7 @@ class Intents:
 
 def _text(slots: bytes | mmap.mmap, at: int) -> bytes:
     (length,) = _LENGTH.unpack_from(slots, at)
+    # The length may be nonsense: another process may be writing it.
     return slots[at + 4 : at + 4 + min(length, _ROOM)]
 
 
@@ -128,6 +132,6 @@ def without_end(intents: Iterable[bytes], lines: Iterable[bytes]) -> list[bytes]
         if not left:
             break
         found = _CALL.search(line)
-        if found is not None:
+        if found is not None:  # its end was written and the process died before it freed the slot
             left.pop(found[1], None)
     return list(left.values())

@@ -1,4 +1,4 @@
-"""Append-only audit journal: one JSON line a record in segment files, chained, rotated and flushed by a thread.
+"""Append-only audit journal: chains records as JSON lines in segment files, rotates by size, flushes, repairs after failed writes.
 
 `append` is one `write` to a file opened for appending. When it returns, the bytes are with the
 operating system, and no death of this process can take them away; `sync` makes that true for a
@@ -67,6 +67,7 @@ class Journal:
             seq = end.seq + 1
             line, digest = seal(seq, body, end.hash)
             size = len(line)
+            # A line is never split; one alone may be longer.
             if end.offset + size > self._segment_bytes and end.offset:
                 self.end = end = self._next_segment(end)
             written = os.write(self._file, line)
@@ -75,6 +76,7 @@ class Journal:
             self.end = Head(seq, digest, end.segment, end.offset + size)
         except Unrecorded:
             raise
+        # Also a signal in between: nobody knows how much of the line is there.
         except BaseException as problem:
             self.fault = f"the audit trail cannot be written: {problem}"
             if isinstance(problem, OSError):
@@ -106,6 +108,7 @@ class Journal:
             if self._unflushed:
                 raise Unrecorded(self.fault or "the audit trail waits for its repair")
             end, files = self.end, (*self._retired, self._file)
+        # Without the lock: `append` must never wait for the disk.
         try:
             self._flush(end, files)
         except OSError as problem:
@@ -121,6 +124,7 @@ class Journal:
         with self._lock:
             if self.fault is None:
                 return
+            # A margin, or each record that is let in would fill the disk again and bar all calls.
             space = os.fstatvfs(self._file)
             if space.f_bavail * space.f_frsize < _SPARE_BYTES:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._folder))
@@ -167,17 +171,22 @@ class Journal:
                 _to_disk(file)
             if new_file:
                 _folder_to_disk(self._folder)
+            # After the records: a head that is ahead of them is taken for lost records at the next start.
             os.pwrite(self._head, encode_head(end), 0)
         except OSError:
             self._new_file = new_file or self._new_file
             raise
+        # The flusher alone removes, so a concurrent rotation can only append.
         for file in files[:-1]:
             self._retired.remove(file)
             os.close(file)
         self.synced = end
 
     def _write_again(self) -> None:
-        """Write every line since `synced` over itself, so that the system has to flush it again."""
+        """Write every line since `synced` over itself, so that the system has to flush it again.
+
+        After a failed fsync Linux marks the pages clean, and the next fsync succeeds without having written them.
+        """
         chain = Chain(self.synced.seq, self.synced.hash)
         touched: dict[int, int] = {}
         try:

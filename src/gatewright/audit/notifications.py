@@ -24,7 +24,7 @@ log = logging.getLogger("gatewright.audit")
 
 
 def witness(audit: AuditLog, hub: ServerNotifications) -> None:
-    """Tell the listeners of `hub` what is recorded from now on."""
+    """Send each new audit record to the listeners of `hub`, for as long as there are any."""
     listening = ExitStack()
 
     def tell(line: bytes) -> None:
@@ -47,6 +47,7 @@ def _tell(hub: ServerNotifications, record: Mapping[str, Any]) -> None:
     if event is None:
         return
     actor, session = record["actor"], record.get("session")
+    # Whose access changed hears of it too, although an operator is the actor.
     about = event["details"].get("agent_id") if event["event_type"].startswith("ACCESS_") else None
 
     def may_hear(caller: Caller, theirs: str | None) -> bool:
@@ -54,6 +55,7 @@ def _tell(hub: ServerNotifications, record: Mapping[str, Any]) -> None:
             return True
         if caller.kind == "anonymous":  # which is anybody: only what went through this very session
             return session is not None and session == theirs
+        # Kind and id: the owner's host and an operator may both be called `local`.
         return (actor["type"], actor["id"]) == (caller.kind, caller.id) or about in (caller.id, "*")
 
     hub.tell_audit(event, may_hear)

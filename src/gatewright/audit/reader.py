@@ -1,6 +1,6 @@
-"""Reads and queries the audit trail (SQLite rows plus the journal beyond them), for `audit` commands and the console.
+"""Queries, follows and verifies the audit trail (SQLite rows, the journal beyond them, pending calls), for commands and anchors.
 
-The rows are a second or so behind the journal. Each question therefore puts what the journal has
+The rows are a second or so behind the journal. Each query therefore puts what the journal has
 beyond the rows into a temporary table of the same form, and asks both: an answered call is in the
 answer at once. Calls that run now, or ran when the gateway died, stand behind them as what they are,
 pending, with the numbers that they would have; they are no lines of the chain yet.
@@ -89,6 +89,7 @@ class AuditReader:
         Raises `StoreError`.
         """
         with closing(self._open()) as database:
+            # Before the last records are read: what is fed in between is then skipped by its number, and not missed.
             place = Rows(database).fed()
         last = place.seq
         for record in reversed([*self._found(Query(limit=count), msgspec.json.decode)]):
@@ -97,6 +98,7 @@ class AuditReader:
         while follow is not None and follow():
             for behind, record in self._after(place):
                 place = behind
+                # The journal may begin before what the rows have shown already.
                 if record["seq"] > last:
                     yield record
                     last = record["seq"]
@@ -117,6 +119,7 @@ class AuditReader:
         last = fed.seq + len(lines)
         for intent in sorted(without_end(intents, lines)):  # each begins with its time
             last += 1
+            # Shown like a record; it has no hashes and is in no chain.
             lines.append(b'{"seq":%d,%b' % (last, intent[1:]))
         rows.show_also(lines, last)
 

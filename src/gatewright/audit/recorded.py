@@ -25,6 +25,7 @@ _ENDS = b'"hash":"%b"}\n'
 def note(folder: Path, place: Head, driver: Driver = SQLITE) -> bool:
     """Let the state know that the record has come to a place that is on the disk. False where it is written by somebody else just
     now, or cannot be: to be tried again. Waits for nobody."""
+    # At the beginning of a segment there is no line that `_is_there` could find again.
     if not place.offset or driver.place(folder) is None:
         return True
     row = (1, place.seq, place.hash.decode(), place.segment, place.offset)
@@ -52,4 +53,5 @@ def _is_there(folder: Path, place: Head, last: int) -> bool:
     with suppress(FileNotFoundError), segment_path(folder, place.segment).open("rb") as file:
         file.seek(max(0, place.offset - len(ends)))
         return file.read(len(ends)) == ends
+    # Segments go as whole files, the oldest first; a trail that was put back from an older copy ends before this one.
     return last > place.segment

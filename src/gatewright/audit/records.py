@@ -141,6 +141,7 @@ class Stamps:
         second share (RFC 9562, 6.2, method 1), so that they sort, and most cost one formatted string.
         """
         moment = int(self._clock() * 1000)
+        # 4,096 ids a millisecond, then fresh randomness.
         if moment != self._moment or self._count == _LAST_COUNT:
             self._turn(moment)
         self._count = count = self._count + 1
@@ -152,6 +153,7 @@ class Stamps:
             self._second = second
             self._date = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
             noise = self._random(8).hex()
+            # `a` has the two bits of the variant (RFC 9562, 4.1).
             self._behind = f"-a{noise[:3]}-{noise[3:15]}"
         self._moment = moment
         self._count = -1
@@ -170,6 +172,7 @@ def encode(record: Record) -> bytes:
         body = encoder.encode(record)
     except Exception:  # noqa: BLE001 - text that is no Unicode, endless nesting: still a record
         body = encoder.encode(_plain(record))
+    # The feeder reads whole lines in batches, and one caller must not fill the trail.
     if len(body) > MAX_BYTES:
         body = encoder.encode(_plain(record))
     return body
@@ -208,7 +211,7 @@ def to_mgp(record: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _plain(record: Record) -> Record:
-    """The record with nothing in it that could be too long or no text."""
+    """The record with nothing in it that could be too long or no text; `cut` in the details says so."""
     kept = ("risk_level", "validator_applied", "duration_ms", "reason")
     details = {name: _clean(record.details[name]) for name in kept if name in record.details}
     members = {name: _clean(getattr(record, name)) for name in record.__struct_fields__}

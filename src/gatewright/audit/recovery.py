@@ -59,6 +59,7 @@ def recover(folder: Path) -> Recovered:
             raise damaged_trail(folder, f"there are records, but no {HEAD}")
         head = Head()
     elif head.seq:
+        # Before anything is cut: a trail that lost records is left as evidence.
         _check_reached(folder, head)
     end = _follow(folder, head)
     return Recovered(end, tuple(_cut(folder, end)))
@@ -86,7 +87,7 @@ def _follow(folder: Path, head: Head) -> Head:
     for segment, offset, line in lines_from(folder, head.segment, head.offset):
         try:
             chain.follow(line)
-        except BrokenChainError:
+        except BrokenChainError:  # behind the head nothing was promised to be on the disk
             break
         end = Head(chain.seq, chain.hash, segment, offset + len(line) + 1)
     return end
@@ -101,7 +102,7 @@ def _cut(folder: Path, end: Head) -> list[Torn]:
             continue
         if path.stat().st_size > keep:
             content = path.read_bytes()[keep:]
-            aside = set_aside(path, content)
+            aside = set_aside(path, content)  # flushed before the original is shortened
             os.truncate(path, keep)
             found.append(Torn(number, keep, len(content), aside.name))
         if number > end.segment:  # the journal makes it anew when it gets there

@@ -65,11 +65,13 @@ class Retention:
         """
         if self._announced is not None:
             last, announcement = self._announced
+            # A crash now must not leave pruned rows without the record that explains them.
             if fed < announcement:
                 return False
             rows.prune(last)
             self._announced = None
             return True
+        # Also when the clock was set back: else nothing would be deleted until it has caught up.
         if self._keep.days and not 0 <= self._clock() - self._looked < _LOOK_S:
             self._looked = self._clock()
             self._announce(rows, journal)
@@ -78,6 +80,7 @@ class Retention:
     def _announce(self, rows: Rows, journal: Journal) -> None:
         before = _recorded(self._clock() - self._keep.days * _DAY_S)
         gone, _ = rows.pruned()
+        # A sink that is down keeps records.
         last = rows.last_within(min(rows.last_before(before), self._keep.taken()))
         if last <= gone:
             return

@@ -163,6 +163,7 @@ class Rows:
         """Delete every record up to `last`, which is there, some at a time; the rest goes on from there."""
         gone, _ = self.pruned()
         while gone < last:
+            # A bucket at a time, so that no transaction holds the rows for long.
             before, within = gone, min(last, (gone + 1) | ((1 << _BUCKET_BITS) - 1))
             gone = self.last_within(within)
             if gone <= before:  # nothing of these is there
@@ -233,6 +234,7 @@ class Rows:
         return low or 0, high or 0
 
     def _insert(self, table: str, lines: Sequence[bytes], last: int) -> None:
+        # One statement for a whole batch: `substr` cuts the lines out, each at an offset and size packed into one integer.
         sizes = [len(line) for line in lines]
         starts = accumulate(sizes, initial=1)
         pieces = [start << 32 | size for start, size in zip(starts, sizes, strict=False)]

@@ -101,6 +101,7 @@ def lines_from(folder: Path, segment: int, offset: int) -> Iterator[tuple[int, i
     is not part of the bytes. A segment that is deleted meanwhile is read to its end all the same.
     """
     with ExitStack() as stack:
+        # All are opened before the first is read: a segment that the feeder deletes meanwhile stays readable.
         sources = []
         for number in segment_numbers(folder):
             path = segment_path(folder, number)

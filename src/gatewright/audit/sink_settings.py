@@ -1,4 +1,4 @@
-"""Builds the configured audit sinks (file, HTTP, syslog, MGP, SQLite, PostgreSQL, alert), each opened on first use."""
+"""Builds the configured audit sinks (file, HTTP, syslog, MGP, SQL, alert) on first use, and registers their secrets for redaction."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ def sinks_of(settings: Settings, positions: SinkPositions, inform: Inform) -> Si
         if sink.type == "mgp":
             made[sink.name] = MgpSink(sink.server, _across(inform))
         else:
+            # Sinks of this prefix were made from Groundhog's tables, and stand in the file that has those.
             table = "mcp.protocol" if sink.name.startswith("groundhog-") else "audit.sinks"
             file = settings.file_of(table)
             # `${file:…}` is meant from where it was written, as in all other tables: what was accepted is what stands there.
@@ -63,7 +64,7 @@ def sinks_of(settings: Settings, positions: SinkPositions, inform: Inform) -> Si
 
 
 def _across(inform: Inform) -> Tell:
-    """The same for other loops."""
+    """`inform` for callers in other event loops: it runs in the loop that runs now."""
     home = asyncio.get_running_loop()
 
     async def tell(server: str, events: Sequence[dict[str, Any]]) -> bool:
@@ -125,6 +126,7 @@ def _placed(
         )
     if sink.type == "http":
         headers = {name: text(value) for name, value in sink.headers.items()}
+        # Behind `Bearer ` or `Basic `: the credential is the secret, with whatever scheme it is repeated.
         secret = [one.rpartition(" ")[2] for name, one in headers.items() if is_secret_name(name)]
         HELD.hold(f"sink {sink.name}", secret)
         return HttpSink(text(sink.url), put, headers=headers, events=sink.format == "cloudevents")

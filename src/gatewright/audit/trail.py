@@ -1,4 +1,4 @@
-"""Audit log and the kernel's record of a call: opened with it, intent written before forwarding, closed with its outcome.
+"""Audit log: opens and recovers the trail, records each call's intent and end and other events, refuses what cannot be recorded.
 
 The promise: every decision that a caller has seen is in the trail, in order, also after `kill -9`,
 a full disk or an outage of the store; when it cannot be recorded, the call is refused.
@@ -89,6 +89,7 @@ class AuditLog:
         """
         self._monotonic = monotonic
         self._stamps = Stamps(clock, random)
+        # Each counts its ids by itself, and each is for one thread; the random parts keep them apart.
         self._mending = Stamps(clock, random)  # for the flusher's thread
         self._pruning = Stamps(clock, random)  # for the feeder's thread
         self._retention = Retention(keep, clock=clock, record=self._prune)
@@ -130,7 +131,7 @@ class AuditLog:
             self._report("torn", {name: getattr(piece, name) for name in piece.__struct_fields__})
         if lost is not None:
             self._report("rows_lost", {"first": lost[0], "last": lost[1]})
-        if found.end.seq:
+        if found.end.seq:  # the trail of a version before there was this mark
             self._lock.keep()
         self._record_left(folder, max(1, found.end.segment - 1))
 
@@ -143,7 +144,7 @@ class AuditLog:
         unknown = without_end(texts, (line for _, _, line in lines_from(folder, segment, 0)))
         by_time = sorted(left.items(), key=lambda one: one[1])  # they begin with it
         for slot, text in by_time:
-            if text not in texts:
+            if text not in texts:  # a power cut may leave half a slot
                 self._report("torn", {"slot": slot, "bytes": len(text)})
             if text in unknown:
                 self._intents.give_up(slot)
@@ -289,7 +290,7 @@ class AuditLog:
 
     def _mend(self) -> None:
         """Try to write again. In the flusher's thread, again and again until it works."""
-        if not self._failing:
+        if not self._failing:  # logged once, not four times a second
             self._failing = True
             log.error("calls are refused: %s", self._journal.fault)
         details = {"fault": self._journal.fault, "refused": self._refused}
@@ -327,6 +328,7 @@ class _Trail:
         self._told = told = told_of(call)
         text = intent_text(call, owner._stamps.take(), told)
         if call.tool is None or call.tool.security.risk_level != "dangerous":
+            # The slot would take it, but its end could not be recorded: refused before anything runs.
             if owner._journal.fault is not None:
                 raise Unrecorded(owner._journal.fault)
             self._slot = owner._intents.enter(text)
@@ -334,7 +336,7 @@ class _Trail:
                 self._seq = owner._journal.append(text)
             return False
         self._seq = owner._journal.append(text)
-        return True
+        return True  # the kernel waits for `on_disk` before it forwards the call
 
     async def on_disk(self) -> None:
         await self._log._flusher.wait_for(self._seq)
@@ -345,6 +347,7 @@ class _Trail:
             self._write_end(call, outcome)
         except Unrecorded as problem:
             owner._refused += 1
+            # It ran: its intent goes into the trail as soon as that can be written.
             if slot is not None:
                 owner._intents.give_up(slot)
             return Refusal("audit_unavailable", str(problem))

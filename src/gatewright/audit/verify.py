@@ -66,7 +66,7 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 class Witness(msgspec.Struct, frozen=True):
-    """Somebody who knows the hash of one record; `name` says who, for people."""
+    """Number and hash of one record, kept outside the trail (the head file, `--kept`); `name` says where, for people."""
 
     seq: int
     hash: bytes
@@ -116,6 +116,7 @@ def verify(folder: Path, database: Database, kept: Witness | None = None) -> Ver
     except _WrongError as problem:
         damage = problem
     walk = _Walk(folder, database, witnesses)
+    # Each step is made whatever the one before it found, since the wrong place with the lowest number is named.
     for step in (walk.rows, walk.beginnings, walk.journal, walk.end):
         try:
             step()
@@ -145,10 +146,11 @@ class _Beginning:
             return
         said = record.details
         if record.event_type == PRUNED and said.last >= self.seq:
+            # Rows are deleted in several transactions, so they may begin before the number that was announced.
             self._vouched = said.last > self.seq or said.hash == self.hash.decode()
 
     def check(self) -> None:
-        """Complain where nobody vouches."""
+        """Raise where no pruning record explains that the beginning is gone."""
         if not self._vouched:
             what = "is gone, and no record says that it may be"
             raise _WrongError(DATABASE, self.seq, what)
@@ -214,6 +216,7 @@ class _Walk:
         new = -1
         while new < 0 or new > _FEW:  # a gateway feeds more rows while we walk
             new = -chain.seq
+            # One snapshot for each round: a single long one would keep SQLite from resetting its log.
             with self._database.snapshot():
                 gone = self._rows.pruned()
                 if gone[0] > chain.seq:
@@ -337,6 +340,7 @@ class _Walk:
         return Chain(first.seq - 1, before or first.previous)
 
     def _check_reached(self, reached: int, rows: int, end: tuple[int, int]) -> None:
+        # A witness beyond the last line: records were cut off at the end, which leaves a chain that is whole.
         heads = [one for one in self._witnesses if one.seq > max(reached, rows)]
         if reached < rows or heads:
             place = _place(self._folder, end[0] or 1, end[1])

@@ -1,4 +1,4 @@
-"""Root command `gatewright`: table of commands with lazy import, and reporting of errors with exit codes.
+"""Root command `gatewright`: lazy command table, errors as messages and exit codes, a prompt to accept a configuration that was found.
 
 `--help` knows names and one-line texts from the table below; the module of a command is imported
 when that command is named, so that `gatewright --help` and `bridge` pay for nothing else.
@@ -148,6 +148,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         return _done(arguments)
     except typer.TyperException as problem:
+        # By the words themselves: these could not be parsed.
         return _misused(problem, json="--json" in arguments)
     except CliError as problem:
         report(problem, json="--json" in arguments)
@@ -190,6 +191,7 @@ def _asked(arguments: Sequence[str]) -> Any:
             raise
         if "--json" in arguments or not review(problem):
             raise refused(problem) from None
+    # Made anew: options and the commands that were loaded keep what the first run said.
     return _command().main(list(arguments), "gatewright", standalone_mode=False)
 
 

@@ -1,4 +1,4 @@
-"""HTTP client of the commands: sends one stateless MCP request to the gateway and maps errors to `CliError`.
+"""HTTP client of the commands: stateless MCP requests (also page by page) and GETs to the gateway; maps errors to `CliError`.
 
 Spoken is MCP 2026-07-28, the stateless revision: one POST a question, no session. MGP is offered, so
 that a refusal arrives as an error with its reason instead of as text for a model.
@@ -111,6 +111,7 @@ def _asked(
         with contextlib.closing(_connect(endpoint, patience_s)) as connection:
             where = path or urlsplit(endpoint.url).path or "/"
             connection.connect()
+            # From here on the request may have arrived, whatever becomes of the answer.
             sent = acts
             connection.request(method, where, body, dict(fields))
             with contextlib.closing(connection.getresponse()) as response:
@@ -162,6 +163,7 @@ def from_error(error: Any) -> CliError:
     row = row or reason_of("upstream_error")
     message = body.get("message")
     trace = data.get("trace_id")
+    # The exit code 4 invites scripts to try again, which what may have run must not be.
     once = row.exit == Exit.UNREACHABLE and _may_have_run(data, row)
     return CliError(
         message if isinstance(message, str) and message else row.mgp_name,
@@ -249,6 +251,7 @@ def _answer(response: http.client.HTTPResponse) -> dict[str, Any]:
         else:
             raise _stranger(response)
     if kind == "text/event-stream":
+        # Caught by `_asked`: what acts may have run.
         raise http.client.HTTPException("its stream ended before the answer")
     raise _stranger(response)
 

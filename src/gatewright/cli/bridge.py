@@ -116,6 +116,7 @@ class Bridge:
             if lost is None or self._over.is_set():
                 break
             note(f"connection lost: {lost}; connecting again")
+            # At once: whether these ran is not known, and the host must not wait for a gateway that stays away.
             self._answer(self._relay.lost(f"the connection to the gateway was lost ({lost})"))
             connection = await self._again()
         self._answer(self._relay.lost("the bridge ended first"))
@@ -193,6 +194,7 @@ class Bridge:
 
     async def _again(self) -> Connected | None:
         """A new connection with the session as it was; None once the host has left."""
+        # One patience for all attempts, from the loss on.
         patience = asyncio.get_running_loop().call_later(self._wait_s, self._give_up_waiting)
         tries = 0
         try:

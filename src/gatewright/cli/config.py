@@ -1,4 +1,4 @@
-"""`gatewright config check|show|path|schema`: validates, prints values, origins, files and JSON Schema; `--fix` moves secrets out."""
+"""`gatewright config`: `check` (`--fix` moves secrets to the store), `show`, `path` and `schema`; adds `diff`, `trust` and `untrust`."""
 
 from __future__ import annotations
 

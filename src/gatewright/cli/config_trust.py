@@ -67,6 +67,7 @@ def review(problem: NotAccepted) -> bool:
         return False
     document = problem.document
     lines = [f"{document.path.absolute()}: {problem.what}. {_heading(problem)}", *problem.lines]
+    # Nobody reads that many before saying yes; `config trust` prints them all.
     if len(lines) > _LINES:
         return False
     sys.stderr.write("\n  ".join(map(visible, lines)) + "\n")

@@ -60,6 +60,7 @@ def _server(values: dict[str, Any]) -> dict[str, Any]:
         if not inner:
             shown[name] = text
         elif name == "args":
+            # As the file writes it; `_arguments` has cleaned the value that stood here.
             shown[name][int(inner) : int(inner) + 1] = [text]
         elif _REFERENCE.fullmatch(text):  # anything else may have a secret beside it
             shown[name][inner] = text

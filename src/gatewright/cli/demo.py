@@ -189,6 +189,7 @@ def _held(tour: Tour, *, wait: bool) -> None:
         tour.command(*words),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
+        # No terminal: the call is to wait for an operator, not to ask here.
         stdin=subprocess.DEVNULL,
         text=True,
         env=tour.environment,

@@ -79,6 +79,7 @@ def doctor(
             known = _mended(one) if fix and one.mend is not None else one
             found.append(known)
             if not json:
+                # Each at once: a later check may take long.
                 with progress.aside():
                     _print(known)
     wrong = sum(one.level == "problem" for one in found)

@@ -1,4 +1,4 @@
-"""Options shared by all commands: verbosity, colour, `--json`, `--config`, `--timeout`, `--yes`, `--key-file`.
+"""Adds the options that all commands share (`-q`, `-v`, `--no-color`, `--timeout`, `--key-file`); passes on those before a command.
 
 `-q`, `-v` and `--no-color` are understood before and behind any command; `--json`, `--config`,
 `--timeout` and `--yes` are options of the commands that have a use for them, and may be written in
@@ -93,6 +93,7 @@ def _be_colourless(value: bool) -> None:
 
 
 def _be_patient(value: float | None) -> None:
+    # Also called with None: what stood in front of the command stays.
     HABITS.timeout_s = value or HABITS.timeout_s
 
 

@@ -115,6 +115,7 @@ def _taken_over(
     said = io.StringIO()
     problem = None
     try:
+        # With --json there is one document, of which that of `import` is a part.
         with contextlib.redirect_stdout(said if json else sys.stdout):
             import_servers(words, config=path, json=json)
     except CliError as found:
@@ -140,6 +141,7 @@ def _make_room(path: Path, *, force: bool) -> Path | None:
             hint=f"change it with `{to_type('server add NAME -- COMMAND ARGS')}`, or write a new one with --force",
         )
     names = (f"{path.name}.bak{number or ''}" for number in count())
+    # A link that leads nowhere has the name, too.
     kept = next(one for one in map(path.with_name, names) if not os.path.lexists(one))
     return path.rename(kept)
 

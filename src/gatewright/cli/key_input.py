@@ -1,4 +1,4 @@
-"""Reads a command's API key from a file, standard input, the environment or `--key`, which is visible in process list and history."""
+"""Reads a command's API key from `--key-file`, standard input, the environment or `--key`, and warns that a typed key is visible."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def _read(file: Path) -> str:
     try:
         with file.open("rb") as opened:
             content = opened.read(_CHARS + 1)
+            # Of the open file, not of a name that may lead elsewhere by now.
             shared = os.fstat(opened.fileno()).st_mode & 0o077
     except OSError as problem:
         raise _misuse(
@@ -73,6 +74,7 @@ def _asked() -> str:
     if is_terminal(0):
         return _checked(getpass.getpass("API key: ").encode(), "what was typed")
     line = bytearray()
+    # Byte by byte: a buffer would take more than the line.
     while len(line) <= _CHARS and (one := os.read(0, 1)) not in {b"", b"\n"}:
         line += one
     return _checked(bytes(line), "standard input")

@@ -19,6 +19,7 @@ def clean(text: str) -> str:
     from gatewright.secret_scanning import without_secrets  # noqa: PLC0415 - most commands say nothing
 
     pieces = _REFERENCE.split(text)
+    # Texts and references by turns, because the pattern is one group; references stay.
     for number in range(0, len(pieces), 2):
         piece = pieces[number].encode("utf-8", "surrogatepass")
         pieces[number] = without_secrets(piece).decode("utf-8", "surrogatepass")

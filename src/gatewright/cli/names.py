@@ -28,6 +28,7 @@ __all__ = [
     "tool_names",
 ]
 
+# The person has pressed Tab and waits.
 _MOST_S = 1.0
 
 

@@ -73,7 +73,7 @@ def local_user() -> str:
 
 
 def require_operator(settings: Settings, key: str | None, *, as_found: bool = False) -> str:
-    """The same, by the keys in the state folder, which is made where there is none; or, `as_found`, is left as it is."""
+    """The operator (see `operator`) by the keys in the state folder, which is made where there is none; `as_found` only reads it."""
     folder = settings.storage.path
     with (seen if as_found else opened)(folder) as state:
         callers = Callers(state, clock=time.time, random=os.urandom)
@@ -84,7 +84,7 @@ def require_operator(settings: Settings, key: str | None, *, as_found: bool = Fa
 
 
 def keys_alone(settings: Settings) -> bool:
-    """Whether an operator is who shows a key, and nobody else."""
+    """Whether an operator's key is the only proof of an operator (`[gateway] operators = "key"`)."""
     return settings.gateway.operators == "key"
 
 
@@ -94,6 +94,7 @@ def _runs_gateway(folder: Path, token: str) -> bool:
         running = read_running(folder)
     except CliError:
         return False
+    # In constant time, and never for an empty one: with `operators = "key"` the gateway's own token is empty.
     return bool(token) and hmac.compare_digest(
         running.operator_token.encode(), token.encode(errors="replace")
     )

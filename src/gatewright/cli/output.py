@@ -102,7 +102,7 @@ def one_line(text: str) -> str:
 
 
 def is_terminal(descriptor: int) -> bool:
-    """Whether a person looks at it."""
+    """Whether a file descriptor is a terminal."""
     try:
         return os.isatty(descriptor)
     except OSError:
@@ -144,6 +144,7 @@ def print_json(text: bytes) -> None:
 
 def print_text(text: str) -> None:
     """Text of a tool: as it is for a program, with nothing invisible for a person."""
+    # Half a surrogate pair, which JSON can spell, cannot be written as UTF-8.
     shown = visible(text) if is_terminal(1) else text.encode(errors="replace").decode()
     sys.stdout.write(shown if shown.endswith("\n") else shown + "\n")
     sys.stdout.flush()
@@ -201,6 +202,7 @@ def _cell(value: object) -> str:
     if isinstance(value, list | tuple):
         return ",".join(_cell(item) for item in value)
     text = "" if value is None else str(value)
+    # A tab or a line end would begin another cell or row.
     return visible(" ".join(text.split()))
 
 

@@ -57,6 +57,7 @@ def simulated(  # noqa: PLR0917 - one argument for each option
     asked = Query(
         since=None if since is None else as_recorded(ago(since, time.time())), limit=limit
     )
+    # Those of the running configuration's files are what is to be changed; what operators issued stays.
     issued = [word.grant for word in words_of(running) if word.origin == "issued"]
     found = simulate(load(file), issued, AuditReader(folder).query(asked))
     shown = [one for one in found.findings if everything or one.was != one.now]

@@ -74,6 +74,7 @@ class Progress:
         from rich.spinner import Spinner  # noqa: PLC0415
 
         with self._lock:
+            # The timer may go off while the command ends.
             if self._over:
                 return
             self._spinner = Spinner("dots", visible(self._text))

@@ -1,8 +1,8 @@
 """Answers MCP elicitation forms during a call by asking the person at the terminal.
 
 Only forms (elicitation) are answered; a command has no model to sample and no folders to show. The
-text comes from a tool server or from the gateway's own confirmation, so it is shown as data: visible,
-and with who asks in front of it.
+text comes from a tool server or from the gateway's own confirmation, so it is shown as data: what would act on
+the terminal is spelled out. Nothing in front of it says which of the two asks.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _ENDLESS = "subscriptions/listen"
 
 
 class Relay:
-    """The state of one host's conversation. `name` marks questions of our own, and must be unguessed."""
+    """The state of one host's conversation. `name` begins the ids of the bridge's own requests; no host may guess it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -135,6 +135,7 @@ class Relay:
     def _note(self, notification: jsonrpc.Notification, line: bytes) -> None:
         if notification.method == "notifications/initialized":
             self._initialized = line
+        # MCP: who cancels expects no answer, so none is owed when the connection is lost.
         elif notification.method == "notifications/cancelled":
             ident = _member(notification.params, "requestId")
             if ident is not None:
@@ -143,6 +144,7 @@ class Relay:
     def _settle(self, response: jsonrpc.Response) -> None:
         self._pending.pop(response.id, None)
         params = self._opening.pop(response.id, None)
+        # Only an opening that succeeded is repeated.
         if params is not None and response.result:
             self._opened = params
 

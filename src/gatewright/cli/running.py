@@ -1,4 +1,4 @@
-"""Finds the running gateway by `gateway.json`, and selects the URL and the bearer token for a command.
+"""Finds the running gateway by `gateway.json`, selects URL and bearer token for a command, says whether it will reload a given file.
 
 A gateway writes `gateway.json` (mode 0600) into its state folder at start and removes it at its end.
 Whoever can read that file owns the gateway, so the tokens in it need no further proof.
@@ -95,6 +95,7 @@ def endpoint(
         return Endpoint(_with_profile(url, profile), key or "")
     running = read_running(_state(config, anywhere=anywhere))
     own = running.operator_token if role == "operator" else running.local_token
+    # Empty with `operators = "key"`: the gateway has made no operator token then.
     if not own and not key:
         raise CliError(
             'the configuration says operators = "key": this needs an operator\'s key',
@@ -160,6 +161,7 @@ def read_running(state: Path) -> Running:
 def alive(pid: int) -> bool:
     """Whether a process is there, whoever's it is."""
     try:
+        # Sends nothing: only whether it could be sent.
         os.kill(pid, 0)
     except ProcessLookupError:
         return False

@@ -193,6 +193,7 @@ def _opened(settings: Settings) -> Secrets:
 def _value(name: str) -> str:
     if is_terminal(0):
         return getpass.getpass(f"value of {name} (not shown): ")
+    # A line end (two bytes) is taken off, and one byte more tells a value that is too long.
     content = sys.stdin.buffer.read(MAX_BYTES + 3)
     try:
         return content.decode().removesuffix("\n").removesuffix("\r")

@@ -98,11 +98,13 @@ def _readings(settings: Settings, text: str) -> list[Subject]:
     """All that a text can mean, longest id first. More than one where ids begin alike: `a__b__c` is a tool of `a` or of `a__b`; with
     a slash it is one alone, as no id has any."""
     names = servers_of(settings)
+    # An id may have `.` or `__` in it.
     if text in names:
         return [Subject(text)]
     prefixes = [(one, one) for one in names]
     prefixes += [(one.tool_prefix, one.id) for one in settings.servers if one.tool_prefix]
     found: dict[Subject, str] = {}
+    # Longest first: `a__b__c` is looked for at `a__b` before `a`.
     for prefix, server in sorted(prefixes, key=lambda one: -len(one[0])):
         for mark in _MARKS:
             begin, between, tool = text.partition(prefix + mark)

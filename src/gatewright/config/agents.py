@@ -67,6 +67,7 @@ def build_agents(reports: Sequence[Report]) -> dict[str, Agent]:
                     at = (*path, "allowed_resources")
                     report.error(at, flaw, 'write whole paths and URIs, for example "/srv/data/**"')
             held = read_permissions(table.permissions, (*path, "permissions"), report)
+            # Whole entries, as of servers: half of one file and half of another would be a rule that nobody wrote.
             found.setdefault(name, msgspec.structs.replace(table, permissions=held))
     return found
 

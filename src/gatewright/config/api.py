@@ -1,4 +1,4 @@
-"""Settings of `openapi = …` in `[[servers]]`: an HTTP API whose OpenAPI document defines a server's tools."""
+"""Checks and completes `openapi = …` of `[[servers]]`: an HTTP API whose OpenAPI document defines a server's tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of `[servers.auth]`: how the gateway authenticates at a protected HTTP server (OAuth), and the rules over them.
+"""Checks and completes `[servers.auth]`: how the gateway authenticates at a protected HTTP server (OAuth client or bearer token).
 
 The rules keep one promise: what the operator wrote down for one place goes to that place only. A
 secret without the issuer it belongs to could be asked for by whoever the server names.
@@ -21,6 +21,7 @@ from gatewright.web.urls import flaw_of, is_loopback
 
 __all__ = ["check_auth", "complete_auth", "shared_redirects"]
 
+# scope-token of RFC 6749 §3.3.
 _SCOPE = Pattern(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _HEADER_TEXT = Pattern(r"[\x21-\x7e]+")
 _OAUTH_ONLY = (
@@ -79,6 +80,7 @@ def _check_client(auth: AuthTable, at: KeyPath, report: Report) -> None:
         report.error(
             (*at, "client_secret"), "it belongs to a client_id", 'write client_id = "…" as well'
         )
+    # Else the server chooses, by its metadata (RFC 9728), who is shown the client and its secret.
     if auth.client_id is not None and auth.issuer is None:
         report.error(
             (*at, "client_id"),
@@ -138,6 +140,7 @@ def _lands_here(url: str) -> bool:
     if flaw_of(url, loopback=True) or not is_loopback(url):
         return False
     parts = urlsplit(url)
+    # RFC 8252 §7.3: a loopback redirect is plain HTTP; `server login` listens at its port.
     return parts.scheme == "http" and bool(parts.port) and len(parts.path) > 1 and not parts.query
 
 
@@ -152,6 +155,7 @@ def shared_redirects(servers: Iterable[Server]) -> Iterator[tuple[Server, str, s
     issuers: dict[str, str] = {}
     for server in servers:
         auth = server.auth
+        # A code comes to the redirect URI whichever issuer made it: the mix-up attack (RFC 9207, decision 0049).
         other = issuers.setdefault(auth.redirect_uri, auth.issuer) if auth.redirect_uri else ""
         if auth.redirect_uri and other != auth.issuer:
             yield (

@@ -66,6 +66,7 @@ def build(documents: Sequence[Document], variables: Mapping[str, str], state: Pa
     reports = [Report(document) for document in documents]
     tables = _plain(reports)
     storage = _storage(reports, tables["storage"], state)
+    # `state` comes from it by then: it goes over every file.
     if variables.get("GATEWRIGHT_STATE"):
         storage = Storage(path=state)
     secrets = _secrets(reports, tables["secrets"])
@@ -92,6 +93,7 @@ def build(documents: Sequence[Document], variables: Mapping[str, str], state: Pa
         files=tuple(document.path for document in documents),
         origins=dict(_origins(reports)),
     )
+    # Before the rules across tables: the sinks and limits that it adds have to keep them as well.
     settings = joined(settings)
     errors = [problem for report in reports for problem in sorted(report.errors, key=_line)]
     errors += _across(settings)
@@ -140,6 +142,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _sources(variables: Mapping[str, str], storage: Storage, place: SecretsPlace) -> Sources:
+    # Once for all values, and only if one needs it: a keyring may ask its user.
     opened = cache(lambda: open_secrets(storage.path, place.store, key_file=place.key_file))
     return Sources(variables, opened, store=storage.path)
 
@@ -157,6 +160,7 @@ def _plain(reports: Sequence[Report]) -> dict[str, Table]:
         for name, shape in _PLAIN.items():
             if name in data:
                 read = read_table(data[name], shape, (name,), report) or {}
+                # Highest first: what a former document said stays.
                 found[name] = {**read, **found[name]}
     return found
 

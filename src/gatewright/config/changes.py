@@ -1,4 +1,4 @@
-"""Compares two configurations by dotted key, decides which changes need a restart, and computes the policy's digest.
+"""Compares two configurations by dotted key, holds back what needs a restart, and computes the policy's digest.
 
 A configuration is laid out flat: a dotted key for each value, so that every table, those too that come
 later, is compared and none is forgotten. A key that nobody here knows how to apply needs a restart.
@@ -68,6 +68,7 @@ class Change(msgspec.Struct, frozen=True):
 
 def changes(before: Settings, after: Settings) -> Change:
     """What was written differently in `after`."""
+    # A server or profile that came or went is one change, not one for each key of it.
     whole = frozenset(_named(before) ^ _named(after))
     old, new = _flat(before, whole), _flat(after, whole)
     keys = sorted(
@@ -98,6 +99,7 @@ def pinned(running: Settings, wanted: Settings) -> Settings:
         protocol=_protocol(running.protocol, wanted.protocol),
         builtin=running.builtin,
     )
+    # It checks the rules across tables: new values and kept ones were never one configuration before.
     return override(found, host=running.gateway.host, port=running.gateway.port)
 
 

@@ -141,6 +141,7 @@ def _option(value: Any, kind: Any) -> Any:
 
 
 def _struct(value: Any, shape: type[msgspec.Struct], path: KeyPath, report: Report) -> Any:
+    # Errors of its members were reported by themselves: the struct would only repeat them.
     before = len(report.errors)
     found = read_table(value, shape, path, report)
     return _BAD if found is None or len(report.errors) > before else shape(**found)
@@ -172,6 +173,7 @@ def _leaf(value: Any, kind: Any, path: KeyPath, report: Report) -> Any:
     except msgspec.ValidationError:
         report.error(path, f"{_found(value)} does not fit here", _better(value, path, kind))
         return _BAD
+    # TOML can spell one (`\u0000`); no argument, variable or path can carry it.
     if isinstance(found, str) and "\0" in found:
         report.error(path, "the text contains a NUL character", "remove it")
         return _BAD

@@ -43,6 +43,7 @@ def read(path: Path) -> Document:
     """Read one file. Raises `SettingsError` when it is missing, no plain file, too long, too deep or no TOML."""
     try:
         found = path.stat()
+        # Asked before it is opened: opening a pipe waits for its writer.
         if not stat.S_ISREG(found.st_mode):
             raise _unreadable(path, "this is not a regular file", "name a TOML file")
         if found.st_size > MAX_BYTES:
@@ -79,6 +80,7 @@ def parse(text: str, path: Path) -> Document:
     if _is_deeper(data, MAX_DEPTH):
         what = f"tables or lists stand in more than {MAX_DEPTH} others"
         raise _unreadable(path, what, "write them flatter: nothing of a configuration is that deep")
+    # Only now: the scanner trusts that the text is TOML and not too deep.
     return Document(path, data, _lines(text.replace("\r\n", "\n")))
 
 

@@ -43,6 +43,7 @@ class Draft:
     def append(self, name: str, table: Mapping[str, Any], note: str = "") -> None:
         """One more `[[name]]` at the end, after a comment. Raises `SettingsError`."""
         data = self.data
+        # `servers = [{…}]` is one statement, and TOML lets no `[[servers]]` follow it.
         data[name] = [*self._elements(data, name), _plain(table)]
         inline = self._statement((name,))
         if inline is not None:
@@ -62,8 +63,10 @@ class Draft:
             self._rewrite(inline, lambda held: held[name].pop(number), data)
             return
         lines = self.text.split("\n")
+        # From the end, so that the numbers of the lines before stay right.
         for first, last in reversed(self._runs((name, number))):
             del lines[first - 1 : last]
+            # Of two blank lines that meet now, one goes.
             while 0 < first - 1 < len(lines) and not (lines[first - 2] + lines[first - 1]).strip():
                 del lines[first - 1]
         text = "\n".join(lines).strip("\n")
@@ -120,6 +123,7 @@ class Draft:
             dotted = path[len(last.path) - last.parts :]
             lines[last.last : last.last] = [_indent(lines, last) + _line(dotted, value)]
         else:
+            # Within its element: behind the next `[[name]]` the table would belong to that one.
             around = [one for one in found if one.path[:2] == path[:2]] if len(path) > 2 else found
             at = around[-1].last if around else len(lines)
             header = "[" + _dotted([key for key in path[:-1] if isinstance(key, str)]) + "]"
@@ -147,6 +151,7 @@ class Draft:
         for one in found:
             if one.path[: len(path)] != path:
                 continue
+            # Statements with only blank lines and comments between them are one run.
             joined = bool(runs) and not any(
                 runs[-1][1] < other.first < one.first for other in found
             )
@@ -168,6 +173,7 @@ class Draft:
 
     def _become(self, text: str, path: KeyPath, wanted: dict[str, Any]) -> None:
         try:
+            # The proof (decision 0014): the text reads as the change was stated, or it is refused.
             same = _without_empty(tomllib.loads(text)) == _without_empty(wanted)
         except tomllib.TOMLDecodeError:
             same = False

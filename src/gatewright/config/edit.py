@@ -1,4 +1,4 @@
-"""Edits `mgp.toml` for commands (servers, grants, keys of servers and tools), atomically and only if the result loads.
+"""Edits `mgp.toml` for commands (servers, grants, keys): atomically, only if the result loads; an accepted file stays accepted.
 
     with editing(path) as file:
         add_servers(file, [{"id": "files", "command": "npx", "args": ["-y", "…"]}])
@@ -64,6 +64,7 @@ def editing(
         target.parent.mkdir(parents=True, exist_ok=True)
     if not target.parent.is_dir():
         read(path)
+    # By its folder: the file is replaced, and a lock on it would go with the old one.
     with alone(target.parent):
         content, mode = _content(path, target, new)
         bom = content.startswith(_BOM)
@@ -76,6 +77,7 @@ def editing(
             return
         _check(draft, environ)
         if write:
+            # By the text from before: a command's edit must not accept what a stranger wrote beside it (decision 0048).
             ours = before is None or _is_accepted(before, path, environ)
             ended = draft.text.replace("\n", "\r\n") if crlf else draft.text
             replace_file(target, (_BOM if bom else b"") + ended.encode(), mode=mode)
@@ -152,6 +154,7 @@ def remove_server(draft: Draft, server: str) -> None:
     """Take a server out, with the grants that name it alone. Raises `SettingsError`."""
     draft.remove("servers", _number(draft, server))
     held = draft.data.get("grants", [])
+    # From the end, so that the numbers before stay right.
     for number in reversed(range(len(held) if isinstance(held, list) else 0)):
         if isinstance(held[number], dict) and held[number].get("server") == server:
             draft.remove("grants", number)
@@ -170,6 +173,7 @@ def set_tool_value(draft: Draft, server: str, tool: str, key: str, value: Any) -
 def _content(path: Path, target: Path, new: str | None) -> tuple[bytes, int]:
     """The bytes to begin with and the mode to write with."""
     if new is not None and not target.exists():
+        # No call only reads it.
         umask = os.umask(0)
         os.umask(umask)
         return new.encode(), 0o666 & ~umask

@@ -98,6 +98,7 @@ class _Reader:
             self._bad(key, "the name is part of a URL", "use letters, digits, _ and -")
         if isinstance(value, dict) and "command" in value:
             self._bad(f"{key}.command", "this form starts containers only", "write an mgp.toml")
+        # `command` has been reported by its own name already.
         table = self.table(value, key, [*_SERVER, "command"])
         kind = table.get("type", "stdio")
         if kind not in ("stdio", "local", "http"):
@@ -124,6 +125,7 @@ class _Reader:
             if not _MOUNT.fullmatch(mount):
                 self._bad(f"{key}.mounts", f"{mount!r} is no mount", 'write "/host:/container:ro"')
         args = ["run", "--rm", "-i"]
+        # By name alone: the value is in the environment of docker, and in no list of processes.
         args += [word for name in env for word in ("-e", name)] if isinstance(env, dict) else []
         args += [word for mount in mounts for word in ("-v", mount)]
         args += ["--entrypoint", str(table["entrypoint"])] if "entrypoint" in table else []

@@ -18,7 +18,7 @@ from gatewright.config.oversight import AuditSink
 __all__ = ["DOOR", "flaws", "joined"]
 
 DOOR = "groundhog"
-"""What the door is called in limits and in the record."""
+"""The name of the Groundhog endpoint in `[limits.doors]` and in the audit trail."""
 
 
 class _Database(msgspec.Struct, frozen=True):
@@ -34,6 +34,7 @@ def _database_of(url: str) -> _Database | None:
     if scheme in {"postgresql", "postgres"}:
         return _Database("postgres", url)
     if scheme == "sqlite":
+        # As in SQLAlchemy: three slashes before a relative path, four before an absolute one.
         return _Database("sqlite", url.removeprefix("sqlite://").removeprefix("/") or "")
     return None
 
@@ -46,6 +47,7 @@ def joined(settings: Settings) -> Settings:
         return settings
     audit, limits = settings.audit, settings.limits
     said = protocol.audit
+    # By what was written, not by value: a default of one table must not beat a word in the other.
     if "audit.retention_days" not in origins and "mcp.protocol.audit.retention_days" in origins:
         audit = replace(audit, retention_days=said.retention_days)
     if said.classes:

@@ -83,6 +83,7 @@ class KeyringSecrets:
         check_name(name)
         check_value(value)
         with self._asked() as backend, alone(self._lock):
+            # The value first: a crash leaves a value without a name, never a name without a value.
             backend.set_password(self._service, name, value)
             self._keep({*self.names(), name})
 

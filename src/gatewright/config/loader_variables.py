@@ -1,4 +1,4 @@
-"""Environment variables that choose what a program loads (`LD_PRELOAD`), route its traffic, or belong to the gateway."""
+"""Classifies environment variables by name: choosing what a program loads (`LD_PRELOAD`), routing its traffic, or the gateway's own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from gatewright.patterns import IGNORECASE, Pattern
 
 __all__ = ["assigned", "is_ours", "loads_code", "moves_traffic"]
 
+# Of loaders, shells, interpreters, package managers, build tools, and of programs that start helpers by a variable.
 _CODE = Pattern(
     r"LD_.*|DYLD_.*|_RLD.*|LIBPATH|SHLIB_PATH|GCONV_PATH|GLIBC_TUNABLES|LOCPATH|NLSPATH"
     r"|PATH|PATHEXT|COMSPEC|SHELL|IFS|ENV|BASH_.*|ZDOTDIR|FPATH|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|PSMODULEPATH"

@@ -45,9 +45,11 @@ def load(
     """
     variables = os.environ if environ is None else environ
     if config == STDIN:
+        # One byte more tells a text that is too long.
         return given(sys.stdin.buffer.read(MAX_BYTES + 1), variables)
     documents = [read(path) for path in find(config, environ=variables, cwd=cwd)]
     accepted: dict[Path, dict[str, str]] = {}
+    # A file that was named is used; one that was found, or named relative to wherever this runs, has to be accepted.
     if config is None and not Path(variables.get("MGP_CONFIG_PATH", "")).is_absolute():
         own = {*_user(variables)}
         for document in documents:
@@ -166,6 +168,7 @@ def _project_places(start: Path) -> Iterator[tuple[Path, bool]]:
     """Where the project's file may be, the nearest first, and whether that is above `start`."""
     here = start.absolute()
     above = [here, *here.parents]
+    # Without a repository no folder above is looked at: it may be anybody's (`/tmp`).
     root = next((n for n, directory in enumerate(above) if (directory / ".git").exists()), 0)
     for directory in above[: root + 1]:
         for name in _PROJECT_NAMES:
@@ -183,6 +186,7 @@ def _check_owner(path: Path) -> None:
 
 
 def _user(environ: Mapping[str, str]) -> Iterator[Path]:
+    # MGP §15.2 names `~/.config/mgp` on every platform; the platform's own place comes after it.
     home = environ.get("HOME")
     yield (Path(home) if home else Path.home()) / ".config" / "mgp" / "servers.toml"
     yield platformdirs.user_config_path("mgp") / "servers.toml"

@@ -1,4 +1,4 @@
-"""Reserved server ids: the gateway's own (`mgp`, …) and ids that a person or a model could mistake for them."""
+"""Reserved server ids: the gateway's own (`mgp`, `gatewright`, `kernel`), and recognition of ids and tool names that read like them."""
 
 from __future__ import annotations
 

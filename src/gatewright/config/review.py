@@ -1,4 +1,4 @@
-"""Lists what a configuration file starts, imports, sends and uses, as lines to show and as entries to accept.
+"""Lists what a configuration file starts, imports, sends and uses: lines to show, digests to accept, changes since acceptance.
 
 Nothing is filled in here: no variable, no secret and no program is touched, so that a stranger's file can be shown.
 """
@@ -59,6 +59,7 @@ def entries(document: Document) -> list[Entry]:
     """Everything that has to be accepted. Raises `SettingsError` for what cannot be shown or looked at."""
     _check(document)
     found = [
+        # `repr`: 1, "1" and true are different values; the path as JSON, because a key may have a dot in it.
         Entry(_dotted(path), msgspec.json.encode(path).decode(), repr(value))
         for path, value in _leaves(document.data, ())
         if not any(path[: len(one)] == one for one in _HARMLESS)
@@ -97,6 +98,7 @@ def digests(found: list[Entry], salt: str) -> dict[str, str]:
     """Identity → keyed digest: tells values apart without saying one."""
     key = salt.encode()
     return {
+        # Keyed: by a plain digest a short secret could be guessed from trust.json.
         one.identity: hmac.digest(key, one.value.encode(errors="surrogatepass"), "sha256").hex()
         for one in found
     }
@@ -347,6 +349,7 @@ def _digest_of(path: Path) -> tuple[str, int]:
             descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
             with os.fdopen(descriptor, "rb") as file:
                 found = os.fstat(descriptor)
+                # Looked at again by its descriptor: the name may mean another file by now.
                 if _is_readable(found):
                     return hashlib.file_digest(file, "sha256").hexdigest(), found.st_size
     except (OSError, RuntimeError, ValueError):

@@ -1,4 +1,4 @@
-"""Settings of `[rooms]`: participants, topics, signed tokens, kernel tools and orchestrator of MCPx rooms.
+"""Settings of `[rooms]` and their checks: participants, topics, signed tokens, kernel tools and orchestrator of MCPx rooms.
 
 Without the table there are no rooms. Tokens are known by their digests from here on; the only secret that stays is the
 shared key of signed tokens, where there is one.
@@ -324,6 +324,7 @@ def _completed(table: RoomsTable, report: Report, sources: Sources) -> Rooms | N
     except Undefined as problem:
         report.error(at, problem.what, problem.instead)
         return None
+    # The settings live as long as the gateway, and end in `config show`.
     bare = tuple(msgspec.structs.replace(one, token=None) for one in table.participants)
     jwt = table.jwt and msgspec.structs.replace(table.jwt, key="***")
     return Rooms(

@@ -1,4 +1,4 @@
-"""Generates the JSON Schema of `mgp.toml` (`mgp.schema.json`) from the settings types and docs/configuration.md.
+"""Generates the JSON Schema of `mgp.toml` (`mgp.schema.json`) from the settings types and their docstrings.
 
 It ships as `mgp.schema.json` beside this module. Its descriptions are the docstrings of the shapes (`reference`), which
 docs/configuration repeats too; after a change of one: `scripts/docs configuration`.

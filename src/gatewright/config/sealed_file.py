@@ -108,9 +108,12 @@ class SealedFile:
             ) from None
 
     def _save(self, held: dict[str, str]) -> None:
-        """Only inside `_alone`: else two would make a key each."""
+        """Call it inside `_locked` only: else two processes would make a key each."""
+        # A store without its key was refused by `_load` before: a new key is made for the first secret alone.
         key = self._key() or self._made_key()
+        # A fresh one for each write: a nonce used twice with one key breaks GCM (NIST SP 800-38D §8).
         nonce = os.urandom(_NONCE)
+        # The head is authenticated too: the version in it cannot be changed.
         sealed = AESGCM(key).encrypt(nonce, msgspec.json.encode(held), _HEAD)
         self._write(self._path, _HEAD + nonce + sealed)
 
@@ -135,6 +138,7 @@ class SealedFile:
         try:
             with path.open("rb") as file:
                 if private:
+                    # Of the open file, which no name can exchange any more.
                     _check_private(path, os.fstat(file.fileno()))
                 return file.read()
         except FileNotFoundError:

@@ -11,7 +11,7 @@ MAX_BYTES = 64 * 1024
 
 
 def check_name(name: str) -> None:
-    """Raises `ValueError`."""
+    """Raises `ValueError` for what cannot be the name of a secret."""
     if not NAME.fullmatch(name):
         raise ValueError(
             "this is no name of a secret: use letters, digits, '.', '_' and '-', at most 128 of "
@@ -20,7 +20,7 @@ def check_name(name: str) -> None:
 
 
 def check_value(value: str) -> None:
-    """Raises `ValueError`."""
+    """Raises `ValueError` for an empty value, a NUL, text that is not UTF-8, or more than `MAX_BYTES`."""
     if not value:
         raise ValueError("the value is empty: nothing was set")
     if "\0" in value:

@@ -71,11 +71,12 @@ def allow(
 def for_new_value(
     environ: Mapping[str, str], store: Path, name: str, files: Iterable[Path]
 ) -> Iterator[None]:
-    """Around keeping a new value: it is for these configurations. Those that could use the old one keep the name only where
-    these could use it too: the value of a name that they have in common was replaced. Raises `StoreError`."""
+    """Around the storing of a new value: `files` may use it afterwards. Configurations that could use the old value keep the
+    right only if all of `files` had it too (they replaced a value in common); else it is taken from them. Raises `StoreError`."""
     trust, folder = trust_of(environ), _folder(store)
     placed = list(map(_placed, files))
     former = [Path(one) for one in trust.users(folder, name)]
+    # Before the value is stored: in between it is nobody's, not a stranger's.
     if not set(placed) <= set(former):
         trust.disallow(folder, name)
     try:

@@ -1,6 +1,6 @@
 """Selects and opens the secret store of `${secret:NAME}`: the operating system's keyring or a sealed file.
 
-They are kept by the operating system's keyring where there is one, else in a sealed file in the
+Secrets are kept by the operating system's keyring where there is one, else in a sealed file in the
 state folder (`sealed_file`, which says what that protects from). The first secret decides which of
 the two, and what is decided stays: a gateway that is started later by a service manager, where no
 keyring answers, must say so instead of looking into an empty file.

@@ -225,6 +225,7 @@ def _rule(name: str, rules: Mapping[str, ToolRule], path: KeyPath, report: Repor
 def _filled(rule: ToolRule, every: ToolRule) -> ToolRule:
     names = [name for name in ToolRule.__struct_fields__ if name != "enabled"]
     if rule.validator is not None:  # whose options these are
+        # Arguments and options of `*` belong to the validator of `*`.
         names = [name for name in names if name not in _OF_VALIDATOR]
     missing = [name for name in names if not _says(rule, name)]
     return msgspec.structs.replace(rule, **{name: getattr(every, name) for name in missing})
@@ -272,6 +273,7 @@ def _completed(
     """The server with every variable replaced, or with the problem that keeps it down."""
     at: KeyPath = path
     folder = report.document.path.absolute().parent
+    # A secret is given to the file that names it, not to the configuration as a whole (`secret_users`).
     sources = sources.of(report.document.path)
     written: dict[str, str] = {}
 
@@ -280,6 +282,7 @@ def _completed(
         own = (of, key) if of else (key,)
         at = (*path, *own)
         if hides(value):
+            # What `config show` and the policy's digest use in its place.
             written[".".join(map(str, own))] = value
         return substitute(value, sources, folder)
 

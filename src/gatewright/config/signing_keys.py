@@ -25,6 +25,7 @@ def read_key(text: str, algorithms: Sequence[str]) -> Key:
         if len(text.encode()) < 32:
             raise ValueError("a shared secret needs 32 bytes or more")
         return OctKey.import_key(text)
+    # Algorithm confusion (RFC 8725 §2.1): whoever knows the public key could sign with it as a shared secret.
     if any(one.startswith("HS") for one in algorithms):
         raise ValueError("HS algorithms have a shared secret; do not mix them with others")
     try:

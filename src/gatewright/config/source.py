@@ -50,6 +50,7 @@ class FileSource:
         """Read everything; standard input but once. Raises `SettingsError`."""
         if self._given is not None:
             return self._given
+        # Stamped before it is read: a change in between is then one more change, and not missed.
         before = self._places()
         values = {path: _stamp(path) for path in self._values}
         self.used = (*before, *values.values())

@@ -19,6 +19,7 @@ KeyPath = tuple[str | int, ...]
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _PART = re.compile(r"""[ \t]*("(?:[^"\\\n]|\\.)*+"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*(\.?)""")
+# Possessive where it repeats (`*+`): a string without an end costs one pass, not one for each way to cut it.
 _VALUE = re.compile(
     r'(?P<text>"{3}(?:[^\\"]|\\.|"{1,2}(?!"))*+"{3,5}'
     r"|'{3}(?:[^']|'{1,2}(?!'))*+'{3,5}"
@@ -113,6 +114,7 @@ def _skip_value(text: str, at: int) -> int:
             depth += 1
         elif found["close"]:
             depth -= 1
+        # Within brackets a value goes on behind the line end.
         elif found["end"] and depth <= 0:
             return at
     return len(text)

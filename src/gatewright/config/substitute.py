@@ -1,11 +1,11 @@
-"""Substitutes `${VAR}`, `${secret:NAME}` and `${file:PATH}` in configuration values, in one pass.
+"""Substitutes `${VAR}`, `${secret:NAME}`, `${file:PATH}` in configuration values; registers secrets and file contents for redaction.
 
 `${VAR}` and `${env:VAR}` are the same; `${VAR:-default}` gives the default when the variable is
 unset or empty, as a shell does; `${secret:NAME}` comes from the secret store and `${file:PATH}` is the
 content of a file beside the configuration; `$${` is a plain `${`. Everything else that begins with
 `${` is refused by name rather than handed to a server that would take it for a secret. What comes in
 is not looked at again: a secret with a `${` in it stays as it is. Whatever came from the secret store or a file is
-held as a secret from then on (`redaction.HELD`).
+held as a secret from then on (`secret_scanning.HELD`).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ __all__ = ["MAX_FILE_BYTES", "Sources", "Undefined", "hides", "substitute"]
 
 MAX_FILE_BYTES = 64 * 1024
 
+# The last alternative is a `${` without its brace, which is refused by name.
 _PATTERN = re.compile(r"\$\$\{|\$\{([^}]*)\}|\$\{")
 _VARIABLE = re.compile(r"(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{).)*))?", re.DOTALL)
 _HOLDER, _MOST = "configuration", 256
@@ -147,6 +148,7 @@ def _content(name: str, folder: Path) -> str:
 
 
 def _read(path: Path, name: str) -> bytes:
+    # The path was resolved: a link there now was put there since. Opening a pipe must not wait.
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

@@ -54,6 +54,7 @@ class NotAccepted(SettingsError):  # noqa: N818 - says what the file is
 def trust_of(environ: Mapping[str, str]) -> Trust:
     """What this user trusts. Neither `GATEWRIGHT_STATE` nor a configuration moves it: several gateways of one user have it in common."""
     named, home = environ.get("XDG_STATE_HOME"), environ.get("HOME")
+    # A relative one would be another folder wherever this runs (XDG Base Directory: to be ignored).
     if named and Path(named).is_absolute():
         return Trust(Path(named) / "gatewright")
     if home and sys.platform not in {"darwin", "win32"}:

@@ -1,6 +1,6 @@
 """Stores accepted configuration files and allowed secret users in `trust.json` in the user's state folder.
 
-One file, `trust.json`, in the user's own state folder: neither a project nor its `[storage] path` can say where it is.
+That folder is the user's own: neither a project nor its `[storage] path` can say where it is.
 A file that cannot be read is an error and never an empty one.
 """
 

@@ -1,6 +1,7 @@
-"""Filter `flow`: marks a session as tainted when it receives results of tools that read untrusted or private data.
+"""Filter `flow`: marks a session as tainted when it receives results or events of tools that read untrusted or private data.
 
-A task is read when its caller asks for it. Noted before the caller can know it, and also of a result that says the tool failed: an error has text as well.
+A task is read when its caller asks for it. It is noted before the caller has the text, and also where the tool failed: an error
+has text as well.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ class Flow:
         """The outcome, noted where it says something of the owner's."""
         tool = call.tool or call.task_tool
         if tool is not None and tool.security.flow:
+            # A failure without the server's own error is worded by the gateway: nothing was read.
             spoke = type(outcome) is Answer or (type(outcome) is Failure and bool(outcome.error))
             if spoke:
                 self._note(call, tool)

@@ -1,8 +1,8 @@
 """Gate `flow`: flags or refuses a call that sends data out of a session which has read both untrusted and private data.
 
-The gate only finds out, and writes the fact `flow`: which tools brought what. The gate `confirm` then asks, as it asks for dangerous
-calls; what a task is told on the way (`tasks/update`) it does not, so there the gate itself refuses. What is read is noted by the filter of the same name, when the result goes to the caller and not before: a call
-that was refused brought nothing.
+With `then = "ask"` the gate only writes the fact `flow` (which tools brought what), and the gate `confirm` asks a person, as
+for dangerous calls. `confirm` does not ask about `tasks/update`, so there this gate refuses. What is read is noted by the
+filter of the same name when the result goes to the caller: a call that was refused brought nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class FlowRule(msgspec.Struct, frozen=True):
 
     def holder(self, call: Call) -> Holder:
         """Whose reading this call adds to."""
+        # Modern HTTP knows no sessions: there all that a caller reads is put together (0022).
         return *call.caller.who, (call.session or "") if self.per == "session" else ""
 
 

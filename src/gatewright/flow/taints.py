@@ -1,7 +1,7 @@
 """In-memory taints of sessions (untrusted or private data read, and by which tool), bounded, with expiry.
 
-A *holder* is a caller and its session, or the caller alone where its endpoint knows no sessions or the configuration says so: the
-same text may then have come through any of its connections. For each mark the last tool that brought it is kept, because a
+A *holder* is a caller and its session, or the caller alone where its endpoint knows no sessions or the configuration says so:
+the same text may then have come through any of its connections. For each mark the last tool that brought it is kept, because a
 person who is asked wants to know why.
 """
 

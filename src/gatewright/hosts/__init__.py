@@ -1,4 +1,4 @@
-"""MCP hosts (Claude Desktop, Cursor, …): where their configuration files are, reading and editing them.
+"""MCP hosts (Claude Desktop, Cursor, …): finds, reads and edits their configuration files, imports their servers, names them as agents.
 
 `hosts` is the table of hosts and `entries` spells one entry for each; `read` is the one reader of what others wrote, `plan` works out
 what an import would do. `edit` changes a file as text and checks itself, with `json_edit` (on `json_spans`), `toml_edit` and

@@ -49,6 +49,7 @@ def manifest_of(content: bytes) -> bytes:
 def unpack(content: bytes, folder: Path) -> None:
     """Unpack a bundle into a folder that is not there yet. Nothing is left behind where it fails."""
     folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # Beside its final place, so that the rename at the end stays within one file system.
     unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         with _opened(content) as bundle:
@@ -58,6 +59,7 @@ def unpack(content: bytes, folder: Path) -> None:
                 with path.open("xb") as file:
                     file.write(_member(bundle, info))
                 path.chmod(0o700 if (info.external_attr >> 16) & 0o100 else 0o600)
+        # Whole or not there: `import` takes a folder of this name for a bundle that was unpacked before.
         unfinished.rename(folder)
     except FileExistsError:
         raise _bad("it has one file twice", "ask its author") from None
@@ -73,6 +75,7 @@ def read_manifest(data: Mapping[str, Any], entry: Entry, *, folder: str, platfor
         raise Refused("the manifest says nothing about the server", "ask its author")
     _check_platform(data, platform)
     config = {**_default_start(server), **_table(server.get("mcp_config"))}
+    # MCPB: a platform replaces single variables of `env`, and every other member as a whole; null takes a variable out.
     override = _table(_table(config.get("platform_overrides")).get(platform))
     config = {**config, **{key: one for key, one in override.items() if key != "env"}}
     env = {**_table(config.get("env")), **_table(override.get("env"))}
@@ -115,11 +118,13 @@ def _checked(bundle: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         path = PurePosixPath(info.filename)
         if path.is_absolute() or ".." in path.parts or _UNFIT.within(info.filename):
             raise _bad("a file of it would land outside its folder", "do not use it")
+        # The upper half is the Unix mode; 0 where the zip was made on another system.
         kind = stat.S_IFMT(info.external_attr >> 16)
         if kind not in {0, stat.S_IFREG, stat.S_IFDIR}:
             raise _bad("it has a link or a device in it", "ask its author")
         if info.flag_bits & 0x1:
             raise _bad("it is encrypted", "ask its author")
+        # A zip bomb comes near the limit of deflate, about 1,000 to 1. Up to a MiB any ratio passes: short texts pack well.
         if info.file_size > max(info.compress_size * MAX_RATIO, _SMALL):
             raise _bad("a file of it is packed too tightly to be honest", "do not use it")
         total += info.file_size
@@ -132,6 +137,7 @@ def _member(bundle: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
     """One file, never longer than the list says it is."""
     try:
         with bundle.open(info) as member:
+            # One byte more than was announced is enough to notice that the list lied.
             content = member.read(info.file_size + 1)
     except Exception:  # noqa: BLE001 - decompressors fail on hostile input in many ways
         raise _bad("a file of it cannot be unpacked", "download it again") from None
@@ -192,6 +198,7 @@ def _meaning(options: Mapping[str, Any], name: str, folder: str) -> Meaning:
 
 def _default(text: str, key: str, known: Mapping[str, str]) -> str:
     """A variable with the option's default; a default with a placeholder in it stands by itself."""
+    # A `}` in the default would end the reference early.
     if "${" not in text and "}" not in text:
         return f"${{{variable(key)}:-{text}}}"
     return Entry({key: text}, syntaxes=("braces",), meaning=known.get).text(key)
@@ -201,6 +208,7 @@ def _arguments(inner: Entry, options: Mapping[str, Any]) -> Iterator[str]:
     """The arguments; an option of several values is as many arguments."""
     raw = inner.data.get("args")
     for value in raw if isinstance(raw, list) else []:
+        # Enough for any name; what is longer is no placeholder.
         asked = _ASKED.fullmatch(str(value)[:200])
         option = _table(options.get(asked[1])) if asked else {}
         default = option.get("default")

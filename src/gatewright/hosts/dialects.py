@@ -1,4 +1,4 @@
-"""Table of the hosts' configuration dialects: default transport, placeholders and other meanings of like-looking entries.
+"""Table of hosts' configuration dialects (placeholder syntax, timeout units, default transport), and detection of an entry map's dialect.
 
 Keys that only one host has need no table: whoever reads an entry asks for all spellings at once.
 """
@@ -107,6 +107,7 @@ def dialect_of(entries: Mapping[str, Any], host: str = "") -> Dialect:
     for mark, name in _MARKS.items():
         if mark in keys:
             return DIALECTS[name]
+    # Both Cline and Roo Code write these; of the two only Roo Code spells the transport `streamable-http`.
     if keys & {"autoApprove", "alwaysAllow"}:
         return DIALECTS["roo" if "alwaysAllow" in keys and "streamable-http" in types else "cline"]
     return _ANY

@@ -1,4 +1,4 @@
-"""Reads entries of Docker's MCP catalogues and profiles as `docker run` servers.
+"""Reads entries of Docker's MCP catalogues and profiles as `docker run` servers or remote servers.
 
 The image is started by us, so its environment is passed by name: no value stands on a command line.
 """
@@ -49,6 +49,7 @@ def template_meaning(data: Mapping[str, Any]) -> Any:
         properties = group.get("properties") if isinstance(group, dict) else None
         for name, about in properties.items() if isinstance(properties, dict) else ():
             default = about.get("default") if isinstance(about, dict) else None
+            # These characters would end, or nest, the reference that the default is written into.
             if isinstance(default, str | int | float) and not set("${}") & set(f"{default}"):
                 defaults[f"{group.get('name')}.{name}"] = f"{default}"
 
@@ -65,6 +66,7 @@ def read_catalogued(entry: Entry, name: str) -> Server:
         raise Refused(
             "it only names an entry of a catalogue", "import the catalogue", harmless=True
         )
+    # Nothing of these is needed: read, so that they are not reported as unread.
     entry.raw(
         "description", "icon", "readme", "toolsUrl", "source", "upstream", "metadata", "tools"
     )
@@ -77,6 +79,7 @@ def read_catalogued(entry: Entry, name: str) -> Server:
         url, transport, headers = _remote(entry)
         return Server(id=name, title=title, transport=transport, url=url, headers=headers)
     image = entry.text("image")
+    # `docker run` would read it as an option.
     if not image or image.startswith("-"):
         raise Refused("the entry has no image", "correct it")
     env = {**_variables(entry), **_secrets(entry, name)}
@@ -102,6 +105,7 @@ def _run(entry: Entry, image: str, env: Mapping[str, str], *, alone: bool) -> It
     for volume in entry.texts("volumes"):
         yield from ("-v", volume)
     for name in env:
+        # By name alone: docker takes the value from its own environment, so none is in the list of processes.
         yield from ("-e", name)
     yield image
     yield from entry.texts("command")
@@ -130,6 +134,7 @@ def _variables(entry: Entry) -> dict[str, str]:
     for one in _pairs(entry, "env"):
         inner = Entry(one, syntaxes=entry.syntaxes, meaning=entry.meaning)
         found[inner.word("name")] = inner.text("value")
+    # Read once more for its check of names, which come from the catalogue.
     return Entry({"env": found}).variables("env")
 
 

@@ -48,6 +48,7 @@ def _beside(host: Host, records: list[Record], url: str) -> Iterator[Finding]:
         with suppress(OSError, UnicodeDecodeError):  # said above
             written[file] = (file.read_text("utf-8"), [step.name for step in record.steps])
         project = file not in places_of(host)
+        # `connect --project` edits the file of the folder it is typed in: no line typed here reaches another project's.
         if record.steps and not (project and file != Path.cwd() / host.project):
             ways[file] = command_of(host, record.steps[-1], project=project)
     left = left_beside(host, local_urls(url), written, ways)
@@ -119,6 +120,7 @@ def _elsewhere(way: str, url: str) -> bool:
     try:
         theirs, ours = urlsplit(way), urlsplit(url)
         local = is_loopback(theirs.hostname or "")
+        # Behind any other name may be a proxy or another machine, of which nothing is known here.
         return local and theirs.port != ours.port
     except ValueError:
         return True

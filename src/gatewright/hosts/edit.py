@@ -55,6 +55,7 @@ def add_entry(host: Host, text: str, name: str, entry: Mapping[str, Any]) -> str
         after = yaml_edit.add(begun, host.container, name, entry, listed=host.listed)
     else:
         after = json_edit.add(begun, host.container, name, entry)
+    # Compared as data: where the text edit guessed wrong, it is thrown away here (decision 0011).
     if _says(host, after, name) != entry or not same_but(host, begun, after, {name}):
         raise CannotEdit("this file is written in a way that leaves no place for an entry")
     return after
@@ -125,10 +126,12 @@ def _container(host: Host, value: Any) -> Any:
 def _rest(host: Host, value: Any, names: Collection[str]) -> Any:
     """A copy of the value without these entries, and without a container that is empty then."""
     if not isinstance(value, dict):
+        # An empty text and an empty object say the same.
         return value or {}
     value = {key: one for key, one in value.items() if host.preface.get(key) != one}
     above = value
     for key in host.container[:-1]:
+        # Only the way to the container is copied: the parsed value itself is shared by `_read`.
         above[key] = copy.copy(above.get(key, {}))
         above = above[key]
     last = host.container[-1]

@@ -111,6 +111,7 @@ class Entry:
         value = self.raw(*keys)
         if value is None:
             return None
+        # False for NaN and infinity too, which loose JSON, TOML and YAML can write.
         if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e12:
             return float(value)
         self.note(keys[0], "this is no usable number", "the default holds")
@@ -155,12 +156,14 @@ def plain_text(value: Any, key: str) -> str:
     if isinstance(value, int | float):
         try:
             return str(value)
+        # Python writes no integer of more than 4,300 digits.
         except ValueError:
             raise Refused(f"{key} has a number without end", "correct it") from None
     if not isinstance(value, str):
         raise Refused(f"{key} has something else where a text belongs", "write a text")
     if len(value) > MAX_CHARS:
         raise Refused(f"{key} has a text of more than {MAX_CHARS} characters", "shorten it")
+    # No argument and no variable can carry a NUL; half a surrogate pair, which JSON can spell, has no UTF-8.
     if "\0" in value or any("\ud800" <= one <= "\udfff" for one in value):
         raise Refused(f"{key} has a character that no file can hold", "correct it")
     return value

@@ -1,4 +1,4 @@
-"""Parses one server entry of a host's file, in any host's spelling, into the normal form `Server`."""
+"""Parses one server entry of a host's file, in any host's spelling, into a `Server`, and its auto-approved tools into suggestions."""
 
 from __future__ import annotations
 
@@ -109,6 +109,7 @@ def _command(entry: Entry) -> tuple[str, tuple[str, ...]]:
     if isinstance(value, dict):
         # What Zed wrote before 2025: {"path": …, "args": […], "env": {…}}.
         inner = Entry(value, syntaxes=entry.syntaxes, meaning=entry.meaning)
+        # As if it stood beside the command, where it is read later.
         entry.data = {**entry.data, "env": entry.data.get("env") or value.get("env")}
         return inner.text("path"), inner.texts("args")
     if isinstance(value, list):
@@ -120,11 +121,13 @@ def _command(entry: Entry) -> tuple[str, tuple[str, ...]]:
 def _url(entry: Entry, dialect: Dialect, kind: str) -> tuple[str, Transport]:
     """The URL and what its key alone says about the transport."""
     if entry.has("httpUrl"):
+        # Gemini CLI: beside `httpUrl`, `url` is the older SSE transport of the same server.
         entry.used.add("url")
         return entry.text("httpUrl"), "http"
     if entry.has("url"):
         url = entry.text("url")
         bare = dialect.bare_url
+        # Nothing names the transport. Servers of HTTP+SSE (MCP 2024-11-05) are by custom at `/sse`.
         if bare == "http" and not kind and url.partition("?")[0].rstrip("/").endswith("/sse"):
             bare = "sse"
         return url, bare
@@ -149,6 +152,7 @@ def _env(entry: Entry, *, used: bool) -> dict[str, str]:
         name = one.get("name") if isinstance(one, dict) else one
         if not isinstance(name, str) or not _VARIABLE.fullmatch(name):
             raise Refused("env_vars has something that is no variable's name", "correct it")
+        # Only their names are listed: the host hands the values of its own environment on.
         found.setdefault(name, f"${{{name}}}")
     return found if used else {}
 
@@ -240,6 +244,7 @@ def _tools(entry: Entry) -> Tools:
 
 def _isolation(entry: Entry) -> Isolation:
     if entry.flag("sandboxEnabled") is False:
+        # Read, so that it is not reported as unread: the host has it switched off.
         entry.raw("sandbox")
         return Isolation()
     sandbox = entry.table("sandbox")

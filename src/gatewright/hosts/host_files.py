@@ -92,11 +92,13 @@ def _is_map_of(
     path: tuple[str, ...], inside: Mapping[str, Any], document: Mapping[str, Any]
 ) -> bool:
     """Whether a word that others use too means servers here."""
+    # OpenCode has servers right below `mcp`; VS Code's `mcp.servers` has a row of its own.
     if path == ("mcp",):
         entries = [one for one in inside.values() if isinstance(one, dict)]
         return "servers" not in inside and any(
             one.keys() & {"type", "command", "url"} for one in entries
         )
+    # Goose calls servers so; elsewhere the word means other things beside `mcpServers`.
     if path == ("extensions",):
         return "mcpServers" not in document
     return True
@@ -152,6 +154,7 @@ _OFF = ("excludeMCPServers", "disabledMcpServers")
 
 def secret_name(text: str) -> str:
     """A name that a secret can have, made of any text that is none itself."""
+    # Names are printed and committed: a key that was pasted as a name must not become one.
     if looks_secret(text):
         return "value"
     made = _NO_NAME.sub("-", text).strip("-._")[:64]
@@ -170,6 +173,7 @@ def _inputs(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _input(name: str, asked: Mapping[str, Mapping[str, Any]]) -> str:
     """What the host would have asked for: a secret where it hides the answer, else a variable."""
     described = asked.get(name)
+    # Nothing says whether the host would have hidden the answer, so it is kept as if it had.
     if described is None:
         return f"${{secret:{secret_name(name)}}}"
     if described.get("type") == "command":

@@ -26,6 +26,7 @@ _VERSION = Pattern(r"v?\d+(?:\.\d+)+[-+.\w]*")
 
 def installed_version(name: str, kind: str, home: Path) -> str:
     """The version that was fetched last; empty where none was. `kind` is `npx` or `uvx`."""
+    # The name becomes part of a path below: it has no `..`, and a slash only behind a scope of npm.
     if not _NAME.fullmatch(name):
         return ""
     found = _of_npx(name, home) if kind == "npx" else _of_uvx(name, home) if kind == "uvx" else ()

@@ -105,10 +105,12 @@ def _inserted(text: str, root: Node, node: Node, key: str, value: Any) -> str:
     """The text with one more member at the end of the object `node`."""
     style = _style(text, root)
     last = node.members[-1] if node.members else None
+    # Behind the trailing comma where there is one; `comma` is -1 where there is none.
     after = node.start + 1 if last is None else max(last.value.end, last.comma + 1)
     tail = text[after : node.end - 1]
     kept = tail.rstrip(_SPACES)
     at = after + len(kept)
+    # Behind `// …` on the same line the new member would be part of the comment.
     in_comment = _LAST_LINE_COMMENT.fullmatch(kept) is not None
     pair = {key: value}
     if _on_one_line(text, root, node) and not in_comment:
@@ -133,6 +135,7 @@ def _shifted(style: _Style, body: str, indent: str) -> str:
 
 
 def _on_one_line(text: str, root: Node, node: Node) -> bool:
+    # An empty object shows no style of its own.
     around = node if node.members else root
     return bool(around.members) and not _BREAK.search(text[around.start : around.end])
 
@@ -216,6 +219,7 @@ def _cut(text: str, node: Node, members: Sequence[Member], place: int) -> str:
     if _LAST_LINE_COMMENT.fullmatch(before) and not _BREAK.match(text[end:].lstrip(" \t")):
         # Its line end is also the end of the comment in front of it.
         before = text[after : member.start]
+    # The last of several: the comma before it has to go, which would now be a trailing one.
     if previous is not None and member.comma < 0:
         after_value = text[previous.value.end : previous.comma]
         return text[: previous.value.end] + after_value + before + text[end:]

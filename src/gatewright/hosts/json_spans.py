@@ -18,6 +18,7 @@ from gatewright.patterns import Pattern
 
 __all__ = ["Member", "Node", "plain", "scan", "skip"]
 
+# Three frames a level (`_value`, `_object`, `_member`): well below the 1,000 that Python allows.
 MAX_DEPTH = 200
 
 _SPACES = " \t\r\n"
@@ -25,6 +26,7 @@ _PLAIN = Pattern(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _NUMBER = Pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NUMBER_SIGNS = "+-.0123456789eE"
 _WORDS = ("true", "false", "null")
+# Below the 4,300 digits at which `int()` refuses a text.
 _MOST_DIGITS = 4000
 
 
@@ -105,6 +107,7 @@ def _scalar(text: str, at: int) -> str | None:
     end = at
     while end < len(text) and text[end] in _NUMBER_SIGNS:
         end += 1
+    # Sliced first: a `Pattern` reads its text from the beginning, for each number anew.
     found = _NUMBER.match(text[at:end])
     return None if found is None else found[0]
 

@@ -67,9 +67,11 @@ def move_literals(path: Path, secrets: Secrets, allowed: Allow) -> list[Problem]
     changes = list(_cleaned(document.data, made.keep))
     report = Report(document)
     moved = [report.problem(one.path, "moved to the secret store", one.text) for one in changes]
+    # In this order: a file that names a secret never stands without it.
     with keeping(secrets, made.values, allowed), editing(path) as draft:
         for one in changes:
             draft.put(one.path, one.text)
+    # The store had these values under these names already; what is new is that this file may use them.
     for name in made.named - made.values.keys():
         allowed(name)
     return moved
@@ -77,7 +79,7 @@ def move_literals(path: Path, secrets: Secrets, allowed: Allow) -> list[Problem]
 
 @contextmanager
 def keeping(secrets: Secrets, values: Mapping[str, str], allowed: Allow) -> Iterator[None]:
-    """New secrets are kept, and forgotten again where the block fails. `allowed` says who may use each. Raises `StoreError`."""
+    """Store new secrets around a block, and remove them again if it fails. `allowed` lets the file use each. Raises `StoreError`."""
     undo: list[Callable[[], object]] = []
     try:
         for name, value in values.items():
@@ -95,6 +97,7 @@ def secured(table: Mapping[str, Any], secrets: Secrets) -> tuple[Mapping[str, An
     """A server's table with names for its secrets, and what to keep under them. Raises `StoreError`."""
     names = _Names(secrets)
     data = {"servers": [copy.deepcopy(dict(table))]}
+    # Listed first: `data` is what it reads, and is changed here.
     for one in list(_cleaned(data, names.keep)):
         place: Any = data
         for key in one.path[:-1]:

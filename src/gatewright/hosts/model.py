@@ -69,7 +69,7 @@ class Tools(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Isolation(msgspec.Struct, frozen=True, kw_only=True):
-    """What the server was kept to there; None where nothing was said."""
+    """The sandbox that the host had for the server: network, hosts, folders. None where it had none."""
 
     network: Literal["none", "hosts"] | None = None
     hosts: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Auth(msgspec.Struct, frozen=True, kw_only=True):
-    """How one gets into a remote server, where that was written."""
+    """The credentials of a remote server, as far as the source has any."""
 
     bearer: str = ""
     client_id: str = ""
@@ -139,12 +139,13 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
     instead: str = ""
 
     def __post_init__(self) -> None:
+        # Once, here: rows, JSON and messages all take their texts from these fields.
         for name in ("server", "key", "what", "instead"):
             msgspec.structs.force_setattr(self, name, shown(getattr(self, name)))
 
 
 class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
-    """Tools that needed no confirmation there. Never a grant: somebody has to give it. `*` is every tool."""
+    """Tools that the host ran without confirmation; `*` is every tool. Shown to the person, never turned into a grant."""
 
     server: str
     tools: tuple[str, ...]

@@ -1,7 +1,7 @@
-"""Parses `[[servers]]` of another `mgp.toml` or `mcp.toml`, and drops settings that would loosen policy.
+"""Parses `[[servers]]` of another `mgp.toml` or `mcp.toml`; keeps tool rules that tighten policy, drops opt-out, trust and auto-approval.
 
-What makes the policy stricter is kept. What makes it easier (`opt-out`, a tool called safe, a trusted
-server) is told and dropped: whoever writes a server down does not decide what it may do here.
+Of a tool's rule only what forbids or asks for more is kept. `opt-out` becomes a suggestion; a tool called safe, `trusted` and
+`auto_approve` are told and dropped: whoever writes a server down does not decide what it may do here.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def _modern(era: str) -> Any:
 
 def _auth(entry: Entry) -> Auth | None:
     inner = Entry(entry.table("auth"))
+    # Read by `_native`; asked for here so that it is not reported as unread.
     inner.raw("issuer")
     if inner.data.get("type") in {"oauth", "bearer"}:
         inner.raw("type")  # the rest says so as well
@@ -97,6 +98,7 @@ def _rules(entry: Entry) -> dict[str, dict[str, Any]]:
         if not isinstance(rule, dict):
             raise Refused("tools has something that is no table", "correct it")
         kept = _strict(Entry(rule))
+        # `enabled = true` says nothing that the absence of the rule does not say.
         if rule.keys() - kept.keys() - {"enabled"}:
             entry.note(f"tools.{name}", "what makes the policy easier was left out")
         if kept:

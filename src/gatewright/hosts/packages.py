@@ -37,6 +37,7 @@ _NPM = Pattern(r"(?P<name>(?:@[\w.-]+/)?[\w.-]+)(?:@(?P<version>[^\s]+))?")
 _PYPI = Pattern(r"(?P<name>[\w.-]+)(?:\[[\w,.-]*\])?(?:(?:==|@)(?P<version>[^\s]+))?")
 _EXACT = Pattern(r"v?\d+(?:\.\d+)+(?:[-+.\w]*)")
 _IMAGE = Pattern(r"[a-z0-9][a-z0-9._/:-]*")
+# Options of `docker run` without a value; any other takes the word behind it.
 _DOCKER_BARE = Pattern(
     r"-[a-z]*[itdP]+|--(?:rm|init|interactive|tty|detach|privileged|read-only|publish-all|no-healthcheck)"
 )
@@ -54,6 +55,7 @@ class Unpinned(msgspec.Struct, frozen=True):
 
 def unpinned(command: str, args: Sequence[str]) -> Unpinned | None:
     """The package that this command line takes in any version; None where it is pinned, or none."""
+    # Some files have the whole command line as `command`.
     words = [*command.split(), *args] if not args else [command, *args]
     program = (
         words[0].replace("\\", "/").rsplit("/", 1)[-1].removesuffix(".exe").removesuffix(".cmd")
@@ -79,6 +81,7 @@ def _package(words: Sequence[str], kind: str) -> str | None:
     skipped = False
     for number, word in enumerate(words):
         name, _, value = word.partition("=")
+        # `-p` is a package to npx and a version of Python to uvx.
         if name in {"--from", "--package", "-p"} and (kind == "npx" or name == "--from"):
             return value or next(iter(words[number + 1 :]), None)
         if skipped:

@@ -51,6 +51,7 @@ def parse(content: bytes) -> Any:
 
 def _looks_like_toml(text: str) -> bool:
     start = text.lstrip()
+    # A `[` begins an array of JSON as well: a line that is nothing but a header tells TOML.
     if start.startswith("{") or _TABLE_HEADER.search(text) is None:
         return _ASSIGNED.search(text) is not None and not start.startswith(("{", "["))
     return True
@@ -93,6 +94,7 @@ def _place(problem: Exception, text: str) -> str:
 
 
 def _json(text: str) -> Any:
+    # By far the fastest, and right for most files.
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -110,6 +112,7 @@ def _json(text: str) -> Any:
 
 
 def _toml(text: str) -> Any:
+    # It would nest as deep as it has parts.
     if has_long_key(text):
         raise RecursionError
     return tomllib.loads(text)

@@ -1,6 +1,6 @@
 """Plans an import: which servers are written under which ids, with which secrets, conflicts and notes. Pure.
 
-Pure: what is there already comes in, what would be written comes out. Nothing that goes to people has a
+What is there already comes in (`Known`), what would be written comes out (`Plan`). Nothing that goes to people has a
 literal secret in it; the secrets themselves are in `secrets`, which no repr shows.
 """
 
@@ -35,11 +35,13 @@ _OURS = Pattern(r"(?:^|[/\\])gatewright(?:\.exe)?\Z")
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """What is there: tables of the file by id, values of secrets by name, whether only this file uses
-    a secret, the gateway's own addresses,
-    the folder of the file, which version of a package ran here last, what would keep a table from being
-    loaded ("" for nothing), and whether somebody wants what a server names: variables that choose what a program loads,
-    and references (`secret:NAME`, `file:PATH`) to what is there already."""
+    """What is there already.
+
+    `tables`: id → table of `[[servers]]`. `secret`: name → value or None. `own`: whether this file alone may use a secret.
+    `urls`: the gateway's addresses. `folder`: of the file. `version`: the version of a package that ran here last, or "".
+    `flaw`: why a table could not be loaded, or "". `permits`: whether the person agrees that a server sets variables that
+    choose what a program loads, or is given these references (`secret:NAME`, `file:PATH`) to what is there already.
+    """
 
     tables: Mapping[str, Mapping[str, Any]] = {}
     secret: Callable[[str], str | None] = lambda _: None
@@ -123,7 +125,9 @@ class _Making:
             return ""
         for candidate in _candidates(server.id):
             mine: dict[str, str] = {}
+            # Not over a server of this very import: two sources may have one of the same name.
             over = self.replace and candidate in self.known.tables and candidate not in self.servers
+            # Before its secrets are named: their names begin with the id.
             named = msgspec.structs.replace(server, id=candidate)
             clean = secure(named, lambda wish, value: self._keep(wish, value, mine, over))  # noqa: B023 - called at once
             table = table_of(clean, self.known.folder)
@@ -157,6 +161,7 @@ class _Making:
             return wish
         for name in _candidates(wish):
             held = mine.get(name) or self.secrets.get(name)
+            # A secret that only the replaced server's file uses goes with that server; any other keeps its value.
             if held is None and not (over and self.known.own(name)):
                 held = self.known.secret(name)
             if held is None or held == value:
@@ -174,6 +179,7 @@ class _Making:
         if objection := self._objection(server.id, table, mine):
             self._leave(server, "refused", *objection)
             return ""
+        # Not before: the secrets of a server that was refused are not kept.
         self.secrets |= mine
         loose = unpinned(server.command, server.args) if server.transport == "stdio" else None
         self.servers[server.id] = Planned(
@@ -222,6 +228,7 @@ class _Making:
         before = set(_reads(self.known.tables.get(server, {})))
         for one in _reads(table):
             kind, _, name = one.partition(":")
+            # A secret of another configuration is not given away by this: its use is refused until somebody allows it.
             held = kind == "secret" and name not in mine and self.known.own(name)
             if one not in before and (
                 kind == "file" or (held and self.known.secret(name) is not None)
@@ -242,6 +249,7 @@ def _candidates(name: str) -> Iterator[str]:
     """The name, then the name with a number."""
     yield name
     for number in range(2, 10_000):
+        # With the number within the 64 characters of an id.
         yield f"{name[:58]}-{number}"
 
 
@@ -250,7 +258,9 @@ def _is_ours(server: Server, urls: Collection[str]) -> bool:
     if server.transport != "stdio":
         return server.url.rstrip("/") in {url.rstrip("/") for url in urls}
     words = [server.command, *server.args]
+    # `python -P -m gatewright`, as `connect` writes it where no script is installed.
     module = [word for word in words[1:4] if word != "-P"][:2]
+    # Behind a runner as well: `uvx gatewright bridge`.
     called = any(_OURS.search(word) for word in words[:4]) or module == ["-m", "gatewright"]
     return called and bool({"bridge", "serve"} & set(words))
 

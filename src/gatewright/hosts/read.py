@@ -137,6 +137,7 @@ def _absolute(cwd: str, place: Place) -> str:
     if not cwd or _ABSOLUTE.match(cwd):
         return cwd
     base = place.workspace or os.path.dirname(place.file)  # noqa: PTH120 - may be a URL
+    # A URL has no folder on this machine: `cwd` then counts from the folder of mgp.toml.
     return f"{escape(base)}/{cwd}" if base.startswith("/") else cwd
 
 
@@ -149,6 +150,7 @@ def _jobs(document: Mapping[str, Any], place: Place, sha256: str) -> Iterator[Jo
         return iter(described)
     servers = document.get("servers")
     listed = [one for one in servers if isinstance(one, dict)] if isinstance(servers, list) else []
+    # Docker's profiles and our own files both have an array `servers`.
     if any(one.keys() & {"snapshot", "image"} for one in listed):
         return _catalogued(document)
     if isinstance(servers, list):
@@ -161,6 +163,7 @@ def _jobs(document: Mapping[str, Any], place: Place, sha256: str) -> Iterator[Jo
 def _bundle(document: Mapping[str, Any], place: Place, sha256: str) -> Job:
     name = document.get("name")
     title = _id(name if isinstance(name, str) else "bundle")
+    # By content: another build of the same bundle never starts in place of this one.
     folder = f"{place.bundles}/{title}/sha256-{sha256[:40]}"
     if not sha256:
         # The manifest of a bundle that is unpacked already.
@@ -204,6 +207,7 @@ def _catalogued(document: Mapping[str, Any]) -> Iterator[Job]:
         table = data if isinstance(data, dict) else {}
         entry = Entry(table, syntaxes=("mustache",), meaning=template_meaning(table))
 
+        # The default binds the name now: the loop has moved on when the reader is called.
         def reader(found: Entry, named: str = name) -> Said:
             return read_catalogued(found, _id(named)), []
 

@@ -82,4 +82,5 @@ class Records:
         return self._folder / f"{self._name(host, file)}.json"
 
     def _name(self, host: str, file: Path) -> str:
+        # A path is too long, and has slashes, for the name of a file; the host in front is for people.
         return f"{host}-{hashlib.sha256(str(file).encode()).hexdigest()[:16]}"

@@ -38,6 +38,7 @@ def read_described(data: Mapping[str, Any], entry: Entry) -> Server:
     if ways > 1:
         entry.note("packages", f"the server can be had in {ways} ways; one was taken", "see docs")
     if remotes:
+        # Reversed, so that the first of a kind stays.
         by_kind = {_said(one, "type", "transport_type"): one for one in reversed(remotes)}
         chosen = by_kind.get("streamable-http") or by_kind.get("http") or remotes[0]
         return _remote(chosen, short, title)
@@ -84,6 +85,7 @@ def _package(package: Mapping[str, Any], short: str, title: str) -> Server:
     if isinstance(transport, dict) and transport.get("type") not in (None, "stdio"):
         raise Refused("the package opens a port by itself", "start it, and add its url by hand")
     name = _said(package, "identifier", "name")
+    # The runner would read it as an option.
     if not name or name.startswith("-"):
         raise Refused("the package has no usable identifier", "ask its author")
     version = _said(package, "version")
@@ -93,6 +95,7 @@ def _package(package: Mapping[str, Any], short: str, title: str) -> Server:
     after = list(_arguments(package, ("packageArguments", "package_arguments"), short))
     pinned = name if not version or _is_pinned(name, kind) else f"{name}{_JOINTS[kind]}{version}"
     args = [*_wrapped(runner, before, env), literal(pinned, "identifier")]
+    # dnx takes options for its own up to `--`.
     separator = ["--"] if runner == "dnx" and after else []
     return Server(
         id=short,
@@ -105,6 +108,7 @@ def _package(package: Mapping[str, Any], short: str, title: str) -> Server:
 
 
 def _is_pinned(name: str, kind: str) -> bool:
+    # Behind the last slash: a scope of npm begins with `@`, a registry of images may have a `:port`.
     last = name.rpartition("/")[2]
     return "@" in last or (kind in {"oci", "docker"} and ":" in last)
 

@@ -1,6 +1,6 @@
-"""Replaces literal secrets in a server's normal form by `${secret:NAME}` and returns them by name.
+"""Replaces literal secrets in a server's normal form by `${secret:NAME}` and hands each value to the caller, who keeps and names it.
 
-The text that the server gets in the end is the same to the letter.
+`Keep` chooses the name. With the references filled in again, the server gets the same text to the letter.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def secure(server: Server, keep: Keep) -> Server:
 
 
 def moved(text: str, name: str, keep: Callable[[str], str]) -> str:
-    """A text of ours with every literal secret in it replaced; `name` is what the text stands under."""
+    """A text in our syntax with every literal secret in it replaced. `name` is its key, variable, header or flag."""
     done: list[Piece] = []
     named = bool(name) and is_secret_name(name)
     for piece in pieces(text):
@@ -72,6 +72,7 @@ def moved(text: str, name: str, keep: Callable[[str], str]) -> str:
 def _split(text: str, name: str, keep: Callable[[str], str]) -> list[Piece]:
     found: list[Piece] = []
     at = 0
+    # `Bearer ` in front of a reference is no secret, though it stands under `Authorization`.
     spans = [] if name and _SCHEMES.fullmatch(text) else secret_spans(text, name)
     for start, end in spans:
         if start > at:
@@ -90,4 +91,5 @@ def _cleaned(values: Mapping[str, str], clean: Callable[[str, str, str], str]) -
 def _flag_before(args: tuple[str, ...], number: int) -> str:
     """The name under which an argument stands: that of a flag without `=` before it."""
     found = _FLAG.fullmatch(args[number - 1]) if number else None
+    # Two flags in a row: the first one has no value.
     return found[1] if found and not args[number].startswith("--") else ""

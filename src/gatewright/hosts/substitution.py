@@ -73,6 +73,7 @@ def translate(text: str, syntaxes: tuple[Syntax, ...], meaning: Meaning) -> str:
         done.append(text[at : found.start()])
         at = found.end()
         new = _replaced(found, meaning)
+        # Together they would read `$${…`, which is our spelling of a plain `${`.
         if new.startswith("${") and found.start() and text[found.start() - 1] == "$":
             raise Refused(
                 "a $ stands directly before a variable, which our file cannot say",
@@ -130,6 +131,7 @@ def shown(parts: Iterator[Piece] | list[Piece]) -> str:
 
 
 def _compiled(syntaxes: tuple[Syntax, ...]) -> Pattern[str]:
+    # The first alternative wins: a `${` that is no placeholder of this host is text.
     return Pattern("|".join([*(_PATTERNS[name] for name in syntaxes), _LITERAL]), DOTALL)
 
 

@@ -72,6 +72,7 @@ def _number(value: float | None) -> float | int | None:
 
 
 def _auth(auth: Auth | None, issuer: str, headers: Mapping[str, str]) -> dict[str, Any] | None:
+    # A request carries one Authorization (RFC 9110 §11.6.2), and the header says which.
     if auth is None or any(name.lower() == "authorization" for name in headers):
         return None
     if auth.bearer:

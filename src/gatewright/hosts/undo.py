@@ -66,6 +66,7 @@ def digest(text: str | None) -> str:
 def splice(before: str, after: str) -> tuple[int, str, str]:
     """(offset, piece that went, piece that came): the shortest change from one text to the other."""
     head = _shared(before, after)
+    # Only of what is behind the head: in `aa` → `aaa` both would claim the same letters.
     tail = _shared(before[head:][::-1], after[head:][::-1])
     return head, before[head : len(before) - tail], after[head : len(after) - tail]
 
@@ -125,6 +126,7 @@ def take_back(host: Host, text: str, record: Record, name: str) -> tuple[str | N
         return _cut_out(host, text, step), record.without(name)
     found, below, above = unwound
     left = msgspec.structs.replace(record, steps=below)
+    # Anew, because their splices are of texts that had this entry in them.
     for one in above:
         found, again = apply(host, found, one.name, one.entry, one.taken)
         left = msgspec.structs.replace(left, steps=(*left.steps, again))
@@ -151,6 +153,7 @@ def _cut_out(host: Host, text: str, step: Step) -> str | None:
     """The text without the entry, after somebody has edited it; None where nothing is left of it."""
     if step.name not in entries(host, text):
         return text
+    # Only where it cannot be another piece of the file that reads alike.
     if text.count(step.inserted) == 1:
         found = text.replace(step.inserted, step.removed)
         if _is_right(host, text, found, step):
@@ -158,6 +161,7 @@ def _cut_out(host: Host, text: str, step: Step) -> str | None:
     found = remove_entries(host, text, [step.name], emptied=step.made_container)
     for name, entry in step.taken.items():
         found = found if name in entries(host, found) else add_entry(host, found, name, entry)
+    # The file was not there before, and braces are all that is left in it.
     return None if not step.before and found.strip("\ufeff{} \t\r\n") == "" else found
 
 

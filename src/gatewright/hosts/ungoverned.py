@@ -1,4 +1,4 @@
-"""Finds servers in a host's configuration files that bypass the gateway.
+"""Lists the other servers in a host's configuration file: whether each is on (bypasses the gateway), off, or leads to a gateway.
 
 A switch counts where the host is known to heed it; a word that it does not know switches nothing off. An
 entry counts as a gateway's where its program is ours, whatever it is called, and a URL where it is one of ours.
@@ -60,6 +60,7 @@ def _state(host: Host, entry: Any, off: bool, urls: Collection[str]) -> State:
     said = entry if isinstance(entry, Mapping) else {}
     if host.id in _SWITCH:
         word, value = _SWITCH[host.id]
+        # `is`: a host may not heed a 0 or a "false" (see above), and a server that is on must not be shown as off.
         off = off or said.get(word) is value
     if off:
         return "off"
@@ -77,6 +78,7 @@ def _leads_to_us(host: Host, entry: Mapping[str, Any], urls: Collection[str]) ->
         return isinstance(url, str) and any(url == one or url.startswith(f"{one}/") for one in ways)
     if not all(isinstance(word, str) for word in words):
         return False
+    # The path may be of Windows, wherever this runs.
     name = PurePath(words[0].replace("\\", "/")).name.removesuffix(".exe")
     if name.startswith("python"):
         words = [words[0], *words[2:]] if words[1:2] == ["-P"] else words

@@ -1,4 +1,4 @@
-"""Reads and atomically replaces a host's configuration file, preserving mode, owner and symlinks.
+"""Reads, atomically replaces or removes a host's configuration file (mode, owner, symbolic links stay); writes private files.
 
 Nobody who reads the file sees half of it, its mode and owner stay, and a link stays a link: what it
 points to is replaced.
@@ -45,6 +45,7 @@ def replace_text(
     `private` is for a file that is new: whether others may read it. Raises `CannotEdit` when the file
     is not what was expected, so that what somebody else has written meanwhile is not lost.
     """
+    # A rename onto a symbolic link would replace the link.
     target = Path(os.path.realpath(path))
     if read_text(target) != expected:
         raise CannotEdit("it has changed in the meantime")
@@ -52,12 +53,14 @@ def replace_text(
         target.unlink()
         return []
     made = _make_folders(target.parent)
+    # In the same folder, because only there a rename is one step; mode 0600 from the start, as it may hold secrets.
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     draft = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(text.encode())
             file.flush()
+            # Before the rename: after a power cut the name leads to the old text or to the whole new one.
             os.fsync(file.fileno())
         _resemble(draft, target, 0o600 if private else 0o644)
         draft.replace(target)

@@ -80,6 +80,7 @@ def remove(text: str, container: Sequence[str], name: str, *, listed: bool, empt
 
 
 def _reader() -> YAML:
+    # `safe` makes no objects of tags; the pure parser gives marks with an index into the text.
     return YAML(typ="safe", pure=True)
 
 
@@ -147,6 +148,7 @@ def _inserted(text: str, found: tuple[Node, Node], value: Any) -> str:
         raise CannotEdit(f"`{key.value}` is not a {'list' if listed else 'mapping'}")
     if node.flow_style:
         at = node.start_mark.index + 1
+        # JSON is flow style.
         inner = json.dumps(value, ensure_ascii=False)[1:-1] + (", " if node.value else "")
         return text[:at] + inner + text[at:]
     first = node.value[0][0] if isinstance(node, MappingNode) else node.value[0]
@@ -168,6 +170,7 @@ def _block(value: Any, newline: str, indent: str = "") -> str:
     writer: Any = YAML(typ="safe", pure=True)
     writer.default_flow_style = False
     writer.sort_base_mapping_type_on_output = False
+    # No line of it is folded.
     writer.width = 1_000_000
     out = io.StringIO()
     writer.dump(value, out)

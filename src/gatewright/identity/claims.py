@@ -37,7 +37,7 @@ _INTERPRETED = frozenset({"sandbox", "code_safety"})
 
 
 class _Word:
-    """What one place says."""
+    """The claims of one place: a key, an entry of `[agents]`, or a token."""
 
     def __init__(self, said: UserContext) -> None:
         held = said.permissions
@@ -61,6 +61,7 @@ class Rights:
         self._gateway = [one.gateway for one in words if one.tools]
         self.role = next((one.role for one in said if one.role), "")
         trusts = [one.trust for one in said if one.trust is not None]
+        # The least trust that any place gives: each can only take away.
         self.trust: Trust = min(trusts, key=_RANK.__getitem__, default="verified")
         self.most_risk = _MOST_RISK.get(self.trust, "dangerous")
         self.patterns = tuple(one.resources for one in said if one.resources)
@@ -93,6 +94,7 @@ class Rights:
     def administers(self, permission: str) -> bool:
         """Whether a right over the gateway's registry is held: it is, where everybody who says anything of
         tools says so."""
+        # Said by nobody is not held.
         return _all([permission in one for one in self._gateway]) or False
 
     def step_up(self, permission: str) -> tuple[str, ...]:
@@ -162,6 +164,7 @@ class _Matcher:
     def __init__(self, patterns: Iterable[str]) -> None:
         self.patterns = tuple(patterns)
         texts = (".*".join(map(escape, one.split("*"))) for one in self.patterns)
+        # No pattern fits nothing; an empty alternative would fit everything.
         self._fits = Pattern("|".join(f"(?:{one})" for one in texts) or NEVER, DOTALL)
 
     def __call__(self, name: str) -> bool:

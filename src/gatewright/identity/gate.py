@@ -1,4 +1,4 @@
-"""Gate `authenticate`: authenticates the caller by API key, OAuth token or local identity.
+"""Gate `authenticate`: identifies the caller by API key, OAuth token or local endpoint, adds configured claims, rechecks running calls.
 
 Theory: identity is decided by the endpoint a call came through and by the credential it carries, never
 by anything the call says about itself (decision C-17). The question is asked for every call and not
@@ -97,12 +97,13 @@ class Authenticate:
     def identify(self, door: str, credential: str | None) -> Caller | Refusal:
         """Who presents `credential` at `door`, or why nobody does."""
         found: Caller | Refusal
-        if door in _OWNED_DOORS and credential is None:
+        if door in _OWNED_DOORS and credential is None:  # whoever has the pipe started this process
             found = LOCAL
         elif credential is None:
             found = self._nobody or _required()  # worded for whoever hears it
         else:
             verified = self._keys.verify(credential)
+            # A wrong credential never falls back to anonymous, or a revoked key would still let its owner in.
             found = verified if type(verified) is Caller else self._fixed(credential, verified)
         return self.completed(found) if self._users and type(found) is Caller else found
 
@@ -164,7 +165,7 @@ class Authenticate:
 
     def _known_by(self, call: Call) -> Call | Refusal:
         found = self.who(call)
-        if found is call.caller:
+        if found is call.caller:  # remembered objects, so nearly always
             return call
         if type(found) is Refusal:
             return found

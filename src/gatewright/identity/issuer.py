@@ -136,6 +136,7 @@ class Issuer:
         until, trusted = self._monotonic() + self.trusted.recheck_s, self.trusted
         if trusted.introspection is not None or self._keys_at is None:
             return until
+        # A withdrawn key ends what it signed no later than the set is fetched again: the two times are not added.
         return min(until, self._keys_at + trusted.keys_max_age_s)
 
     async def reach(self) -> None:
@@ -157,9 +158,11 @@ class Issuer:
         if self._are_fresh() and key_id in self._keys:
             return self._keys
         async with self._lock:
+            # Whoever held the lock may have fetched them.
             if self._are_fresh() and key_id in self._keys:
                 return self._keys
             now = self._monotonic()
+            # A set that has just become too old is fetched at once: the pause is against made-up key ids and failures.
             old = not self._are_fresh() and not self._failed
             if self._tried_at is None or old or now - self._tried_at >= PAUSE_S:
                 self._tried_at = now
@@ -206,6 +209,7 @@ class Issuer:
     async def _ask(
         self, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> tuple[int, bytes]:
+        # SSRF: an issuer on the internet may publish URLs, but none that lead into our own network.
         outside = await is_outside(self.trusted.issuer)
         return await self._egress.ask(url, headers, body, outside=outside)
 

@@ -1,4 +1,4 @@
-"""Builds the OAuth issuers from settings, for gate `authenticate` and the HTTP endpoints, and reports unreachable ones."""
+"""Builds the OAuth issuers from settings, registers their secrets for redaction, and reports issuers that cannot be reached."""
 
 from __future__ import annotations
 

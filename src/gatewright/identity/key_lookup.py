@@ -9,7 +9,7 @@ __all__ = ["FreshKeys"]
 
 
 class FreshKeys:
-    """Looks once more, after a look whether another process changed the keys, before it says no."""
+    """Verifies API keys. Before it answers `unknown` it reads what other processes have changed, and verifies again."""
 
     def __init__(self, callers: Callers) -> None:
         self._callers = callers
@@ -17,6 +17,7 @@ class FreshKeys:
     def verify(self, credential: str) -> Caller | str:
         """The key's owner, or in one word why there is none."""
         found = self._callers.verify(credential)
+        # A key that was made a moment ago is good at once; the regular look comes later.
         if found == "unknown" and self._callers.refresh_if_changed():
             return self._callers.verify(credential)
         return found

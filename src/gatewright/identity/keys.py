@@ -110,6 +110,7 @@ class Callers:
     def verify(self, credential: str) -> Caller | Rejected:
         """Who presents `credential`? Touches no database."""
         digest = sha256(credential.encode("utf-8", "surrogatepass")).digest()
+        # The id in the key finds the row; what is compared is the digest, in constant time.
         expected, key, caller = self._known.get(credential[_ID], _NOBODY)
         if not hmac.compare_digest(expected, digest) or key is None or caller is None:
             return "unknown"
@@ -166,6 +167,7 @@ class Callers:
             _check(old.name, old.kind, expires, now, old.user)
             made = self._insert(old.name, old.kind, now, expires, old.user, by)
             column = "expires" if overlap_s > 0 else "revoked"
+            # An overlap never prolongs a key.
             ends = min(now + overlap_s, old.expires or now + overlap_s)
             self._keys.execute(
                 f"UPDATE keys SET {column} = ?, replaced_by = ? WHERE id = ?",  # noqa: S608 - constants
@@ -264,8 +266,8 @@ class Callers:
         return used
 
     def keep_used(self, used: Mapping[str, float]) -> None:
-        """That could not be written down."""
-        self._used = {**used, **self._used}
+        """Take back times that could not be written down, to be saved later."""
+        self._used = {**used, **self._used}  # what was used meanwhile is newer
 
     def changes(self) -> list[KeyChange]:
         """Changes that the audit trail does not have yet, oldest first. Raises `StoreError`."""

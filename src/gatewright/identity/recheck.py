@@ -95,6 +95,7 @@ async def _renewed(tokens: Tokens, due: Sequence[str]) -> dict[str, Refusal]:
     found: dict[str, Refusal] = {}
     for one, task in tasks.items():
         failed = not task.done() or task.cancelled() or task.exception() is not None
+        # An issuer that does not answer ends nothing until its last word is too old (fail closed then).
         refusal = tokens.lapsed(one) if failed else task.result()
         if refusal is not None:
             found[one] = refusal

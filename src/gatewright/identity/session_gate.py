@@ -29,6 +29,7 @@ class Session:
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
         if call.doubt is not None:
             return call.doubt
+        # The session id is no credential (MCP, Security Best Practices): it counts only together with who opened it.
         if call.session is None or self._owner(call.session) == call.caller.who:
             return call
         return _UNKNOWN

@@ -84,5 +84,6 @@ class SessionList:
         }
 
     def _moment(self, monotonic: float) -> str:
+        # Sessions count in monotonic seconds, which a change of the clock does not move.
         found = datetime.fromtimestamp(self._clock() - self._monotonic() + monotonic, UTC)
         return found.isoformat(timespec="seconds").replace("+00:00", "Z")

@@ -150,6 +150,7 @@ def peek(token: str) -> Peek | None:
         payload = msgspec.json.decode(_decoded(parts[1]), type=_Issuer)
     except (msgspec.DecodeError, binascii.Error, ValueError, RecursionError):
         return None
+    # RFC 8725 §3.11: what names another type (`logout+jwt`) is no access token. Many issuers still write `JWT`, or nothing.
     if header.typ.lower() not in _TYPES:
         return None
     return Peek(payload.iss, header.alg, header.kid)
@@ -225,7 +226,7 @@ def read_jwt(
     key = keys.get(seen.key_id)
     if key is None:
         raise TokenRefused("key")
-    if key.alg not in (None, seen.algorithm):
+    if key.alg not in (None, seen.algorithm):  # RFC 8725 §3.1: a key is for one algorithm
         raise TokenRefused("algorithm")
     try:
         payload = _verified(token, key, seen.algorithm)
@@ -233,7 +234,7 @@ def read_jwt(
         every = msgspec.json.decode(payload, type=dict[str, Any])
     except (JoseError, ValueError, TypeError, RecursionError):
         raise TokenRefused("signature") from None
-    if said.iss != issuer:
+    if said.iss != issuer:  # `peek` read it from a text that nobody had verified
         raise TokenRefused("issuer")
     return _claims(said, every, now, leeway_s, subject_claim)
 
@@ -257,7 +258,7 @@ def read_introspection(
     every = decode_document(body, dict[str, Any], "the introspection")
     if not said.active:
         raise TokenRefused("inactive")
-    if said.iss not in (None, issuer):
+    if said.iss not in (None, issuer):  # RFC 7662 §2.2: optional in the answer
         raise TokenRefused("issuer")
     return _claims(said, every, now, leeway_s, subject_claim)
 
@@ -270,6 +271,7 @@ def _claims(
     if said.nbf is not None and said.nbf - leeway_s > now:
         raise TokenRefused("early")
     audience = (said.aud,) if isinstance(said.aud, str) else tuple(said.aud or ())
+    # RFC 9068 §2.2 requires it; without one a token for any server would be good here (MCP: no passthrough).
     if not audience:
         raise TokenRefused("audience")
     client = said.client_id or said.azp or ""
@@ -283,6 +285,6 @@ def _claims(
 
 
 def _decoded(part: str) -> bytes:
-    if "=" in part:
+    if "=" in part:  # RFC 7515 §2: base64url without padding, so each token has one spelling
         raise ValueError("padded")
     return urlsafe_b64decode(part + "=" * (-len(part) % 4))

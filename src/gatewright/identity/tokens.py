@@ -71,7 +71,7 @@ class _Good(msgspec.Struct, frozen=True):
 
 
 class Tokens:
-    """The tokens of all issuers, as the gate and the doors want to know them."""
+    """The access tokens of all issuers, by their SHA-256: which are good, until when, and whom each makes of its bearer."""
 
     def __init__(
         self,
@@ -84,6 +84,7 @@ class Tokens:
         asked about tokens that do not say whose they are."""
         self._by_url = {one.trusted.issuer: one for one in issuers}
         asked = [one for one in issuers if one.trusted.introspection is not None]
+        # With several, asking each would show the token of one issuer to the others.
         self._of_opaque = asked[0] if len(asked) == 1 else None
         self._clock = clock
         self._monotonic = monotonic
@@ -134,6 +135,7 @@ class Tokens:
         found = self._good.get(digest)
         if fresh is _UNAVAILABLE and found is not None and now < found.until:
             later = now + max(_AGAIN_S, (found.until - now) / 2)
+            # Half of what is left each time: more often towards the end, when it begins to matter.
             self._good[digest] = replace(found, ahead=min(later, found.until))
             return None
         kept = self._kept(digest, fresh)

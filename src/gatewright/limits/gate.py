@@ -1,8 +1,8 @@
-"""Gate `rate`: rate limits over all callers, per caller and per API key, checked right after authentication.
+"""Gate `rate`: rate limits in total, per caller and per API key, right after authentication; free polls and lists do not count.
 
 A call counts here for all callers together, for its caller and for its key. Servers and tools have their turn in `tool_rate`,
-when it is known that the caller may use them. A look at a call that waits for a person (`limits.polls`) counts nowhere, nor does
-a list, unless somebody lists without end (`limits.poll_allowance`).
+when it is known that the caller may use them. A poll of a call that waits for a person (`limits.polls`) counts nowhere, nor
+does a list within the caller's allowance (`limits.poll_allowance`).
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""Call counters by rule and subject (caller, key, server, tool) that take or refuse a call under the strictest limit.
+"""Counts calls by rule and subject (all, caller, key, server, tool): takes or refuses a call, gives it back, forgets idle subjects.
 
 A rule counts one kind of subject, at one endpoint or at all of them together. A call is taken by all its subjects or by none:
 what is refused costs nobody anything. What was used belongs to the subjects and not to the rules, so that
 other rules go on with it.
 
-A meter counts by pairs: of a caller and its key (`total`, `caller`, `key`), or of a server and its tool (`server`, `tool`). Which
-usages a pair means is found once.
+A meter counts by pairs: of a caller and its key (`total`, `caller`, `key`), or of a server and its tool (`server`, `tool`).
+Which usages a pair means is found once.
 
-Memory: a subject takes about 300 bytes, and up to 40 for each call of the last minute. Who owes nothing is forgotten, and of more
-than `KEPT` subjects of a rule those go first that called least, and so would gain least by it.
+Memory: a subject takes about 300 bytes, and up to 40 for each call of the last minute. Who owes nothing is forgotten, and of
+more than `KEPT` subjects of a rule those go first that called least, and so would gain least by it.
 """
 
 from __future__ import annotations
@@ -39,19 +39,21 @@ _NO_WINDOWS = Windows()
 
 
 class Rule(msgspec.Struct, frozen=True):
-    """How often. `windows` hold for each subject of the scope, `instead` for single ones in their place; a tool is
-    (server, name) there, and (server, "*") every other tool of that server. A caller is counted as `Caller.who`, and has its id there."""
+    """How often. `windows` hold for each subject of the scope, `instead` for single ones in their place; a tool is (server,
+    name) there, and (server, "*") every other tool of that server. A caller is counted as `Caller.who`, and has its id
+    there."""
 
     scope: Scope
     windows: Windows = _NO_WINDOWS
     instead: Mapping[Hashable, Windows] = {}
     door: str = ""
-    """At which door it counts; empty: at all of them together."""
+    """At which endpoint it counts; empty: at all of them together."""
 
     def of(self, subject: Hashable) -> Windows:
         """What holds for one subject."""
         pair = subject if isinstance(subject, tuple) else None
         if self.scope == "caller" and pair is not None:
+            # The configuration names callers by id; they are counted by kind and id.
             subject = pair[1]
         found = self.instead.get(subject)
         if found is None and self.scope == "tool" and pair is not None:
@@ -63,7 +65,7 @@ class Rule(msgspec.Struct, frozen=True):
 
 
 class _Known(dict[Hashable, Usage]):
-    """Subject → usage, of one scope at one door."""
+    """Subject → usage, of one scope at one endpoint."""
 
     sweep_at = _SWEEP_AT
 
@@ -90,6 +92,7 @@ class Meter:
     ) -> None:
         """`clock` is monotonic nanoseconds; `before` is the meter whose place this one takes."""
         self._clock = clock
+        # Shared, not copied: calls that began under the former rules count on in the same usages.
         self._known: dict[tuple[Scope, str], _Known] = {} if before is None else before._known
         self._rules = tuple(rule for rule in rules if rule)
         self._everywhere: _Groups | None = None if all(one.door for one in self._rules) else {}
@@ -109,6 +112,7 @@ class Meter:
             group = self._group(groups, door, one, other)
         now = self._clock()
         for usage in group.usages:
+            # One look serves all usages of the group, and nothing is counted before it: who is refused pays nothing.
             if not usage.spare:
                 refusal = _look(group, now)
                 if refusal is not None:
@@ -156,6 +160,7 @@ class Meter:
             if len(known) >= known.sweep_at:
                 self._sweep(known, rule)
             usage = known[subject] = Usage()
+        # What was spare under the windows of another meter need not be spare under these.
         if usage.by is not self:
             usage.by, usage.spare = self, 0
         return usage
@@ -166,6 +171,8 @@ class Meter:
         for subject in [subject for subject, usage in known.items() if usage.last <= owing]:
             del known[subject]
         if len(known) >= KEPT:
+            # Who called least gains least by being forgotten: a flood of new subjects cannot wash out one that is
+            # near its limit.
             least = sorted(known, key=lambda subject: (known[subject].held, known[subject].last))
             for subject in least[: KEPT // 4]:
                 del known[subject]
@@ -201,6 +208,7 @@ def _look(group: _Group, now: int) -> Refusal | None:
 
 
 def _refusal(rule: Rule, full: Full) -> Refusal:
+    # Rounded up: after a wait that was rounded down the next call would be refused once more.
     window, wait_ms = full.window, -(-full.wait // 1_000_000)
     quota = window.span >= DAY
     what = "Quota used up" if quota else "Rate limited"

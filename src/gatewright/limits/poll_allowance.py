@@ -1,7 +1,7 @@
 """Allowance of free list requests per caller (token bucket), so that hosts' listing does not use up the call limits.
 
-Each caller has `AT_ONCE` looks at once, and one each `EVERY_S` seconds after that; whoever looks more often pays for it as for any call.
-In memory, bounded: of more than `KEPT` callers those go first that have nothing left to pay off, then all.
+Each caller has `AT_ONCE` lists at once, and one each `EVERY_S` seconds after that; further ones count as any other call does.
+In memory, bounded: of more than `KEPT` callers those are forgotten that have their whole allowance, or else all.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class PollAllowance:
         if len(self._due) >= KEPT and who not in self._due:
             self._due = {one: until for one, until in self._due.items() if until > now}
             if len(self._due) >= KEPT:
+                # In everybody's favour: who is forgotten has the whole allowance again.
                 self._due.clear()
         self._due[who] = due
         return True

@@ -1,13 +1,13 @@
 """Tracks calls waiting for a person, and the free polls (repeats) of each, so that waiting is not rate-limited.
 
-Theory. A call that waits was counted when it was asked, and its caller is told to repeat it. Such a repeat is a *look*: as long as the
-call waits it costs nothing, and no limit refuses it, because what is used up by waiting would not be there for work. The call
-that runs in the end is the one that was counted.
+Theory. A call that waits was counted when it was asked, and its caller is told to repeat it. Such a repeat is a *look*: as long
+as the call waits it costs nothing, and no limit refuses it, because what is used up by waiting would not be there for work. The
+call that runs in the end is the one that was counted.
 
-Looking is work as well, so it is free ten times at once and once a second after that, for each call that waits, and no
-more than four looks may wait at the same time. What is beyond that is a call like any other: it is counted, and refused where a limit
-says so. The queue bounds how many calls of one caller wait, each of which was counted; so nobody looks more often than that many
-times a second without paying.
+Looking is work as well, so it is free ten times at once and once a second after that, for each call that waits, and no more
+than four looks may wait at the same time. What is beyond that is a call like any other: it is counted, and refused where a
+limit says so. The queue bounds how many calls of one caller wait, each of which was counted; so nobody looks more often than
+that many times a second without paying.
 
 Where a caller was given a task to wait by, asking how that stands is a look at the call.
 
@@ -59,6 +59,7 @@ class Polls:
 
     def free(self, call: Call) -> bool:
         """Whether this call is a look that costs nothing. Asked by everybody who counts; the first answer holds."""
+        # Both gates that count ask: the second may not charge what the first found free.
         if LOOK in call.facts:
             return True
         if not self._waiting:
@@ -67,6 +68,7 @@ class Polls:
         if not mine:
             return False
         one, now = mine.get(_key(call)), self._clock()
+        # Waiting repeats hold a request open each, so their number is bounded as well as their rate.
         if one is None or one.ends <= now or one.held >= HELD:
             return False
         due = max(one.due, now) + EVERY_S
@@ -118,6 +120,7 @@ def _key(call: Call) -> _Key:
     """What was asked, in its caller's own words. How a task stands is one question, however it is put."""
     if call.method in _OF_TASKS:
         return "", "tasks", str(call.params.get("taskId")), ""
+    # The arguments may have been changed on the way; a repeat is known by what the caller wrote.
     sanitized = call.facts.get("sanitized")
     if sanitized is not None:
         digest = str(sanitized["original_digest"])

@@ -1,4 +1,4 @@
-"""Builds rate-limit meters and the size filter from `[limits.calls]`, `[limits.doors.NAME]`, and servers' and tools' settings."""
+"""Builds rate-limit meters (with the default limits of the Groundhog endpoint) and the size filter from the settings."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ def meters_of(settings: Settings, clock: Callable[[], int], before: Meters | Non
     limits = settings.limits
     everywhere = limits.calls or Calls()
     callers = [*_callers(_each_minute(everywhere, limits.calls_per_minute), "")]
+    # Limits in the tables of servers and tools hold at all endpoints together, so they stand in the rules without one.
     targets = [*_targets(everywhere, "", settings)]
     for door, calls in {**DOORS, **limits.doors}.items():
         callers += _callers(calls, door)
@@ -67,6 +68,7 @@ def _targets(calls: Calls, door: str, settings: Settings | None = None) -> Itera
     servers = () if settings is None else settings.servers
     whole = {one.id: one.calls for one in servers if one.calls is not None}
     tools = {
+        # A tool with a table and no limits in it is under the general limit, not under that of `*`.
         (one.id, name): calls.tool if rule.calls is None else rule.calls
         for one in servers
         for name, rule in one.tools.items()

@@ -1,4 +1,4 @@
-"""Gate `tool_rate`: rate limits per server and per tool, checked once access is granted.
+"""Gate `tool_rate`: rate limits per server and tool once access is granted; takes a refused call off the counts of `rate`.
 
 Before access is known, a caller without a grant could use up what belongs to others, and learn from the refusal that
 there is such a tool. What this gate refuses is given back where `rate` counted it: a refused call costs nobody anything.
@@ -31,6 +31,7 @@ class ToolRate:
         if target is None or self._looks.free(call):
             return call
         tool = None if call.tool is None else target.name
+        # Asking how a task stands is no call of its tool: it counts for the server alone (0058).
         refusal = self.meter.take(call.door, target.server, tool)
         if refusal is None:
             return call

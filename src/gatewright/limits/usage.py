@@ -87,6 +87,7 @@ class _Slots:
     def add(self, moment: int) -> None:
         self.used += 1
         if moment < self.until:
+            # As old as its last call: such a window errs towards the stricter side (0019).
             self.ends[-1] = moment
             self.counts[-1] += 1
         else:
@@ -151,6 +152,7 @@ class Usage:
                 spare = free
         if windows.long or self._slots:
             spare, full = self._look_long(windows, now, spare, full)
+        # Only every so often: cutting off the front of a list moves all the rest of it. What is cut off the slots have already.
         if len(times) > windows.most + _SPARE:
             del times[: bisect_right(times, now - windows.kept)]
             self._told = len(times)
@@ -173,6 +175,7 @@ class Usage:
 
     def take_back(self) -> None:
         """The newest call did not happen."""
+        # It was counted in `times`, in the slots, or, where it was folded since, in both.
         self.spare += 1
         told = True
         if self.times:

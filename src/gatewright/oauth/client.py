@@ -131,6 +131,7 @@ class Form(msgspec.Struct, frozen=True):
 def configured_client(server: AuthServer, identity: Identity) -> Client | None:
     """Our identity without asking for one: pre-registered with this very issuer, else a metadata document where the issuer takes
     those and promises `iss` (RFC 9207). None where we would have to register."""
+    # A server that was taken over could name an issuer of its own: it is never shown the credentials of another.
     if identity.client_id and identity.issuer == server.issuer:
         method = _method(server.auth_methods, identity.client_secret)
         return Client(
@@ -227,7 +228,7 @@ def read_registration(status: int, body: bytes, server: AuthServer, redirect_uri
     secret = found.client_secret or ""
     said = found.token_endpoint_auth_method
     method = _method(server.auth_methods if said is None else (said,), secret)
-    kept = "" if method == "none" else secret
+    kept = "" if method == "none" else secret  # a public client that was given one anyway
     return Client(server.issuer, found.client_id, kept, method, "registered", redirect_uri)
 
 
@@ -299,6 +300,7 @@ def code_from(response: str, *, state: str, server: AuthServer, redirect_uri: st
     """The code of an authorization response, given as the URL (or the query) that the browser was
     sent to. Raises `Unusable`; nothing of a response that fails a check is believed, its error
     message included (RFC 9207 §2.4)."""
+    # The order matters: where it came to, then `state`, then `iss`, and only then what it says (RFC 9207 §2.4).
     place, query = _arrived(response)
     if place and place != redirect_uri:
         raise Unusable(
@@ -327,6 +329,7 @@ def _read(query: str) -> dict[str, str]:
         many = parse_qs(query, keep_blank_values=True, max_num_fields=50)
     except ValueError:
         raise Unusable("the authorization response cannot be read") from None
+    # Two readers of a URL may each take another one of them.
     twice = [name for name in ("state", "iss", "code") if len(many.get(name, ())) > 1]
     if twice:
         raise Unusable(f"the authorization response says {twice[0]} twice")

@@ -250,12 +250,14 @@ def read_resource(body: bytes, server_url: str, *, loopback: bool) -> Resource:
     `loopback` says whether plain HTTP to this machine is acceptable.
     """
     found = decode_document(body, _PublishedResource, "the protected resource metadata")
+    # RFC 9728 §3.3 wants the very URL; a parent of it is taken as well.
     if not is_within(server_url, found.resource):
         raise Unusable(
             f"the protected resource metadata is about {found.resource[:200]!r}, "
             "which is not this server nor a parent of it"
         )
     servers = tuple(found.authorization_servers or ())
+    # Only the first is ever asked, unless the operator's own issuer is among them.
     for issuer in servers[:1]:
         _check(issuer, "authorization server", loopback=loopback)
     return Resource(found.resource, servers, scopes_in(found.scopes_supported))
@@ -273,6 +275,7 @@ def read_server(body: bytes, issuer: str, *, loopback: bool) -> AuthServer:
     _check(found.token_endpoint, "token endpoint", loopback=loopback)
     if found.registration_endpoint is not None:
         _check(found.registration_endpoint, "registration endpoint", loopback=loopback)
+    # MCP, basic/authorization: without it in the metadata, clients MUST refuse to proceed.
     if "S256" not in (found.code_challenge_methods_supported or ()):
         raise Unusable(f"the authorization server {issuer} does not support PKCE with S256")
     methods = found.token_endpoint_auth_methods_supported

@@ -213,6 +213,7 @@ class Login:
             return self._unpublished()
         ours = self._identity.issuer
         self.stage = "server"
+        # Nothing of it is believed yet but the name by which its metadata is asked for, and compared.
         self._server = AuthServer(ours if ours in issuers else issuers[0], "", "")
         self._places = list(server_urls(self._server.issuer))
         return self._next_place()
@@ -227,6 +228,7 @@ class Login:
             enough = set(first) <= set(grant.scopes)
             same = grant.url == self.url and grant.resource == self._resource.resource
             client = self._holder(grant)
+            # `same`: a refresh token is for one resource (RFC 8707). `enough`: a refresh cannot add scopes (RFC 6749 §6).
             if enough and same and client is not None:
                 self.stage, self._client, self._scopes = "refresh", client, grant.scopes
                 return refresh_request(server, grant, client)
@@ -240,6 +242,7 @@ class Login:
         return now if now is not None and now.client_id == grant.client.client_id else None
 
     def _authorize(self) -> Step:
+        # Before a registration: it would leave one at the issuer that nobody uses.
         if not self._callback:
             return Stopped("nobody has logged in", login=True)
         before = self._before()
@@ -314,6 +317,7 @@ class Login:
             self._resource.resource,
             self._client,
             token.access_token,
+            # RFC 6749 §6: an answer without a new refresh token leaves the old one in force.
             token.refresh_token or (old if self.stage == "refresh" else None),
             None if token.expires_in is None else now + token.expires_in,
             self._scopes or token.scopes or (),

@@ -48,6 +48,7 @@ def without_advice(text: str) -> str:
             clause = text[begin : min(end, begin + _CHARS)]
             turn = _TURNS.search(clause)
             clause = clause if turn is None else clause[: turn.start()]
+            # `any sensitive data` is advice; `any other tool` is not.
             if _ELSEWHERE.search(_ANY_OF.sub("", clause)):
                 continue
             parts.append(text[at:begin])

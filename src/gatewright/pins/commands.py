@@ -170,6 +170,7 @@ def _accept(pins: Pins, found: list[Pin], server: str | None, by: str) -> list[P
             hint=to_type("server pin ID --accept"),
         )
     try:
+        # By the digest that was read above: a definition that the server changed meanwhile is not accepted.
         return [pins.accept(one.server, one.tool, digest=one.digest, by=by) for one in found]
     except ValueError as problem:
         raise _conflict(str(problem)) from None

@@ -1,4 +1,4 @@
-"""Gate `definition`: refuses calls of tools whose definition changed since it was pinned or accepted.
+"""Gate `definition`: refuses calls of tools held back for a changed or suspicious definition; rechecks calls that waited for consent.
 
 A definition is what a model acts on, so a server that changes one changes what was approved. Such a tool is not
 listed, and a call of it is refused until an operator has looked at the difference (`gatewright server pin`).
@@ -44,6 +44,7 @@ class Definition:
         present = None if tool is None else self._present(tool.target)
         if tool is None or present is None:
             return None
+        # By the name that the caller used.
         refusal = self._refused(replace(present, exposed=tool.exposed))
         if refusal is not None or _same(tool, present):
             return refusal

@@ -1,4 +1,4 @@
-"""Decides which tools are held back: compares listed definitions with pins and scans them; answers gates and list filters.
+"""Decides which tools are held back: compares definitions with pins, scans them, records each step; answers gates and list filters.
 
 Judged when a server lists its tools, all at once; what is asked later is looked up. A tool whose definition is the
 very object that was judged before costs one look into a table, however often it is called.
@@ -138,6 +138,7 @@ class Pinning:
 
     async def _judge_ahead(self, server: str, tools: Sequence[Tool], mode: Mode) -> None:
         """Judge what nobody can see yet; a tool that is shown already is judged when its other definition is."""
+        # Judged now, its entry would be of a definition that nobody sees yet, and each call of the present one judged anew.
         shown = {tool.target for tool in self._shelves.get(server, ())}
         fresh = [tool for tool in tools if tool.target not in shown and not self._knows(tool)]
         alike = self._alike(server, tools) if fresh else {}
@@ -225,6 +226,7 @@ class Pinning:
     def _elsewhere(self, server: str) -> Iterator[str]:
         """Names of the other servers' tools that could be those of this one: their ids begin alike."""
         mine = keys(server)
+        # Of two that are looked at ahead at once the later one is the look-alike: else each would hold the other back.
         before = takewhile(lambda one: one[0] != server, self._coming.items())
         for other, tools in (*self._shelves.items(), *before):
             both = zip(mine, keys(other), strict=True)
@@ -248,9 +250,11 @@ class Pinning:
     def held(self, tool: Tool) -> str:
         """Why a tool is held back; empty where it is not."""
         judged = self._judged.get(tool.target)
+        # By identity: the same object was judged, and comparing two definitions would cost each call their length.
         if judged is None or judged.definition is not tool.definition:
             if self._modes.get(tool.target.server, "off") == "off":
                 return ""
+            # Listed in a way that nobody judged ahead, or the store failed then: judged now, before anybody sees or calls it.
             self._judge(tool.target.server, [tool])
             judged = self._judged[tool.target]
         return judged.why

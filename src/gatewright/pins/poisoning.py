@@ -276,6 +276,7 @@ def score(texts: Iterable[str]) -> tuple[int, list[str]]:
     """How much texts speak to a model instead of describing something, and by what. A phrase may be broken by white
     space of any kind, but not between two texts."""
     kept = list(texts)
+    # Twice: phrases may be broken by line ends, and some rules want a line's beginning.
     lines = "\n".join([*(_SPACE.sub(" ", text) for text in kept), *kept])
     hits = set(_ANY.Match(lines) or ())
     if not hits.isdisjoint(_ADVISABLE):

@@ -1,4 +1,4 @@
-"""Store of pinned tool definitions in the state database: pinned, current and accepted versions, and audit changes.
+"""Store of tool definitions in the state database: accepted and latest version, standing, names of listed tools, audit changes.
 
 Theory. A tool is approved by its definition: the model reads it, and a server that changes it later changes what
 was approved. So the whole definition is kept when a tool is first seen (`pinned`), and whatever says anything else
@@ -127,9 +127,11 @@ class Pins:
         it is suspicious or `ask_first` says that an operator wants to see it, or there is no room for it."""
         known = self._known(server, [one.tool for one in tools])
         fresh = [(one, known.get(one.tool)) for one in tools]
+        # As before, which is nearly every listing: no transaction.
         if all(pin is not None and pin.digest == seen.digest for seen, pin in fresh):
             return {seen.tool: pin.standing for seen, pin in fresh if pin is not None}
         with self._rows.changing():
+            # Taken out until the transaction is over: after a failure it is counted anew.
             room = self._rooms.pop(server, None) or self._room(server)
             standing: dict[str, Standing] = {
                 seen.tool: self._take(server, seen, pin, ask_first)
@@ -149,7 +151,7 @@ class Pins:
             self._write(server, seen, "pinned", pinned, pin.by if pin is not None else "")
             self._note("restored", server, seen, "")
             return "pinned"
-        if pinned:
+        if pinned:  # before `why`: what was accepted once is shown as a difference
             standing: Standing = "changed"
         elif seen.why:
             standing = "suspicious"

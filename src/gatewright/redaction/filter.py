@@ -1,4 +1,4 @@
-"""Filter `redact`: replaces secrets in results, errors, events and questions, and reports rule counts in `_meta`.
+"""Filter `redact`: replaces secrets in results, errors, events, questions and server notifications, or drops them; counts in `_meta`.
 
 A result in which nothing is found stays the bytes that came. One in which something was found says so in its
 `_meta`, so that nobody takes a mark for what the tool said: `original_size` and `sanitized_size` in
@@ -144,6 +144,7 @@ class Redact:
         if text is None:
             found = await beside(call, redactor, raw, report=not listed)
             if isinstance(found, Failure):
+                # The tool has run: its answer is rather cleaned here than lost, as long as that holds nobody up.
                 if found.reason != "resource_exhausted" or len(raw) > _WITHOUT_A_PLACE:
                     return found
                 found = redactor.json(raw)
@@ -159,12 +160,12 @@ class Redact:
     def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
         """The event without what its policy takes out. What is recorded is the gateway's to say: no server's claim
         to be the record passes (MGP §6.3)."""
-        if event.method == _AUDIT:
+        if event.method == _AUDIT:  # a server could forge records about other agents
             return None
         redactor = self._rules.default if self._plain else self._of(call)
         if redactor is None or event.method == RECONNECT:
             return event
-        if event.method == CHUNK and (text := text_of(event.params)) is not None:
+        if event.method == CHUNK and (text := text_of(event.params)) is not None:  # MGP §12.4
             return self._some_text(call, event, redactor, text)
         return self._whole(call, event, redactor)
 
@@ -203,6 +204,7 @@ class Redact:
         self, call: Call, event: Event, redactor: Redactor, text: str
     ) -> Event | Awaitable[Event | None]:
         """Its text is a part of one text, and all else is cleaned by itself, as of any event."""
+        # The text is left out here: a secret may begin in one chunk and end in the next, which only the stream sees.
         rest = self._whole(call, Event(event.method, with_text(event.params, "")), redactor)
         if isinstance(rest, Event) and len(text) <= _PIECE:
             return Event(event.method, self._piece(call, rest.params, redactor, text))

@@ -42,6 +42,7 @@ class KnownLists:
 
     def keep(self, raw: bytes, clean: bytes, known: int) -> None:
         """Keep a list that was cleaned of what was `known`, unless other lists are kept by now."""
+        # Cleaned beside the loop: a secret that became known meanwhile was not looked for.
         if known != self._known or raw in self._lists:
             return
         found = None if clean is raw or clean == raw else clean

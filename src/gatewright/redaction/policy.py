@@ -78,6 +78,7 @@ def hold_secrets(settings: Settings) -> None:
             auth.bearer,
             auth.client_secret,
             *server.credentials.values(),
+            # Without `Bearer `: the credential is the secret, whatever stands before it.
             *(value.rpartition(" ")[2] for name, value in named.items() if is_secret_name(name)),
             *passwords_in(server.url),
         ]
@@ -102,6 +103,7 @@ def _substituted(written: str, value: str, name: str) -> Iterator[str]:
     references = [one[1] for one in _REFERENCE.finditer(written) if one[1] is not None]
     plain = [one.replace(_PLAIN, "${") for one in _BETWEEN.split(written.replace("$${", _PLAIN))]
     pattern = "(.+?)".join(map(escape, plain))
+    # The value was written as texts around references; what fills the places of these is what they stood for.
     found = Pattern(pattern, DOTALL).fullmatch(value)
     if found is None:
         return

@@ -60,6 +60,7 @@ class Sanitize:
         tool = call.tool
         if tool is None or not self._wanted.of(tool.target.server, tool.target.name):
             return call
+        # By the size of the frame, where it is known: small ones are not even weighed.
         beside = None if 0 < call.size <= _LIGHT else self._beside
         if beside is not None and outweighs(call.arguments, AT_ONCE):
             return self._large(call, beside)

@@ -79,6 +79,7 @@ class Administration:
         return await self._act(call, "stopped", found.id)
 
     async def _act(self, call: Call, what: str, server: str, anew: Collection[str] = ()) -> Outcome:
+        # Recorded before anything starts or stops.
         self._acted(call.caller, f"dev.gatewright.server.{what}", server)
         await self._again(anew)
         now = self._servers.fleet.servers.get(server)

@@ -112,6 +112,7 @@ class Admission:
         while True:
             turn = self._permits.turn()
             try:
+                # After `turn`: a decision that comes between the two must not be missed.
                 found = self._permits.declared(self._spec().id, needs)
             except TooManyPermissions as problem:
                 raise NotPermitted(str(problem)) from None
@@ -182,6 +183,7 @@ class Admission:
                         return found
                     await asyncio.wait([turn])
         except TimeoutError:
+            # What still waits is answered as `deferred` (MGP §3.6).
             return self._permits.asked(self._spec().id, needs)
 
 

@@ -1,7 +1,7 @@
-"""Compares resource URIs as clients do that parse them (RFC 3986, 6.2.2; WHATWG URL): several spellings are one URI.
+"""Normalizes resource URIs and template prefixes as clients that parse them do (RFC 3986, 6.2.2; WHATWG URL), for comparison.
 
-Clients write a URI anew before they ask for it: scheme and host small, no default port, a path where there was none, no dots in it,
-no escapes that need not be. So a URI that is another one's in another spelling is that one's as well. It errs towards alike.
+Clients write a URI anew before they ask for it: scheme and host small, no default port, a path where there was none, no dots in
+it, no escapes that need not be. So whoever claims a URI claims all its spellings. In doubt two URIs count as one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FREE = {
     for spelled in (f"{ord(char):02x}", f"{ord(char):02X}", f"{ord(char):x}".capitalize())
 }
 _LONGEST = 8192
-"""Characters. No list has a longer one (`shelf`)."""
+"""Characters. No list has a longer one (`server_catalogue`)."""
 _BLANKS = "".join(map(chr, range(33)))
 
 
@@ -31,6 +31,7 @@ def alike(uri: str) -> str:
     if port is not None:
         authority = authority.removesuffix(port or ":")
     at = min(_at(rest, "?"), _at(rest, "#"))
+    # Dots that were written as escapes are dots by now (`_plain`).
     path = _without_dots(rest[:at])
     return (
         f"{scheme}//{authority.removesuffix(':')}{path or ('' if port is None else '/')}{rest[at:]}"
@@ -50,6 +51,7 @@ def _parted(uri: str) -> tuple[str, str | None, str]:
         return "", None, uri
     scheme, rest = scheme.lower(), _plain(rest)
     if scheme in _PORTS:
+        # As the WHATWG URL parser does for these schemes.
         rest = rest.replace("\\", "/")
     if not rest.startswith("//"):
         return f"{scheme}:", None, rest

@@ -1,4 +1,4 @@
-"""OAuth for connections to protected servers: supplies the `Authorization` header, refreshes tokens, handles challenges, logs in.
+"""OAuth for connections to protected servers: supplies, renews and stores tokens, has them redacted, handles challenges, logs in.
 
 The client connection asks before each request and again after each refusal; everything between the two is here.
 The gateway has nobody in front of a browser: it uses what a login left, refreshes it, and otherwise
@@ -211,6 +211,7 @@ class OAuth:
     ) -> None:
         """See to it that there is another token than `used`; whoever comes second gets what the
         first one got, be it a token or a refusal."""
+        # Counted before the lock: whoever waited while another one tried takes what came of that.
         runs = self._runs
         async with self._lock:
             kept = self._load(anew=True)
@@ -244,6 +245,7 @@ class OAuth:
             grant=grant,
             asked=kept.wanted,
         )
+        # Before it is sent: an authorization server may repeat it in its error.
         HELD.hold(f"client {self._server}", [self._identity.client_secret])
         outside = await is_outside(self._url)
         step = machine.start()
@@ -259,8 +261,8 @@ class OAuth:
             raise self._given_up(step, kept)
 
     def _renewed_elsewhere(self, kept: Kept) -> bool:
-        """Whether another process (`server login`, `server check`, `doctor`) has a new grant by now: it may have used the refresh
-        token that was refused here, and what it keeps is not to be written over."""
+        """Whether another process (`server login`, `server check`, `doctor`) has a new grant by now: it may have used the
+        refresh token that was refused here, and what it keeps is not to be written over."""
         now = self._load(anew=True).grant
         return now is not None and now != kept.grant and now.refresh_token is not None
 
@@ -274,6 +276,7 @@ class OAuth:
         named = {origin_of(self._url)}
         if self._identity.issuer:
             named.add(origin_of(self._identity.issuer))
+        # The server's metadata names these URLs: one outside must not send us to addresses inside (SSRF).
         guarded = outside and origin_of(step.url) not in named
         try:
             if isinstance(step, Get):
@@ -286,6 +289,7 @@ class OAuth:
 
     def _load(self, *, anew: bool = False) -> Kept:
         now = self._clock()
+        # The clock is wall time, which may be set back.
         if self._kept is None or anew or abs(now - self._loaded_at) >= RECHECK_S:
             self._loaded_at = now
             try:

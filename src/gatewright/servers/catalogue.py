@@ -71,7 +71,7 @@ class Catalogue:
         reserved: Reserved | None = None,
         before: Catalogue | None = None,
     ) -> None:
-        """`reserved` is what the tools of all servers are called, there or not; this one takes the place of the catalogue `before`."""
+        """`reserved` has the names of all servers' tools, there or not; this one takes the place of the catalogue `before`."""
         self.version: int = 0 if before is None else before.version + 1
         self.sight = sight
         self.linked: Linked = Linked() if before is None else before.linked
@@ -88,8 +88,8 @@ class Catalogue:
         self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
 
     def user_of(self, name: str, but: str) -> str:
-        """The server, other than `but`, one of whose tools is found by this name in some profile, or names itself so; empty where
-        there is none. What its tools are called, and what begins, or reads, as their names do, is its own also while it is away."""
+        """The server other than `but` that has a tool of this name in some profile, or whose tools' names begin or look so, also
+        while it is away; empty where there is none."""
         looks = seen(name)
         for server, spec in {**self._specs, **self._away}.items():
             begins = tuple(map(seen, (f"{server}.", *prefixes_of(server, spec.prefix))))
@@ -118,6 +118,7 @@ class Catalogue:
         ahead, self._ahead = self._ahead, None
         self.changed()
         if ahead is not None and ahead[0] is shelf:
+            # `changed` forgot the views; these were made of this very offer, before it was shown.
             self._views = ahead[1]
         return True
 
@@ -166,6 +167,7 @@ class Catalogue:
                 made._reserve(spec.id)
         shown = self._shown(), self._profiles, self._shelves
         if shown == (made._shown(), made._profiles, made._shelves):
+            # Nothing differs that views are made of; what somebody may see of them is asked anew.
             made._views, made._lists = dict(self._views), self._lists.copy()
         return made
 
@@ -215,7 +217,7 @@ class Catalogue:
         return found
 
     async def ahead(self, server: str, shelved: Shelved) -> None:
-        """Make the views that somebody uses anew, in slices, with what a server is about to offer: `put` it right after this."""
+        """Make the views in use anew, in slices, with what a server is about to offer; `put` it right after this."""
         spec = self._specs.get(server)
         if spec is None or shelved.of(spec, shelved.listing) is None:
             return
@@ -253,8 +255,7 @@ class Catalogue:
         return (self._views.get(profile) or self.view(profile)).tools.get(name)
 
     def shown_as(self, profile: str, target: Target, caller: Caller) -> str | None:
-        """What a caller knows a server's tool as, by the server's name for it or by that one already; None where it
-        may not see it."""
+        """The exposed name of a server's tool, by its own or its exposed name; None where the caller may not see it."""
         known = self.view(profile).tools
         tool = known.get(f"{target.server}/{target.name}") or known.get(target.name)
         return tool.exposed if tool is not None and self.sight.tool(caller, tool) else None
@@ -336,8 +337,7 @@ class Catalogue:
         return [item for n, item in enumerate(items) if seen is None or n in seen]
 
     def is_missing(self, profile: str, caller: Caller, name: str) -> bool:
-        """Whether a server that the caller may see has a tool that it calls so, which cannot be seen now: the server is away or
-        has left it out, or the tool is held back."""
+        """Whether a visible server has a tool that it calls so and nobody can see now: away, left out, or held back."""
         shown = self._profiles.get(profile, _NOTHING).servers
         for server, names in self._absent(self._shelves).items():
             within = not shown or server in shown
@@ -363,6 +363,7 @@ class Catalogue:
         """Which items of a list the caller may see, by number; None means all of them."""
         now = self.version, self.sight.version()
         key = method, profile, caller, now
+        # By `in`: None is a value here, and means all items.
         if key in self._sights:
             return self._sights[key]
         items, seen = self.view(profile).items(method), []

@@ -1,4 +1,4 @@
-"""Forwards clients' notifications (changed roots and others) to a server, on the connection that serves the session."""
+"""Forwards clients' notifications to a server on the connection that serves the session, and names that connection for tasks."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ async def tell(server: Server, call: Call, params: dict[str, Any]) -> Failure | 
 def roots_changed(server: Server, session: str | None, params: dict[str, Any]) -> None:
     """The roots of a session are others: nothing to a modern server, which asks within calls, nor where each session has a
     connection of its own and this one has none yet."""
+    # With `share = "session"` nobody's roots are told on the main connection, which no session uses.
     serves = server.spec.share != "session" or server.link_of(session) is not server.link
     link = server.link_of(session)
     late = not serves or server.hello.modern or server.roots_late(session)

@@ -1,12 +1,12 @@
 """Data-flow marks of a tool (reads untrusted or private data, sends out), from the operator, permissions and annotations.
 
-Theory: what makes an agent leak is three things in one session: text that a stranger wrote, data that is nobody
-else's business, and a tool that sends. Each alone is harmless, so no tool is refused for what it is; a tool only has *marks*, and
-the gate `flow` asks for a person when they meet.
+Theory: what makes an agent leak is three things in one session: text that a stranger wrote, data that is nobody else's
+business, and a tool that sends. Each alone is harmless, so no tool is refused for what it is; a tool only has *marks*, and the
+gate `flow` asks for a person when they meet.
 
-The operator's word replaces everything. Without it the marks are what a server says of its own tools, joined: its
-permissions and side effects (MGP §4.3), and MCP's `openWorldHint` where it is written as true. Its default is true as well, but a
-server that says nothing has not said that.
+The operator's word replaces everything. Without it the marks are what a server says of its own tools, joined: its permissions
+and side effects (MGP §4.3), and MCP's `openWorldHint` where it is written as true. Its default is true as well, but a server
+that says nothing has not said that.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def marks_of(
     for effect in _texts(declared, "side_effects"):
         found += _EFFECTS.get(effect, ())
     if isinstance(annotations, Mapping) and annotations.get("openWorldHint") is True:
+        # What only reads sends nothing out, but what it reads was written by anybody.
         reads = annotations.get("readOnlyHint") is True
         found += ("untrusted",) if reads else ("untrusted", "outbound")
     return _ordered(found)

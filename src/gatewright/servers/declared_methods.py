@@ -1,4 +1,4 @@
-"""Finds the server for a non-MCP method that an operator declared (`methods` in `[[servers]]`).
+"""Finds the server for a non-MCP method that an operator declared (`methods` in `[[servers]]`), and removes its name from `_meta`.
 
 A declared method is led to the one server of the caller's view that has it. Where several have it, the caller names one in
 `_meta`; nothing is tried on one after the other.
@@ -29,6 +29,7 @@ def owner_of_method(
         one for one in visible if one in specs and declares(specs[one].methods or (), call.method)
     ]
     wanted = _named(call)
+    # Only among those that have it: an address cannot lead a method to a server that did not declare it.
     if wanted is not None:
         having = [one for one in having if one == wanted]
     if len(having) == 1:

@@ -1,4 +1,4 @@
-"""Digest of a tool definition (SHA-256 of its canonical JSON), used to detect changes.
+"""Canonical JSON (RFC 8785, but exact numbers) and the SHA-256 digest of a tool definition, used to detect changes.
 
 The digest is taken over the whole definition, every member, in a canonical form in the manner of RFC 8785: members
 sorted, no white space, one spelling for each string and each number. Two texts of one meaning have one digest;
@@ -29,6 +29,7 @@ __all__ = [
 _LONGEST_INTEGER = 400
 """Zeros at the end; numbers with more are written with an exponent, so that `1e999999999` stays nine characters."""
 _MOST_DIGITS = 4300
+"""Python's own bound for integers in text."""
 _ORDINARY_POWER = 15
 """Digits of an exponent that every `Decimal` can have."""
 _DEEPEST = 256
@@ -52,6 +53,7 @@ def canonical(value: Any) -> bytes:
 def canonical_steps(value: Any) -> Generator[None, None, bytes]:
     """The same, some hundred values a step."""
     plain = yield from _plain(value)
+    # Decimals are raw text by now, so the encoder rounds none.
     return _sorting.encode(plain)
 
 

@@ -1,4 +1,4 @@
-"""Merges capabilities and instructions of the servers behind one endpoint into those of a single server.
+"""Merges servers' capabilities and instructions into those of one endpoint; instructions are redacted, marked and cut at 16 KiB.
 
 A single server without a prefix is mirrored: what it says of itself, unknown capabilities included,
 is what a host hears. Several are joined.
@@ -59,6 +59,7 @@ def _join(found: dict[str, Any], theirs: dict[str, Any]) -> None:
     found.update({name: {} for name in ("completions", "logging") if name in theirs})
     for place in ("extensions", "experimental"):
         if isinstance(theirs.get(place), dict):
+            # Of two servers that declare one extension the first of the configuration counts.
             found[place] = {**theirs[place], **found.get(place, {})}
 
 
@@ -91,8 +92,8 @@ def _said(whole: str) -> str:
 
 
 def _readable(whole: str) -> tuple[str, bool]:
-    """Instructions without secrets and with nothing hidden in them, and whether there are more. No more of them is looked through
-    than is said, and a little: half a secret at the end is not said either."""
+    """Instructions without secrets and with nothing hidden in them, and whether there are more. No more of them is looked
+    through than is said, and a little: half a secret at the end is not said either."""
     text = _clean(whole[: INSTRUCTIONS_BYTES + _UNDECIDED], HELD.version)
     longer = len(whole) > INSTRUCTIONS_BYTES + _UNDECIDED
     if longer:

@@ -1,4 +1,4 @@
-"""Method `mgp/discovery/list` (MGP §15.2): lists servers with state and tools, as far as the caller may see them.
+"""Method `mgp/discovery/list` (MGP §15.2): lists servers with state and tools as the caller may see them, with more for operators.
 
 A server that is not connected yet is described by its configuration (§15.3). Only servers that exist for
 the caller are listed, and of their tools only those that the caller may see.
@@ -80,6 +80,7 @@ class Discovery:
         if call.caller.kind == "operator" and (found := self._permissions(spec.id)):
             entry["permissions"] = dict(found)
         if call.caller.kind == "operator":
+            # Operators only: an agent that hears of a held back tool could ask its user to accept it (0042).
             entry |= self._unseen(spec.id)
         return entry
 

@@ -1,4 +1,4 @@
-"""Dispatches a permitted call to the server that owns its tool, prompt, resource, method or task, or to the catalogue's lists.
+"""Dispatches a permitted call to the owner of its tool, prompt, resource, method or task, to a list, or to the gateway's own method.
 
 Tools, prompts and resources have an owner, which the gates have resolved, and so have methods that an operator declared for
 a server. Lists are the catalogue's. A few methods concern several servers at once. What is none of these goes nowhere.
@@ -211,6 +211,7 @@ class Dispatch:
         begins = call.method == "resources/subscribe"
         wish = owner.wishes.subscribe if begins else owner.wishes.unsubscribe
         outcome = await wish(target.name, {**call.params, "uri": target.name}, call, back)
+        # After the grant: a subscription that is refused must not end the former one.
         if begins and isinstance(outcome, Answer):
             only(self._owners, call, owner)
         return outcome
@@ -221,6 +222,7 @@ class Dispatch:
         over = next((found for one in writing if (found := one.over(call)) is not None), None)
         if over is not None or not writing:
             return over or Failure("method_not_found", "no server here writes logs")
+        # One server that hangs would hold up the answer for all.
         call = within(call, LEVEL_S)
         asked = (one.wishes.level(call.params, call, back) for one in writing)
         outcomes = await asyncio.gather(*asked)

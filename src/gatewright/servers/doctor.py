@@ -1,4 +1,4 @@
-"""`gatewright doctor` check: starts each tool server, lists and times it, and explains failures with a fix."""
+"""`gatewright doctor` on tool servers: turns each server's trial start into findings: what it offers, warnings, or a problem and its fix."""
 
 from __future__ import annotations
 

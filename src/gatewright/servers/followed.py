@@ -1,7 +1,8 @@
-"""Maps subscription names to the resources they were granted for, so that updates and unsubscribes follow the original.
+"""Finds the resource that a `resources/unsubscribe` ends, and ends a name's former subscription when another server grants it.
 
-Lists change, and servers come that claim a URI as well. Who has subscribed by a name ends that by the name, and by one name hears
-of one resource: the last that was granted by it.
+Lists change, and servers come that claim a URI as well: a name may lead elsewhere by the time its caller unsubscribes. What
+ends is the resource that was granted under the name, and under one name a caller hears of one resource, the last that was
+granted.
 """
 
 from __future__ import annotations

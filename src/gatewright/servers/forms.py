@@ -32,6 +32,7 @@ def judge_form(said: str, schema: Any, ours: Ours) -> None:
             raise cannot(flaw)
         words, values = [name, *_texts(node, _LABELS)], [*_texts(node, _VALUES)]
         length, offered = length + sum(map(len, words)), offered + sum(map(len, values))
+        # In the loop: the name of a field grows with each list around it.
         _check_length(length, offered)
         if any(map(speaks_as_us, (*words, *values))):
             raise cannot("a field of the form speaks in the name of the gateway")
@@ -124,15 +125,18 @@ def _inside(name: str, node: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if keyword in _NAMING and isinstance(held, dict):
             yield from _named(held)
         elif keyword in ("oneOf", "anyOf") and _is_choice(held):
+            # Values to choose from are no fields that somebody fills in (`_is_free`).
             yield from ((name, {**one, "type": "null"}) for one in held)
         elif keyword == "items":
+            # What a list is called is what each of its entries asks for.
             yield f"{name} {node.get('title', '')}", held
         elif isinstance(held, (dict, list)):
             yield name, held
 
 
 def _named(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Fields by their names. One that no object describes (`true`, a text, an empty list) is shown by its name, as a text to fill in."""
+    """Fields by their names. One that no object describes (`true`, a text, an empty list) is shown by its name, as a text to
+    fill in."""
     for name, field in fields.items():
         if not isinstance(field, dict):
             yield name, {}
@@ -158,8 +162,8 @@ _NAMING = frozenset({"properties", "patternProperties", "$defs", "definitions", 
 
 
 def _is_free(node: Mapping[str, Any]) -> bool:
-    """Whether a person would write into the field, and not choose from what is offered. What stands inside a list or an object is
-    a field of its own."""
+    """Whether a person would write into the field, and not choose from what is offered. What stands inside a list or an object
+    is a field of its own."""
     enum = node.get("enum")
     if (isinstance(enum, list) and enum) or _is_choice(node.get("oneOf", node.get("anyOf"))):
         return False

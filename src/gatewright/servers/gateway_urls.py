@@ -1,4 +1,4 @@
-"""Refuses server texts that contain a URL of the gateway, where people approve calls.
+"""Refuses servers' questions whose texts contain a URL of the gateway, because people approve calls there.
 
 Clients make links of addresses, and people type them, so one in a message counts like a URL that a server asks to open. What is
 read as an address is more than what any client makes a link of: the words in front of it and behind it do not matter.
@@ -56,6 +56,7 @@ def _urls(text: str) -> Iterator[str]:
         for at, piece in enumerate(pieces):
             behind, before = at > 0 and not pieces[at - 1], at < len(pieces) - 1
             for name, port in _hosts(piece):
+                # With a port the scheme makes no difference to whose address it is.
                 if port:
                     yield f"http://{name}:{port}{path}"
                 elif behind or (before and _is_telling(name)):

@@ -1,10 +1,10 @@
 """Reads `destructiveHint` and `openWorldHint` of a tool definition strictly, wherever and however they are spelled.
 
 Theory: annotations are the words of a server that nobody vouched for. Such words may tighten and never loosen: a `true` counts
-wherever it stands (`annotations`, `_meta`, the `security` block of MGP, the definition itself) and however its name is spelled, and
-no `readOnlyHint` takes it back. Only a plain `false` or `null` says no; what is neither cannot be understood, and counts as yes.
-What is not said is not said, although MCP's defaults for both are true: by the defaults every tool without annotations asks, and a
-person who is asked about everything reads nothing.
+wherever it stands (`annotations`, `_meta`, the `security` block of MGP, the definition itself) and however its name is spelled,
+and no `readOnlyHint` takes it back. Only a plain `false` or `null` says no; what is neither cannot be understood, and counts as
+yes. What is not said is not said, although MCP's defaults for both are true: by the defaults every tool without annotations
+asks, and a person who is asked about everything reads nothing.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ def _within(value: Any) -> Iterator[Hinted]:
                 yield known
             left.append(said)
         seen += 1
+        # Not read to its end, so it may say either.
         if seen > _MOST:
             yield from _ORDER
             return

@@ -1,4 +1,4 @@
-"""Filter `links`: maps resource URIs in results to their server, rewriting ambiguous ones to qualified form.
+"""Filter `links`: rewrites ambiguous resource URIs in results and events to qualified form, and has the others remembered.
 
 MCP names resources in results by `resource_link` and embedded `resource` content, in tool results (structured ones
 included), prompts and chunks of a stream, and by `contents` of what was read. With several servers a URI alone
@@ -70,6 +70,7 @@ class Links:
             return outcome
         raw = outcome.raw
         beside = self._beside if len(raw) > AT_ONCE else None
+        # Most results name nothing, and two searches are cheaper than to decode.
         if beside is None and not _may_name(raw):
             return outcome
         server = self._server(call)
@@ -132,6 +133,7 @@ class Links:
             return self._large_event(call, server, event, self._beside)
         if not any(_linking(event.params)):
             return event
+        # A copy, since `led` changes what it is given.
         params = jsonrpc.decode(jsonrpc.encode(event.params))
         uris = named(call.method, params)
         if len(uris) > _FEW:
@@ -170,6 +172,7 @@ class Links:
     def _shown(self, call: Call, server: str, uri: str) -> str:
         """What a URI of a result is called there."""
         target = Target(server, uri)
+        # What was asked for comes back under the name by which it was asked for.
         asked = call.kind == "resource" and call.target == target
         return call.name if asked else self._catalogue.shown_in(call.profile, call.caller, target)
 

@@ -1,9 +1,9 @@
 """The one `subscriptions/listen` request open to a modern server on behalf of all clients: list changes and resource updates.
 
-Each asks for more or less than the one before, which ends when the new one is acknowledged and not before: what changed between the
-two would be told to nobody, and never again. A server that refuses one for the resource of somebody has the former one still, and
-only who asked for that resource hears no: what it refuses together is asked for in halves, and requests made meanwhile are asked for in
-between. What its acknowledgement does not name the server does not tell of.
+Each asks for more or less than the one before, which ends when the new one is acknowledged and not before: what changed between
+the two would be told to nobody, and never again. A server that refuses one for the resource of somebody has the former one
+still, and only who asked for that resource hears no: what it refuses together is asked for in halves, and requests made
+meanwhile are asked for in between. What its acknowledgement does not name the server does not tell of.
 """
 
 from __future__ import annotations
@@ -86,11 +86,12 @@ class Listening:
         if not self._serves:
             self._serves = True
             self._way.spawn(self._serve())
+        # Several wait for this one: a caller that gives up must not end it for the others.
         return await asyncio.shield(told)
 
     async def _serve(self) -> None:
-        """All who wait, together: each would take a request of its own. Between two who wait for the first time a half of what was
-        refused has its turn, and the other way round: neither holds the other up for more than a request."""
+        """All who wait, together: each would take a request of its own. Between two who wait for the first time a half of what
+        was refused has its turn, and the other way round: neither holds the other up for more than a request."""
         part: _Part = {}
         halves = False
         try:
@@ -119,6 +120,7 @@ class Listening:
         problem = await self._anew(more) if more or None in part else None
         if more and now != self._round:
             self._parts.append(part)  # a new connection came in between
+        # A refusal names no resource. Halves find the bad one among n in about 2·log n requests.
         elif problem is not None and len(more) > 1 and problem.reason != _AWAY:
             self._halve(part, more)
         else:
@@ -144,6 +146,7 @@ class Listening:
     async def renew(self, *, singly: bool = False) -> None:
         """Listen to a new connection. Returns after one request at most. `singly`, where it has refused something: at least for
         changed lists, and for what is wanted as far as it takes that."""
+        # Before the lock: whoever has the turn waits for an answer on a connection that is over.
         self._round += 1
         self._give_way()
         async with self._turn:
@@ -177,7 +180,8 @@ class Listening:
         await _end(former if before is None else {before, *former})
 
     async def _anew(self, more: Collection[str], *, stays: bool = False) -> Failure | None:
-        """Replace the listening by one that asks for more. The former one stays where the server says no, unless this one `stays`."""
+        """Replace the listening by one that asks for more. The former one stays where the server says no, unless this one
+        `stays`."""
         link, stays = self._way.link, stays or not more
         if more and (link is None or link.hello is None):
             shows = to_type("server list")
@@ -258,6 +262,7 @@ class Listening:
                 log.info("server %s: listening ended: %s", self._way.id, problem)
                 if not told.done() and self._ends(asked, str(problem), stays):
                     return str(problem)
+            # It was acknowledged or may still be: from now on it begins anew when it ends.
             stays = True
             pause_s = LISTEN_PAUSE_S if loop.time() - begun > _LONG_S else min(30.0, pause_s * 2)
             await asyncio.sleep(pause_s)
@@ -276,8 +281,8 @@ class Listening:
         return told
 
     def _ends(self, asked: dict[str, Any], problem: str, stays: bool) -> bool:
-        """Whether it makes no sense to ask once more for what has just failed. Where a server refuses it, one resource of many may be
-        what it does not like: each is asked for by itself then."""
+        """Whether it makes no sense to ask once more for what has just failed. Where a server refuses it, one resource of many
+        may be what it does not like: each is asked for by itself then."""
         if not stays:
             return True
         if not problem.startswith("{"):
@@ -289,8 +294,8 @@ class Listening:
 
 
 def _named(honoured: Any, uris: list[str]) -> Iterable[str]:
-    """Which of them an acknowledgement names: it has what the server agreed to, and leaves out what it did not, the whole list, too.
-    One that lacks the object itself, which MCP requires, says nothing of what it leaves out."""
+    """Which of them an acknowledgement names: it has what the server agreed to, and leaves out what it did not, the whole list,
+    too. One that lacks the object itself, which MCP requires, says nothing of what it leaves out."""
     if not isinstance(honoured, dict):
         return uris
     named = honoured.get("resourceSubscriptions")

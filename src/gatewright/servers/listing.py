@@ -83,6 +83,7 @@ async def fetch_listing(
         except UpstreamFailed as problem:
             if not link.open:
                 raise
+            # Many servers have resources, no templates, and do not know that method.
             if section != "resourceTemplates" or "-32601" not in str(problem):
                 failures[section] = f"{method} failed: {problem}"
     return Listing(hello, sections, failures)
@@ -111,6 +112,7 @@ async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[
             raise UpstreamFailed(f"{method}: the answer is not as MCP has it: {problem}") from None
         if cursor is None:
             return found
+        # A cursor that comes twice goes in a circle; it would be followed up to the limit of pages.
         if cursor in seen:
             raise UpstreamFailed(f"{method}: the list has no end")
         seen.add(cursor)

@@ -90,6 +90,7 @@ class LocalServer:
         try:
             given = function(call.arguments, call, back)
             if waits:
+                # Of a plain function nothing can be cut short: it has run by now.
                 async with asyncio.timeout_at(call.deadline):
                     given = await given
             return _answer(given)

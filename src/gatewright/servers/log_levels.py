@@ -1,7 +1,7 @@
 """Log levels that clients set on one server connection: the server is sent the most verbose of them.
 
-Who sets a level is answered for that one: what the server says to a level that is somebody else's it does not say to them. A level
-that the server refuses is nobody's any more. A modern server takes the level with each request, and is told nothing here.
+Who sets a level is answered for that one: what the server says to a level that is somebody else's it does not say to them. A
+level that the server refuses is nobody's any more. A modern server takes the level with each request, and is told nothing here.
 """
 
 from __future__ import annotations
@@ -93,6 +93,7 @@ class LogLevels:
             self._wanted[holder] = before
 
     async def _ask(self, level: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        # A modern server takes the level with each request (MCP 2026-07-28).
         if self._way.hello.modern or self._most_verbose() == self._told:
             return Answer(b"{}")
         number, before = self._sends()
@@ -111,6 +112,7 @@ class LogLevels:
     def _sends(self) -> tuple[int, str | None]:
         """Begin to send a level: its number, and what the server had before."""
         self._sent += 1
+        # Unknown while it is asked, so whoever sets a level meanwhile asks as well.
         before, self._told = self._told, None
         return self._sent, before
 
@@ -126,6 +128,7 @@ class LogLevels:
             self._answered(number, wanted if took else before if took is False else None)
             if took is not False:
                 return
+            # Refused: it would be refused in everybody's name again.
             self._wanted = {one: level for one, level in self._wanted.items() if level != wanted}
 
     def _most_verbose(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Interactive OAuth login at one protected server: connects without a token, then follows the challenge with a browser.
+"""Interactive OAuth login at one protected server: connects without a token, follows the challenge with a browser, stores the grant.
 
 The server itself says that a login is wanted and for what, so it is asked: hello and its tools are
 requested without a token, and the first refusal begins the login. A server that refuses nothing is

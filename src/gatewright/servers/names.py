@@ -78,11 +78,10 @@ def expose_names(
 ) -> Naming:
     """Names for these tools (or prompts).
 
-    `prefixes` gives a server another prefix than its id. Tools of the servers in `bare` keep their
-    own names letter by letter: nothing is mapped or cut for them, unless it is the id of another server's tool. `fixed` names are given away first
-    and never change. Raises `ValueError` for a budget below `SMALLEST_BUDGET`, or for two targets
-    with one fixed name. The table keeps the order in which targets came; the names do not depend
-    on it.
+    `prefixes` gives a server another prefix than its id. Tools of the servers in `bare` keep their own names letter by letter:
+    nothing is mapped or cut for them, unless it is the id of another server's tool. `fixed` names are given away first and
+    never change. Raises `ValueError` for a budget below `SMALLEST_BUDGET`, or for two targets with one fixed name. The table
+    keeps the order in which targets came; the names do not depend on it.
     """
     if budget < SMALLEST_BUDGET:
         raise ValueError(f"a budget of {budget} characters is below {SMALLEST_BUDGET}")
@@ -104,6 +103,7 @@ def expose_names(
             else len(plain[target]) > budget
         )
         names[target] = _name(target, plain[target], levels[target], budget)
+    # A longer name may meet another one, so all are compared once more. Digests differ at the last level.
     while clashing := (yield from _clashing(names, taken)):
         for group in clashing:
             yield
@@ -146,6 +146,7 @@ def _plain(target: Target, prefixes: Mapping[str, str], bare: Collection[str], b
     if target.server in bare:
         return target.name
     prefix = prefixes.get(target.server, target.server)
+    # One character more than fits tells that it does not; a name of megabytes is not mapped as a whole.
     return _FOREIGN.sub("_", f"{prefix}{_SEPARATOR}{target.name}"[: budget + 1])
 
 
@@ -182,6 +183,7 @@ def _giving_way(
         return group
     highest = max(levels[target] for target in group)
     lower = [target for target in group if levels[target] < highest]
+    # A name that was chosen to read like somebody's digest gives way to it, not the other way round.
     if lower:
         return lower
     exact = [target for target in group if levels[target] == 0 and _exact(target, names, bare)]
@@ -203,6 +205,7 @@ def _table(exposed: Mapping[Target, str]) -> Naming:
     # A dotted spelling that two targets share belongs to neither: it must not depend on order.
     targets = {name: found.pop() for name, found in spellings.items() if len(found) == 1}
     yield
+    # In this order: an exposed name wins over a canonical id, and that over a dotted spelling.
     targets |= slashed
     targets |= {name: target for target, name in exposed.items()}
     return Names(dict(exposed), targets)
@@ -241,8 +244,8 @@ def wrap_template(template: Target) -> str:
 
 
 def looks_wrapped(uri: str) -> bool:
-    """Whether a URI or a template of a server reads as if it were another server's, in qualified form. The case of a scheme means
-    nothing (RFC 3986, 3.1), and many clients write it small."""
+    """Whether a URI or a template of a server reads as if it were another server's, in qualified form. The case of a scheme
+    means nothing (RFC 3986, 3.1), and many clients write it small."""
     return uri[: len(_SCHEME)].lower() == _SCHEME
 
 

@@ -1,4 +1,4 @@
-"""Delivers servers' notifications (list changes, resource updates, audit) to the listening clients that may see them.
+"""Delivers notifications (list changes, resource updates, task states, audit events) to the listening clients that may see them.
 
 List changes are told by the catalogue's owner after the catalogue has them, so that who is told and
 lists at once sees what it was told of.
@@ -77,9 +77,9 @@ class Listener(msgspec.Struct, eq=False):
 
 
 class ServerNotifications:
-    """`may_see(caller, profile, server)` says whether a server exists for somebody; `may_read(caller, server, uri)` whether
-    one of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it. `clean` takes out
-    of what a server says what must not travel."""
+    """`may_see(caller, profile, server)` says whether a server exists for somebody; `may_read(caller, server, uri)` whether one
+    of its resources does. `names(listener, server, uri)` are those by which a listener was granted word of it. `clean` takes
+    out of what a server says what must not travel."""
 
     def __init__(
         self,
@@ -157,8 +157,9 @@ class ServerNotifications:
         sees: Callable[[Caller, str], bool] | None = None,
     ) -> None:
         """Pass one notification on. With `session`, to that session only: it came on a connection
-        that nobody else shares. With `owner`, to that caller only (`made_tasks.place_of`), and where `sees`
+        that nobody else shares. With `owner`, to that caller only (`task_owners.place_of`), and where `sees`
         says, in place of whether the server exists for it, that it may know of this in that profile."""
+        # Once for all listeners: it takes time in proportion to the text.
         clean = self._clean(server, method, params) if params and self._listeners else params
         if clean is not None:
             self._told(server, method, clean, session, owner, sees)
@@ -172,6 +173,7 @@ class ServerNotifications:
         owner: Owner | None,
         sees: Callable[[Caller, str], bool] | None,
     ) -> None:
+        # Many listeners are one caller in one profile: access is asked about once for them.
         seen: dict[tuple[Caller, str], bool] = {}
         for one in list(self._listeners.values()):
             if session is not None and one.session != session:

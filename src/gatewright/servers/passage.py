@@ -63,6 +63,7 @@ class Passage:
         deadline = now + keeper.spec.call_s if call.deadline is None else call.deadline
         unsent: Failure | None = None
         relisting = self._relisting
+        # Before the first wait: a connection that is made from here on is not the one by whose lists the gates judged.
         known = relisting.count
         while True:
             link = keeper.link
@@ -84,6 +85,7 @@ class Passage:
                 return _with_limit(outcome, deadline - now)
             if unsent is not None or outcome.details.get("sent") is not False:
                 return outcome
+            # What a second connection did not take either is not tried on a third.
             unsent = outcome
 
     async def _ready(

@@ -1,4 +1,4 @@
-"""In-process MCP server of a Python module: discovers its tools and connects to them over in-memory pipes.
+"""In-process MCP server of a Python module: discovers its tools, connects to them over in-memory pipes, rescans for new modules.
 
 Theory: the gateway speaks MCP to it over a pair of pipes, so that catalogue, reload, time limits, progress, questions and
 the record know nothing new. What it costs is one JSON text each way; what it saves is a process and its pipes.
@@ -52,6 +52,7 @@ async def connect_python(spec: ServerSpec, around: Around, capabilities: Mapping
     registry = Registry(spec.id, limits=TimeLimits(tool_s=spec.call_s), trust=trust)
     discovery = Discovery(_where(spec), registry=registry)
     await _first_look(spec, discovery)
+    # The other end is the SDK's server, which speaks MGP unless the configuration says otherwise.
     spec = msgspec.structs.replace(spec, face=spec.face or Face(MGP_EXTENSIONS))
     link = _OwnLink(spec, around.info, around.sink)
     link.answer_outside(around.outside)

@@ -110,6 +110,7 @@ class Reconnector:
             link = self.link
             if link is not None and link.open:
                 return link
+            # One attempt that began for this call is enough of an answer where a URL does not respond.
             refusal = self._hopeless(deadline, self._attempts > attempts)
             if refusal is not None:
                 return self._explained(refusal)
@@ -137,6 +138,7 @@ class Reconnector:
         """While inside, the attempt waits for a person: it has all the time, and nobody waits for it. A connection that calls
         wait for already ends instead, so that they hear why. Raises `UpstreamFailed`."""
         if self.link is not None:
+            # A session that was lost over HTTP is greeted again while calls wait on this very connection.
             raise UpstreamFailed(reason)
         limit, left = self._limit, 0.0
         if limit is not None:
@@ -227,9 +229,11 @@ class Reconnector:
         while self._recent and self._recent[0] < now - rule.window_s:
             self._recent.popleft()
         stdio = self.spec.transport == "stdio"
+        # Only a process has a limit: another attempt at a URL starts nothing.
         exhausted = stdio and len(self._recent) >= rule.max
         if exhausted or (stdio and rule.policy == "never"):
             self._next_at = self._recent[0] + rule.window_s if exhausted else float("inf")
+            # From here on only a call tries again, once the window has room (`_hurry`), or an operator.
             why = f"; {rule.max} restarts in {rule.window_s:g} s were tried" if exhausted else ""
             self._to("error", self.reason + why)
             await self._poke.wait()
@@ -245,6 +249,7 @@ class Reconnector:
     async def _back_off(self, now: float, state: State) -> None:
         rule = self.spec.restart
         delay = min(rule.most_s, rule.first_s * 2.0 ** (self._quick - 2))
+        # The first attempt after a failure is made at once, the second waits `first_s`.
         self._next_at = now + (delay if self._quick > 1 else 0.0)
         self._to(state, self.reason)
         if self._quick > 1:

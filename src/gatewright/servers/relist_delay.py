@@ -24,6 +24,7 @@ class Pace:
 
     def take(self, now: float) -> float:
         """In how many seconds the next look is, which is counted. `now` is seconds of any one origin."""
+        # `_due` may be `AT_ONCE` looks ahead before any of them has to wait.
         wait = max(DEBOUNCE_S, self._due - now - (AT_ONCE - 1) * EACH_S)
         self._due = max(self._due, now) + EACH_S
         return wait

@@ -1,8 +1,8 @@
 """After a reconnect, holds calls until the server's tools were listed again, and refuses them if their tool changed.
 
-A call is judged by what its tool says of itself when the call is made. Where the server is lost after that, the call waits for it to
-be back, and then for its lists. If the tool is another one by then, the call does not go there: made again, it is judged by what
-the tool says now.
+A call is judged by what its tool says of itself when the call is made. Where the server is lost after that, the call waits for
+it to be back, and then for its lists. If the tool is another one by then, the call does not go there: made again, it is judged
+by what the tool says now.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ class Relisting:
 
 def _same(one: Definition, other: Definition) -> bool:
     try:
+        # The bytes first: a digest has to decode both.
         return one == other or definition_digest(one) == definition_digest(other)
     except ValueError:
+        # What cannot be compared counts as changed.
         return False

@@ -39,6 +39,7 @@ class Reserved:
         where it is there. Whether that is something else."""
         before, self._names = self._names, _frozen(known)
         for server in before:
+            # What was forgotten of a server that is there is remembered again at once.
             if (names := listed(server)) is not None:
                 self.put(server, names)
         return self._names != before

@@ -3,10 +3,11 @@
 A link is its server's own: reading it leads back to the server whose result it stood in. A link gives no right, it only says
 whose a URI is, for the caller who was shown it. Theory: a plain URI stays plain as long as one server alone named it to that
 caller; from the second on it belongs to none of them, and each one's is shown in its qualified form (`names.wrap_uri`), which
-needs no memory. So nobody takes over what another one named, however early or late it comes.
+needs no memory. So nobody takes over what another one named, as long as that is remembered.
 
 Callers without a name are one to whom nobody can tell what another was shown, so for them nothing is remembered.
-Bounded: what does not fit is not remembered, and is shown in the qualified form; a caller pushes out only its own.
+Bounded: a URI that is too long is not remembered, and is shown in the qualified form. Of too many URIs of one caller those go
+first that were shown or read the longest time ago, whichever server named them; of too many callers likewise.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Resource subscriptions of clients on one server connection: the server is asked for each resource once.
 
-A holder (a session, or one open `subscriptions/listen`) holds a resource under every name by which it was granted it. Who asks is
-told what the server answers, so several may ask for one resource at a time; the server hears that a resource is not wanted any
-more only where nobody holds it and nobody asks for it. What it is told twice does no harm; what it was told in another order than
-was meant, it is told again. A modern server has one `subscriptions/listen` for all of it (`listening`).
+A holder (a session, or one open `subscriptions/listen`) holds a resource under every name by which it was granted it. Who asks
+is told what the server answers, so several may ask for one resource at a time; the server hears that a resource is not wanted
+any more only where nobody holds it and nobody asks for it. What it is told twice does no harm; what it was told in another
+order than was meant, it is told again. A modern server has one `subscriptions/listen` for all of it (`listen_request`).
 """
 
 from __future__ import annotations
@@ -101,8 +101,8 @@ class Subscriptions:
         return uri in self.held or any(not one.dropped for one in self._asked.get(uri, ()))
 
     def names(self, uri: str, holder: str) -> set[str]:
-        """The names under which somebody hears of a resource: what the server says before its yes is known here is meant for who
-        asked, too."""
+        """The names under which somebody hears of a resource: what the server says before its yes is known here is meant for
+        who asked, too."""
         asked = {one.name for one in self._asks(holder) if one.uri == uri}
         return asked.union(self.held.get(uri, {}).get(holder, ()))
 
@@ -198,6 +198,7 @@ class Subscriptions:
             return _EMPTY
         self.told.discard(uri)
         try:
+            # `told` is without it already: who subscribes meanwhile has to ask the server again.
             return await self._way.call(_UNSUBSCRIBE, params, call, back)
         finally:
             self._after(uri)
@@ -250,7 +251,8 @@ class Subscriptions:
             del self._led[holder]
 
     def _after(self, uri: str) -> None:
-        """The server was told that a resource is not wanted. Where somebody asked for it meanwhile, it may have heard that first."""
+        """The server was told that a resource is not wanted. Where somebody asked for it meanwhile, it may have heard that
+        first."""
         if self.wants(uri):
             self._way.spawn(self._tell_again(uri))
 
@@ -315,8 +317,8 @@ class Subscriptions:
         await self._listening.close()
 
     async def renew(self, link: Link) -> None:
-        """Tell a new connection everything that is wanted. Returns once it is listened to; the rest goes on by itself: how long a
-        server takes for it is nobody's concern but theirs who wait for word of resources."""
+        """Tell a new connection everything that is wanted. Returns once it is listened to; the rest goes on by itself: how long
+        a server takes for it is nobody's concern but theirs who wait for word of resources."""
         self._round += 1
         self.told.clear()
         for uri in self._asked:

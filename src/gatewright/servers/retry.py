@@ -1,7 +1,7 @@
 """Retries calls to an MGP server by its recovery hints (MGP §14.6), only where safe, and runs fallback tools as calls.
 
-The rules are `mcp.protocol.recovery`, the drive is `mcp.client.retry`; here is what a gateway adds. It stands between others, so a
-server's word alone lets it repeat nothing that may have had effects: only what was refused before it ran, or what only
+The rules are `mcp.protocol.recovery`, the drive is `mcp.client.retry`; here is what a gateway adds. It stands between others,
+so a server's word alone lets it repeat nothing that may have had effects: only what was refused before it ran, or what only
 reads. A fallback tool is another tool: the call to it is a call of its own, through every gate, by the same caller.
 """
 
@@ -32,6 +32,7 @@ Note = Callable[[Call, Attempt], None]
 FALLBACK_OF = "fallback_of"
 """The fact of a call that was made in another's place: the id of that one."""
 
+# A server's word that nothing ran counts only where its code says so (0039), and what was not sent `passage` has sent again.
 _POLICY = Policy(trusting=False, unsent=False)
 
 
@@ -58,6 +59,7 @@ class Persisting:
 
     async def __call__(self, outcome: Failure, call: Call, back: Back, put: Put) -> Outcome:
         """The end of a call whose first attempt came to `outcome`. An attempt that cannot be recorded is not made."""
+        # A fallback of a fallback could lead back to the tool that failed (0039).
         policy = replace(_POLICY, fallback=FALLBACK_OF not in call.facts and call.kind == "tool")
         retries = Retries(policy, self._random, repeatable=call.repeatable)
         one = _One(self, call, back, put)
@@ -79,6 +81,7 @@ class Persisting:
         name = f"{server}/{tool}"
         params: dict[str, Any] = {**call.params, "name": name}
         facts = {FALLBACK_OF: call.id}
+        # Without target and tool: the gates resolve the name anew, with the caller's own rights.
         other = replace(
             call, id=self._fresh(), name=name, params=params, target=None, tool=None, facts=facts
         )
@@ -105,7 +108,8 @@ class _One:
 
     async def instead(self, tool: str) -> Outcome | None:
         """The fallback; None where the caller may not have it, or it is the very tool that failed, so that the first error
-        stands. What a fallback says in its turn of other tools nobody is told: one of them may be the one that it stands for."""
+        stands. What a fallback says in its turn of other tools nobody is told: one of them may be the one that it stands
+        for."""
         if self._call.target is not None and tool == self._call.target.name:
             return None
         outcome = await self._owner.fall_back(self._call, tool, self._back)

@@ -1,7 +1,7 @@
 """Binds `requestState` to the server that gave it (`input_required`, MCP 2026-07-28): the answers go back to that server alone.
 
-A state is sealed for one caller and one request, but whose a URI or a prompt is can change between two rounds: a list changes, or
-the configuration does. What one server remembers, and what a person answered it, is no other server's.
+A state is sealed for one caller and one request, but whose a URI or a prompt is can change between two rounds: a list changes,
+or the configuration does. What one server remembers, and what a person answered it, is no other server's.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ def returned(server: str, method: str, params: dict[str, Any]) -> dict[str, Any]
     """Params that may bring a state back, as the server is to see them; or why they do not go there."""
     if method not in INTERRUPTIBLE or params.get(STATE) is None:
         return params
+    # Ids of servers have no slash, so what stands before the first one is the server's whole id.
     whose, slash, state = str(params[STATE]).partition("/")
     if whose != server:
         return _ELSEWHERE

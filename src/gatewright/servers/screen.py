@@ -1,9 +1,9 @@
 """Screens results, errors, events and questions of a server: removes text and `_meta` that only the gateway may send.
 
-A server's words travel to callers in four ways: as the result of a call, as an error, as an event or a question while the call
-runs, and outside any call. In each of them a server could write what only the gateway writes: that an operator has to
-approve, that a secret was taken out, whom a log line comes from, which state a client is to show again. So each of them
-passes here, before filters and endpoints add what is theirs. What a server may ask is decided in `elicitation`.
+A server's words reach callers as the result of a call, as an error, as an event or a question while the call runs, and outside
+any call. In each it could write what only the gateway writes: that an operator has to approve, that a secret was taken out, whom
+a log line comes from, which state a client is to show again. So all of it passes here, before filters and endpoints add theirs.
+What a server may ask is decided in `elicitation`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _OF_DATA = frozenset(("_meta", "_mgp", "elicitations", "status", "details"))
 """What of an error's data is read."""
 _OF_QUESTION = frozenset(("method", "params", "id", "jsonrpc"))
 _REMEMBERED = 1000
-_ID_CHARS = 256  # of an elicitation: each is remembered
+_ID_CHARS = 256  # of an elicitation, since each is remembered
 _LOGGER_MOST = 128
 
 
@@ -124,7 +124,7 @@ class Screen:
         return Answer(raw, modern=True) if said.asks else replace(answer, raw=raw)
 
     def members(self, call: Call, raw: bytes) -> Generator[None, None, Said | Failure]:
-        """The members of such an answer, as they may be seen (`task_words.Judge`)."""
+        """The members of such an answer, as they may be seen (`task_texts.Judge`)."""
         try:
             return (yield from self._members(call, raw))
         except CannotAsk as no:
@@ -165,6 +165,7 @@ class Screen:
             return self._cannot(no)
         if asked:
             members["inputRequests"] = asked
+        # Also without a state: the answers have to come back to this server (`rounds`).
         members[STATE] = bound(self._server, state if STATE in members else None)
         members["resultType"] = "input_required"
         _plain(members, RESULT)
@@ -234,6 +235,7 @@ class Screen:
         if isinstance(ident, str):
             if len(ident) > _ID_CHARS:
                 raise cannot(f"an elicitationId has at most {_ID_CHARS} characters")
+            # Else one caller could be told of the end of a page that another one was asked to open.
             if not self._is_asked_by(ident, call):
                 raise cannot("this elicitationId belongs to what another caller was asked")
             self._elicited[ident] = call.session, owner_of(call)
@@ -353,8 +355,7 @@ def _object(found: Any) -> dict[str, Any]:
 
 
 def _is_read(call: Call, answer: Answer) -> bool:
-    """Whether an answer has to be read for what its call is: one about a task, and a resource of which its server says how long
-    and for whom it may be kept. Most servers that may say so say what is let be."""
+    """Whether an answer has to be read for its method: about a task, or a resource that says how it may be kept."""
     if call.method != _READ:
         return call.method in OF_TASKS
     raw = answer.raw
@@ -364,9 +365,8 @@ def _is_read(call: Call, answer: Answer) -> bool:
 
 
 def _without_promises(call: Call, answer: Answer, members: dict[str, Any]) -> bool:
-    """Take out what a modern caller would read as a promise about keeping the result, or as who answers. Of a legacy server these
-    members mean nothing, so the gateway's own take their place. What a modern server says is for everybody is for who was let
-    read it alone: a cache between several callers does not ask the gateway. True where there was something."""
+    """Take out what a legacy server's members would promise a modern caller about keeping the result and about who answers, and
+    make `cacheScope` private: a cache that callers share does not ask the gateway who may read. True where something changed."""
     if not is_modern(call.client.revision):
         return False
     if answer.modern:

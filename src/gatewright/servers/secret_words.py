@@ -1,7 +1,7 @@
 """Detects text that asks a person for a password, key or token, and text that uses the gateway's name.
 
-Some words say so wherever they stand (`password`), some only by the words around them: a project key is no secret, an OpenAI key
-is; a number of tokens is none, a GitHub token is; a postal code is none, a backup code is.
+Some words say so wherever they stand (`password`), some only by the words around them: a project key is no secret, an OpenAI
+key is; a number of tokens is none, a GitHub token is; a postal code is none, a backup code is.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from gatewright.schemas.lookalikes import seen
 
 __all__ = ["speaks_as_us", "wants_secret"]
 
+# Used on the words that are looked for, too: `i` and `l` are one letter on both sides.
 _LEET = str.maketrans("@$345!i", "aseasll")
 
 

@@ -69,6 +69,7 @@ class Server:
         self._loop = asyncio.get_running_loop()
         self._main = Reconnector(
             spec,
+            # May ask anything of anybody: whose question it is, is found by the calls in flight (decision 0004).
             lambda: self._make(self, ASKABLE),
             connected=self._connected,
             changed=self._main_changed,
@@ -100,7 +101,7 @@ class Server:
             await self._main.settled()
 
     def adopt(self, spec: ServerSpec) -> None:
-        """Go on with other words about the same connections (`fleet.reconnects`)."""
+        """Go on with changed settings that need no new connection (`server_set.reconnects`)."""
         self.spec = spec
         for keeper in (self._main, *self._lanes.all()):
             keeper.adopt(spec)
@@ -110,6 +111,7 @@ class Server:
         its last log lines stand before the first of this one."""
         self.wishes.follow(before.wishes)
         self.stderr.follow(before.stderr)
+        # It was connected before it took over, when it had none of these subscriptions.
         if (link := self._main.link) is not None and link.open:
             self.spawn(self.wishes.renew(link))
 
@@ -120,6 +122,7 @@ class Server:
             task.cancel()
         keepers = [self._main, *self._lanes.close()]
         await asyncio.gather(self.wishes.close(), *(keeper.close(reason) for keeper in keepers))
+        # Each that ends may add one: a reconnector that is closed leaves its connection to be stopped.
         while self._leaving:
             await asyncio.wait(list(self._leaving))
 
@@ -189,8 +192,8 @@ class Server:
         return link
 
     def roots_late(self, session: str | None) -> bool:
-        """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call, nobody
-        could say which they are now."""
+        """Whether the session's own connection hears with its next call that its roots are others: asked for outside any call,
+        nobody could say which they are now."""
         keeper = self._lanes.own(session)
         return keeper is not None and keeper.roots_late()
 
@@ -211,6 +214,7 @@ class Server:
             route.own = call.session
         if lease is None:
             return self._put(keeper, method, params, call, back, route)
+        # No route: what may become a task gets no lease (`session_affinity`), so nobody looks for this connection again.
         return self._leased(lease, self._put(keeper, method, params, call, back))
 
     async def _leased(self, lease: str, call: Coroutine[Any, Any, Outcome]) -> Outcome:
@@ -243,6 +247,7 @@ class Server:
         """A connection for one session, with what its client can be asked, or for calls without one."""
         sink, theirs = SessionSink(self, key), ASKABLE if call is None else call.client.capabilities
         capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
+        # A lease serves one caller after the other, and would show the first one's roots to the next.
         roots = call is not None and "roots" in capabilities
 
         async def make() -> Link:
@@ -322,6 +327,7 @@ class Server:
             only = stale or {*CHANGES.values()}
             listing = await fetch_listing(link, self.spec, self.listing, only)
             found = await shelve(self.spec, listing, self.shelved)
+            # Judged and prepared before anybody can see it. What a newer connection has listed meanwhile stands.
             await self._told.looks(self.id, found.shelf.tools)
             await self._told.ahead(self.id, found)
             if self._main.link is link:
@@ -351,12 +357,14 @@ class Server:
                 await self._load(link)
             except UpstreamFailed as problem:
                 self._log.warning("the lists could not be fetched: %s", problem)
+                # A server whose lists cannot be had is up all the same; one that is gone is connected again.
                 if not link.open:
                     raise
 
     def _main_changed(self, state: State, reason: str) -> None:
         if state == "connected":
             self._relisting.begins()
+            # `begins` above is ended by `_connected`, which the reconnector awaits next.
             hello = self._main.link.hello if self._main.link is not None else None
             self._log.info("connected, MCP %s", hello.revision if hello else "?")
             if hello is not None and hello.mgp_problem:

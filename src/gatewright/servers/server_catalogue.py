@@ -146,6 +146,7 @@ def _steps(
 
 async def shelve(spec: ServerSpec, listing: Listing, before: Shelved | None) -> Shelved:
     """The same in slices, so that others have their turn however much is listed."""
+    # What was judged by other words of the operator is judged anew.
     known = before.shelf if before is not None and before.spec is spec else None
     return Shelved(spec, listing, await in_slices(_steps(spec, listing, known)))
 
@@ -169,6 +170,7 @@ def _tools(
         yield
         if not name:
             continue
+        # Also those that are switched off or left out: no other server may take their names (`reserved_names`).
         named.append(name)
         word = spec.word(name)
         if word is not None and not word.enabled:
@@ -254,6 +256,7 @@ def _check_size(definition: Definition, description_bytes: int) -> None:
             raise ValueError(
                 f"its {name[:50]!r} cannot be compared: {flaw.removeprefix('params ')}"
             )
+    # All members together as well: each of them may be just within what is allowed.
     flaw = jsonrpc.heavy(b",".join(map(bytes, definition.values())), _MOST_NS)
     if flaw:
         raise ValueError(f"its definition {flaw}")
@@ -269,6 +272,7 @@ def _small(text: bytes, bounds: CatalogueLimits) -> bool:
     """Whether a schema is within all bounds for certain: too few brackets to be deep or wide, and no
     pattern. Most schemas are, and counting is thirty times cheaper than walking."""
     brackets = text.count(b"{") + text.count(b"[")
+    # A member's name may be spelled with escapes, and then nothing is known by searching.
     few = brackets < min(2 * bounds.schema_depth, bounds.subschemas)
     return few and b"pattern" not in text and b"\\u" not in text
 
@@ -328,7 +332,8 @@ def _entries(
 def _named(
     listing: Listing, section: Section, key: str, warnings: list[str]
 ) -> Iterable[tuple[str, Definition]]:
-    """Definitions with the member that names them; a name that occurs twice counts once. An empty name is of what is left out."""
+    """Definitions with the member that names them; a name that occurs twice counts once. An empty name is of what is left
+    out."""
     seen: set[str] = set()
     for definition in listing.of(section):
         name = _text(definition.get(key))

@@ -1,4 +1,4 @@
-"""The servers of one configuration and their joint catalogue, immutable. On reload a new set takes over unchanged servers."""
+"""The servers of one configuration with their catalogue, immutable; tells which changed settings need a new connection."""
 
 from __future__ import annotations
 
@@ -86,6 +86,7 @@ class ServerSet:
 
     @property
     def _all(self) -> list[Server | LocalServer]:
+        # The gateway's own tools are no server that anybody starts or stops.
         local = (one for one in self._local.values() if one.id != KERNEL)
         return [*self.servers.values(), *local]
 

@@ -1,4 +1,4 @@
-"""What other parts of the gateway supply to its tool servers: in-process servers, permission decisions, cleaning, storage of tasks."""
+"""What the gateway supplies to its supervisor of servers: in-process servers, permission decisions, tool review, cleaning, task storage."""
 
 from __future__ import annotations
 

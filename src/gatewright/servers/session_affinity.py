@@ -1,14 +1,16 @@
 """Chooses the connection for a call: the shared one, or one of the session's own where the server may ask its client questions.
 
-One connection serves everybody, as long as nobody can be mistaken for somebody else. A server that has
-once asked its caller something may ask again, and on a shared pipe its question names no call. So from
-then on (`share = "auto"`) each new session whose client can be asked gets a connection of its own. A call
-that belongs to no session gets one for as long as it runs, but only while the shared connection is busy, or a call that was given up may
-still ask there: otherwise nobody else could be meant, and a server may remember what was said there. The same holds for what such a
-call leaves behind: the next one gets another connection. A call that asks for a task, or takes one, gets none:
-its task has to be there when it is asked for. For the same reason as above a session that the shared connection has served before stays on it. A
-server that asks for roots as soon as it is connected gets no caller's there: a session whose client has roots has a connection of its
-own, on which they are its own.
+One connection serves everybody, as long as nobody can be mistaken for somebody else. A server that has once asked its caller
+something may ask again, and on a shared pipe its question names no call. So from then on, with `share = "auto"`:
+
+- Each new session whose client can be asked gets a connection of its own.
+- A call without a session gets one (a *lease*) while it runs, but only while the shared connection is busy, or a call that was
+  given up may still ask there: otherwise nobody else could be meant, and a server may remember what was said there. A lease on
+  which a call was given up in turn goes to nobody else.
+- A call that asks for a task, or takes one, gets no lease: its task has to be there when it is asked for.
+- A session that the shared connection has served before stays on it, since the server may remember what was said there.
+- A server that asks for roots as soon as it is connected gets no caller's on the shared connection: a session whose client has
+  roots has a connection of its own.
 
 `docs/decisions/0004-questions-on-shared-pipes.md` says what was weighed.
 """
@@ -41,8 +43,9 @@ _OVER = Refusal("session_unknown", "the session has ended: nothing was run", {"s
 
 
 class SessionAffinity:
-    """`make(key, call)` makes and starts a connection that `key` alone uses: a session, or a lease. `end` closes it. `opened` says of a session
-    whether it has not ended: a call may outlive its session, and nobody would end what was made for it then."""
+    """`make(key, call)` makes and starts a connection that `key` alone uses: a session, or a lease. `end` closes it. `opened`
+    says of a session whether it has not ended: a call may outlive its session, and nobody would end what was made for it
+    then."""
 
     def __init__(
         self,
@@ -116,6 +119,7 @@ class SessionAffinity:
         if self._share == "session" or self._alone(call):
             found = self._own[session] = self._make(session, call)
             return found, None
+        # Beyond that a session may get a connection of its own later, and the server see it as two.
         if len(self._shared) < _REMEMBERED:
             self._shared.add(session)
         return self._common
@@ -136,6 +140,7 @@ class SessionAffinity:
             lease = f"lease {self._leases}"
             self._own[lease] = self._make(lease, None)
         elif self._idle:
+            # All idle ones are haunted by a call that was given up: the oldest is replaced, or all leases would end so.
             lease = self._idle.pop(0)
             self._end(self._own[lease])
             self._own[lease] = self._make(lease, None)
@@ -147,6 +152,7 @@ class SessionAffinity:
         """Whether the call could be asked, by a server that asks."""
         link = self._main.link
         if link is not None and link.asks:
+            # A server that has asked one thing in a call may ask anything.
             self._asks = frozenset(ASKABLE)
         elif link is not None and link.wants_roots:
             self._asks |= _ROOTS

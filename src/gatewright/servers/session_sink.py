@@ -67,9 +67,11 @@ class SessionSink:
             )
         try:
             if self._waiting:
+                # Any of the waiting calls will do: all are of the one session whose roots these are.
                 self._roots = await self._waiting[-1].ask(Question(question.method))
             return dict(self._roots or {"roots": []})
         finally:
+            # Also where the client refused: the server has its answer, and the call goes on.
             self._told.set()
 
     async def roots_told(self, link: Link, main: Link | None) -> Link:

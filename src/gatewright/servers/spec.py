@@ -110,7 +110,7 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     """Its trust gateway: destructive tools of Python run only while it is trusted."""
     share: Literal["auto", "gateway", "session"] = "auto"
     """Who shares a connection: everybody (`gateway`), nobody (`session`), or everybody until the
-    server first asks its caller something (`auto`; see `lanes`)."""
+    server first asks its caller something (`auto`; see `session_affinity`)."""
     enabled: bool = True
     problem: str = ""
     """Why this server must stay down although the others may start."""
@@ -142,6 +142,7 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
 
     def word(self, tool: str) -> ToolWord | None:
         """What the operator says about a tool."""
+        # The two are not joined: a tool with a table of its own has nothing from `*`.
         return self.tools.get(tool) or self.tools.get("*")
 
     def vouched(self, tool: str) -> bool:

@@ -1,8 +1,9 @@
-"""Keeps the last stderr lines of a server's processes, and the last words of the process whose end made it fail.
+"""Redacts, logs and keeps the stderr lines of a server's processes, and the last ones of the main process that failed.
 
-A server has many processes over time (restarts, a second life after a question it did not know) and at once (a connection for each
-session). Its log has the lines of all. An error that says why the server is down names the *last words*: those of the very process
-whose end it was, up to that moment. What another process wrote, or this one while it was being stopped, is no reason of that end.
+A server has many processes over time (restarts, a second life after a question it did not know) and at once (a connection for
+each session). Its log has the lines of all. An error that says why the server is down names the *last words*: those of the very
+process whose end it was, up to that moment. What another process wrote, or this one while it was being stopped, is no reason of
+that end.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class StandardError:
             self._present = words
 
         def take(line: str) -> None:
+            # Before it is kept: lines go to the log, to operators, and into the error of a call.
             clean = without_secrets(line.encode("utf-8", "replace")).decode()
             words.append(clean)
             self.lines.append(clean)

@@ -46,6 +46,7 @@ class WishCounts:
         every = self._holders.get(kind, {})
         most = WISHES_EACH
         if kind == _NAMELESS:
+            # One more nameless client makes everybody's share smaller: nobody takes the whole room by coming first.
             share = NAMELESS_MOST // max(1, len({*every, party}))
             most = min(most, max(NAMELESS_LEAST, share))
         if sum(map(self._of, every.get(party, ()))) < most:

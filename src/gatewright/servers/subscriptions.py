@@ -1,8 +1,9 @@
 """Clients' log levels and resource subscriptions at one server, placed on its main or session connections and renewed.
 
-A wish (a log level or subscription) is that of one session, or of one open `subscriptions/listen`, and ends with it: nobody ends another's, and who has neither could
-not be told anything. The wishes of all who share the main connection are joined (`log_levels`, `subscriptions`); those of a session
-with a connection of its own stand there. All of it is told anew to each new connection.
+A *wish* (a log level or subscription) is that of one session, or of one open `subscriptions/listen`, and ends with it: nobody
+ends another's, and who has neither could not be told anything. The wishes of all who share the main connection are joined
+(`log_levels`, `resource_subscriptions`); those of a session with a connection of its own stand there. Each new connection is
+told all of it.
 """
 
 from __future__ import annotations
@@ -222,6 +223,7 @@ class ServerSubscriptions:
             self._counts.settle(holder)
         now = self._chain[-1]
         if now is not self and isinstance(outcome, Answer):
+            # The configuration changed while this server was asked: its successor has to know of it, too.
             now._counts.add(holder, call)
             now.resources.take_over(uri, holder, resources.held.get(uri, {}).get(holder, ()))
             now._counts.settle(holder)
@@ -247,8 +249,8 @@ class ServerSubscriptions:
             self._leave(uri, call, call.holder)
 
     def _leave(self, uri: str, call: Call, holder: str, on: _Connection | None = None) -> None:
-        """End a wish wherever it may stand, but for one connection: what was wanted before the configuration was read anew stands
-        on the main one, too."""
+        """End a wish wherever it may stand, but for one connection: what was wanted before the configuration was read anew
+        stands on the main one, too."""
         for wishes in self._chain:
             for other in wishes._where(call.session):
                 if other is not on:

@@ -1,4 +1,4 @@
-"""Supervisor of all servers: starts them concurrently, stages and switches server sets on reload, stops them within a grace.
+"""Supervises all servers: starts, stops, stages and switches them on reload, routes their notifications, answers endpoints' look-ups.
 
 Another configuration is another server set. What it does not change goes on as it is; what it changes is
 started beside the old, which ends when no call can need it any more. Between `stage`, which takes its
@@ -49,7 +49,7 @@ RETIRING_MOST = 4
 """Of one server so many may wait for the calls that could need them; then the oldest of them ends."""
 
 HELD_S = 130.0
-"""For how long gates hold a call up, at most: its caller is asked (`gates.confirm`)."""
+"""For how long gates hold a call up, at most: its caller is asked (`approvals.gate`)."""
 
 
 class Supervisor:
@@ -190,6 +190,7 @@ class Supervisor:
             server.start()
         if staged.fresh:
             settling = asyncio.gather(*(server.settled() for server in staged.fresh))
+            # `wait` does not cancel: who is slow is connected later, and serves all the same.
             await asyncio.wait([settling], timeout=patience_s)
             settling.cancel()
         return staged
@@ -214,9 +215,9 @@ class Supervisor:
         held_s: float = HELD_S,
         info: Mapping[str, Any] | None = None,
     ) -> None:
-        """From now on this fleet serves, and `info` is what servers hear us called. What it does not have any more is stopped when all of `over`
-        are done: then no call is left that began before; or after the time limit of a call and
-        `held_s`, for which the gates may hold one up before it is sent."""
+        """From now on this fleet serves, and `info` is what servers hear us called. What it does not have any more is stopped
+        when all of `over` are done: then no call is left that began before; or after the time limit of a call and `held_s`, for
+        which the gates may hold one up before it is sent."""
         before, self.fleet = self.fleet, fleet
         self.info = self.info if info is None else info
         self._staged = []
@@ -237,9 +238,11 @@ class Supervisor:
         self, server: Server, over: Sequence[asyncio.Future[None]], held_s: float, why: str
     ) -> None:
         crowd = [one for one in self._retiring if one.id == server.id]
+        # A file that is saved again and again must not leave a process behind each time.
         if len(crowd) >= RETIRING_MOST:
             _hurry(self._retiring[crowd[0]])
         self._retiring[server] = asyncio.get_running_loop().create_future()
+        # A call of the former configuration may still be on its way through the gates.
         most_s = server.spec.call_s + server.spec.restart_wait_s + held_s
         work = self._leave(server, asyncio.gather(*over), most_s, why)
         task = asyncio.get_running_loop().create_task(work)

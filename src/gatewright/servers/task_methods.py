@@ -1,4 +1,4 @@
-"""Methods `tasks/*` for tasks made by servers: routed to the task's server and connection, ids translated.
+"""Tasks made by servers: registers those that results announce, routes `tasks/*` to their connection, translates ids both ways.
 
 Callers know tasks by ids of the gateway's own (`task_owners`); here they are put by the server's, and back.
 """
@@ -92,6 +92,7 @@ class ServerTasks:
             return _GONE
         if not sees(catalogue, call.caller, call.profile, made):
             return _GONE
+        # So that filters judge the answer as the tool's (`Call.speaker`).
         call.facts["task_of"] = made.of
         if not self._there(owner, made):
             await self.made.forget(made)
@@ -100,6 +101,7 @@ class ServerTasks:
         outcome = await self._put(owner, made, call.method, params, call, back)
         if isinstance(outcome, Answer):
             return await _named(outcome, made)
+        # The connection may have ended while it was asked, and the task of a process with it.
         gone = not self._there(owner, made)
         if gone or (call.method == "tasks/get" and _unknown(outcome)):
             await self.made.forget(made)
@@ -177,8 +179,8 @@ class ServerTasks:
     async def _pages(
         self, owner: Server, group: Sequence[ServerTask], call: Call, back: Back
     ) -> list[msgspec.Raw]:
-        """A server lists the tasks of everybody, since to it all are one: its caller gets its own. Where the list ends that cannot
-        be asked for or read, each of the rest is asked for by its id."""
+        """A server lists the tasks of everybody, since to it all are one: its caller gets its own. The list ends at a page that
+        cannot be had or read."""
         names = {one.task: one.id for one in group}
         found: list[msgspec.Raw] = []
         params: dict[str, Any] = {}

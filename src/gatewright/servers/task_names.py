@@ -1,4 +1,4 @@
-"""Looks up tasks of one server connection by the server's id and by the caller's id (`mcp.client.related_tasks.Book`)."""
+"""Names server connections, and translates task ids between a server and its callers (`mcp.client.related_tasks.Book`)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""Registry of tasks that servers made: owner, server, connection and the id known to the caller.
+"""Registry of tasks that servers made: gives each an id, binds it to owner, server and connection, persists and bounds them.
 
-To a server all callers are one client, so the gateway has to know whose a task is: an id is a handle and no credential
-(MCP 2025-11-25, tasks: whoever receives requests of several requestors must bind tasks to them). A task belongs to
-the caller for whom it was made, at the endpoint and in the profile where it was made. Where callers have no name, it belongs to the session, and without one whoever knows its id has it:
-that id is the gateway's own, long and random, so that no server's numbering locks out another's or tells anybody anything.
+To a server all callers are one client, so the gateway has to know whose a task is: an id is a handle and no credential (MCP
+2025-11-25, tasks: whoever receives requests of several requestors must bind tasks to them). A task belongs to the caller for
+whom it was made, at the endpoint and in the profile where it was made. Where callers have no name, it belongs to the session,
+and without one whoever knows its id has it: that id is the gateway's own, long and random, so that no server's numbering locks
+out another's or tells anybody anything.
 
 What is not known here is nobody's. So it is kept (`Keep`) before its caller hears of it, and known again after a restart.
 """
@@ -115,9 +116,9 @@ class MadeTasks:
         lasts_s: float | None,
         told_on: int = 0,
     ) -> ServerTask | None:
-        """The task that a server says it made for a call, on the connection or session of the number `told_on`. None where it is
-        another caller's already: nobody takes over what somebody has by being told the same name. Where that caller was told it
-        on another, the server may have begun to count anew: then it is nobody's."""
+        """The task that a server says it made for a call, on the connection or session of the number `told_on`. None where it
+        is another caller's already: nobody takes over what somebody has by being told the same name. Where that caller was told
+        it on another, the server may have begun to count anew: then it is nobody's."""
         async with self._making:
             known = self._known.get((server, connection, task))
             if known is not None and known.ends > self._clock():
@@ -134,6 +135,7 @@ class MadeTasks:
                 "" if call.tool is None else call.tool.target.name,
                 self._clock() + lasts,
             )
+            # On disk before its caller hears of it (0041): after a restart nobody else may be told of it.
             await self._keep.add(made)
             gone = self._put(made)
             self._told_on[made.id] = told_on
@@ -192,6 +194,7 @@ class MadeTasks:
         self._made[made.id], self._known[made.key], mine[made.id] = made, made, None
         gone = []
         if len(mine) > EACH and not _is_nameless(made.owner):
+            # Nameless callers without a session are not bounded so: one of them would push out what another has.
             gone.append(next(iter(mine)))
         elif len(self._made) > KEPT:
             gone.append(self._of_the_greediest())

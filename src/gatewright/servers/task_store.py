@@ -27,7 +27,7 @@ class ServerTask(msgspec.Struct, frozen=True):
     connection: str
     task: str
     owner: tuple[str, str, str]
-    """Kind and id of the caller, and the session where callers have no names."""
+    """Kind and id of the caller, and where its tasks are asked about (`task_owners.place_of`)."""
     tool: str
     """The tool whose call it is; empty where it is of nothing that is called a tool."""
     ends: float
@@ -45,8 +45,8 @@ class ServerTask(msgspec.Struct, frozen=True):
 
 
 class ServerTaskStore:
-    """Those in one state database: a connection of its own, because it is written beside the loop. `clock` gives Unix seconds. Every
-    method raises `StoreError`."""
+    """Those in one state database: a connection of its own, because it is written beside the loop. `clock` gives Unix seconds.
+    Every method raises `StoreError`."""
 
     def __init__(self, state: StateDatabase, *, clock: Callable[[], float]) -> None:
         self._rows = state.section("tasks", "the tasks of servers")
@@ -65,6 +65,7 @@ class ServerTaskStore:
     async def add(self, row: ServerTask) -> None:
         """Return once it is on disk."""
         async with self._turn:
+            # One at a time: threads share the one connection.
             await asyncio.to_thread(self._add, row)
 
     async def drop(self, ids: Collection[str]) -> None:

@@ -1,4 +1,4 @@
-"""Finds the tool, prompt or resource that `tasks/*`, `completion/complete` and `resources/subscribe` are about, for the gates.
+"""Finds what `tasks/*`, `completion/complete` and `resources/subscribe` are about, for the gates, and whether a caller sees a task.
 
 Policy decides about it as about what it means: the tool whose call a task is, the server whose prompt is completed or whose
 resource is followed. What spans servers (`tasks/list`, `logging/setLevel`) means none.
@@ -20,8 +20,8 @@ FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
 
 def led(call: Call, catalogue: Catalogue, made: MadeTasks, ended: Target | None) -> Call:
-    """The call with what it means; as it is where it means nothing that there is for its caller. `ended` is what it unsubscribes
-    from (`followed`)."""
+    """The call with what it means; as it is where it means nothing that there is for its caller. `ended` is what it
+    unsubscribes from (`followed`)."""
     if call.method in METHODS:
         task = made.of(call)
         if task is None:
@@ -59,6 +59,7 @@ def completed(call: Call, catalogue: Catalogue) -> Target | None:
     if member == "name":
         target = catalogue.prompt(call.profile, name)
     else:
+        # `ref/resource` names a template or a URI (MCP, completion).
         target = catalogue.template(call.profile, name, call.caller)
     if target is None or target.server not in catalogue.servers(call.profile, call.caller):
         return None
@@ -73,7 +74,8 @@ def tool_of(catalogue: Catalogue, profile: str, task: ServerTask) -> Tool | None
 
 
 def sees(catalogue: Catalogue, caller: Caller, profile: str, task: ServerTask) -> bool:
-    """Whether somebody may know of a task of its own: whoever may use the tool, or, where that is not offered any more, the server."""
+    """Whether somebody may know of a task of its own: whoever may use the tool, or, where that is not offered any more, the
+    server."""
     tool = tool_of(catalogue, profile, task)
     if tool is not None:
         return catalogue.sight.tool(caller, tool)

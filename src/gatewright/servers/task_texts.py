@@ -88,6 +88,7 @@ def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> bool:
     if text is None:
         return False
     if not is_modern(call.client.revision) or not _is_object(text):
+        # A legacy client has no `tasks/update` to answer with.
         del members["inputRequests"]
         return True
     if len(bytes(text)) > DECODED_BYTES:

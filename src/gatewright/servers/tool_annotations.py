@@ -1,4 +1,4 @@
-"""Collects what is said about a tool beside its definition: by its author in `_meta`, by the operator in the file.
+"""Collects a tool's metadata (name, version, author, categories, trust) from its `_meta`, its server and the operator's settings.
 
 The author of a foreign tool is believed about words (version, author, categories) and never about trust:
 how far a tool is trusted is how far its server is, by the operator's word (decision 2.4).
@@ -30,6 +30,7 @@ def about_tool(tool: Tool, spec: ServerSpec | None, hello: Hello) -> About:
     filed = word.categories if word is not None and word.categories else said.get("categories")
     own = spec is not None and spec.local
     trust = _TRUST.get((spec.trust_level if spec is not None else None) or "standard", "untrusted")
+    # Trust and limits are believed of in-process tools alone (`own`): a foreign author could claim any.
     limits = said.get("resource_limits")
     return About(
         # A name is more than a word: registrations and Groundhog's ids go by it.

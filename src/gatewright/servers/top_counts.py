@@ -45,5 +45,6 @@ class Most(Generic[K]):
             self._counts[key] = count
             self._having.setdefault(count, {})[key] = None
         self._top = max(self._top, count)
+        # Counts change by one, so this takes one step at most.
         while self._top and self._top not in self._having:
             self._top -= 1

@@ -1,9 +1,9 @@
-"""Finds which servers of a profile claim a resource URI, by listing it or by a matching URI template.
+"""Finds which servers of a profile claim a resource URI (by list or template), and what must be shown in qualified form for it.
 
-Two servers that claim one URI, in whatever spelling (`alike`), are both shown in qualified form, and so is whatever a template of another server could come to. How
-things are shown is decided by what stands before the first expression of a template, and by no more than its first `_HEAD`
-characters: it errs towards the qualified form, never towards one server's answering for another's. So nobody's templates make it
-dear to show what others have, however many they are.
+Two servers that claim one URI, in whatever spelling (`alike`), are both shown in qualified form, and so is whatever a template
+of another server could come to. How things are shown is decided by what stands before the first expression of a template, and
+by no more than its first `_HEAD` characters: it errs towards the qualified form, never towards one server's answering for
+another's. So nobody's templates make it dear to show what others have, however many they are.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ class Claims:
             if server in found:
                 continue
             asked[server] += 1
+            # Beyond the bound a server counts as a claimant unasked: at worst the URI is nobody's, and is read qualified.
             if asked[server] > TRIED or template.matches(uri):
                 found.add(server)
         return sorted(found)
@@ -82,6 +83,7 @@ class Claims:
         head = _head(begins(template.name))
         if any(self._other(one, template.server) for one in self._heads_of(head)):
             return True
+        # In a sorted list all heads that begin with this one stand together, at its place.
         first = bisect_left(self._heads, head)
         end = bisect_left(self._heads, True, first, key=lambda longer: not longer.startswith(head))
         return first < end and (

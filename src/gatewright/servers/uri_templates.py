@@ -1,4 +1,4 @@
-"""Matches URIs against URI templates (RFC 6570).
+"""Matches URIs against URI templates (RFC 6570), and rejects templates that are too long or have too many expressions.
 
 Only used to find the owner of a resource, so it may be generous: the server itself judges the rest.
 """
@@ -10,6 +10,7 @@ from gatewright.patterns import DOTALL, Pattern, escape
 __all__ = ["LONGEST_URI", "Template", "flaw_of_template"]
 
 _EXPRESSION = Pattern(r"\{([+#./;?&]?)([^{}]*)\}")
+# What an expression by its operator may come to (RFC 6570, 3.2), more rather than less.
 _VALUES = {
     "": r"[^/?#]*",
     "+": r".*",
@@ -23,8 +24,8 @@ _VALUES = {
 _MOST = 8
 _LONGEST = 2048
 LONGEST_URI = 2048
-"""Characters; a longer one comes from no template. More expressions and longer templates fit nothing: everybody waits while a URI
-is held against them, and both together say how long."""
+"""Characters; a longer one comes from no template. More expressions and longer templates fit nothing: everybody waits while a
+URI is held against them, and both together say how long."""
 
 
 class Template:

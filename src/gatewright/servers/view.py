@@ -129,6 +129,7 @@ class View:
             one: prefix for one in (*wanted, *gone) if (prefix := known[one].prefix) is not None
         }
         self._bare = self.servers if self.unprefixed else (SHIPPED,)
+        # The only server is switched off: its bare names stay its own for when it is back.
         if profile.unprefixed and not foreign and len(gone) == 1:
             self._bare = (*self._bare, *gone)
         self._items: dict[str, list[Item]] = {method: [] for method in LISTS}
@@ -242,6 +243,7 @@ class View:
             target = entry.target
             wrapped = looks_wrapped(target.name) or self._claims.meets(target)
             exposed = wrap_template(target) if wrapped else target.name
+            # What is listed is compared as a whole (`templated`), so the exposed text is kept.
             self._templates.append((template, target, exposed))
             instead = _instead("uriTemplate", target, exposed)
             item = self._item(target, entry.definition, instead)
@@ -255,6 +257,7 @@ def _instead(member: str, target: Target, exposed: str) -> dict[str, str]:
 
 def _as_task(definition: Mapping[str, Any]) -> dict[str, Any]:
     """A definition that says that the tool may be called as a task (MCP 2025-11-25)."""
+    # An operator may take longer than a client waits: as a task the call can be left and asked about.
     found = definition.get("execution")
     said = jsonrpc.decode_members(found) if found is not None and bytes(found)[:1] == b"{" else {}
     return {**definition, "execution": {**said, "taskSupport": "optional"}}

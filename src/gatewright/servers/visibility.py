@@ -1,4 +1,4 @@
-"""Sends `list_changed` when grants or expiry change what a client may see. Remembers the last list shown to each listener.
+"""Sends `list_changed` when grants, expiry or a reload change what a client may see; remembers the last lists of each listener.
 
 What servers change is told as they change it (`hub`), and what another configuration changes is told at once. This is looked at
 several times a second and does nothing as long as nobody may see anything else than before.
@@ -33,7 +33,9 @@ class Visibility:
         catalogue = self._catalogue()
         audience = self._hub.audience()
         sight = catalogue.sight.version()
+        # Before the lists are made: what changes meanwhile is seen at the next look.
         seen = (id(catalogue), catalogue.version, sight)
+        # Only where rights changed: what servers change is told by whoever takes their lists.
         tell = self._sight not in (None, sight)
         if seen != self._seen:
             before, self._shown = self._shown, {}
@@ -52,7 +54,8 @@ class Visibility:
             await asyncio.sleep(0)  # calls go before
 
     async def differences(self, before: Catalogue) -> None:
-        """Tell those who listen which of their lists are others than in the catalogue before, with the rights that they had then."""
+        """Tell those who listen which of their lists are others than in the catalogue before, with the rights that they had
+        then."""
         after = self._catalogue()
         for former, caller, profile in self._hub.renewed():
             changed = {

@@ -22,6 +22,7 @@ def changed_aside(
     """Run statements, all or none, in the state of a folder. False where it is written by somebody else just now, or cannot be: to be
     tried again."""
     try:
+        # A connection for each time: it is made in whatever thread asks, and belongs to no other.
         with closing(driver.note(folder)) as engine, engine.transaction():
             for sql, parameters in statements:
                 engine.execute(sql, parameters)

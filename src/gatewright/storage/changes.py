@@ -45,10 +45,11 @@ class Changes:
             return []
         where = "".join(f"WHERE {column} = ? " for column in of)
         sql = f"{self._read}{where}ORDER BY number LIMIT ?"
+        # Rows that the trail has already may still be there, and must not count against the limit.
         rows = self._section.rows(sql, (*of.values(), most + len(self._told)))
         found = [row for row in rows if row[0] not in self._told][:most]
         self._given = [row[0] for row in found]
-        if not of:
+        if not of:  # what one value of a column has says nothing about the others
             self._some = bool(found)
         return found
 

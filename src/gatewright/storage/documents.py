@@ -27,12 +27,12 @@ class Documents:
         return dict(self._section.rows(sql, (self._section.name,)))
 
     def put(self, name: str, body: str) -> None:
-        """Keep one behind all others, and the one of its name no longer."""
+        """Keep one behind all others, in place of the one of its name."""
         with self._section.changing():
             self._section.execute(_PUT, (self._section.name, name, self._section.step(), body))
 
     def replace(self, bodies: Mapping[str, str]) -> None:
-        """Keep these in the place of all."""
+        """Keep these and no others, in this order."""
         mine = self._section.name
         with self._section.changing():
             self._section.step()

@@ -1,4 +1,4 @@
-"""Runs several steps of which none keeps the others from being run: what the first one raised is raised when all were run.
+"""Runs several functions, all of them even where some fail, and then raises the first exception.
 
 A look at what operators changed has many parts. A store that cannot be written, or a record that takes nothing just now, must not
 keep a revoked key's calls alive.

@@ -186,6 +186,7 @@ def put_aside(one: Held) -> None:
             return
         stone = one.path.with_name(f".{_FIRST}.new")
         Database.make_foreign(stone)
+        # Linked, then replaced: at no moment is there neither, which a former version would take for an empty folder.
         if not path.exists():
             path.hardlink_to(one.path)
         stone.rename(one.path)
@@ -219,6 +220,7 @@ def _check(database: Database, path: Path, file: _File) -> None:
         raise StoreTooNewError(
             f"{path} was written by a newer Gatewright (form {form}): update Gatewright"
         )
+    # Before anything is taken over: a damaged page could hide a row that forbids something.
     (said,) = database.execute("PRAGMA quick_check(1)").fetchone()
     if said != "ok":
         raise StoreError(_damaged(path, said))
@@ -280,6 +282,7 @@ def _take_text(
 
 def _head(mark: int, steps: int, digest: bytes) -> Head:
     """A file without a mark is one of a version that gave none: it gets the same one however often it is read."""
+    # Shifted into 31 bits, as SQLite's `application_id` is signed; 0 stands for no mark.
     return Head(mark or int.from_bytes(digest[:4]) >> 1 or 1, steps)
 
 

@@ -45,7 +45,7 @@ class FolderLock:
                 f"another gateway{f' (process {owner})' if owner else ''} uses the state folder "
                 f"{folder}: stop it, or give this one another folder"
             ) from problem
-        self.recorded = RECORDED in os.read(self._descriptor, 64)
+        self.recorded = RECORDED in os.read(self._descriptor, 64)  # before `_say` writes over it
         """Whether something was ever written into the record of this folder."""
         try:
             self._say(f"{os.getpid()}\n".encode())
@@ -54,7 +54,7 @@ class FolderLock:
             raise
 
     def keep(self) -> None:
-        """From now on a record that is gone is missed here."""
+        """Note in the lock file that the folder has an audit trail, so that the loss of the trail is noticed."""
         if not self.recorded:
             self.recorded = True
             self._say(f"{os.getpid()}\n".encode())
@@ -103,6 +103,7 @@ def _wait(descriptor: int, folder: Path, why: str) -> None:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as problem:
             owner = _owner(descriptor)
+            # A gateway writes its process id into the file, a command that migrates does not.
             if time.monotonic() - began > (_NAMED_S if owner else _UNNAMED_S):
                 who = f"a gateway (process {owner})" if owner else "another process"
                 raise StoreBusyError(

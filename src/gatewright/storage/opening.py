@@ -26,7 +26,7 @@ __all__ = ["Check", "Glimpse", "beside", "glimpse", "is_current", "open_state"]
 
 
 class Glimpse:
-    """The state of a folder as somebody finds it."""
+    """The state of a folder, read and left unchanged: the database where it can be read, else why not, by section."""
 
     def __init__(
         self,
@@ -81,6 +81,7 @@ def open_state(
     is_made = is_current(folder, driver)
     if not is_made:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # Against a gateway, and against a second command that migrates.
         with without_gateway(folder, _why(folder, driver)):
             _bring_up(folder, check, driver)
     state = _state(_opened(folder, driver.open, driver))
@@ -209,6 +210,7 @@ def _bring_up(folder: Path, check: Check, driver: Driver) -> None:
                     _compare(engine, files, folder / driver.file)
         except engine.failure as problem:
             raise _unusable(folder, driver, problem) from problem
+        # Behind the commit, with the files still held: a crash here is finished by whoever opens the folder next.
         for one in files:
             put_aside(one)
 
@@ -222,6 +224,7 @@ def _upgrade(engine: Engine, files: Sequence[Held], check: Check, driver: Driver
     taking.end()
     if new:
         names = {one.section: one.path.name for one in files}
+        # Inside the transaction: where it raises, the folder is what it was.
         check(Glimpse(StateDatabase(engine), names))
     engine.set_form(len(MIGRATIONS))
 

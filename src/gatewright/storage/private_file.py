@@ -28,7 +28,7 @@ def replace_file(path: Path, content: bytes, *, mode: int = 0o600) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        draft.replace(path)
+        draft.replace(path)  # flushed before: else a crash may leave the new name with no content
     except BaseException:
         with contextlib.suppress(OSError):
             draft.unlink()

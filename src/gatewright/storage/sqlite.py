@@ -116,12 +116,14 @@ class Database:
         """Whether it is such a file. Not for one that this process has open: to close it gives up the locks. Raises `OSError`."""
         with path.open("rb") as file:
             head = file.read(_HEADER)
+        # `user_version` of the file format.
         return len(head) == _HEADER and int.from_bytes(head[60:64]) == _FOREIGN
 
     def hold(self) -> bool:
         """Nobody else reads or writes the file until this is closed, also whoever opens it later and still has it open when it
         has got another name; whether nobody had it open. What its log has is in the file then."""
         try:
+            # Leaving write-ahead mode takes an exclusive lock, so it fails while any other connection is open.
             (mode,) = self.execute("PRAGMA journal_mode = DELETE").fetchone()
             if mode != "delete":
                 return False
@@ -159,6 +161,7 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing; waits up to five seconds for another writer."""
+        # IMMEDIATE: else one that reads first and writes later fails where another has written in between.
         self.execute("BEGIN IMMEDIATE")
         try:
             yield

@@ -48,9 +48,9 @@ class StateDatabase:
         return Section(self, name, what)
 
     def look(self) -> None:
-        """Tell those whose section another process has changed since the last look. One statement where nobody has.
+        """Call the listeners of each section that another process has changed since the last look. One statement if none has.
 
-        Who fails to hear is told again at the next look, and what it raised is raised. Raises `StoreError`.
+        A listener that raises is called again at the next look, and what it raised is raised. Raises `StoreError`.
         """
         with self.reported(_WHOLE):
             now = self.engine.generation()  # first: what changes while we read is read again
@@ -76,12 +76,12 @@ class StateDatabase:
         return {table: tuple(numbers) for table, numbers in self._told.items() if numbers}
 
     def dropped(self, told: Mapping[str, Sequence[int]]) -> None:
-        """These rows are gone."""
+        """Forget these numbers, by table: their rows are deleted."""
         for table, numbers in told.items():
             self._told[table].difference_update(numbers)
 
     def close(self) -> None:
-        """Nobody is told any more."""
+        """Drop all listeners, and close the connection."""
         self._listeners.clear()
         self.engine.close()
 
@@ -113,7 +113,7 @@ class StateDatabase:
 
     def _tell(self) -> None:
         failed: Exception | None = None
-        for name in list(self._due):
+        for name in list(self._due):  # a section stays due until all of its listeners have taken it
             try:
                 for heard in self._listeners.get(name, ()):
                     heard()

@@ -196,6 +196,7 @@ def revoke(
     wanted, as_written = _any_key(load(config), agent, where), _key(agent, where)
     with _desk(config, key) as desk:
         issued = {one.key for one in desk.issued.grants()}
+        # The tool may be gone, or listed by another name than when it was granted.
         meant = as_written if wanted not in issued and as_written in issued else wanted
         try:
             gone = desk.issued.revoke(meant, by=desk.by)
@@ -271,6 +272,7 @@ def _spelled(settings: Settings, key: Key) -> str:
 def _decision(settings: Settings, words: Sequence[Word], key: Key) -> Decision:
     agent, server, tool = key
     defaults = {one.id: one.default_policy for one in settings.servers}
+    # No server is connected here, so no digest can be compared.
     plain = [(msgspec.structs.replace(one, tool_digest=None), origin) for one, origin in words]
     written = [one for one, origin in plain if origin != "issued"]
     issued = Layer(one for one, origin in plain if origin == "issued")

@@ -95,6 +95,7 @@ def approve(  # noqa: PLR0913, PLR0917 - one argument for each option
         raise _misuse("--any-arguments needs --for: an approval without an end is a grant")
     with opened(config, key) as queue:
         if id is not None:
+            # A yes to any arguments, or to new ones, is to nothing that was shown.
             seen = None if any_arguments or arguments else _looked_at(queue.store, id, digest)
             scope: Scope = "once" if for_ is None else "tool" if any_arguments else "arguments"
             lasts_s = None if for_ is None else ahead(for_, now := time.time()) - now

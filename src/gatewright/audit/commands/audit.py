@@ -172,6 +172,7 @@ def verify(
         print_document(found)
     if found.problem is not None:
         raise _damaged(found, found.problem)
+    # Its hash is nowhere any more, so an `ok` would prove nothing of it.
     if noted is not None and noted.seq < found.pruned:
         raise _misuse(f"retention has taken record {noted.seq} away: note a later one")
     if not json:

@@ -105,7 +105,7 @@ def _whole(path: Path) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(descriptor, "wb", buffering=1 << 20) as target:
             yield target
-        Path(name).replace(path)
+        Path(name).replace(path)  # a reader never sees half an export
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise

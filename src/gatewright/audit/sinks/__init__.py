@@ -1,4 +1,7 @@
-"""Audit sinks: deliver the records to files, HTTP, syslog, SQL databases or an MGP server. The journal is the queue; no call waits."""
+"""Audit sinks: deliver the records to files, HTTP, syslog, SQL databases or an MGP server, from the SQLite rows; no call waits.
+
+Begin with `runner`, which runs them, and `follow`, which delivers to one; `positions` remembers how far each is, the others are the sinks.
+"""
 
 from gatewright.audit.sinks.follow import Sink, SinkFailed
 from gatewright.audit.sinks.positions import SinkPositions

@@ -1,4 +1,4 @@
-"""Audit sink to a file of its own (mode 0600), rotated by size or age.
+"""Audit sink to a file of its own (mode 0600), rotated by size or age; deletes the oldest rotated files where a number is set.
 
 A file that is full is renamed to its name and the number of the first record in the next one, so names
 sort and never meet. What a crash cut short at its end is cut off before anything is added: the batch
@@ -72,7 +72,7 @@ class FileSink:
         if self._began is None:
             self._began = known.time
         written = os.write(self._file, text)
-        if written != len(text):
+        if written != len(text):  # the half line is cut off when the file is opened again
             raise SinkFailed(f"{self._path} is on a disk that is full")
         self._size += written
 
@@ -89,6 +89,7 @@ class FileSink:
         self._file = os.open(self._path, flags, 0o600)
         size = os.fstat(self._file).st_size
         tail = os.pread(self._file, _TAIL_BYTES, max(0, size - _TAIL_BYTES))
+        # Records are at most 32 KiB, so the last newline is within the tail.
         self._size = size - (len(tail) - (tail.rfind(b"\n") + 1))
         os.ftruncate(self._file, self._size)
         # A file of a former run is as old as its last change, which is all that every form tells.

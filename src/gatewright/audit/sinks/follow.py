@@ -77,6 +77,7 @@ class Follower:
         try:
             while lines := read(self.taken, _BATCH):
                 await self._sink.deliver([line for _, line in lines])
+                # After the delivery: a crash repeats a batch and loses none.
                 self._move(lines[-1][0], len(lines))
                 await asyncio.sleep(0)
         except Exception as problem:  # noqa: BLE001 - whatever it is: the batch is tried again

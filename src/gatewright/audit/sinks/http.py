@@ -38,6 +38,7 @@ class HttpSink:
         else:
             body = b"".join(texts)
         try:
+            # The operator named it, so it may be an address in the own network.
             status, _ = await self._egress.ask(self._url, self._headers, body, outside=False)
         except EgressFailed as problem:
             raise SinkFailed(str(problem)) from problem

@@ -1,4 +1,4 @@
-"""How far each sink has come in the record: one number for each, in a file beside the record."""
+"""Stores how far each audit sink has got: the number of the last record that it took, in one file per sink in the state folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _Place(msgspec.Struct):
 
 
 class Position:
-    """That of one sink, in a file that remembers it."""
+    """How far one sink has got, kept in a file."""
 
     def __init__(self, file: Path) -> None:
         """Raises `OSError`."""
@@ -33,18 +33,19 @@ class Position:
 
 
 class SinkPositions:
-    """Those of the sinks of one state folder, by name. None is fine."""
+    """The positions of all sinks of one state folder, by the name of the sink; there may be none."""
 
     def __init__(self, folder: Path, names: Iterable[str]) -> None:
         """Raises `OSError` where one cannot be read."""
         self._each = {name: Position(folder / f"audit-sink.{name}.json") for name in names}
 
     def of(self, name: str) -> Position:
-        """That of a sink. Raises `KeyError`."""
+        """The position of the sink of this name. Raises `KeyError`."""
         return self._each[name]
 
     def taken(self) -> int:
         """The number of the last record that every sink has."""
+        # Retention deletes nothing behind this number; without sinks nothing holds it back.
         return min((one.taken for one in self._each.values()), default=maxsize)
 
 

@@ -85,7 +85,7 @@ class PostgresSink:
                 await self._connect(driver)
             await self._connection.executemany(insert, rows, timeout=_PATIENCE_S)
         except (driver.PostgresError, driver.InterfaceError, TimeoutError) as problem:
-            await self.close()
+            await self.close()  # the next try begins with a fresh connection
             what = str(problem).partition("\n")[0] or "PostgreSQL did not answer in time"
             raise SinkFailed(what) from problem
 
@@ -122,5 +122,6 @@ def _row(line: bytes) -> tuple[Any, ...]:
         record.target.tool_name,
         record.trace_id,
     )
+    # PostgreSQL has no NUL in `text`: one in a caller's name would fail the batch at every try.
     clean = (None if word is None else word.replace("\x00", "\ufffd") for word in words)
     return (record.id, record.seq, record.time, *clean)

@@ -74,6 +74,7 @@ class Sinks:
             asyncio.create_task(one.follow(self._read, self._stopping)) for one in self._followers
         ]
         await self._stopping.wait()
+        # A sink that is down must not hold up the end of the gateway.
         _, late = await asyncio.wait(tasks, timeout=_LAST_S)
         for task in late:  # its place is remembered: the next start goes on there
             task.cancel()

@@ -78,6 +78,7 @@ class SyslogSink:
             self._stream = None
 
     async def _send_stream(self, messages: Sequence[bytes]) -> None:
+        # What is written to a connection that the peer has closed is lost without an error.
         if self._stream is not None and self._stream[0].at_eof():
             await self.close()
         if self._stream is None:

@@ -42,6 +42,7 @@ def _addresses(host: str) -> list[str]:
     if is_loopback(host):
         return ["127.0.0.1"]
     try:
+        # No host means every address of this machine, as it does to the listener.
         found = socket.getaddrinfo(
             host or None, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )

@@ -98,6 +98,7 @@ def check_clock(newest_record: str | None, now: float) -> Iterator[Finding]:
     wrong = ""
     if now < installed - _SLACK_S:
         wrong = f"this program was installed at {as_shown(installed)}"
+    # Both are ISO 8601 in UTC, so the order of the texts is that of the times.
     elif newest_record is not None and shown[:19] < newest_record[:19]:
         wrong = f"the newest audit record is of {newest_record}"
     yield Finding(

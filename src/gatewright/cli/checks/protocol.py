@@ -25,6 +25,7 @@ def check_protocol(settings: Settings) -> Iterator[Finding]:
         tls_context(tls.cert_file, tls.key_file, tls.ca_file or None)
     except CannotListen as problem:
         missing = problem.errno == errno.ENOENT
+        # Then the listener leaves TLS out (`development`, decision C-49).
         meant = missing and tls.development and is_loopback(transport.host)
         yield Finding(
             check="gateway",

@@ -171,6 +171,7 @@ def _port(host: str, port: int, table: str) -> Iterator[Finding]:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family[0], socket.SOCK_STREAM) as probe:
+            # As the listener does: connections of a former run in TIME_WAIT take no port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(family[4])
     except OSError as problem:

@@ -1,1 +1,1 @@
-"""Commands for MCP hosts: `gatewright connect`, `disconnect` and `import`, and what they share."""
+"""Commands for MCP hosts: `gatewright connect`, `disconnect` and `import`, and what they share. Begin with `connect` and `imports`."""

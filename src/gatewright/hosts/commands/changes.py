@@ -1,4 +1,4 @@
-"""Plans, shows (as diffs with secrets masked), confirms and writes changes of hosts' configuration files, with backups.
+"""Finds, shows (as diffs with secrets masked), confirms and writes changes of hosts' configuration files; keeps backups and undo records.
 
 What is shown is the whole change, but for secrets: lines around it, and originals that leave with
 `--take-over`, belong to somebody else's servers and may hold their keys.
@@ -119,10 +119,12 @@ def places(host: Host, *, project: bool) -> list[Path]:
 
 def _check_plain(file: Path) -> None:
     """A project's file came with the project. Through a link in it something else would be read, shown and changed."""
+    # The folder itself, the last of them, may be a link: the person chose to stand in it.
     below = [one for one in (file, *file.parents) if one.is_relative_to(Path.cwd())]
     link = next((one for one in below[:-1] if one.is_symlink()), None)
     if link is not None:
         what = f"{link} is a link to {os.path.realpath(link)}"
+    # Git makes no hard links: whoever made one may want another file to be shown or changed under this name.
     elif file.is_file() and file.stat().st_nlink > 1:
         what = f"{file} is a hard link: another name of a file that may not belong to this project"
     else:
@@ -174,6 +176,7 @@ def masked(line: str) -> str:
         value = pair["value"].strip("\"'")
         start = pair.start("value") + pair["value"].find(value)
         name = pair["name"].strip('"')
+        # Its value is the name of a variable (`bearer_token_env_var`), which would look like a token.
         if name.endswith("_env_var"):
             plain.append(range(start - 1, start + len(value) + 1))
         spans += [(start + head, start + tail) for head, tail in secret_spans(value, name)]
@@ -244,6 +247,7 @@ def _written(change: Change, record: Record, kept: Records) -> Path | None:
 
 
 def _taken_out(change: Change, record: Record, kept: Records) -> Path | None:
+    # The other way round: as long as our entry is in the file, its record has to be there.
     replace_text(change.file, change.after, expected=change.before, private=change.private)
     kept.keep(record)
     if change.after is None:

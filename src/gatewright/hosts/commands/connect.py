@@ -1,4 +1,4 @@
-"""`gatewright connect`: writes an entry for the gateway into a host's configuration file; with `--take-over` moves its servers.
+"""`gatewright connect`: adds the gateway to hosts' configuration files (`--take-over`: moves their servers), lists servers that bypass it.
 
 `disconnect` takes it out again, byte for byte.
 """
@@ -132,10 +132,12 @@ def connect(  # noqa: PLR0913, PLR0917 - one argument for each option
     moving = _moving(chosen, wish, settings) if take_over else None
     if moving is not None:
         moving.tell()
+        # The bridge is to serve the file that the servers move into, which may not be there yet.
         wish = msgspec.structs.replace(wish, config=config or moving.file)
     plans = [_plan(host, wish, settings, moving) for host in chosen]
     changes = [plan.change for plan in plans]
     done = agree(changes, yes=yes, dry_run=dry_run)
+    # Into our file first: a failure in between leaves a server in both files, never in neither.
     if done and moving is not None:
         moving.carry_out()
     backups = carry_out(changes) if done else [None] * len(changes)
@@ -171,6 +173,7 @@ def _plan(host: Host, wish: Wish, settings: Settings, moving: TakeOver | None) -
         former = record.step(wish.name)
         if former is not None and text is not None and wish.name in entries(host, text):
             text, record = take_back(host, text, record, wish.name)
+            # `take_back` has just put them into the text again; connecting anew must not leave them with the host.
             taken += [name for name in former.taken if name not in taken]
         record = record.without(wish.name)
         after, step = apply(host, text, wish.name, told.entry, taken)

@@ -1,4 +1,4 @@
-"""`gatewright disconnect`: removes the entry that `connect` wrote and restores the host's file byte for byte."""
+"""`gatewright disconnect`: removes the entry of `connect` and restores the host's file, byte for byte unless it was edited since."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def disconnect(
     """
     chosen = [known_host(one) for one in dict.fromkeys(hosts)]
     changes = [_plan(host, name, project=project) for host in chosen]
+    # Asked before anything is written: only the record knows them, and it goes with the entry.
     back = [one for change in changes for one in _brought_back(change, name)]
     done = agree(changes, yes=yes, dry_run=dry_run)
     backups = carry_out(changes) if done else [None] * len(changes)

@@ -94,6 +94,7 @@ def _by_url(host: Host, wish: Wish, settings: Settings) -> bool:
 
 
 def _by_http(host: Host, wish: Wish, settings: Settings) -> Told:
+    # Committed with the project, and read by everybody who has it.
     if wish.key and wish.project:
         raise _usage(
             "a project's file is shared, and a key does not belong into it",
@@ -127,6 +128,7 @@ def _by_bridge(host: Host, wish: Wish, settings: Settings) -> Told:
             "leave --key-env out; a bridge to the gateway of this machine needs no key",
         )
     command = [*_program(), "bridge"]
+    # Only the local token can carry a host's name (decision 0047); a key says by itself who comes.
     if not wish.url and not wish.key:
         command += ["--as", host.id]
     env: dict[str, str] = {}
@@ -152,6 +154,7 @@ def _by_bridge(host: Host, wish: Wish, settings: Settings) -> Told:
 
 def _same_state(wish: Wish, settings: Settings) -> tuple[list[str], dict[str, str]]:
     """Arguments and environment with which a bridge, started anywhere, finds this gateway."""
+    # What the bridge will find when a host starts it, which does not have the variables of this shell.
     plain = {name: value for name, value in os.environ.items() if name != "GATEWRIGHT_STATE"}
     file = next(iter(settings.files), wish.config)
     if file is None:

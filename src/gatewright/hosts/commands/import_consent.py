@@ -1,4 +1,4 @@
-"""Consent of the person running `gatewright import` to loader variables, existing secrets and files for imported servers."""
+"""Asks the person who runs `gatewright import` whether a server may set loader variables or be given existing secrets and files."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ class Consent:
         missing = tuple(name for name in names if name not in self._named)
         if not missing:
             return True
+        # A plan is made twice, once to be shown and once to be written: the second must get the same answer, unasked.
         key = (server, missing)
         if key not in self._answers:
             self._answers[key] = _ask(server, missing)

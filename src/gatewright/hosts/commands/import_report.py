@@ -1,6 +1,6 @@
-"""Renders the plan of `gatewright import` as table rows, remarks, JSON and comments for mgp.toml, with secrets masked.
+"""Renders the plan of `gatewright import` (rows, remarks, JSON, comments; secrets masked); `Store` keeps its secrets and can undo that.
 
-Nothing here has a value of a variable or a header in it, and what looks like a secret is masked.
+Values of variables and headers are shown only as far as neither they nor their names look like a secret.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ COLUMNS = ("does", "id", "transport", "target", "secrets moved", "from")
 
 
 class Store:
-    """The secrets, opened when the first is asked for."""
+    """The secret store of a configuration, opened when the first secret is asked for."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -83,6 +83,7 @@ def comment(planned: Planned) -> str:
     where = f"{Path(source.file).name}, {source.key}" if source.key else Path(source.file).name
     title = f"{planned.title}. " if planned.title else ""
     line = " ".join(mask(f"{title}Imported from {where}").split())
+    # It becomes one line of TOML behind `#`: a line end in a title would begin a setting.
     return "".join(letter for letter in line if letter.isprintable())
 
 

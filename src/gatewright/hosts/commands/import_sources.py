@@ -1,4 +1,4 @@
-"""Resolves the arguments of `gatewright import` (file, host, URL, or nothing) to documents, and fetches URLs safely.
+"""Resolves arguments of `gatewright import` (file, host, URL, stdin, none) to bytes; fetches URLs (public https unless `--private`).
 
 Without an argument only files of the user are looked for. A project's file came with the project, and
 whoever wrote it would choose what runs here: it is named, and imported when it is asked for by path.
@@ -66,6 +66,7 @@ def fetch(url: str, *, private: bool) -> bytes:
 
 def _of_word(word: str, bundles: str, *, private: bool) -> Iterator[Found]:
     if word.startswith(("https://", "http://")):
+        # A query may carry a signature or a token, and this text is shown and written into mgp.toml.
         shown = urlsplit(word)._replace(query="", fragment="").geturl()
         place = Place(file=shown, bundles=bundles)
         try:
@@ -79,6 +80,7 @@ def _of_word(word: str, bundles: str, *, private: bool) -> Iterator[Found]:
         )
         return
     host = find_host(word)
+    # A file that is called like a host is the file: there is no other way to name it.
     if host is None or Path(word).is_file():
         yield _of_file(Path(word), bundles)
         return
@@ -132,6 +134,7 @@ def _workspace(path: Path) -> str | None:
         below = Path(host.project).parts
         if below and path.parts[-len(below) :] == below:
             root = path.parents[len(below) - 1]
+            # In the home folder it is the user's own file, which belongs to no project.
             return None if root == Path.home() else str(root)
     return None
 

@@ -1,4 +1,4 @@
-"""`gatewright import`: reads servers from any known configuration and writes them into mgp.toml, secrets into the store.
+"""`gatewright import`: reads servers from any known configuration into mgp.toml, moves their secrets to the store, unpacks bundles.
 
 The plan is made first and shown whole; then bundles are unpacked, secrets kept and the file written, in
 this order, so that a file that names a secret or a folder never stands without it.
@@ -142,6 +142,7 @@ def bring_in(
     path = file_to_edit(config)
     store = Store(settings)
     readings = [_readable(one, alone=len(found) == 1) for one in found]
+    # Chosen before the plan: what was not asked for must neither be asked about nor take a name or a secret's name.
     chosen = _chosen(readings, set(only)) if only else readings
     known = Known(
         tables=_tables(settings, path),
@@ -278,9 +279,11 @@ def _unpack(plan: Plan, found: Sequence[Found]) -> Iterator[Path]:
     """Bundles to where their servers are started; the folders that are new."""
     for planned in plan.servers:
         folder = Path(str(planned.table.get("cwd", "")))
+        # The folder is called by the digest of the bundle: one that is there is this bundle.
         if planned.source.format != "mcpb" or folder.exists():
             continue
         content = next(one.content for one in found if one.place.file == planned.source.file)
+        # Else the source was the manifest of a bundle that is unpacked already.
         if content.startswith(b"PK"):
             unpack(content, folder)
             yield folder

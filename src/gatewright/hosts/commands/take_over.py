@@ -1,4 +1,4 @@
-"""`gatewright connect HOST --take-over`: moves a host's own servers into mgp.toml and removes them from the host's file.
+"""`gatewright connect --take-over`: imports a host's own servers into mgp.toml and says which entries may then leave the host's file.
 
 A server leaves only when it is in our file: what cannot be said there stays where it is.
 """
@@ -50,7 +50,9 @@ def read_originals(
     return Originals(
         host=host,
         file=file,
+        # Masked as `read` masks the keys that these are compared with.
         names={mask(f"{key}.{place}"): name for place, name in zip(places, kept, strict=True)},
+        # `default`: TOML and YAML have dates, JSON has none. `inputs` say what the placeholders of VS Code ask for.
         content=json.dumps({**inside, "inputs": whole.get("inputs")}, default=str).encode(),
         workspace=workspace,
     )
@@ -72,6 +74,7 @@ class TakeOver:
             for one in self._originals
         ]
         self._permits = Consent()
+        # Asks for consent, and says what may leave the host's file before anything is written anywhere.
         self._planned = self._bring(dry_run=True)
 
     @property

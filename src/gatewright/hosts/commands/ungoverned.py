@@ -130,7 +130,7 @@ def left_beside(
 
 
 def elsewhere(url: str) -> str:
-    """What moves servers behind a gateway of another machine; empty for one of this machine."""
+    """Why no command here moves servers behind the gateway at `url`; empty if it is on this machine."""
     if is_loopback(urlsplit(url).hostname or ""):
         return ""
     return f"nothing here does; whoever runs {url} can add them there"
@@ -139,6 +139,7 @@ def elsewhere(url: str) -> str:
 def _project_files(host: Host, here: Path) -> list[Path]:
     """The project's file of a host for this folder and those above it, up to the root of its repository."""
     above = [here, *here.parents] if host.project else []
+    # Without a repository only this folder: nobody knows whose the folders above it are.
     root = next((n for n, one in enumerate(above) if (one / ".git").exists()), 0)
     user = set(places_of(host))
     return [file for one in above[: root + 1] if (file := one / host.project) not in user]
@@ -175,6 +176,7 @@ def command_of(host: Host, step: Step, *, project: bool) -> str:
         if "--as" in more:  # `connect` says itself which host it is
             del more[more.index("--as") : more.index("--as") + 2]
         words += [*stdio, *more]
+    # The entry had a key, which is not repeated: it is asked for.
     if any(said in str(step.entry) for said in ("Authorization", "GATEWRIGHT_KEY")):
         words += ["--key", "-"]
     return line_to_type("connect", *words, "--take-over")
@@ -185,6 +187,7 @@ def command(context: typer.Context) -> str:
     words = [*context.params["hosts"]]
     for param in context.command.params:
         name, value = param.name or "", context.params.get(param.name or "")
+        # The line is shown: what was typed as the key must not be in it.
         if name == "key" and value is not None:
             file = context.meta.get(KEY_FILE)
             words += ["--key", "-"] if file is None else ["--key-file", file]

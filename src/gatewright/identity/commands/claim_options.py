@@ -52,6 +52,7 @@ def takes_rights(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, user=_rights(**said))
 
     signature = inspect.signature(command)
+    # Typer reads the signature: annotations are texts here (`from __future__`), so they are resolved before they are copied.
     hints = get_type_hints(command, include_extras=True)
     kept = [
         one.replace(annotation=hints[one.name])

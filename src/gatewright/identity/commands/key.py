@@ -278,6 +278,7 @@ def _store(config: Path | None) -> Iterator[tuple[Callers, Settings]]:
 def _operator(callers: Callers, key: str | None, settings: Settings, *, first: bool = False) -> str:
     """Who does this. `first` says that it makes an operator's key: the first one needs no other."""
     folder, only_keys, now = settings.storage.path, keys_alone(settings), time.time()
+    # Rows of the audit trail mean that a gateway has run: a lost key table must not make the next key free.
     fresh = not callers.keys() and not (folder / DATABASE).exists()
     if only_keys and not fresh and first and is_terminal(0):
         held = [one.kind for one in callers.keys() if _state(one, now) == "active"]  # noqa: SIM118 - no dictionary

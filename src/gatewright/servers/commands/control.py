@@ -79,6 +79,7 @@ def logs(
         if not follow:
             return
         time.sleep(_LOOK_S)
+        # `next` counts lines, so a line that comes twice in the log is not taken for one that was shown.
         found = _ask(where, "logs", id, lines=1000, after=found.get("next", 0))
 
 

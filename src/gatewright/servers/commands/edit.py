@@ -1,4 +1,4 @@
-"""`gatewright server add`, `rm`, `enable`, `disable` and `tool enable`, `disable`: edits of mgp.toml.
+"""`gatewright server add|rm|enable|disable`, `tool enable|disable`: edits mgp.toml; `add` moves secrets to the secret store.
 
 What a hand wrote in the file stays as it was written.
 """
@@ -119,6 +119,7 @@ def add(
         editing(path, new="") as draft,
     ):
         add_servers(draft, [clean], replace=replace)
+    # Those that were moved to the store are allowed by `keeping`.
     for used in _typed(clean) - values.keys():
         allow(os.environ, store, used, [path])
     if values:

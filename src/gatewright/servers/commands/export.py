@@ -63,6 +63,7 @@ def _written(server: Server) -> dict[str, Any]:
         return {**table, "openapi": server.openapi}
     if server.transport not in {"stdio", "python"}:
         return table
+    # Relative paths are meant from the folder of this file, and the other file lies elsewhere.
     return {**table, "cwd": str(file.absolute().parent / Path(table.get("cwd", ".")).expanduser())}
 
 

@@ -1,7 +1,8 @@
 """Texts and table rows about tools hidden by pins or catalogue limits, with the commands that release them.
 
-Two kinds: *held back*, until an operator has looked at what they say of themselves (`pins/store`), and *left out*, because they cannot
-be used safely or are too many (`servers/server_catalogue`). The names are a server's own words: none of them adds a line or hides a character.
+Two kinds: *held back*, until an operator has looked at what they say of themselves (`pins/store`), and *left out*, because they
+cannot be used safely or are too many (`servers/server_catalogue`). The names are a server's own words: none of them adds a line
+or hides a character.
 """
 
 from __future__ import annotations

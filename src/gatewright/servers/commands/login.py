@@ -198,6 +198,7 @@ async def _visit(landing: Landing, url: str, *, opens: bool) -> str:
     if not is_terminal(0):
         return await arrival
     note("on another machine? paste the address that the browser was sent to, and press Enter")
+    # Not a thread: one that waits for a line could not be ended when the browser comes back.
     loop.add_reader(0, _typed, arrival)
     try:
         return await arrival

@@ -104,4 +104,5 @@ def _written(server: Server | None) -> dict[str, Any] | None:
 def _bare(url: str) -> str:
     scheme, sign, rest = url.partition("?")[0].partition("://")
     host, slash, path = rest.partition("/")
+    # Without user and password.
     return f"{scheme}{sign}{host.rpartition('@')[2]}{slash}{path}"

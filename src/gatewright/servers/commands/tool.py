@@ -1,4 +1,4 @@
-"""`gatewright tool list|show|call`: lists, describes and calls tools at the running gateway, through every gate."""
+"""`gatewright tool list|show|call`: lists, describes and calls tools through every gate; also the command group `gatewright tool`."""
 
 from __future__ import annotations
 
@@ -173,6 +173,7 @@ def _converse(
         )
         if result.get("resultType") != "input_required":
             return result
+        # MCP 2026-07-28: the same request once more, with the answers and the server's state.
         asked = {"inputResponses": answer_all(result.get("inputRequests"))}
         if "requestState" in result:
             asked["requestState"] = result["requestState"]

@@ -1,4 +1,4 @@
-"""`gatewright tool export`: writes tools of the gateway or of Python modules as a document for model APIs or catalogues."""
+"""`gatewright tool export`: writes tools of the gateway, or of Python modules (imported for it), as a document for model APIs or catalogues."""
 
 from __future__ import annotations
 

@@ -199,6 +199,7 @@ def _operations(
     names: set[str] = set()
     room = Room()
     for path, item in paths.items():
+        # Members that begin with `x-` are extensions, and anything else is no path (OpenAPI, "Paths Object").
         if not path.startswith("/"):
             continue
         try:
@@ -234,6 +235,7 @@ class _Reader:
         self._required: list[str] = []
 
     def operation(self, method: str, path: str, names: set[str]) -> Operation:
+        # Decoded first: many servers decode before they resolve dots.
         if {".", ".."}.intersection(_SLASHES.split(unquote(path))):
             raise BadDocument("its path climbs out of where paths begin")
         said = self._item[method]
@@ -270,6 +272,7 @@ class _Reader:
             name, place = found.get("name"), found.get("in")
             if not isinstance(name, str) or place not in _STYLES:
                 raise BadDocument("a parameter has no name, or no place that is known")
+            # An operation's own parameter replaces its path's, by name and place (OpenAPI, "Operation Object").
             every[name, str(place)] = found
         placed = {name for name, place in every if place == "path"}
         missing = set(_PLACED.findall(path)) - placed
@@ -292,6 +295,7 @@ class _Reader:
         schema = found.get("schema")
         for media in content.values():
             schema = media.get("schema") if isinstance(media, dict) else None
+        # A parameter of the path is always required (OpenAPI, "Parameter Object").
         required = place == "path" or found.get("required") is True
         argument = self._argument(name, place, schema, found.get("description"), required)
         explode = found.get("explode")

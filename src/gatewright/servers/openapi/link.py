@@ -1,4 +1,4 @@
-"""Client connection to an HTTP API described by OpenAPI: lists its operations as tools and calls them.
+"""Client connection to an HTTP API: reads its OpenAPI document, decides where calls may go, lists operations as tools, calls them.
 
 For everything above it is a server like any other: it says hello (with the title of the document), lists
 tools, answers calls, can be restarted (which reads the document anew) and has the same limits. What it
@@ -44,8 +44,8 @@ DOCUMENT_BYTES = 8 * 1024 * 1024
 
 _FETCH_S = 15.0
 _LEFT_OUT = 100
-_URL_CHARS = 2048
 """Operations whose absence is said one by one."""
+_URL_CHARS = 2048
 _REASONS = {
     "unreachable": "upstream_unavailable",
     "broken": "upstream_error",
@@ -60,6 +60,7 @@ async def connect_api(
     place = spec.api
     if place is None:
         raise UpstreamFailed("no document is configured")
+    # Headers of the configuration are for the API: a document that lies elsewhere is fetched without them.
     headers = spec.headers if _one_origin(place.document, place.base_url) else {}
     text = await _document(place.document, headers)
     if place.digest and hashlib.sha256(text).hexdigest() != place.digest:

@@ -60,6 +60,7 @@ def _read(text: bytes, fixed: Collection[str]) -> Known:
 
 def main() -> int:
     """Read one document, sent on standard input."""
+    # Ends the process wherever it is; a handler in Python would wait for the step of C code to end.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     os.nice(_NICE)
     answers = os.dup(1)

@@ -128,6 +128,7 @@ def _path(template: str, segments: Mapping[str, str]) -> str:
 
 def _set(headers: dict[str, str], name: str, value: str) -> None:
     """One header, of whose name there is no other in another spelling."""
+    # Names of headers have no case (RFC 9110, 5.1): two spellings would be two lines.
     for known in [one for one in headers if one.lower() == name.lower()]:
         del headers[known]
     headers[name] = value

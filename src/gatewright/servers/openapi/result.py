@@ -44,8 +44,8 @@ def result_of(
     uri: str = "",
     most: int = sys.maxsize,
 ) -> Steps:
-    """The JSON text of a tool's result, of about `most` bytes at most. `media` is the bare media type, `uri` names what was asked.
-    Raises `TooLarge`, as soon as that is known."""
+    """The JSON text of a tool's result, of about `most` bytes at most. `media` is the bare media type, `uri` names what was
+    asked. Raises `TooLarge`, as soon as that is known."""
     if status >= 300:
         return _error(status, body, location)
     if not body:

@@ -137,6 +137,7 @@ class Definitions:
         if name is None:
             target = at(self._document, pointer)
             name = self._names[pointer] = self._free(pointer.rsplit("/", 1)[-1])
+            # The name is taken before its schema is made, which may refer to itself.
             self.found[name] = {}
             self.found[name] = self.of(target)
         return f"#/$defs/{name}"
