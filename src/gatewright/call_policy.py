@@ -1,4 +1,4 @@
-"""What one configuration does with a call: gates, then dispatch, then filters. And the policy of a gateway that is still starting."""
+"""`Policy`: gates, dispatch and filters of one configuration; and the policy of a starting gateway, which refuses every call."""
 
 from __future__ import annotations
 
@@ -44,6 +44,7 @@ class Policy:
         self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
     ) -> None:
         self.gates = tuple(gates)
+        # Found once for each configuration: `isinstance` of a protocol is slow.
         self.judges: tuple[Judge, ...] = tuple(one for one in self.gates if isinstance(one, Judge))
         self.dispatch = dispatch
         self.filters = tuple(filters)
@@ -59,6 +60,7 @@ class _Starting:
         return Refusal("server_not_ready", "the gateway is starting", gate=self.name)
 
 
+# Never reached behind `_Starting`; a policy needs a dispatch, and this one says for certain that nothing was sent.
 async def _nowhere(call: Call, back: Back) -> Outcome:
     return Failure("upstream_unavailable", "the gateway is starting", {"sent": False})
 

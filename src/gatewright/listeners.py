@@ -1,4 +1,4 @@
-"""Signals: an owner of something tells those in this process that listen what has happened to it."""
+"""`Signal`: in-process publish and subscribe; `send` calls all listeners synchronously, in the order in which they subscribed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a call's events and server questions through the filters, in order, on their way back to the caller.
+"""Runs a call's events and server requests through the filters, in order, and bounds what waits behind a slow filter.
 
 Most filters answer at once. One that needs time (a large text is cleaned in a worker process) holds up what was sent after it,
 and nothing else: other calls have a `FilteredBack` of their own.
@@ -71,6 +71,7 @@ class FilteredBack:
         while self.late is not None:
             late = self.late
             await late
+            # Another one may have begun in the turn of the loop in which this one ended.
             if self.late is late:
                 self.late = None
         return self.flaw
@@ -82,7 +83,7 @@ class FilteredBack:
             self.late.cancel()
 
     def _wait(self, event: Event) -> None:
-        size = len(jsonrpc.encode(event.params))
+        size = len(jsonrpc.encode(event.params))  # as it would travel; what is kept is the event
         if self.flaw is None and len(self._waits) < MOST and self._bytes + size <= MOST_BYTES:
             self._waits.append((event, size))
             self._bytes += size

@@ -1,4 +1,4 @@
-"""Matches responses in a topic to requests: rejects a response by a participant who was not asked, or a second one (MCPx §3.1.2).
+"""Matches responses in a topic to requests: rejects second ones, those of participants not asked, and reused request ids.
 
 A response names the envelope that it is to (MCPx §3.1.2). Where the gateway has seen that request, only whom it was put to may answer, each
 of them once; one that was put to nobody in particular may be answered once by everybody but its sender. Whoever believes a response
@@ -21,7 +21,7 @@ PROPOSAL = "mcp/proposal"
 RESPONSE = "mcp/response"
 _TOLD = f"{REQUEST}:notifications/"
 KEPT_EACH = 1024
-"""So many requests of one participant are remembered. Whoever asks more loses its own oldest, and nobody else's."""
+"""How many requests of one participant are remembered. One that asks more loses its own oldest, and nobody else's."""
 ASKERS = 20_000
 _MARKS = str.maketrans("", "", "{}- ")
 """What readers of UUIDs overlook."""
@@ -68,6 +68,7 @@ class Asked:
         if request.proposed:
             return ""
         sender = envelope.sender
+        # Put to nobody by name: everybody but the asker may answer.
         if sender not in request.to if request.to else sender == request.asker:
             return "this request was not put to you; only who is named in its `to` may answer it"
         if sender in request.answered:
@@ -91,6 +92,7 @@ class Asked:
         return found.asker if found is not None and found.proposed else None
 
     def _ask(self, envelope: Envelope, *, proposed: bool) -> None:
+        # By asker, so that one who asks much displaces its own requests alone.
         asker = envelope.sender
         if envelope.id not in self._requests:
             mine = self._by.pop(asker, {})

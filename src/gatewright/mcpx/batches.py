@@ -1,4 +1,4 @@
-"""The messages of an MCPx topic that leave together, and which of its members get the same ones."""
+"""Batches of an MCPx topic's outgoing messages: groups members who get the same ones, and encodes each batch once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["Batch", "Hearer", "Message", "shared"]
 
 
 class Hearer(Protocol):
-    """A member, as far as messages are for it."""
+    """A member of a topic, as the delivery of messages needs it."""
 
     id: str
     who: str
@@ -21,8 +21,8 @@ T = TypeVar("T", bound=Hearer)
 
 
 class Message:
-    """One message on its way. `only` is the one member it is for, `skip` one who does not get it, `by` who said it; None where the
-    gateway did."""
+    """One outgoing message. `only` is the one member it is for, `skip` a member who does not get it, `by` its sender (None
+    where that is the gateway)."""
 
     __slots__ = ("_frame", "by", "number", "only", "skip", "text", "to")
 
@@ -94,6 +94,7 @@ def shared(
             continue
         heard = [message for message in out if message.is_for(member)]
         if heard:
+            # Equal numbers are the same messages: these members share a batch, which is encoded once.
             key = tuple(message.number for message in heard)
             found.setdefault(key, (Batch(heard), []))[1].append(member)
     if same and to_all:

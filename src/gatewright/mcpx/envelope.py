@@ -1,4 +1,4 @@
-"""Parses and validates MCPx v0.1 envelopes, splits message kinds, and encodes the gateway's own envelopes.
+"""Parses and validates MCPx v0.1 envelopes and names of topics and participants; encodes the gateway's own envelopes.
 
 An envelope is judged and never rewritten: what a sender wrote is what readers get. So the gateway and a reader must
 not be able to understand two different things by one text. Of a member that stands twice, JSON leaves open which one
@@ -139,7 +139,7 @@ def read(text: bytes) -> Envelope | Flaw:
         try:
             outer = _decoded(text)
         except msgspec.ValidationError:
-            raise
+            raise  # a subclass of the next one: JSON of another shape, in which no surrogate is to blame
         except msgspec.DecodeError:
             judged = _with_whole_pairs(text)
             if judged is text:
@@ -149,6 +149,7 @@ def read(text: bytes) -> Envelope | Flaw:
         return _diagnose(judged)
     except (msgspec.DecodeError, ValueError, RecursionError) as problem:
         return Flaw("invalid_envelope", f"the message is not one JSON object: {problem}")
+    # Of `judged`, in which a half pair reads U+FFFD; what travels is `text`.
     payload = bytes(outer.payload)
     return _read(text, judged, outer, payload)
 
@@ -162,6 +163,7 @@ def _decoded(text: bytes) -> _Outer:
 
 
 def _read(text: bytes, judged: bytes, outer: _Outer, payload: bytes) -> Envelope | Flaw:
+    # In the payload a half pair passes as it came (decision 0026); what is judged must have one reading.
     if judged is not text and judged.count(_REPLACED) != payload.count(_REPLACED):
         return Flaw("invalid_envelope", "half of a surrogate pair stands outside of the payload")
     flaw = _flaw(outer, payload) or _repeated(judged, payload)

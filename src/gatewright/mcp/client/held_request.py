@@ -32,6 +32,7 @@ class HeldQuestion:
     @property
     def hopeless(self) -> bool:
         """Whether no wait can settle it: somebody who has no call here, or several, may be meant for as long as this connection lasts."""
+        # Only these never go while the connection lasts; a call that was given up may still be answered.
         lasting = {one for key, one in self.ghosts.items() if key == CROWD or str(key).startswith(TOLD)}  # fmt: skip
         return len(lasting) > 1 or not lasting.issubset(one.party for one in self.live)
 

@@ -1,10 +1,9 @@
 """Client connection over Streamable HTTP (both eras): a POST for each request, sessions, event streams, resumption.
 
-What comes on the stream of a POST belongs to that request for certain, so questions need no guessing.
-A legacy server gives a session, which can be lost: it is made again, and what was refused for its sake
-is repeated, because it was not executed; only a call of a tool goes back unsent, to whoever has to see first whether that
-tool is still the same. What broke on its way is repeated only where repeating is
-harmless; otherwise the caller is told that the outcome is unknown.
+What comes on the stream of a POST belongs to that request for certain, so questions need no guessing. A session of a legacy
+server can be lost: it is made again, and what was refused for its sake is sent again, because it was not executed. Only a tool
+call goes back unsent: whether the tool is still the same has to be seen first. A request whose connection broke is sent again
+only where that is harmless; otherwise the caller is told that the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -138,7 +137,7 @@ class HttpLink(Link):
 
     @property
     def told_on(self) -> int:
-        """None where there is no session: the server may have begun to count anew at any time."""
+        """0 where there is no session: the server may have begun to count anew at any time."""
         return 0 if self.wire.session is None else self.number
 
     # -- one request ---------------------------------------------------------------------------------
@@ -316,7 +315,7 @@ class HttpLink(Link):
             if exchange.future.done():
                 return
             last_id = posted.last_event_id or last_id
-            if not last_id or self.modern:
+            if not last_id or self.modern:  # MCP 2026-07-28 has no resumption
                 raise ConnectionBroken("the stream ended before the answer")
             wait_ms = wait_ms if posted.retry_ms is None else posted.retry_ms
             if exchange.back is not None and posted.ended == "complete":

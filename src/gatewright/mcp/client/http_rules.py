@@ -75,6 +75,7 @@ def _answers_in(body: bytes) -> list[jsonrpc.Response]:
     said = [body]
     if text and text[:1] not in b"{[":
         try:
+            # Two line ends complete an event that the end of the body cut short.
             said = [one.data for one in SseParser(len(body) + 1).feed(body + b"\n\n")]
         except ValueError:
             said = []
@@ -89,6 +90,7 @@ def session_is_lost(
     very request with a result or an error of its own has read it, whatever its status, and may have acted."""
     if not had_session or (said is not None and _is_own(said, ident)):
         return False
+    # 404 is the word of the specification; 400 with an error about the session is that of the TypeScript SDK.
     return status == 404 or (status == 400 and _is_of_session(said))
 
 
@@ -136,6 +138,7 @@ def refusal(
 
 
 def _retry_after_ms(headers: Mapping[str, str]) -> int:
+    # A date in it (RFC 9110 §10.2.3) is not read.
     found = headers.get("Retry-After", "")
     return int(found) * 1000 if found.isdigit() and int(found) <= _MOST_WAIT_S else 1000
 

@@ -1,7 +1,7 @@
 """Client connection over a duplex pipe shared by all calls: a stdio child, WebSocket, or HTTP+SSE of 2024-11-05.
 
-All calls share the pipe and none waits for another. Nothing on it says which call a server's own
-request or log line belongs to; `questions` has the rule for that.
+All calls share the pipe and none waits for another. Nothing on it says which call a server's own request or log line belongs
+to; `server_requests` and `notifications` have the rules for that.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class PipeLink(Link):
             batch = jsonrpc.parse_many(data)
             if isinstance(batch, list):
                 for message in batch:
-                    self._take(message, b"")
+                    self._take(message, b"")  # no text: a flawed one within is counted only
                 return
         self._garbage += 1
         self._stray(f"an unreadable message: {flaw.message}{_OWN_OUTPUT}")

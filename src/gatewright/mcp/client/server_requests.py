@@ -1,4 +1,4 @@
-"""Routes a tool server's requests (elicitation, sampling, roots) to the caller they belong to, or refuses them when ambiguous.
+"""Routes a tool server's requests (elicitation, sampling, roots) to the caller they belong to; answers `ping`, refuses ambiguous ones.
 
 On a pipe that several sessions share, a server's request does not say which call it belongs to. It
 can only belong to a call that was in flight when it arrived. Where all of those are of one session,
@@ -105,6 +105,7 @@ class ServerRequests:
     ) -> None:
         """Take one request of the server. `candidates` are the exchanges it may belong to, oldest
         first; `exact` says that it came on the one candidate's own stream."""
+        # Before all bounds: a ping is to be answered promptly (MCP basic/utilities/ping), or the server may hang up.
         if request.method == "ping":
             self._send(jsonrpc.response(request.id, b"{}"))
             return
@@ -149,6 +150,7 @@ class ServerRequests:
                 return
         held = HeldQuestion(self._loop, found)
         if not exact:
+            # `CROWD` is nobody's party, so with it no wait can help (`hopeless`).
             held.ghosts.update({CROWD: ""} if self._crowd else self._ghosts)
         self.held.append(held)  # at once: what ends from now on ends for this question, too
         told = self._progress_of(params)
@@ -300,7 +302,7 @@ class ServerRequests:
             self._refuse(ident, no.message, no.code, no.data)
 
     async def _settle(self, held: HeldQuestion) -> None:
-        # While the calls themselves still have time to fail with a better reason than its end.
+        # Four fifths of what the first call has left: then that call can still fail with the reason, and not by its time limit.
         patience_s = min([HELD_S, *(0.8 * one.left for one in held.live)])
         deadline = self._loop.time() + patience_s
         while not (held.settled or held.hopeless) and (left := deadline - self._loop.time()) > 0:
@@ -309,6 +311,7 @@ class ServerRequests:
 
     async def _put(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
         """Ask the newest exchange that can be asked, while any candidate is alive."""
+        # All of them: the server waits for this answer, and which of its calls do is not known (decision 0004).
         paused = list(held.live)
         for one in paused:
             one.pause()

@@ -45,6 +45,7 @@ async def is_gone(wire: HttpWire, session: str, ident: int) -> bool:
 async def _ping(wire: HttpWire, session: str, ident: int) -> Posted | None:
     try:
         async with asyncio.timeout(PING_S):
+            # In the session of the call: later ones may have a new one already.
             return await wire.post(question(ident, "ping", {}), {SESSION: session}, _nothing)
     except (TimeoutError, UpstreamError, UpstreamFailed):
         return None

@@ -1,13 +1,12 @@
-"""Translates MCP messages between the legacy and modern (2026-07-28) eras, and seals `requestState`. The only file that knows both.
+"""Translates MCP requests and results between the legacy and modern (2026-07-28) eras, and seals `requestState`. No other file does.
 
 Legacy revisions open with a handshake and let the server put requests to its client in the middle of
 a call. The modern revision (2026-07-28) carries everything in each request, and a server that needs
 something answers `input_required`; the client repeats the call with the answers and an opaque state.
 
-Towards modern callers the gateway gives out states of two kinds, both sealed (AES-256-GCM) and bound
-to principal, request and expiry: `parked`, naming a call of ours that waits for the answers, and
-`upstream`, wrapping the state a modern server gave, which to that server looks like one client: us.
-Without the seal one caller could finish what another began.
+Towards modern callers the gateway gives out states of two kinds, both sealed (AES-256-GCM) and bound to principal, request and
+expiry: `parked` names a call that waits in the kernel for the answers, `upstream` wraps the state that a modern server gave.
+To that server all callers are one client, the gateway; without the seal one caller could finish what another began.
 """
 
 from __future__ import annotations
@@ -106,6 +105,7 @@ def to_caller(answer: Answer, method: str, client: Client, server_info: Mapping[
     raw = answer.raw
     if answer.own:  # it may be long, and is not read again
         return b"{" + _expected(method, server_info) + b"," + raw[1:]
+    # Names that certainly do not stand there can be appended to the bytes as they came (decision 0060).
     if modern and method not in CACHED and _lacks_both(raw):
         return raw[:-1] + b"," + _expected(method, server_info) + b"}"
     members = _members(raw)
@@ -299,6 +299,7 @@ class Sealer:
         same seconds as the state's expiry."""
         try:
             raw = base64.b64decode(text.encode(), altchars=b"-_", validate=True)
+            # The last character has bits that no decoder reads.
             if base64.urlsafe_b64encode(raw).decode() != text:
                 raise ValueError("one state has one spelling")
             state = msgspec.json.decode(self._aead.decrypt(raw[:12], raw[12:], None), type=State)

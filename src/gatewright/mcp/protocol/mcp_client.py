@@ -173,7 +173,7 @@ class Handshake:
         flaw = jsonrpc.heavy(response.result) or jsonrpc.heavy(response.error)
         if flaw:
             return Failed(f"the server's answer to {ask.method} {flaw}")
-        late = ask is not self._current
+        late = ask is not self._current  # the old way is being tried already
         if ask.method == "initialize":
             return self._initialized(response, ask)
         found = self._discovered(response, ask)
@@ -197,6 +197,7 @@ class Handshake:
         """Take an HTTP answer that is not a success, with the JSON-RPC error in its body, if any."""
         if status in (401, 403):
             return Failed(f"the server refused access (HTTP {status}); check its headers or token")
+        # 501 is no trouble of the server's but a method that it does not have.
         if status >= 500 and status != 501:
             return Failed(f"the server answered HTTP {status}")
         if self.probing:

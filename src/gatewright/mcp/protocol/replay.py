@@ -34,7 +34,7 @@ class FinishedStreams:
         return self._held
 
     def put(self, stream: Stream, forget: Callable[[], None]) -> None:
-        """A stream has finished; `forget` is called when there is no room for it any more."""
+        """Keep a stream that has finished; `forget` is called when it has to make room."""
         self.take(stream)
         self._streams[stream] = stream.held, forget
         self._held += stream.held
@@ -45,7 +45,7 @@ class FinishedStreams:
             forget()
 
     def take(self, stream: Stream) -> None:
-        """It is forgotten otherwise."""
+        """Stop counting a stream, which is forgotten otherwise."""
         self._held -= self._streams.pop(stream, (0, None))[0]
 
 
@@ -79,6 +79,7 @@ class Stream:
         self._number += 1
         self._messages.append((self._number, message))
         self._held += len(message)
+        # The newest stays, whatever its length: it may be the answer.
         while self._held > self._limit and len(self._messages) > 1:
             self._held -= len(self._messages.popleft()[1])
         self.ended = self.ended or last
@@ -98,6 +99,7 @@ class Stream:
 
         `over` is called when nothing more will come: after the last message, or by `end`.
         """
+        # The newest carries from now on: that the one before it is dead may be noticed much later.
         self._connections.append((sink, over))
         if after is not None:
             for number, message in list(self._messages):
@@ -172,6 +174,7 @@ class Streams:
         """The stream and number an event id names, or None where this session never gave it out."""
         name, _, number = event_id.partition("-")
         stream = self._streams.get(name)
+        # The length before `int`, which takes the square of it.
         if stream is None or not number.isdecimal() or len(number) > 12:
             return None
         return stream, int(number)

@@ -205,7 +205,7 @@ class ClientSession:
             del self.running[key]
 
     def call(self, inbound: mcp.Inbound) -> Call:
-        """The call an inbound request of this peer asks for."""
+        """The call that a request of this session asks for."""
         return self.front.call(
             inbound,
             self.caller,
@@ -227,7 +227,7 @@ class ClientSession:
         return Presented(self._door, self.caller, self.credential)
 
     def still(self) -> Caller | Refusal:
-        """Who the host is now, or why it is nobody any more."""
+        """The host's caller as it is now, or why its credential is good no more."""
         return self.front.still(*self.presented)
 
     def _note(self, inbound: mcp.Inbound) -> Rejected | None:
@@ -267,6 +267,7 @@ class ClientSession:
         exchange = self.parked.find(state.text)
         if exchange is None:
             return self._reject(_foreign(inbound, _GONE), reply)
+        # So that the repeated request can be cancelled by its own id.
         self.running[mcp.request_key(inbound.id)] = exchange
         return self._again(exchange.resume(inbound, reply), exchange, inbound.id)
 
@@ -287,6 +288,7 @@ class ClientSession:
         capabilities = front.announced(found, hello.client)
         if hello.modern:
             return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
+        # One session hears once, however often it says hello.
         if self._unwatch is None:
             mgp = hello.client.mgp
             self._unwatch = front.upstream.watch(
@@ -314,6 +316,7 @@ class ClientSession:
             client, params.get("level")
         ):
             return
+        # Ids of pages are the servers' own: another one may use the same.
         if method == _COMPLETE and (server, params.get("elicitationId")) not in self._elicited:
             return
         if not hears(client, method):

@@ -25,7 +25,7 @@ _FIELDS = 32
 
 
 class LegacySse:
-    """The doors at `/sse` and `/messages`."""
+    """The endpoints `/sse` and `/messages`."""
 
     def __init__(self, front: ServerContext) -> None:
         self._front = front
@@ -75,7 +75,7 @@ class LegacySse:
         if body is None:
             return
         found[0].peer.credential = http.credential  # its key may have been replaced meanwhile
-        found[0].message(body)
+        found[0].message(body)  # answered with 202 at once; what it comes to travels on the stream
         await send_plain(http.send, 202)
 
     def farewell(self) -> None:

@@ -124,6 +124,7 @@ class Listening:
             flaw = spell_error(jsonrpc.INVALID_PARAMS, str(problem), client, http=400)
             await self._reply.finish(ident, flaw)
             return
+        # Counted before anything is awaited: requests that come together cannot pass the bound together.
         open_ = self._front.listening.setdefault(caller.who, set())
         if len(open_) >= LISTENS_EACH:
             busy = Refusal("resource_exhausted", f"at most {LISTENS_EACH} may be open at once")
@@ -192,8 +193,8 @@ class Listening:
                 for uri in held:
                     await self._resource("resources/unsubscribe", uri)
             finally:
-                # Whose credential, grant or session has gone meanwhile is let through by no gate, and wants nothing any more; nor does
-                # one that is ended once more while it takes its leave.
+                # No gate lets an unsubscription through whose credential, grant or session has gone meanwhile; and a second end
+                # may cancel this one.
                 self._front.upstream.forget(self._name)
 
     async def _subscribe(self, uris: list[str], held: list[str]) -> None:
@@ -227,6 +228,7 @@ class Listening:
         honoured = {**wanted, "resourceSubscriptions": held} if held else wanted
         self._honoured, self._uris = honoured, frozenset(held)
         self._notify("notifications/subscriptions/acknowledged", {"notifications": honoured})
+        # From here on changes are told at once; those that came before follow the acknowledgement.
         early, self._early = self._early, None
         for method, params in (early or {}).values():
             self._changed("", method, params)

@@ -96,6 +96,7 @@ class Dismissing:
             presented = one.presented
             if presented is None or one not in lasting:
                 continue
+            # Many connections have one credential: each is looked up once.
             key = presented.door, presented.credential
             if key not in found:
                 found[key] = self._refused(presented)

@@ -1,6 +1,6 @@
-"""Requests waiting for input (MCP 2026-07-28): kept under sealed handles until the client repeats the request with the answers.
+"""Requests waiting for input (MCP 2026-07-28): kept under random handles until the client repeats the request with the answers.
 
-Nothing here lasts: a handle ends with its exchange, `PARKED_S` after its last question, or with its endpoint.
+Nothing here outlasts the process: a handle ends with its request, `PARKED_S` after its last question, or with its endpoint.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T", bound=_Parkable)
 
 
 class PendingInputs(Generic[T]):
-    """The parked exchanges of one door, or of one connection."""
+    """The requests that wait for input at one endpoint, or on one connection."""
 
     def __init__(self, front: ServerContext) -> None:
         self._front = front
@@ -42,6 +42,7 @@ class PendingInputs(Generic[T]):
 
     def admit(self, exchange: T, owner: Who | None) -> str:
         """A handle for an exchange of `owner`. Raises `CannotAsk` where that has too many."""
+        # Each holds a call open in the kernel and at its server.
         if self._owners.get(owner, 0) >= PARKED_EACH:
             raise CannotAsk("too many calls of this caller wait for answers", -32000)
         handle = self._front.random(32).hex()

@@ -1,12 +1,11 @@
 """One client request in the kernel: sends its events and answer, puts server questions to the client, cancels and resumes.
 
-A `ServedRequest` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the
-call's own channel. Towards a modern host it cannot be: the exchange is *parked*, the host is answered
-`input_required` with a sealed handle, and the repeated request with the answers takes the exchange up
-again. The call inside the kernel notices none of that: it waits for its answer in both eras.
+A `ServedRequest` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the call's own channel.
+Towards a modern host it cannot be: the call is *parked*, the host is answered `input_required` with a sealed handle, and the
+repeated request with the answers takes the call up again. The kernel notices none of that, and waits for its answer in both.
 
-The request to be answered next has the *seat*: the first request until it is answered, none while the
-exchange is parked, then the request that takes it up. Only who has the seat can cancel the call.
+The request to be answered next has the *seat*: the first request until it is answered, none while the call is parked, then the
+request that takes it up. Only the request that has the seat can cancel the call.
 """
 
 from __future__ import annotations
@@ -74,7 +73,7 @@ class Running(Protocol):
 
 
 class Host(Protocol):
-    """Whose requests they are (`peer.Peer`)."""
+    """Whose requests they are (`client_session.ClientSession`)."""
 
     front: ServerContext
     parked: PendingInputs[ServedRequest]
@@ -299,6 +298,7 @@ class ServedRequest:
         finally:
             del self._host.asks[ident]
             self._host.hearing.pop(jsonrpc.decode(ident), None)
+            # Nobody takes the answer any more, and the host may still show its question.
             if not answer.done() or answer.cancelled():
                 gone = {"requestId": jsonrpc.decode(ident), "reason": reason}
                 seat.event(jsonrpc.notification("notifications/cancelled", gone))
@@ -338,6 +338,7 @@ class ServedRequest:
         state = eras.State("parked", whose, digest, front.clock() + PARKED_S, handle)
         wanted = {key: question for key, (question, _) in self._questions.items()}
         result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
+        # Before the answer leaves: its client may use the id again as soon as it has that.
         self._step_aside()
         try:
             await self._leave(seat.finish(self._inbound.id, outcomes.Spelled(result)))

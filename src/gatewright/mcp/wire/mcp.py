@@ -1,4 +1,4 @@
-"""MCP constants and header codec: `_meta` keys, HTTP headers, their encoding, and their check against the body.
+"""MCP constants and header codec: `_meta` keys; HTTP headers and `x-mcp-header` annotations, encoded and checked against the body.
 
 Source: MCP 2026-07-28, basic/index and basic/transports/streamable-http ("Request Metadata").
 """
@@ -108,6 +108,7 @@ def decode_header(value: str) -> str | None:
         text = raw.decode()
     except (binascii.Error, ValueError):
         return None
+    # A text has one spelling: else several headers would each match the same body.
     return text if base64.b64encode(raw).decode() == wrapped[1] else None
 
 
@@ -118,6 +119,7 @@ def param_headers(schema: Any) -> dict[tuple[str, ...], str]:
     offered by a client that speaks HTTP.
     """
     found: dict[tuple[str, ...], str] = {}
+    # HTTP compares header names without case, so `seen` does.
     seen: set[str] = set()
     for path, node in _schemas(schema):
         if "x-mcp-header" not in node:
@@ -139,6 +141,7 @@ def param_headers(schema: Any) -> dict[tuple[str, ...], str]:
 
 def _schemas(root: Any) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
     """Every schema within a schema, with its path where nothing but `properties` leads to it."""
+    # No recursion: the schema is a server's, and as deep as that likes.
     waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), root)]
     while waiting:
         path, schema = waiting.pop()
