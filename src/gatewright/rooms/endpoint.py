@@ -1,4 +1,4 @@
-"""WebSocket endpoint of rooms: `GET /ws?topic=NAME` (MCPx §6.2), authentication before the upgrade, envelopes as text frames.
+"""WebSocket endpoint of rooms, `GET /ws?topic=NAME` (MCPx §6.2): authenticates before the upgrade, disconnects lapsed tokens.
 
 Whoever does not get in is answered before the upgrade, with a status that every client understands (decision C-27).
 The token comes in `Authorization`. A browser cannot set that header on a WebSocket; it may offer the subprotocols
@@ -80,7 +80,7 @@ class RoomsDoor:
         headers = dict(scope["headers"])
         asked = _asked(scope, headers, token_in_query=self.hub.policy.token_in_query)
         flaw = flaw or (of_page if isinstance(asked, _Asked) and asked.token is None else "")
-        if flaw:
+        if flaw:  # DNS rebinding, or a page of another origin (Cross-Site WebSocket Hijacking)
             asked = Refusal(flaw, "this Host or Origin is not served; see allowed_hosts")
         if isinstance(asked, Refusal):
             await self._refuse(scope, receive, send, asked)
@@ -91,7 +91,7 @@ class RoomsDoor:
             return
         await receive()
         offered = scope.get("subprotocols", ())
-        chosen = SUBPROTOCOL if SUBPROTOCOL in offered else None
+        chosen = SUBPROTOCOL if SUBPROTOCOL in offered else None  # never the one that has the token
         connection: Direct = scope["extensions"].pop(DIRECT)
         await send({"type": "websocket.accept", "subprotocol": chosen})
         _Chair(connection, asked.token).sit(self.hub, identity, asked.topic)
@@ -121,7 +121,7 @@ class RoomsDoor:
 
 
 class _Chair:
-    """The seat of a client behind a WebSocket."""
+    """A client behind a WebSocket as a `Seat` of the hub, and as the receiver of its connection."""
 
     __slots__ = ("_connection", "_outlet", "_place", "token")
 

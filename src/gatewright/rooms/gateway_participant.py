@@ -1,4 +1,4 @@
-"""The gateway as a room participant: runs its tools for other members through the kernel, and comments on proposals.
+"""The gateway as a room participant: runs members' MCP requests through the kernel, and posts a dry run of proposals put to it.
 
 What a participant asks of it enters the kernel as from any other endpoint, with the participant as the caller: the same
 gates, filters and record. It is asked through MCP, so each participant who asks has a host of its own here, over a pipe
@@ -249,7 +249,7 @@ class _Host:
                 self.duplex.message(frame)
             return None
         if bytes(members.get("method", b"")) == b'"initialize"':
-            self._begin_again()
+            self._begin_again()  # the assumed conversation would refuse it as a second handshake
         own = jsonrpc.encode(f"room-{next(self._ids)}")
         members["id"] = msgspec.Raw(own)
         members.setdefault("trace_id", msgspec.Raw(jsonrpc.encode(trace)))
@@ -321,7 +321,7 @@ class _Host:
             found = await participant.request(
                 self._participant, request.method, params, timeout_s=300
             )
-            self._check()
+            self._check()  # another may have come under its name meanwhile, and have answered
             answer = jsonrpc.response(request.id, jsonrpc.encode(found))
         except CallError as problem:
             answer = jsonrpc.error(request.id, (problem.code, str(problem)))

@@ -1,4 +1,4 @@
-"""Hub of all topics in this process: join, send, leave, and delivery to seats (WebSockets or objects) in batches.
+"""Hub of all topics in this process: admits participants, routes and audits messages, and delivers them in batches to their seats.
 
 `join` takes an identity and a seat, and gives a `Place`: by it a participant speaks and leaves. A seat is whatever takes
 messages: a WebSocket, or an object of this process. What waits in a room leaves together, once in a turn of the event
@@ -128,6 +128,7 @@ class Hub:
             return Refusal(
                 "access_denied", "the gateway itself is called so here; use another name"
             )
+        # Only now: those whom the topic is not open to do not learn whether it is full.
         room = self.rooms.get(topic)
         if room is None:
             full = len(self.rooms) >= self.policy.max_topics
@@ -160,7 +161,7 @@ class Hub:
             limited=identity.way != "gateway",
         )
         member.who = identity.who
-        try:
+        try:  # before it holds: who cannot be recorded does not come in
             self.journal.joined(topic, member, identity.way)
         except Unrecorded as problem:
             raise NoPlace(Refusal("audit_unavailable", str(problem))) from None
@@ -180,6 +181,7 @@ class Hub:
     def _welcome(self, place: Place) -> None:
         """A newcomer hears at once who it is; the others of a large room hear of it a little later."""
         room, member = place.room, place.member
+        # What is on its way to it comes first.
         if member.is_here and room not in self._leaving:
             batch = place.room.flush_to(place.member)
             if batch.messages:
@@ -206,7 +208,7 @@ class Hub:
 
     def end(self, place: Place, code: int, reason: str) -> None:
         """Take one place away, and close its seat."""
-        self.leave(place, reason)
+        self.leave(place, reason)  # first: its connection then finds no place to leave
         place.member.seat.close(code, reason)
 
     def close(self) -> None:
@@ -312,7 +314,7 @@ class Hub:
         """Route to a participant in another way from the next message on. In how many places."""
         places = [one for one in self._places.values() if one.member.id == participant]
         for place in places:
-            self._finish(place.room)  # as it is routed until now
+            self._finish(place.room)  # what was sent before is delivered by the old mode
             place.member.mode = place.member.mode if mode is None else mode
             place.member.echo = place.member.echo if echo is None else echo
         return len(places)

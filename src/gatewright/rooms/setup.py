@@ -53,7 +53,7 @@ class House(msgspec.Struct, frozen=True):
 
 
 def rooms_of(settings: Settings, house: House) -> RoomsDoor | None:
-    """The door to the rooms; None where there are none. The gateway's own participants sit there from the start.
+    """The WebSocket endpoint of the rooms; None without `[rooms]`. The gateway's own participants have joined then.
 
     Raises `StoreError` where the rules of an orchestrator cannot be read."""
     rooms = settings.rooms
@@ -202,7 +202,7 @@ class RoomJournal:
         details = {
             "id": envelope.id,
             "kind": envelope.kind[:_SAID],
-            "to": list(envelope.to[:16]),
+            "to": list(envelope.to[:16]),  # of up to 1,000: a record stays short
             "correlation_id": envelope.correlation_id,
         }
         trace = envelope.correlation_id or envelope.id

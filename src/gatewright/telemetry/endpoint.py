@@ -1,4 +1,4 @@
-"""HTTP endpoints `/livez`, `/readyz` and `/metrics` (Prometheus), with tool names only for callers that may use them.
+"""HTTP endpoints `/livez`, `/readyz` and `/metrics` (Prometheus); names servers and tools only to callers that may use them.
 
 Servers and tools are named to whoever may use them, and to operators: what a list hides from somebody is not told here
 either. Figures of tools that somebody may not know of stand together under one name.
@@ -74,6 +74,7 @@ class Health:
             return
         numbers = self._numbers()
         states = numbers["servers"].values()
+        # A server that failed does not make the gateway unready: the others serve.
         settled = all(state not in ("registered", "connecting") for state in states)
         ready = settled and numbers["audit_ok"]
         body: dict[str, Any] = {"ready": ready, "audit": bool(numbers["audit_ok"])}

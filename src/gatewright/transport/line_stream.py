@@ -266,6 +266,7 @@ class LineOutbox:
             self._loop.call_soon(self.flush)
             self._behind = self._most = self._sink.get_write_buffer_size()
         most = self._most + size
+        # `_most` is an upper bound: only near the limit is the transport asked how much really waits.
         if most <= self._limit:
             self._backlog.sent += size
         elif not self._backlog.admit(size):

@@ -92,7 +92,7 @@ class Child:
         self._half = False
         self._exited = asyncio.Event()
         self._input_open = True
-        self._open_outputs = 2
+        self._open_outputs = 2  # standard output and standard error
         self._timers: list[asyncio.TimerHandle] = []
         self._transports: list[asyncio.BaseTransport] = []
         self._watch = _ExitWatch(process, self._on_exit)
@@ -213,6 +213,7 @@ class Child:
             self._after(LINGER_S, lambda: self._begin_stop(LINGER_S, reason))
 
     def _on_exit(self) -> None:
+        # Before the zombie is reaped: until then its number cannot be that of another group.
         self._kill_group()
         self._process.wait()
         self._exited.set()

@@ -158,11 +158,11 @@ class TcpPipe(asyncio.Protocol):
         self._inbox.feed(data)
 
     def idle_since(self) -> tuple[Waits, float] | None:
-        """For `seats.Holder`: who has said anything is not idle."""
+        """For `connection_limits.Holder`: idle only until the first byte came."""
         return None if self._since is None else (Waits.FIRST, self._since)
 
     def give_up(self) -> None:
-        """For `seats.Holder`."""
+        """For `connection_limits.Holder`."""
         self._cut("closed for another connection")
 
     def eof_received(self) -> bool:

@@ -1,9 +1,9 @@
-"""WebSocket as a pipe, one message a text frame: server side over ASGI, client side over `websockets`.
+"""WebSocket as a pipe of text frames: server side over ASGI, client side over `websockets`; refuses upgrades with an HTTP status.
 
 Both sides are the same thing turned round: a queue that a writer task empties, judged by the slow-reader rule, and a
-reader that hands frames on. Close codes: 1000 when we close, 1003 for a binary frame, 1008 for a client that may be here
-no more, 1009 for a frame over the limit, 1013 for a slow reader (it may come again when it can read faster). A peer that does not read cannot take a closing
-frame either; its connection is cut.
+reader that hands frames on. Close codes (RFC 6455 §7.4): 1000 when we close, 1003 for a binary frame, 1008 for a client whose
+credential counts no more, 1009 for a frame over the limit, 1013 for a slow reader (it may come again when it can read faster).
+A peer that does not read cannot take a closing frame either; its connection is cut.
 """
 
 from __future__ import annotations
@@ -286,6 +286,7 @@ class Connected(_FramePipe):
                 else:
                     self._shut(UNSUPPORTED_DATA, "a binary frame; messages are text")
         except ConnectionClosed as closed:
+            # What we sent says why: 1009 is how the library answers a message over `max_size`.
             reason = self._lost(closed.sent.code if closed.sent else None)
             if closed.rcvd is not None and closed.rcvd.reason not in ("", CLOSED):
                 reason += f": {closed.rcvd.reason}"

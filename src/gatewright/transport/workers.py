@@ -83,6 +83,7 @@ class Workers:
         self, who: Hashable, head: bytes, load: bytes, seconds: int = 5
     ) -> tuple[bytes, bytes]:
         """The answer to one order: head and load. Raises `Busy` or `Overtime`."""
+        # One load may always wait, however large: else what is larger than a share could never be done.
         mine = [len(one.load) for one in self._waiting if one.who == who]
         much = mine and sum(mine) + len(load) > _BYTES_OF_ONE
         full = self._waiting_bytes + len(load) > _WAITING_BYTES and self._waiting
@@ -168,6 +169,7 @@ class Workers:
             self._alive.add(process)
             if self._closed:
                 process.kill()
+        # The worker's own alarm comes first; this one is for a worker that hangs outside of its work.
         late = loop.call_later(order.seconds + _GRACE_S, process.kill)
         try:
             answer = await loop.run_in_executor(self._threads, _asked, process, order)

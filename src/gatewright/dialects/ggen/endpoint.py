@@ -55,7 +55,7 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 class Ggen:
-    """Both doors; see the module's text."""
+    """Serves the HTTP requests and the WebSockets."""
 
     def __init__(self, front: ServerContext, shown: Shown) -> None:
         self._front = front
@@ -83,6 +83,7 @@ class Ggen:
     async def instead(self, connection: Connection, headers: HttpHeaders, profile: str) -> bool:
         """Serve a request to `/mcp` that nobody is known for, where its body says who sends it. False
         where it has to be refused; its body may have been read then."""
+        # Clients of MCP send that header, and no `auth` in the body.
         if connection.scope["method"] != "POST" or b"mcp-protocol-version" in headers.values:
             return False
         http = _request(connection, headers, None, profile)
@@ -119,6 +120,7 @@ class Ggen:
         texts = jsonrpc.split(body, self._front.limits)
         if isinstance(texts, jsonrpc.Malformed):
             return self._error(texts.id, ggen.refusal_of(texts), self._fresh())
+        # JSON-RPC 2.0 §6 lets answers come in any order; here they keep that of the requests.
         done = await asyncio.gather(*(self._one(text, header, profile, flight) for text in texts))
         frames = [one.frame for one in done if one.frame]
         known = any(one.known for one in done)

@@ -34,7 +34,7 @@ _HANDSHAKES = frozenset({"initialize", "server/discover"})
 
 
 class GroundhogDoor:
-    """The door for Upgrades without a subprotocol, and for POSTs where they are Groundhog's."""
+    """Serves WebSockets that do not offer MCP's subprotocol, and POSTs where they are Groundhog's."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
@@ -93,7 +93,7 @@ class GroundhogDoor:
         peer = GroundhogPeer(self.parts, known, door="groundhog", credential=credential, profile="")
         try:
             answer = await peer.answer(body)
-        finally:
+        finally:  # a session that the request did not ask for ends with it
             peer.closed("answered")
         await send_json(connection.send, answer, 200 if answer else 202)
 
@@ -104,6 +104,7 @@ class GroundhogDoor:
             nobody = caller.kind == "anonymous" and terms.require_authentication
             if not nobody:
                 return caller
+        # A wrong credential is refused at once; who has none may still send one in the first message.
         elif credential is not None or caller.reason != "auth_required":
             return caller
         if self.parts.waiting >= terms.waiting_most:

@@ -1,4 +1,4 @@
-"""Groundhog's own listener: ASGI application at its address and path, and the newline-delimited TCP server.
+"""Groundhog's own listener: ASGI application at its address and path, and the receivers of its newline-delimited TCP connections.
 
 At that path an Upgrade is decided as at `/mcp`: by subprotocol, then by the first message. A POST there is
 Groundhog's where the transport is `http`, else MCP's (decision C-48). Everything else is as at the main address.
@@ -54,8 +54,8 @@ class Site:
 
 
 def line_door(parts: Parts) -> Callable[[Pipe], GroundhogPeer]:
-    """Makes the receiver of each connection that speaks lines. Nothing says who it is before its first
-    message does."""
+    """A function that makes the receiver of each TCP connection. Its client is unauthenticated until its first message, or
+    anonymous where that is let in."""
 
     def accept(pipe: Pipe) -> GroundhogPeer:
         anonymous = parts.front.identify("groundhog", None)

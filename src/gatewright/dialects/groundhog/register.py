@@ -72,7 +72,7 @@ class Making(msgspec.Struct, frozen=True):
 
 
 class Register:
-    """The gateway's own method."""
+    """The method `tools/register`. `rest` waits so many seconds."""
 
     def __init__(
         self, making: Making, rest: Callable[[float], Awaitable[None]] = asyncio.sleep

@@ -1,4 +1,4 @@
-"""In-process tool server of shipped and registered tools: versions, ownership, listing and calls.
+"""In-process tool server of shipped and registered tools: versions, ownership, listing, calls, output-schema checks.
 
 A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
 same name and version is a conflict, another version stands beside it. The newest version has the plain name;
@@ -70,7 +70,7 @@ class _Made(msgspec.Struct, frozen=True, eq=False):
 
 
 class Registry(LocalServer):
-    """The server."""
+    """The tool server of what is shipped and registered; it calls Python functions in this process."""
 
     def __init__(self, *, hints: bool = True) -> None:
         """`hints` says whether annotations of what is registered ask for a person."""

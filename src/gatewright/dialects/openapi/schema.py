@@ -212,6 +212,7 @@ class _One:
             return None
         name = self._free(f"{self._owner}.{pointer.rsplit('/', 1)[-1].lstrip('#') or 'self'}")
         self._named[pointer] = name
+        # Its name is taken before it is read: a schema may refer to itself.
         self._components[name] = {}
         self._loose.add(name)  # until it is known what it loses
         before = self.lost

@@ -62,7 +62,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class _Request(HttpRequest):
-    """A request whose refusals are spelled as this door spells them."""
+    """A request whose refusals are answered as ggen's error object with an HTTP status."""
 
     async def refuse(
         self,
@@ -108,7 +108,7 @@ _Serve = Callable[[_Request, Who, str], Coroutine[Any, Any, None]]
 
 
 class Rest:
-    """The door; see the module's text."""
+    """The endpoint; the paths are in the module's text."""
 
     def __init__(
         self, front: ServerContext, shown: Shown, now: Callable[[], dt.datetime] = _now

@@ -62,6 +62,7 @@ class Answering:
             if ident is not None and (sender, envelope.id) not in self._tasks.values():
                 self.answer(envelope, ident, jsonrpc.error(ident, (_REFUSED, flaw)))
             return
+        # Notifications have room beyond `ALL`: a cancellation must come through when everything is busy.
         if ident is None:
             if len(self._tasks) >= _NOTIFICATIONS:
                 return

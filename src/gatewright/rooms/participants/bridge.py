@@ -85,7 +85,7 @@ class _Questions:
             return
         params["requestId"] = msgspec.Raw(own)
         send(jsonrpc.encode({**members, "params": params}))
-        future.cancel()
+        future.cancel()  # MCP: what is cancelled is not answered
 
     def answer(self, response: jsonrpc.Response) -> None:
         """Somebody has answered; stray answers are let be."""
@@ -101,7 +101,7 @@ class _Questions:
 
 
 class ServerSeat:
-    """A responder in front of a server. After `attach`, `greet` opens the one session that everybody shares."""
+    """A responder that asks a tool server. `attach` gives it the pipe, `greet` opens the one MCP session that all share."""
 
     def __init__(self) -> None:
         self.participant: Participant | None = None
@@ -141,6 +141,7 @@ class ServerSeat:
             elif method != b'"notifications/initialized"':  # ours was said
                 self._send(frame)
             return None
+        # All members share the one session that `greet` opened, so all get its answer.
         if method == b'"initialize"':
             return jsonrpc.response(bytes(ident), self._hello)
         mark = next(self._marks)

@@ -195,7 +195,7 @@ class Orchestrator:
             raise ToolError(
                 f"the proposal is {state}; the tool `proposals` lists those that are open"
             )
-        if proposal.proposer == sender:
+        if proposal.proposer == sender:  # separation of duties
             raise ToolError("nobody decides about a proposal of their own; ask somebody else")
         return proposal
 
@@ -267,7 +267,7 @@ class Orchestrator:
         if flaw := wanted.flaw():
             raise ToolError(f"this is no rule: {flaw}")
         added = self._book.add(wanted)
-        try:
+        try:  # a rule that is not recorded, or would be forgotten, does not hold
             what, why = added.pattern, added.action
             self._record(Decided("rule_accepted", sender, kind=what, rule=added.id, reason=why))
             self._save(self._book.text)
