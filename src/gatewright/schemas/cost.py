@@ -20,9 +20,9 @@ __all__ = ["BUDGET", "Cost", "affordable", "cost_of"]
 BUDGET = 2_000_000
 """Evaluations for one value, about 30 ms."""
 VALUE_DEPTH = 128
-"""Deeper values are not checked; the doors allow 64 levels."""
+"""Deeper values are not checked; requests may have 64 levels."""
 _CHEAP = 16
-"""Below this weight no value that a door lets in comes near the budget, so it is not measured."""
+"""Up to this weight a value within `limits.values` (50,000) stays within the budget, so it is not measured."""
 _DIVISION = 500
 """What `multipleOf` counts for: it is exact, so a number with a large exponent takes 25 µs."""
 
@@ -47,6 +47,7 @@ def affordable(cost: Cost, value: Any) -> bool:
     if cost.cheap:
         return True
     places, depth = _measure(value)
+    # Weights end where they stop growing (`bounded`) or pass the budget: then no value as deep as this is checked.
     if depth >= len(cost.weight):
         if not cost.bounded:
             return False
@@ -71,12 +72,15 @@ def cost_of(schema: Schema, depth: int = 32, subschemas: int = 1000) -> Cost:
     weights = [0] * len(order)
     for _ in range(VALUE_DEPTH):
         above, weights = weights, [0] * len(order)
+        # In this order a node comes behind those that judge the same place: their weights of this round are there.
         for node in range(len(order)):
             down = sum(above[one] for one in below[node])
             down += sum(max((above[one] for one in group), default=0) for group in named[node])
             total = own[node] + down + sum(weights[one] for one in same[node])
+            # Capped: growth is exponential, and sums of long integers would cost as much as what they are to prevent.
             weights[node] = min(total, BUDGET + 1)
         found.append(weights[root])
+        # A fixed point: deeper values cost no more at each place.
         if weights == above:
             return Cost(found, bounded=True, graph=graph)
         if weights[root] > BUDGET:
@@ -111,6 +115,7 @@ def _in_order(graph: Graph) -> list[Schema]:
 
 def _unfinished(nodes: Iterable[Schema], begun: set[int], done: set[int]) -> list[Schema]:
     found = [node for node in nodes if id(node) not in done]
+    # A cycle that never leaves its place in the value would be followed for ever, whatever the value is.
     if any(id(node) in begun for node in found):
         raise UnusableSchema("refers to itself without end")
     return found

@@ -1,4 +1,4 @@
-"""Gate `schema`: validates arguments against the tool's `inputSchema`; refuses tools with unusable schemas.
+"""Gate `schema`: validates arguments against `inputSchema`, large ones in a worker; refuses tools with unusable schemas.
 
 A schema that cannot be used refuses its tool, that of its results as well: what nobody can check is not forwarded,
 unless the operator says so for that server.
@@ -58,6 +58,7 @@ class Schema:
         tool = call.tool
         if tool is None or tool.target.server in self.off:
             return call
+        # Asked before the call: a tool that has run is not undone when its result turns out to be uncheckable.
         output = tool.definition.get("outputSchema")
         if output is not None:
             result = self.compiled.of(output, jsonrpc.decode)
@@ -70,10 +71,11 @@ class Schema:
         if isinstance(compiled, str):
             return _unusable(tool, "input schema", compiled, "its arguments cannot be checked")
         arguments: Any = call.params.get("arguments")
-        if arguments is None:
+        if arguments is None:  # optional in `tools/call` (MCP, tools)
             arguments = {}
         elif type(arguments) is not dict:
             return _NO_OBJECT
+        # A size of 0 is unknown. What is light by its text needs no walk.
         beside = None if 0 < call.size <= _LIGHT else self._beside
         if beside is not None and outweighs(arguments, AT_ONCE, _A_VALUE):
             return self._large(call, tool, beside)
@@ -84,6 +86,7 @@ class Schema:
         return _refused(tool, objection, flaws)
 
     async def _large(self, call: Call, tool: Tool, beside: Checking) -> Call | Refusal:
+        # As text: a worker is another process, which compiles the schema for itself.
         text = bytes(tool.definition.get("inputSchema") or jsonrpc.encode(tool.schema))
         found = await beside(call, text, self.compiled.bounds)
         if found is None or isinstance(found, Refusal):

@@ -1,4 +1,4 @@
-"""Filter `output_schema`: rejects results with structured content that violates the tool's `outputSchema`.
+"""Filter `output_schema`: replaces a result, or a task's, by a failure if `structuredContent` violates the `outputSchema`.
 
 A result that does not fit is not passed on: its caller would act on fields that are not there, or are something else. What has
 no structured content is not judged (a question, a task, a server that speaks a revision from before there was any), nor
@@ -21,9 +21,9 @@ from gatewright.transport.slices import in_slices, whole
 __all__ = ["AT_ONCE", "JUDGED", "Fitting", "OutputSchema"]
 
 AT_ONCE = 64 * 1024
+"""Bytes of a result that is checked on the event loop; more is checked by a worker."""
 JUDGED = frozenset(("structuredContent",))
-"""What is judged here of a result: beside it nothing may stand that reads as it. What else a result has is nothing of a schema's."""
-"""Bytes of a result that is checked where it is."""
+"""The member that is judged: beside it nothing may stand that reads as it. No schema says anything of the others."""
 
 Fitting = Callable[[Call, bytes, bytes, tuple[int, int]], Awaitable[Objection | None]]
 """Checks the structured content of a result against a schema (its text, and the bounds of `Compiled`) beside the loop."""
@@ -79,6 +79,7 @@ class OutputSchema:
         if result is None:
             return outcome
         found = await self._large(call, result, output, beside)
+        # Judged was the result inside of what is said of the task; what travels on is the whole.
         return outcome if found is result else found
 
     def _of_call(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
@@ -95,6 +96,7 @@ class OutputSchema:
 
     def _judged(self, answer: Answer, output: Raw) -> Failure | None:
         members = jsonrpc.decode_members(answer.raw)
+        # A client that minds no case would take the other member, which nobody has judged.
         twice = misread(members, JUDGED)
         if twice is not None:
             return _unfit("", "names", f"it has {twice[0]!a}, which reads as {twice[1]}")
@@ -121,6 +123,7 @@ def _result_in(call: Call, raw: bytes) -> Generator[None, None, Answer | None]:
         raw = bytes(members.get("result", b"{}"))
         yield
         members = jsonrpc.decode_members(raw)
+    # A tool's own error has no structure to promise.
     judged = "structuredContent" in members and bytes(members.get("isError", b"")) != b"true"
     return Answer(raw) if judged else None
 

@@ -1,4 +1,4 @@
-"""Compiles a tool's JSON Schema and validates arguments, with patterns on RE2 and exact decimals.
+"""Compiles JSON Schemas and validates values within a cost bound; patterns in linear time where possible, decimals exactly.
 
 Theory: the schema is hostile until measured (`schemas/cost`), references are never fetched, and
 patterns run on an engine that is linear in the text. A pattern that this engine cannot express
@@ -80,6 +80,7 @@ class CompiledSchema:
         except jsonschema_rs.ValidationError as error:
             path = pointer(error.instance_path)
             return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
+        # Most calls end here: known names only, behind none of which there are others.
         if self._names is None or (type(value) is dict and value.keys() <= self._plain):
             return None
         return self._names.objection(value)
@@ -145,6 +146,8 @@ def _with(
     schema: dict[str, Any] | bool,
     patterns: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions,
 ) -> jsonschema_rs.Validator:
+    # Nothing is retrieved: a tool server could have the gateway fetch any URL. The value is masked in messages, because it
+    # may be a secret.
     return jsonschema_rs.validator_for(
         schema, retriever=_refuse, mask="value", pattern_options=patterns
     )

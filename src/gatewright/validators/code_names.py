@@ -11,8 +11,10 @@ from collections.abc import Iterable
 
 __all__ = ["Names", "folded"]
 
+# Passes over all bindings. A later one in the source may feed an earlier one, so one pass is not enough.
 _ROUNDS = 3
 _MAX_DEPTH = 30
+# Characters: `"a" * 10**9` must not be made in order to be judged.
 _MAX_REPEATED = 100
 _NOTHING: frozenset[str] = frozenset()
 
@@ -120,10 +122,12 @@ class Names:
             if alias.asname is not None:
                 self._add(alias.asname, frozenset({alias.name}))
             else:
+                # `import a.b` binds `a`.
                 top = alias.name.partition(".")[0]
                 self._add(top, frozenset({top}))
 
     def _imports_from(self, node: ast.ImportFrom) -> None:
+        # Relative: whatever it names is part of the same package, and not known here.
         if node.level or node.module is None:
             return
         for alias in node.names:

@@ -77,6 +77,7 @@ class CodeSafety:
             allowed_imports=frozenset(allowed) if closed else None,
             read_only=options.level == "readonly",
         )
+        # Patterns of which the walk over the tree knows nothing are sought in the text.
         self._texts = [
             one
             for one in patterns
@@ -106,6 +107,7 @@ class CodeSafety:
 
     def _violations(self, code: str) -> list[str]:
         size = len(code.encode(errors="surrogatepass"))
+        # Before it is parsed: the parser's work is not to be had for free.
         if self._size is not None and size > min(self._size, MAX_BYTES):
             return [f"Code size: {size} bytes, at most {min(self._size, MAX_BYTES)}"]
         if self._options.level == "unrestricted":
@@ -135,6 +137,7 @@ class CodeSafety:
     def _hints(self) -> Mapping[str, Any]:
         options, allowed = self._options, self._rules.allowed_imports
         blocked = self._rules.blocked_imports
+        # Hints name nothing that would be refused all the same.
         usable = [
             one for one in options.allowed_imports or lists.ALLOWED_IMPORTS if one not in blocked
         ]
