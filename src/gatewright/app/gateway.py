@@ -20,28 +20,13 @@ from gatewright.app.endpoints import App
 from gatewright.app.former_policies import Running
 from gatewright.app.groundhog import GroundhogSide
 from gatewright.app.offload import Beside, workers
-from gatewright.app.outward import OwnUrls
 from gatewright.app.own_methods import dispatch_of, kernel_names_of, kernel_tools, own_methods
 from gatewright.app.policy import PolicyFactory, Revoked, Table, filters_of, table_of
-from gatewright.app.precompile import prepare_slowly
 from gatewright.app.randomness import Pool
 from gatewright.app.record_events import Events
-from gatewright.app.settings_adapters import (
-    EXTENSIONS,
-    authorizers_of,
-    guard_of,
-    http_limits,
-    info_of,
-    json_limits,
-    own_callers,
-    profiles_of,
-    spec_of,
-    supervisor_of,
-    terms_of,
-)
 from gatewright.app.signals import stop_signal
 from gatewright.app.state_watcher import StateWatcher
-from gatewright.approvals.endpoint import ApprovalPage
+from gatewright.approvals.endpoint import PATH, ApprovalPage
 from gatewright.approvals.policy import adopt, desk_of
 from gatewright.audit.anchoring import anchoring_of, record_of, state_of
 from gatewright.audit.notifications import witness
@@ -54,6 +39,7 @@ from gatewright.config import Settings, is_loopback
 from gatewright.config.gateway_command import typed_for
 from gatewright.hosts import local_agents
 from gatewright.identity.key_lookup import FreshKeys
+from gatewright.identity.own_credentials import own_callers
 from gatewright.identity.recheck import Rechecking
 from gatewright.identity.sessions import METHOD as SESSIONS
 from gatewright.identity.sessions import SessionList
@@ -71,8 +57,21 @@ from gatewright.rooms.setup import House, rooms_of
 from gatewright.secret_scanning import HELD, PROCESS, prepare
 from gatewright.servers.administration import Administration
 from gatewright.servers.local import LocalServer
+from gatewright.servers.own_urls import OwnUrls
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.server_side import ServerSide
+from gatewright.servers.settings_adapters import (
+    EXTENSIONS,
+    authorizers_of,
+    guard_of,
+    http_limits,
+    info_of,
+    json_limits,
+    profiles_of,
+    spec_of,
+    supervisor_of,
+    terms_of,
+)
 from gatewright.servers.supervisor import HELD_S
 from gatewright.servers.task_store import ServerTaskStore
 from gatewright.storage.opening import beside
@@ -83,6 +82,7 @@ from gatewright.telemetry.numbers import Listener, Numbers
 from gatewright.telemetry.otel import telemetry_of
 from gatewright.telemetry.watchdog import Watchdog
 from gatewright.transport import http_server
+from gatewright.validators.precompile import prepare_slowly
 
 __all__ = ["Gateway"]
 
@@ -130,7 +130,7 @@ class Gateway:
         self.permitting = permitting_of(self.settings, self.database, self.desk, self.audit.event)
         self._server_tasks = ServerTaskStore(beside(self.database), clock=time.time)
         self._spoken = Spoken(self.settings, self._mark_key)
-        self._own_urls = OwnUrls(self.settings)
+        self._own_urls = OwnUrls(self.settings, PATH)
         self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
         self.telemetry = telemetry_of(self.settings, __version__)
         self._put_together(positions)
@@ -178,7 +178,7 @@ class Gateway:
         self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
         self._judges = PolicyFactory(
             self._room_callers,
-            own_callers(self._tokens, settings),
+            own_callers(self._tokens, settings, local_agents.credentials(self._tokens["local"])),
             owners,
             self.desk,
             self.pinning,

@@ -13,7 +13,6 @@ from typing import Any
 
 from gatewright.app.endpoints import App
 from gatewright.app.policy import PolicyFactory
-from gatewright.app.settings_adapters import http_limits
 from gatewright.audit.trail import AuditLog
 from gatewright.call import SHIPPED, Call, Caller, Outcome, Tool, Unrecorded
 from gatewright.config import Settings, is_loopback
@@ -39,6 +38,7 @@ from gatewright.kernel import Hooks
 from gatewright.mcp.server.context import ServerContext
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.local import LocalServer
+from gatewright.servers.settings_adapters import http_limits
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.state import StateDatabase
 from gatewright.telemetry.metrics import CallCounts
