@@ -72,8 +72,7 @@ class House(Musts):
         self.links.clear()  # which are not remembered beyond a process, nor are pages
         self.pages.clear()
         await self.gateway.__aenter__()
-        assert self.gateway.app.approvals is not None
-        self.gateway.app.approvals.base = PAGES
+        self.gateway.page.base = PAGES
         # It takes time here as for everybody else in the model: none, so that nobody waits for their turn.
         self.gateway.desk._clock = self._loop.time
         self.run += 1

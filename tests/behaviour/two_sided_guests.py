@@ -67,7 +67,7 @@ class Guest(Client):
 
     @property
     def handle(self) -> str | None:
-        hub = self._gateway.app.rooms.hub if self._gateway.app.rooms else None
+        hub = self._gateway.rooms.hub if self._gateway.rooms else None
         seat = None if hub is None else hub.rooms[HALL].members[KERNEL].seat
         assert isinstance(seat, Inside)
         kernel = getattr(seat.participant._answering._responder, "__self__", None)

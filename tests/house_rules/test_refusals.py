@@ -42,7 +42,7 @@ STAYS = {
 
 ELSEWHERE = {
     # A configuration says so, and the message names the key.
-    "app/endpoints.py:_websocket:": "allowed_hosts",
+    "mcp/server/http_app.py:_mcp_socket:": "allowed_hosts",
     "rooms/endpoint.py:__call__:": "allowed_hosts",
     "flow/gate.py:__call__:policy_violation": "[flow]",
     "schemas/gate.py:_unusable:schema_unusable": 'schema = "off"',

@@ -16,32 +16,16 @@ from gatewright import __version__, pipeline
 from gatewright.access.permission_policy import permitting_of
 from gatewright.app.addresses import urls_of
 from gatewright.app.announce import Ready, announced
-from gatewright.app.endpoints import App
 from gatewright.app.former_policies import Running
 from gatewright.app.groundhog import GroundhogSide
 from gatewright.app.offload import Beside, workers
-from gatewright.app.outward import OwnUrls
 from gatewright.app.own_methods import dispatch_of, kernel_names_of, kernel_tools, own_methods
 from gatewright.app.policy import PolicyFactory, Revoked, Table, filters_of, table_of
-from gatewright.app.precompile import prepare_slowly
 from gatewright.app.randomness import Pool
 from gatewright.app.record_events import Events
-from gatewright.app.settings_adapters import (
-    EXTENSIONS,
-    authorizers_of,
-    guard_of,
-    http_limits,
-    info_of,
-    json_limits,
-    own_callers,
-    profiles_of,
-    spec_of,
-    supervisor_of,
-    terms_of,
-)
 from gatewright.app.signals import stop_signal
 from gatewright.app.state_watcher import StateWatcher
-from gatewright.approvals.endpoint import ApprovalPage
+from gatewright.approvals.endpoint import PATH, ApprovalPage
 from gatewright.approvals.policy import adopt, desk_of
 from gatewright.audit.anchoring import anchoring_of, record_of, state_of
 from gatewright.audit.notifications import witness
@@ -52,8 +36,11 @@ from gatewright.call_policy import CLOSED, Policy
 from gatewright.command_text import typed_as
 from gatewright.config import Settings, is_loopback
 from gatewright.config.gateway_command import typed_for
+from gatewright.dialects.ggen.endpoint import Ggen
+from gatewright.dialects.rest.endpoint import Rest
 from gatewright.hosts import local_agents
 from gatewright.identity.key_lookup import FreshKeys
+from gatewright.identity.own_credentials import own_callers
 from gatewright.identity.recheck import Rechecking
 from gatewright.identity.sessions import METHOD as SESSIONS
 from gatewright.identity.sessions import SessionList
@@ -61,6 +48,7 @@ from gatewright.kernel import Hooks, Kernel
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.server.context import ServerContext, Standing
+from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.locality import worded
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.stdio import serve_stdio
@@ -71,8 +59,21 @@ from gatewright.rooms.setup import House, rooms_of
 from gatewright.secret_scanning import HELD, PROCESS, prepare
 from gatewright.servers.administration import Administration
 from gatewright.servers.local import LocalServer
+from gatewright.servers.own_urls import OwnUrls
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.server_side import ServerSide
+from gatewright.servers.settings_adapters import (
+    EXTENSIONS,
+    authorizers_of,
+    guard_of,
+    http_limits,
+    info_of,
+    json_limits,
+    profiles_of,
+    spec_of,
+    supervisor_of,
+    terms_of,
+)
 from gatewright.servers.supervisor import HELD_S
 from gatewright.servers.task_store import ServerTaskStore
 from gatewright.storage.opening import beside
@@ -83,6 +84,7 @@ from gatewright.telemetry.numbers import Listener, Numbers
 from gatewright.telemetry.otel import telemetry_of
 from gatewright.telemetry.watchdog import Watchdog
 from gatewright.transport import http_server
+from gatewright.validators.precompile import prepare_slowly
 
 __all__ = ["Gateway"]
 
@@ -130,7 +132,7 @@ class Gateway:
         self.permitting = permitting_of(self.settings, self.database, self.desk, self.audit.event)
         self._server_tasks = ServerTaskStore(beside(self.database), clock=time.time)
         self._spoken = Spoken(self.settings, self._mark_key)
-        self._own_urls = OwnUrls(self.settings)
+        self._own_urls = OwnUrls(self.settings, PATH)
         self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
         self.telemetry = telemetry_of(self.settings, __version__)
         self._put_together(positions)
@@ -178,7 +180,7 @@ class Gateway:
         self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
         self._judges = PolicyFactory(
             self._room_callers,
-            own_callers(self._tokens, settings),
+            own_callers(self._tokens, settings, local_agents.credentials(self._tokens["local"])),
             owners,
             self.desk,
             self.pinning,
@@ -244,25 +246,23 @@ class Gateway:
             listeners=self._listeners,
         )
         self.telemetry.observe(numbers)
-        self.app = App(
-            self.front,
-            guard_of(settings),
-            frozenset(settings.profiles),
-            Health(numbers, lambda: self.supervisor.catalogue),
-            self.supervisor,
-            self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
-        )
         self._rechecking = Rechecking(lambda: self._judges.tokens, self.kernel, self.front.tokens)
-        self.app.approvals = page = ApprovalPage(
+        self.page = ApprovalPage(
             self.desk,
             lambda door, key: self.front.identify(door, key),  # noqa: PLW0108 - it changes
             os.urandom,
         )
-        self.desk.page = page.url
-        self.app.rooms = rooms_of(
+        self.desk.page = self.page.url
+        self.rooms = rooms_of(
             settings,
             House(self.front, self.audit, self._room_callers, self.kernel.rehearse, self.database),
         )
+        door = self.groundhog.open(self.front, self.supervisor, self.audit, self._judges)
+        shown = self.front, self.supervisor
+        health = Health(numbers, lambda: self.supervisor.catalogue)
+        routes = [one.routes for one in (health, Ggen(*shown), Rest(*shown), door, self.page)]
+        routes += [] if self.rooms is None else [self.rooms.routes]
+        self.app = App(self.front, guard_of(settings), frozenset(settings.profiles), routes)
 
     def _side(self, opened: Callable[[str], bool]) -> ServerSide:
         """What the parts add to the servers."""
@@ -279,7 +279,7 @@ class Gateway:
         )
 
     def _looks(self) -> Sequence[Callable[[], object]]:
-        rooms = self.app.rooms
+        rooms = self.rooms
         return (  # what operators decided in processes of their own
             self.desk.look,
             lambda: self.pinning.look(self.supervisor.catalogue),
@@ -368,14 +368,14 @@ class Gateway:
         )
         self._listeners.append(server)
         stop = stop_signal()
-        if is_loopback(at.host) and self.app.approvals is not None:
-            self.app.approvals.base = server.url
+        if is_loopback(at.host):
+            self.page.base = server.url
         async with contextlib.AsyncExitStack() as serving:
             serving.push_async_callback(server.stop, 5.0)
             side = self.groundhog.listening(self.app, server.seats)
             more = await serving.enter_async_context(side)
             serving.callback(self.app.farewell)  # first of all: what would not end by itself
-            urls = urls_of(server.url, settings.profiles, rooms=self.app.rooms is not None)
+            urls = urls_of(server.url, settings.profiles, rooms=self.rooms is not None)
             ready = Ready(f"{server.url}/mcp", urls | more, {})
             bare = (*server.clear_text, *self.groundhog.clear_text)
             with announced(

@@ -11,9 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gatewright.app.endpoints import App
 from gatewright.app.policy import PolicyFactory
-from gatewright.app.settings_adapters import http_limits
 from gatewright.audit.trail import AuditLog
 from gatewright.call import SHIPPED, Call, Caller, Outcome, Tool, Unrecorded
 from gatewright.config import Settings, is_loopback
@@ -37,8 +35,10 @@ from gatewright.identity.claims import administers, described
 from gatewright.identity.sessions import rate_state
 from gatewright.kernel import Hooks
 from gatewright.mcp.server.context import ServerContext
+from gatewright.mcp.server.http_app import App
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.local import LocalServer
+from gatewright.servers.settings_adapters import http_limits
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.state import StateDatabase
 from gatewright.telemetry.metrics import CallCounts
@@ -178,8 +178,8 @@ class GroundhogSide:
                 strict_codes=said.strict_codes,
             ),
         )
-        self._parts = parts
-        return GroundhogDoor(parts)
+        self._door = GroundhogDoor(parts)
+        return self._door
 
     # -- a listener of its own
 
@@ -205,7 +205,7 @@ class GroundhogSide:
 
     async def _web(self, app: App, transport: Transport, bounds: Limits, seats: Seats) -> Any:
         tls = _tls(transport)
-        site = Site(app, transport.path, posts=transport.type == "http")
+        site = Site(app, self._door, transport.path, posts=transport.type == "http")
         server = await http_server.serve(
             site,
             host=transport.host,
@@ -226,7 +226,7 @@ class GroundhogSide:
         if _tls(transport):
             said = transport.tls
             context = tls_context(said.cert_file, said.key_file, said.ca_file or None)
-        accept = line_door(self._parts)
+        accept = line_door(self._door.parts)
         server = await tcp.serve_lines(
             accept,
             host=transport.host,

@@ -18,10 +18,10 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grants, Layer
 from gatewright.access.permission_gate import Permission
 from gatewright.access.permission_policy import Permitting
+from gatewright.access.policy import folders_of, grants_of
 from gatewright.access.resolve_gate import Resolve
 from gatewright.access.resolver import Subjects
 from gatewright.app.offload import Beside
-from gatewright.app.settings_adapters import folders_of, grants_of
 from gatewright.approvals.agreements import Agreements
 from gatewright.approvals.gate import Confirm, OpenWorld
 from gatewright.approvals.operators import ApprovalRequests, Operators

@@ -21,8 +21,10 @@ from urllib.parse import unquote_to_bytes
 from gatewright.approvals.request import Approval, CannotDecideError
 from gatewright.call import Caller, Refusal
 from gatewright.command_text import to_type
+from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import send_plain
 from gatewright.mcp.server.http_request import Connection
+from gatewright.mcp.server.routes import Handler, Profiles, Routes
 from gatewright.secret_scanning.visible import spelled
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 from gatewright.transport.slices import in_slices
@@ -83,6 +85,13 @@ class ApprovalPage:
         self._identify = identify
         self._random = random
         self._tokens: OrderedDict[bytes, str] = OrderedDict()
+        self.routes = Routes(find=self._find)
+
+    def _find(self, path: str, profiles: Profiles) -> Handler | None:
+        return self._served if path.startswith(PATH) else None
+
+    async def _served(self, connection: Connection, headers: HttpHeaders) -> None:
+        await self(connection)
 
     def url(self, one: Approval) -> str:
         """A fresh address for a request; empty where no page can be served."""

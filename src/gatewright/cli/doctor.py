@@ -157,7 +157,7 @@ def _each(
 
 def _servers(settings: Settings, progress: Progress) -> Iterable[Finding]:
     # Starting servers takes the upstream half: who only looks around does not pay for it.
-    from gatewright.app.preflight import Found, preflight  # noqa: PLC0415
+    from gatewright.servers.preflight import Found, preflight  # noqa: PLC0415
 
     waiting = {one.id for one in settings.servers}
 

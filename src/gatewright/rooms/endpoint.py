@@ -15,12 +15,14 @@ from msgspec.structs import replace
 
 from gatewright.call import Refusal
 from gatewright.mcp.server.guard import bearer
-from gatewright.mcp.server.http_reply import Send, challenge
-from gatewright.mcp.server.http_request import Receive
+from gatewright.mcp.server.http_headers import HttpHeaders
+from gatewright.mcp.server.http_reply import Send, challenge, send_json
+from gatewright.mcp.server.http_request import Connection, Receive
+from gatewright.mcp.server.routes import Handler, Profiles, Routes, Socket, Upgrade
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
 from gatewright.mcpx.batches import Batch
-from gatewright.rooms.admin_endpoint import RoomsAdmin
+from gatewright.rooms.admin_endpoint import ADMIN, RoomsAdmin
 from gatewright.rooms.hub import Hub, NoPlace, Place
 from gatewright.rooms.identities import Identities
 from gatewright.rooms.policy import Identity
@@ -38,6 +40,7 @@ _REASON_BYTES = 123
 _FIELDS = 32
 RECHECK_S = 0.5
 """How soon the connection of an expired token is closed; that of one that was taken back is at once."""
+_OPEN_A_WEBSOCKET = b'{"error":"upgrade_required","message":"a room is a WebSocket: ws://\xe2\x80\xa6/ws?topic=NAME"}'
 BURST_BYTES = 4 * 1024 * 1024
 """What may wait for one reader that does not keep up. The frames of a room are the same bytes for all its readers, so
 this bounds how far one is behind rather than what it costs."""
@@ -50,8 +53,29 @@ class RoomsDoor:
         self.hub = hub
         self.identities = identities
         self.admin = admin
+        self.routes = Routes(find=self._find, socket=self._socket, close=self._close)
         self._keys_seen = -1
         self._next = 0.0
+
+    def _find(self, path: str, profiles: Profiles) -> Handler | None:
+        if path == ADMIN or path.startswith(f"{ADMIN}/"):
+            return self._admin
+        return _upgrade if path in PATHS else None
+
+    async def _admin(self, connection: Connection, headers: HttpHeaders) -> None:
+        await self.admin(connection, headers.credential)
+
+    def _socket(self, path: str, profiles: Profiles) -> Socket | None:
+        return self._seated if path in PATHS else None
+
+    async def _seated(self, asked: Upgrade) -> bool:
+        # No page has a participant's token unless it was given one; who comes in without may be any page.
+        ways = asked.scope, asked.receive, asked.send
+        await self(*ways, flaw=asked.flaw, of_page=asked.of_page)
+        return True
+
+    async def _close(self) -> None:
+        self.hub.close()
 
     def look(self, keys_seen: int, now: float) -> None:
         """Close the places of those whose token has expired or was taken back since they came. `keys_seen` grows
@@ -118,6 +142,11 @@ class RoomsDoor:
         row = reason_of(refusal.reason)
         body = jsonrpc.encode({"error": row.name, "message": refusal.message})
         await refuse(receive, send, row.http, body, challenge(row.name) if row.http == 401 else ())
+
+
+async def _upgrade(connection: Connection, headers: HttpHeaders) -> None:
+    wanted = (b"upgrade", b"websocket"), (b"connection", b"upgrade")
+    await send_json(connection.send, _OPEN_A_WEBSOCKET, 426, wanted)
 
 
 class _Chair:

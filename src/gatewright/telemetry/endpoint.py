@@ -22,6 +22,7 @@ from prometheus_client.core import (
 from gatewright.call import Caller, Tool
 from gatewright.mcp.server.http_reply import Send, send_json, send_plain
 from gatewright.mcp.server.http_request import HttpRequest
+from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["NO_TOOL", "Collected", "Health", "Known", "Numbers", "Sight"]
@@ -66,6 +67,9 @@ class Health:
         """Without `known` everybody may know of everything."""
         self._numbers = numbers
         self._known = known
+        self.routes = Routes(
+            doors={"/metrics": self.metrics}, open={"/livez": self, "/readyz": self}
+        )
 
     async def __call__(self, path: str, send: Send, caller: Caller | None = None) -> None:
         """`/livez` or `/readyz`. Without a caller nothing is named."""

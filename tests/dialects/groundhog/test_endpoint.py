@@ -11,11 +11,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatewright.app.endpoints import App
 from gatewright.dialects.groundhog.endpoint import SUBPROTOCOL, GroundhogDoor
 from gatewright.dialects.groundhog.listener import Site
 from gatewright.mcp.server.guard import Guard
-from gatewright.telemetry.endpoint import Health
+from gatewright.mcp.server.http_app import App
 from gatewright.transport.http_server import serve
 from tests.dialects.client import SECONDS
 from tests.dialects.groundhog.rig import Rig
@@ -29,10 +28,8 @@ LIST = {"jsonrpc": "2.0", "id": "1", "method": "session/get", "params": {}}
 async def served(rig: Rig, *, posts: bool = False) -> AsyncIterator[str]:
     """The address of a site whose path is `/hog`."""
     door = GroundhogDoor(rig.parts)
-    health = Health(dict)
-    shown: Any = None
-    app = App(rig.house.front, Guard(), frozenset({"small"}), health, shown, door)
-    server = await serve(Site(app, "/hog", posts=posts), host="127.0.0.1", port=0)
+    app = App(rig.house.front, Guard(), frozenset({"small"}), [door.routes])
+    server = await serve(Site(app, door, "/hog", posts=posts), host="127.0.0.1", port=0)
     try:
         yield server.url
     finally:

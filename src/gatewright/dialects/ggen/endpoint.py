@@ -23,16 +23,18 @@ from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, challenge, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
 from gatewright.mcp.server.in_flight import InFlight
+from gatewright.mcp.server.routes import Handler, Profiles, Routes, Socket, Upgrade, profile_of
 from gatewright.mcp.server.websocket import Sockets
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import Reason
 from gatewright.transport.base import Closed, Pipe
 from gatewright.transport.slices import by_and_by
 
-__all__ = ["SUBPROTOCOL", "Ggen"]
+__all__ = ["ROOT", "SUBPROTOCOL", "Ggen"]
 
 log = logging.getLogger("gatewright.doors")
 
+ROOT = "/rpc"
 SUBPROTOCOL = "ggen"
 """Taken where a WebSocket client offers it; one that offers none is served, too."""
 
@@ -61,6 +63,42 @@ class Ggen:
         self._front = front
         self._calls = OneShotCalls(front, shown, "ggen")
         self._sockets = Sockets(front)
+        self.routes = Routes(
+            find=self._find,
+            socket=self._socket,
+            resource=self._resource,
+            body=self.serve,
+            unknown=self.instead,
+            close=self.close,
+        )
+        """`/rpc`, that of each profile, and what of `/mcp` is ggen's by its body."""
+
+    @staticmethod
+    def _resource(path: str, profiles: Profiles) -> str | None:
+        return None if profile_of(path, ROOT, profiles) is None else path
+
+    def _find(self, path: str, profiles: Profiles) -> Handler | None:
+        profile = profile_of(path, ROOT, profiles)
+        if profile is None:
+            return None
+
+        async def serve(connection: Connection, headers: HttpHeaders) -> None:
+            await self(connection, headers, headers.credential, profile)
+
+        return serve
+
+    def _socket(self, path: str, profiles: Profiles) -> Socket | None:
+        profile = profile_of(path, ROOT, profiles)
+        if profile is None:
+            return None
+
+        async def serve(asked: Upgrade) -> bool:
+            if asked.of_page:
+                return False
+            await self.socket(asked.scope, asked.receive, asked.send, asked.credential, profile)
+            return True
+
+        return serve
 
     # -- HTTP
 

@@ -20,6 +20,7 @@ from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, challenge, send_json, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
+from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.websocket import Sockets
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
@@ -39,6 +40,7 @@ class GroundhogDoor:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._sockets = Sockets(parts.front)
+        self.routes = Routes(plain_socket=self, close=self.close)
 
     async def __call__(
         self,

@@ -30,6 +30,7 @@ from gatewright.mcp.server.context import ServerContext, trace_of
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import challenge, send_json, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest
+from gatewright.mcp.server.routes import Handler, Profiles, Routes, within
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.mcp.wire.versions import METHODS
@@ -118,6 +119,22 @@ class Rest:
         self._shown = shown
         self._now = now
         self._calls = OneShotCalls(front, shown, _DOOR)
+        self.routes = Routes(find=self._find, resource=self._resource)
+        """`/tools`, `/docs` and the other paths of this door, and those below `/profiles/NAME`."""
+
+    def _resource(self, path: str, profiles: Profiles) -> str | None:
+        profile, inner = within(path, profiles)
+        return None if profile is None or not self.serves(inner) else self.resource(profile)
+
+    def _find(self, path: str, profiles: Profiles) -> Handler | None:
+        profile, inner = within(path, profiles)
+        if profile is None or not self.serves(inner):
+            return None
+
+        async def serve(connection: Connection, headers: HttpHeaders) -> None:
+            await self(connection, headers, headers.credential, inner, profile)
+
+        return serve
 
     def serves(self, path: str) -> bool:
         """Whether a path is one of this door's; a profile's prefix is taken off before."""

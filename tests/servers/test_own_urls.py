@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.app.outward import OwnUrls, ours_of
 from gatewright.config import Settings, load
+from gatewright.servers.own_urls import OwnUrls, ours_of
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def settings(tmp_path: Path) -> Settings:
     ],
 )
 def test_what_leads_to_the_gateway_is_known(url: str, settings: Settings) -> None:
-    assert ours_of(settings)(url)
+    assert ours_of(settings, "approvals")(url)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def test_what_leads_to_the_gateway_is_known(url: str, settings: Settings) -> Non
     ],
 )
 def test_what_leads_elsewhere_is_let_be(url: str, settings: Settings) -> None:
-    assert not ours_of(settings)(url)
+    assert not ours_of(settings, "approvals")(url)
 
 
 def test_who_listens_everywhere_has_every_address_of_its_network(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_who_listens_everywhere_has_every_address_of_its_network(tmp_path: Path)
     file.write_text(
         '[gateway]\nhost = "0.0.0.0"\nport = 7777\nallowed_hosts = ["[fd00::7]:7777"]\n'
     )
-    ours = ours_of(load(file))
+    ours = ours_of(load(file), "approvals")
     for host in ("192.168.7.7", "10.1", "[fe80::1]", "[fd00::8]", socket.gethostname()):
         assert ours(f"http://{host}:7777/")
         assert ours(f"http://{host}/approvals/x")
@@ -97,7 +97,7 @@ def test_where_urls_lead_is_judged_by_the_settings_of_now(
     settings: Settings, tmp_path: Path
 ) -> None:
     (tmp_path / "other.toml").write_text("[gateway]\nport = 7778\n")
-    urls = OwnUrls(load(tmp_path / "other.toml"))
+    urls = OwnUrls(load(tmp_path / "other.toml"), "/approvals/")
     assert not urls.leads_here("http://localhost:7777/")
     urls.adopt(settings)
     assert urls.leads_here("http://localhost:7777/")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.access.grants import Grant
-from gatewright.app.simulate import NOT_JUDGED, Finding, simulate
+from gatewright.access.simulate import NOT_JUDGED, Finding, simulate
 from gatewright.config import Settings, load
 from gatewright.pipeline import Gates
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gatewright.app.settings_adapters import authorizers_of, spec_of
 from gatewright.config.build import build
 from gatewright.config.documents import parse
 from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import Bearer, OAuth
+from gatewright.servers.settings_adapters import authorizers_of, spec_of
 from gatewright.servers.spec import Auth
 
 FILE = """\

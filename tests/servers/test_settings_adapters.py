@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gatewright.app.settings_adapters import (
-    grants_of,
+from gatewright.config import Settings, load
+from gatewright.servers.catalogue import EVERYTHING
+from gatewright.servers.reserved_names import Reserved
+from gatewright.servers.server_side import ServerSide
+from gatewright.servers.settings_adapters import (
     json_limits,
     profiles_of,
     spec_of,
     supervisor_of,
 )
-from gatewright.config import Settings, load
-from gatewright.servers.catalogue import EVERYTHING
-from gatewright.servers.reserved_names import Reserved
-from gatewright.servers.server_side import ServerSide
 
 TEXT = """
 [gateway]
@@ -67,16 +66,6 @@ def test_a_server_keeps_what_its_entry_says(tmp_path: Path) -> None:
     assert (one.call_s, one.limits.frame_bytes, one.catalogue.tools) == (7, 1000, 11)
     assert (two.transport, two.url, two.call_s) == ("http", "http://127.0.0.1:1/mcp", 3)
     assert two.face is None
-
-
-def test_grants_and_default_policies_become_one_table(tmp_path: Path) -> None:
-    grants = grants_of(settings(tmp_path))
-    before = 1_700_000_000.0
-    found = grants.decide("a", "one", "t", before)
-    assert (found.permission, found.source) == ("deny", "tool_grant")
-    assert str(found.granted_by).startswith("config ")
-    assert grants.decide("a", "one", "t", 1_800_000_000.0).source == "default_policy"
-    assert grants.decide("b", "two", "x", before).permission == "allow"
 
 
 def test_profiles_come_with_the_default_one(tmp_path: Path) -> None:

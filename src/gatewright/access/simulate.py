@@ -17,7 +17,7 @@ import msgspec
 
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Layer
-from gatewright.app.settings_adapters import folders_of, grants_of
+from gatewright.access.policy import folders_of, grants_of
 from gatewright.call import KERNEL, Caller
 from gatewright.config import Settings
 

@@ -15,13 +15,13 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright import __version__
-from gatewright.app.settings_adapters import authorizers_of, spec_of
 from gatewright.config import Settings
 from gatewright.config import model as said
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.server import Server
 from gatewright.servers.server_catalogue import ServerCatalogue, build_shelf
+from gatewright.servers.settings_adapters import authorizers_of, spec_of
 from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.servers.status import Told
 

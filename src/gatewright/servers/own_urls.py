@@ -8,7 +8,6 @@ import socket
 import unicodedata
 from urllib.parse import SplitResult, unquote, urlsplit
 
-from gatewright.approvals.endpoint import PATH
 from gatewright.config import Settings
 from gatewright.identity.issuers import base_of
 from gatewright.servers.gateway_urls import Ours
@@ -25,21 +24,23 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 class OwnUrls:
     """Those by the settings of now."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, pages: str = "") -> None:
+        """`pages` is the path of the pages on which operators decide, where there are any."""
+        self._pages = pages.strip("/")
         self.adopt(settings)
 
     def adopt(self, settings: Settings) -> None:
         """Go on with these settings."""
-        self._ours = ours_of(settings)
+        self._ours = ours_of(settings, self._pages)
 
     def leads_here(self, url: str) -> bool:
         """Whether a URL leads to the gateway itself."""
         return self._ours(url)
 
 
-def ours_of(settings: Settings) -> Ours:
+def ours_of(settings: Settings, pages: str) -> Ours:
     """Whether a URL leads to the gateway: to where it listens, to its public address or another name of it, or on this
-    machine to the path of the page where operators decide, at whichever port that was opened."""
+    machine to the path of the page where operators decide (`pages`), at whichever port that was opened."""
     gateway, public = settings.gateway, urlsplit(base_of(settings))
     names = {_host(_split(f"http://{one}").hostname) for one in gateway.allowed_hosts}
     names |= {_host(gateway.host), _host(public.hostname)}
@@ -55,7 +56,7 @@ def ours_of(settings: Settings) -> Ours:
         if (host, port) in places:
             return True
         here = _is_here(host) or (everywhere and _is_near(host))
-        return (here or host in names) and (port == gateway.port or _is_page(parts.path))
+        return (here or host in names) and (port == gateway.port or _is_page(parts.path, pages))
 
     return ours
 
@@ -113,5 +114,5 @@ def _is_near(host: str) -> bool:
     return host.partition(".")[0] == socket.gethostname().partition(".")[0].casefold()
 
 
-def _is_page(path: str) -> bool:
-    return PATH.strip("/") in unquote(path).lower().split("/")
+def _is_page(path: str, pages: str) -> bool:
+    return pages != "" and pages in unquote(path).lower().split("/")

@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
-from gatewright.app.preflight import AT_ONCE, Found, preflight
 from gatewright.config import Settings, load
+from gatewright.servers.preflight import AT_ONCE, Found, preflight
 from tests.servers.rig import SERVERS, alive, within
 
 

@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from gatewright.app.reload import Reloader
 from gatewright.config import FileSource, Settings, SettingsError
 from gatewright.config.changes import policy_version
+from gatewright.config.reload import Reloader
 from tests.accepting import accept_file
 
 DEADLINE_S = 10.0

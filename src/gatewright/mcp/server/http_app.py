@@ -6,15 +6,10 @@ browser), then the caller is authenticated; an endpoint sees only requests that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from gatewright.approvals.endpoint import PATH, ApprovalPage
 from gatewright.call import Caller, Refusal
-from gatewright.dialects.ggen.endpoint import Ggen
-from gatewright.dialects.groundhog.endpoint import GroundhogDoor
-from gatewright.dialects.one_shot import Shown
-from gatewright.dialects.rest.endpoint import Rest
 from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.guard import Guard, bearer, refuse_caller, refuse_place
 from gatewright.mcp.server.http_headers import HttpHeaders
@@ -23,18 +18,13 @@ from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
 from gatewright.mcp.server.legacy_sse import LegacySse
 from gatewright.mcp.server.locality import is_near, is_passed_on, told
 from gatewright.mcp.server.protected_resource import WELL_KNOWN, Protected
+from gatewright.mcp.server.routes import Door, Handler, PlainSocket, Profiles, Routes, Upgrade
 from gatewright.mcp.server.streamable_http import StreamableHttp
 from gatewright.mcp.server.websocket import SUBPROTOCOL, WebSocketDoor
-from gatewright.rooms.admin_endpoint import ADMIN
-from gatewright.rooms.endpoint import PATHS, RoomsDoor
-from gatewright.telemetry.endpoint import Health
 
 __all__ = ["App"]
 
-_OPEN_A_WEBSOCKET = b'{"error":"upgrade_required","message":"a room is a WebSocket: ws://\xe2\x80\xa6/ws?topic=NAME"}'
-
 Answering = Coroutine[Any, Any, None]
-Door = Callable[[HttpRequest], Answering]
 
 
 class _Way:
@@ -61,7 +51,7 @@ class _Way:
         self.near = near
 
 
-_Ours = tuple[Guard, frozenset[str]]
+_Ours = tuple[Guard, Profiles]
 
 
 class App:
@@ -71,24 +61,25 @@ class App:
         self,
         front: ServerContext,
         guard: Guard,
-        profiles: frozenset[str],
-        health: Health,
-        shown: Shown,
-        groundhog: GroundhogDoor | None = None,
+        profiles: Profiles,
+        routes: Sequence[Routes] = (),
     ) -> None:
+        """`routes` are those of endpoints besides MCP's own."""
         self._front = front
         self._ours: _Ours = guard, profiles
-        self._health = health
-        self.ggen = Ggen(front, shown)
-        self.rest = Rest(front, shown)
-        self.streamable = StreamableHttp(front, self.ggen.serve)
+        self._routes = routes
+        self._body = next((one.body for one in routes if one.body is not None), None)
+        self._plain = next((one.plain_socket for one in routes if one.plain_socket), None)
+        self._open = {path: door for one in routes for path, door in one.open.items()}
+        self.streamable = StreamableHttp(front, self._body)
         self.legacy_sse = LegacySse(front)
         self.websocket = WebSocketDoor(front)
-        self.approvals: ApprovalPage | None = None
-        """Where an operator may decide on a page."""
-        self.rooms: RoomsDoor | None = None
-        """Where there are rooms."""
-        self.groundhog = groundhog
+        self._doors: dict[str, Door] = {
+            "/mcp": self.streamable,
+            "/sse": self.legacy_sse.open,
+            "/messages": self.legacy_sse.post,
+            **{path: door for one in routes for path, door in one.doors.items()},
+        }
 
     takes_exchange = True
 
@@ -139,9 +130,9 @@ class App:
             await refuse_place(send, way.flaw)
             return
         credential = headers.credential
-        if path in ("/livez", "/readyz"):
+        if path in self._open:
             known = self._front.identify("http", credential)
-            await self._health(path, send, known if isinstance(known, Caller) else None)
+            await self._open[path](path, send, known if isinstance(known, Caller) else None)
             return
         if self._front.protected is not None:
             if path.startswith(WELL_KNOWN):
@@ -150,7 +141,7 @@ class App:
             send = self._front.protected.telling(send, self._resource(path))
             connection = connection._replace(send=send)
         if way.door is None:
-            await self._by_itself(connection, headers, credential)
+            await self._by_itself(connection, headers)
             return
         caller = await self._front.admit("http", credential, path)
         if isinstance(caller, Refusal):
@@ -167,44 +158,30 @@ class App:
 
     async def _nobody(self, connection: Connection, way: _Way, refusal: Refusal) -> None:
         """Nobody is known for the request, unless its body says who sends it."""
-        if (
-            way.headers.credential is not None
-            or way.door is not self.streamable
-            or not await self.ggen.instead(connection, way.headers, way.profile)
-        ):
-            await refuse_caller(connection.send, refusal)
+        if way.headers.credential is None and way.door is self.streamable:
+            for one in self._routes:
+                if one.unknown and await one.unknown(connection, way.headers, way.profile):
+                    return
+        await refuse_caller(connection.send, refusal)
 
-    async def _by_itself(
-        self, connection: Connection, headers: HttpHeaders, credential: str | None
-    ) -> None:
+    async def _by_itself(self, connection: Connection, headers: HttpHeaders) -> None:
         """Doors that find out themselves who asks, and say it in their own words where nobody does."""
-        path = connection.scope["path"]
-        if self.rooms is not None and (path == ADMIN or path.startswith(f"{ADMIN}/")):
-            await self.rooms.admin(connection, credential)
-            return
-        if self.rooms is not None and path in PATHS:
-            upgrade = (b"upgrade", b"websocket"), (b"connection", b"upgrade")
-            await send_json(connection.send, _OPEN_A_WEBSOCKET, 426, upgrade)
-            return
-        if self.approvals is not None and path.startswith(PATH):
-            await self.approvals(connection)
-            return
-        profile = self._profile(path, "/rpc")
-        if profile is not None:
-            await self.ggen(connection, headers, credential, profile)
-            return
-        profile, inner = self._within(path)
-        if profile is not None and self.rest.serves(inner):
-            await self.rest(connection, headers, credential, inner, profile)
+        handler = self._found(connection.scope["path"])
+        if handler is not None:
+            await handler(connection, headers)
             return
         await send_plain(connection.send, 404, b"nothing is here; the MCP endpoint is /mcp\n")
+
+    def _found(self, path: str) -> Handler | None:
+        profiles = self._ours[1]
+        found = (one.find(path, profiles) for one in self._routes)
+        return next((one for one in found if one is not None), None)
 
     async def _published(self, protected: Protected, method: str, path: str, send: Send) -> None:
         """What is published about one of our endpoints, whoever asks."""
         about = path.removeprefix(WELL_KNOWN)
         known = about == "" or self._route(about)[0] is not None
-        known = known or self._profile(about, "/rpc") is not None
-        if not known and not (about.endswith("/tools") and self._resource(about) == about):
+        if not known and self._resource_of(about) != about:
             await send_plain(send, 404, b"no such resource is here\n")
         elif method not in ("GET", "HEAD"):
             await send_plain(send, 405, headers=((b"allow", b"GET, HEAD"),))
@@ -213,36 +190,18 @@ class App:
 
     def _resource(self, path: str) -> str:
         """What a token has to be for that is shown at a path: mostly that path."""
-        profile, inner = self._within(path)
-        served = profile is not None and self.rest.serves(inner)
-        return self.rest.resource(profile or "") if served else path
+        return self._resource_of(path) or path
 
-    def _profile(self, path: str, root: str) -> str | None:
-        """The profile that a path below `root` names; None where it leads nowhere."""
-        if path == root:
-            return ""
-        name = path.removeprefix(root + "/")
-        return name if name != path and name in self._ours[1] else None
-
-    def _within(self, path: str) -> tuple[str | None, str]:
-        """The profile whose paths begin with `/profiles/NAME`, and the path there."""
-        if not path.startswith("/profiles/"):
-            return "", path
-        name, _, rest = path[10:].partition("/")
-        return (name if name in self._ours[1] else None), "/" + rest
+    def _resource_of(self, path: str) -> str | None:
+        profiles = self._ours[1]
+        found = (one.resource(path, profiles) for one in self._routes)
+        return next((one for one in found if one is not None), None)
 
     def _route(self, path: str) -> tuple[Door | None, str]:
-        if path == "/mcp":
-            return self.streamable, ""
-        if path == "/sse":
-            return self.legacy_sse.open, ""
-        if path == "/messages":
-            return self.legacy_sse.post, ""
-        if path == "/metrics":
-            return self._health.metrics, ""
-        if path.startswith("/mcp/") and path[5:] in self._ours[1]:
+        known = self._doors.get(path)
+        if known is None and path.startswith("/mcp/") and path[5:] in self._ours[1]:
             return self.streamable, path[5:]
-        return None, ""
+        return known, ""
 
     def _upgrade(self, scope: dict[str, Any], receive: Receive, send: Send) -> Answering:
         headers = dict(scope.get("headers", ()))
@@ -255,18 +214,17 @@ class App:
         if scope["type"] != "websocket":
             return
         headers = dict(scope["headers"])
-        if self.rooms is not None and scope["path"] in PATHS:
-            # No page has a participant's token unless it was given one; who comes in without may be any page.
-            guard = self._ours[0]
-            flaw, of_page = guard.refuses(headers), guard.refuses_page(headers)
-            await self.rooms(scope, receive, send, flaw=flaw, of_page=of_page)
-            return
-        flaw = self._ours[0].refuses_page(headers)
-        credential = bearer(headers)
-        dialect = self._profile(scope["path"], "/rpc")
-        if dialect is not None and not flaw:
-            await self.ggen.socket(scope, receive, send, credential, dialect)
-            return
+        guard, profiles = self._ours
+        flaw, credential = guard.refuses_page(headers), bearer(headers)
+        asked = Upgrade(scope, receive, send, credential, guard.refuses(headers), flaw)
+        for one in self._routes:
+            serve = one.socket(scope["path"], profiles)
+            if serve is not None and await serve(asked):
+                return
+        await self._mcp_socket(asked)
+
+    async def _mcp_socket(self, asked: Upgrade) -> None:
+        scope, receive, send, credential, _, flaw = asked
         path = scope["path"]
         door, profile = self._route(path)
         if self._front.protected is not None:
@@ -278,32 +236,17 @@ class App:
         )
         if door is not self.streamable and not flaw:
             caller = Refusal("not_found", "MCP over WebSocket is at /mcp")
-        serve: WebSocketDoor | GroundhogDoor = self.websocket
+        serve: PlainSocket = self.websocket
         offered = scope.get("subprotocols", ())
-        if self.groundhog is not None and door is self.streamable and SUBPROTOCOL not in offered:
-            serve = self.groundhog
+        if self._plain is not None and door is self.streamable and SUBPROTOCOL not in offered:
+            serve = self._plain
         await serve(scope, receive, send, caller=caller, credential=credential, profile=profile)
 
-    async def groundhog_post(self, connection: Connection) -> None:
-        """A POST that is Groundhog's whatever its path."""
-        headers = HttpHeaders(connection.scope["headers"])
-        if is_near(connection.scope, passed_on=is_passed_on(headers.values)):
-            await self._groundhog_post(connection, headers)
-        else:
-            caller = self._front.identify("groundhog", headers.credential)
-            await told(lambda: self._groundhog_post(connection, headers), caller)
+    def refuses(self, headers: HttpHeaders) -> str:
+        """What is wrong with the Host or Origin of a request; empty where it is one of ours."""
+        return self._ours[0].refuses(headers.values)
 
-    async def _groundhog_post(self, connection: Connection, headers: HttpHeaders) -> None:
-        flaw = self._ours[0].refuses(headers.values)
-        if flaw or self.groundhog is None:
-            await refuse_place(connection.send, flaw or "host_refused")
-            return
-        credential = headers.credential
-        path = connection.scope["path"]
-        caller = await self._front.admit("groundhog", credential, path)
-        await self.groundhog.post(connection, headers, caller, credential)
-
-    def adopt(self, guard: Guard, profiles: frozenset[str]) -> None:
+    def adopt(self, guard: Guard, profiles: Profiles) -> None:
         """Go on with other names of ours, and other profiles."""
         self._ours = guard, profiles
 
@@ -322,8 +265,5 @@ class App:
         self.streamable.sessions.close_all()
         await self.legacy_sse.close()
         await self.websocket.close()
-        await self.ggen.close()
-        if self.rooms is not None:
-            self.rooms.hub.close()
-        if self.groundhog is not None:
-            await self.groundhog.close()
+        for one in self._routes:
+            await one.close()

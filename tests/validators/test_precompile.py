@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
-from gatewright.app.precompile import prepare_slowly
 from gatewright.patterns import Pattern, uncompiled
 from gatewright.secret_scanning import prepare, without_secrets
 from gatewright.secret_scanning.patterns import compiled
+from gatewright.validators.precompile import prepare_slowly
 
 
 async def test_patterns_are_compiled_with_turns_for_others() -> None:

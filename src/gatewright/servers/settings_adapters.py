@@ -1,20 +1,17 @@
-"""Converts settings into arguments of other parts: server specs, grants, profiles, logins, limits, Host check, local credentials."""
+"""Converts settings into arguments of servers and endpoints: server specs, profiles, logins, limits, the check of Host and Origin."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from gatewright import __version__
-from gatewright.access.grants import Grant, Grants, Layer
-from gatewright.call import SHIPPED, Caller
 from gatewright.config import Settings
 from gatewright.config import model as said
 from gatewright.config.limits import Limits as ConfiguredLimits
-from gatewright.hosts import local_agents
-from gatewright.identity.gate import LOCAL, Authenticate
+from gatewright.identity.gate import Authenticate
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.endpoint import ApiPlace
 from gatewright.mcp.protocol.negotiate import Face
@@ -35,13 +32,10 @@ from gatewright.transport.base import FROM_SERVERS, Limits
 __all__ = [
     "EXTENSIONS",
     "authorizers_of",
-    "folders_of",
-    "grants_of",
     "guard_of",
     "http_limits",
     "info_of",
     "json_limits",
-    "own_callers",
     "profiles_of",
     "spec_of",
     "supervisor_of",
@@ -51,38 +45,6 @@ __all__ = [
 
 EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
 """What of MGP the gateway offers, its clients and servers alike: no more than it does."""
-
-
-def grants_of(settings: Settings, issued: Layer | None = None) -> Grants:
-    """The access table that the configuration writes, and what was issued beside it."""
-
-    def one(grant: said.Grant) -> Grant:
-        expires = grant.expires_at.timestamp() if grant.expires_at is not None else None
-        return Grant(
-            agent=grant.agent,
-            server=grant.server,
-            tool=grant.tool,
-            permission=grant.permission,
-            granted_by=f"config {grant.origin}",
-            granted_at=0.0,
-            expires_at=expires,
-            justification=grant.justification,
-            permissions=grant.permissions,
-        )
-
-    defaults = {server.id: server.default_policy for server in settings.servers}
-    return Grants(map(one, settings.grants), defaults, issued)
-
-
-def folders_of(settings: Settings) -> dict[str, str]:
-    """In which folder of this machine each server runs that does."""
-    found = {
-        one.id: str(one.cwd)
-        for one in settings.servers
-        if one.transport in {"stdio", "python"} and one.cwd is not None
-    }
-    roots = settings.builtin.directory_list.roots
-    return {**found, SHIPPED: roots[0]} if roots else found
 
 
 def profiles_of(settings: Settings) -> dict[str, Profile]:
@@ -242,16 +204,3 @@ def info_of(settings: Settings) -> dict[str, Any]:
 def guard_of(settings: Settings) -> Guard:
     """Which `Host` and `Origin` are served."""
     return Guard(settings.gateway.allowed_hosts, settings.gateway.allowed_origins)
-
-
-def own_callers(tokens: Mapping[str, str], settings: Settings) -> dict[str, Caller]:
-    """Who shows the credentials of this process's own making: the operator and the hosts of this machine. An empty one lets nobody in."""
-    form = settings.form
-    found = {
-        tokens["operator"]: Caller("local", "operator"),
-        tokens["local"]: LOCAL,
-        **local_agents.credentials(tokens["local"]),
-        **({} if form is None else {form.key: Caller("gateway-client", "agent")}),
-    }
-    found.pop("", None)
-    return found
