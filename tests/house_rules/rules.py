@@ -139,12 +139,15 @@ def missing_twins(modules: Mapping[str, str], tests: Sequence[str]) -> list[str]
     `modules` maps paths below `src/gatewright` to their text, `tests` lists paths below `tests`.
     The twin of `audit/trail.py` is `audit/test_trail.py`; a long one may be several files,
     `audit/test_trail_chain.py` and so on. A package file or `__main__` that defines nothing has
-    nothing to test; one that does has `test_init.py` or `test_main.py`.
+    nothing to test; one that does has `test_init.py` or `test_main.py`. What the `feature.py` of a folder contributes is tested
+    in whole gateways, with it and without it: `app/test_features_absent.py`.
     """
     return [
         f"src/gatewright/{path}: no tests/{_twin(path)}.py"
         for path, text in sorted(modules.items())
-        if _has_code(path, text) and not any(_is_twin(_twin(path), test) for test in tests)
+        if _has_code(path, text)
+        and (path == "feature.py" or PurePosixPath(path).name != "feature.py")
+        and not any(_is_twin(_twin(path), test) for test in tests)
     ]
 
 
