@@ -18,7 +18,6 @@ from gatewright import pipeline
 from gatewright.app.addresses import urls_of
 from gatewright.app.announce import Ready, announced
 from gatewright.app.features import FEATURES, features_of
-from gatewright.app.former_policies import Running
 from gatewright.app.numbers import Numbers
 from gatewright.app.policy import Made, PolicyFactory, Revoked, Table
 from gatewright.app.randomness import Pool
@@ -35,6 +34,7 @@ from gatewright.call_policy import CLOSED, Policy
 from gatewright.command_text import typed_as
 from gatewright.config import Settings, is_loopback
 from gatewright.config.gateway_command import typed_for
+from gatewright.config.held_secrets import hold_secrets
 from gatewright.feature import Counts, Feature, Ground, House, Inside, Listener, Rights, offered
 from gatewright.hosts import local_agents
 from gatewright.identity.gate import Keys
@@ -57,10 +57,10 @@ from gatewright.mcp.server.locality import worded
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.stdio import serve_stdio
 from gatewright.missing import absent, check_asked, closed
-from gatewright.redaction.policy import hold_secrets
 from gatewright.secret_scanning import HELD, PROCESS, prepare
 from gatewright.servers.administration import Administration
 from gatewright.servers.dispatches import dispatch_of
+from gatewright.servers.former_policies import Running
 from gatewright.servers.local import LocalServer
 from gatewright.servers.own_urls import OwnUrls
 from gatewright.servers.server import Server

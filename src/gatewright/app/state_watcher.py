@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from itertools import count
 
 from gatewright.audit.events import Events
@@ -85,7 +86,7 @@ class StateWatcher:
 
     def look(self) -> None:
         """Apply and record what has changed of keys; others see in the state what has changed of theirs."""
-        run_each(self._state.look, self._apply, lambda: self._events.keys(self._callers))
+        run_each(self._state.look, self._apply, partial(self._events.keys, self._callers))
 
     def _apply(self) -> None:
         loads = self._callers.loads
