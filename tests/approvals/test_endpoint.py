@@ -22,6 +22,7 @@ from tests.audit.parts import approval
 
 ARGUMENTS = '{"path":"/<b>\\u202e"}'
 CALL = Asked("ann", "files", "wipe", sha256(ARGUMENTS.encode()).hexdigest())
+BASE = "http://127.0.0.1:8420"
 HERE = ("127.0.0.1", 5)
 KEYS = {"op": Caller("olga", "operator"), "agent": Caller("ann")}
 
@@ -51,8 +52,8 @@ class World:
     def __init__(self, asked: Asked = CALL) -> None:
         self.queue = Queue(asked)
         self.page = ApprovalPage(self.queue, self.identify, os.urandom)
-        self.page.base = "http://127.0.0.1:8420"
-        self.path = self.page.url(self.queue.one).removeprefix(self.page.base)
+        self.page.reached_at(BASE)
+        self.path = self.page.url(self.queue.one).removeprefix(BASE)
 
     @staticmethod
     def identify(door: str, key: str | None) -> Caller | Refusal:
@@ -158,7 +159,7 @@ async def test_other_machines_are_shown_nothing(world: World, client: Any) -> No
 async def test_other_methods_are_refused_and_addresses_are_fresh_each_time(world: World) -> None:
     assert (await world.ask("PUT"))[0] == 405
     assert world.page.url(world.queue.one) != world.page.url(world.queue.one)
-    world.page.base = ""
+    world.page.reached_at("")
     assert world.page.url(world.queue.one) == ""
 
 

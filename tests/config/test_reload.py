@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from gatewright.config import FileSource, Settings, SettingsError
+from gatewright.config import FileSource, Origin, Problem, Settings, SettingsError
 from gatewright.config.changes import policy_version
 from gatewright.config.reload import Reloader
 from tests.accepting import accept_file
@@ -29,6 +29,7 @@ class World:
         self.told: list[str] = []
         self.events: list[tuple[str, str, dict[str, Any]]] = []
         self.fails = False
+        self.cannot: SettingsError | None = None
         environ = {"HOME": str(folder), "GATEWRIGHT_STATE": str(folder / "state")}
         self.environ = environ
         self.write(ONE)
@@ -53,6 +54,8 @@ class World:
         await asyncio.sleep(0)
         if self.fails:
             raise RuntimeError("broken on purpose")
+        if self.cannot is not None:
+            raise self.cannot
         self.adopted.append(settings)
 
     async def until(self, true: Callable[[], bool]) -> None:
@@ -122,6 +125,23 @@ async def test_a_broken_file_is_told_once_and_again_when_it_is_mended(tmp_path: 
         assert "usable again" in await world.said("configuration")
         assert [event for event, *_ in world.events] == [REFUSED, REFUSED, APPLIED]
         assert world.adopted == []
+
+
+async def test_what_this_gateway_cannot_do_is_told_and_the_running_one_stays(
+    tmp_path: Path,
+) -> None:
+    async with followed(tmp_path) as world:
+        missing = Problem(Origin(world.file, 3), "flow.then", "no such feature", "remove it")
+        world.cannot = SettingsError([missing])
+        world.write(TWO)
+        await world.until(lambda: bool(world.told))
+        assert "the running one stays" in world.told[0]
+        assert "flow.then: no such feature" in world.told[0]
+        assert [event for event, _, _ in world.events] == [REFUSED]
+        assert world.adopted == []
+        world.cannot = None
+        world.reloader.force()
+        await world.until(lambda: bool(world.adopted))
 
 
 async def test_several_problems_are_one_line_with_their_number(tmp_path: Path) -> None:

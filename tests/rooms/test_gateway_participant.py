@@ -39,8 +39,7 @@ class Stage:
         self.house = house
         self.rehearsed: list[Call] = []
         self.refused: dict[str, Refusal] = {}
-        callers = RoomCallers(_NoKeys(), "secret")
-        callers.hub = hall.hub
+        callers = RoomCallers(_NoKeys(), "secret", hall.hub)
         self.kernel = KernelInRoom(
             house.front, hall.hub, callers, self._rehearse, topic="lobby", name="house"
         )

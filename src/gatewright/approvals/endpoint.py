@@ -79,8 +79,7 @@ class ApprovalPage:
         random: Callable[[int], bytes],
     ) -> None:
         """`identify(door, key)` says whose key it is."""
-        self.base = ""
-        """Where this gateway is reached on this machine; without it there are no pages."""
+        self._base = ""
         self._queue = queue
         self._identify = identify
         self._random = random
@@ -93,15 +92,19 @@ class ApprovalPage:
     async def _served(self, connection: Connection, headers: HttpHeaders) -> None:
         await self(connection)
 
+    def reached_at(self, base: str) -> None:
+        """Where this gateway is reached on this machine; without that there are no pages."""
+        self._base = base
+
     def url(self, one: Approval) -> str:
         """A fresh address for a request; empty where no page can be served."""
-        if not self.base:
+        if not self._base:
             return ""
         token = self._random(32).hex()
         self._tokens[_digest(token)] = one.id
         if len(self._tokens) > _KEPT:
             self._tokens.popitem(last=False)
-        return f"{self.base}{PATH}{token}"
+        return f"{self._base}{PATH}{token}"
 
     async def __call__(self, connection: Connection) -> None:
         """Answer one request below `PATH`."""

@@ -42,21 +42,19 @@ class ApprovalRequests(Protocol):
     ) -> Approval | None:
         """The request for this question. None where its caller has too many waiting."""
 
-    @property
-    def page(self) -> Callable[[Approval], str]:
-        """Gives the URL of a page on which an operator decides; empty where there is none."""
-
     async def decided(self, id: str) -> None:
         """Wait until a request is no longer undecided."""
 
 
 class Queue(NamedTuple):
     """What is needed in order to ask operators. `policy` is the version of the policy in force, to which an
-    approval is bound; `hold_s` is how long a call waits before its caller is told to come back."""
+    approval is bound; `hold_s` is how long a call waits before its caller is told to come back; `page` gives the URL of a page on
+    which an operator decides, empty where there is none."""
 
     desk: ApprovalRequests
     policy: str
     hold_s: float
+    page: Callable[[Approval], str] = lambda _: ""
 
 
 class Agreed(NamedTuple):
@@ -156,7 +154,7 @@ async def _show(queue: Queue, made: Approval, call: Call, back: Back) -> None:
     can = call.client.capabilities.get("elicitation")
     if queue.hold_s <= 0 or not isinstance(can, dict) or not isinstance(can.get("url"), dict):
         return
-    url = queue.desk.page(made)
+    url = queue.page(made)
     if url:
         said = f"{made.who} wants to {made.wish}. An operator decides on it on this page."
         params = {

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from gatewright.approvals.request import Approval, ApprovalChange, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
+from gatewright.listeners import Signal
 from gatewright.storage.errors import StoreError
 
 __all__ = ["ApprovalQueue", "Record", "Tell"]
@@ -75,10 +76,8 @@ class ApprovalQueue:
         self._clock = clock
         self._line = asyncio.Lock()
         self._free_at = 0.0
-        self.page: Callable[[Approval], str] = lambda _: ""
-        """Gives the URL of a page on which an operator decides; empty where there is none."""
-        self.ruled: Callable[[Approval], None] = lambda _: None
-        """Called with each decision of an operator about a permission of a server."""
+        self.ruled: Signal[Approval] = Signal()
+        """Told what operators decide about permissions of servers. A listener may raise: then the step is put down again later."""
 
     def adopt(self, *, lasts_s: float, tell: Tell | None, offered: bool) -> None:
         """Go on with what a configuration says."""
@@ -277,7 +276,7 @@ class ApprovalQueue:
             details=_details(one),
         )
         if one.kind == "server" and change.action in ("approved", "denied"):
-            self.ruled(one)
+            self.ruled.send(one)
 
     def _tell(self, tell: Tell, approval: Approval) -> None:
         task = asyncio.ensure_future(tell(approval))

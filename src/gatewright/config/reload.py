@@ -108,8 +108,8 @@ class Reloader:
             self._refuse(problem, forced)
             return
         change = changes(self._read, found)
-        if change.applied:
-            await self._adopt(wanted)
+        if change.applied and not await self._adopted(wanted, forced):
+            return
         former, self._running = self._running, wanted
         before, self._read = self._read, found
         mended, self._broken = bool(self._broken), ""
@@ -118,6 +118,15 @@ class Reloader:
             self._warn(before)
         elif forced:
             self._tell(f"configuration read again: nothing changed, policy {self._version}")
+
+    async def _adopted(self, wanted: Settings, forced: bool) -> bool:
+        """Go on with these settings; False where this gateway cannot."""
+        try:
+            await self._adopt(wanted)
+        except SettingsError as problem:
+            self._refuse(problem, forced)
+            return False
+        return True
 
     @property
     def _version(self) -> str:

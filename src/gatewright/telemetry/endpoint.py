@@ -32,7 +32,7 @@ NO_TOOL = "_other"
 
 Numbers = Callable[[], Mapping[str, Any]]
 """What the gateway counts: `servers` (id → state), `calls` ((kind, outcome) → count), `sessions`,
-`audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count), `stalls` ((seconds at most, count) of times that the event loop stood still),
+`missing` (features that are not there), `audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count), `stalls` ((seconds at most, count) of times that the event loop stood still),
 `stalled_s`, `longest_stall` (`seconds` of it, or None), `workers` (orders done by worker processes, processes killed),
 `refused` (connections from addresses that opened too many), `flooded` (WebSockets closed for what they sent)."""
 
@@ -89,6 +89,8 @@ class Health:
                 for name, state in numbers["audit_sinks"].items()
             }
             body |= {"sinks": sinks} if sinks else {}
+            missing = list(numbers.get("missing", ()))
+            body |= {"missing": missing} if missing else {}
         await send_json(send, jsonrpc.encode(body), 200 if ready else 503)
 
     async def metrics(self, http: HttpRequest) -> None:

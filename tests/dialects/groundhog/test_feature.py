@@ -6,7 +6,7 @@ import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ import aiohttp
 import pytest
 
 from gatewright.app.gateway import Gateway
-from gatewright.app.groundhog import Slow
 from gatewright.call import Answer, Call, Caller, Client, Target, Tool, Unrecorded
 from gatewright.config.build import build
 from gatewright.config.documents import parse
+from gatewright.dialects.groundhog.feature import Slow
+from gatewright.listeners import Signal
 from gatewright.telemetry.metrics import CallCounts
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.http_server import CannotListen
@@ -31,7 +32,8 @@ LIST = {"jsonrpc": "2.0", "id": "1", "method": "tools/list", "params": {}}
 async def gateway(folder: Path, text: str) -> AsyncIterator[tuple[Gateway, dict[str, str]]]:
     """A gateway and the URLs of its protocol's own listener."""
     settings = build([parse(text, folder / "mgp.toml")], {}, folder / "state")
-    async with Gateway(settings) as found, found.groundhog.listening(found.app, Seats()) as urls:
+    async with Gateway(settings) as found, AsyncExitStack() as listening:
+        urls = await found._listen(listening, Seats())
         try:
             yield found, urls
         finally:
@@ -68,7 +70,7 @@ async def known(found: Gateway, url: str, tls: ssl.SSLContext | None = None) -> 
 async def test_without_its_table_there_is_no_listener_and_no_registry(tmp_path: Path) -> None:
     async with gateway(tmp_path, "") as (found, urls):
         assert urls == {}
-        assert found.groundhog.local == ()
+        assert [one.id for one in found._side().local] == ["mgp"]
         assert dict(found.supervisor.states) == {}
 
 
@@ -166,9 +168,10 @@ class Events:
 
 def test_slow_and_large_calls_are_counted_and_recorded_once_each() -> None:
     """GRH-mon-3 and GRH-mon-4."""
-    counted, events = CallCounts(), Events()
+    counted, events, strained = CallCounts(), Events(), Signal[tuple[Call, str]]()
+    strained.listen(lambda told: counted.warn(*told))
     record: Any = events
-    slow = Slow(counted, record, seconds=0.5, memory=100)
+    slow = Slow(strained, record, seconds=0.5, memory=100)
     tool = Tool(Target("files", "list"), "files__list", {})
     call = Call(
         id="1",

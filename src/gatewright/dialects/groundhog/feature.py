@@ -1,19 +1,19 @@
-"""Wires the Groundhog endpoint: listener, sessions, tool search and registration, shipped tools; counts and audits slow or large calls."""
+"""Groundhog as a feature: its endpoint and listener, shipped and registered tools, and reports of calls that took much time or memory."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
-import ssl
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gatewright.app.policy import PolicyFactory
+from msgspec.structs import replace
+
 from gatewright.audit.trail import AuditLog
-from gatewright.call import SHIPPED, Call, Caller, Outcome, Tool, Unrecorded
+from gatewright.call import SHIPPED, Call, Caller, Outcome, Unrecorded
 from gatewright.config import Settings, is_loopback
 from gatewright.config.groundhog import Protocol, Transport
 from gatewright.config.groundhog_merge import DOOR
@@ -29,33 +29,33 @@ from gatewright.dialects.groundhog.registrations import Registrations
 from gatewright.dialects.groundhog.sessions import Sessions
 from gatewright.dialects.groundhog.shipped import directory_tool, shipped_directory
 from gatewright.dialects.groundhog.types import Parts, Terms
-from gatewright.discovery.search import Search
 from gatewright.discovery.versions import ToolIds
+from gatewright.feature import Around, Feature, Ground, House, Inside, Listener, Serving
 from gatewright.identity.claims import administers, described
 from gatewright.identity.sessions import rate_state
 from gatewright.kernel import Hooks
-from gatewright.mcp.server.context import ServerContext
+from gatewright.listeners import Signal
 from gatewright.mcp.server.http_app import App
 from gatewright.servers.dispatch import Builtin
-from gatewright.servers.local import LocalServer
+from gatewright.servers.server_side import ServerSide
 from gatewright.servers.settings_adapters import http_limits
 from gatewright.servers.supervisor import Supervisor
-from gatewright.storage.state import StateDatabase
-from gatewright.telemetry.metrics import CallCounts
-from gatewright.telemetry.numbers import Listener
 from gatewright.transport import http_server, tcp
 from gatewright.transport.base import Limits
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.http_server import CannotListen, tls_context
 
-__all__ = ["GroundhogSide", "Slow"]
+__all__ = ["GroundhogFeature", "Slow"]
 
 
 class Slow:
-    """Counts calls that took longer, or more memory, than somebody wants to be told of, and records each."""
+    """Tells of calls that took longer, or more memory, than somebody wants to be told of, and records each."""
 
-    def __init__(self, counted: CallCounts, audit: AuditLog, seconds: float, memory: int) -> None:
-        self._counted = counted
+    def __init__(
+        self, strained: Signal[tuple[Call, str]], audit: AuditLog, seconds: float, memory: int
+    ) -> None:
+        """`strained` tells of each."""
+        self._strained = strained
         self._audit = audit
         self._seconds = seconds
         self._memory = memory
@@ -71,7 +71,7 @@ class Slow:
             self._warn(call, "high_memory", {"memory_bytes": memory})
 
     def _warn(self, call: Call, kind: str, details: Mapping[str, Any]) -> None:
-        self._counted.warn(call, kind)
+        self._strained.send((call, kind))
         with contextlib.suppress(Unrecorded):
             self._audit.event(
                 "dev.gatewright.performance",
@@ -80,94 +80,92 @@ class Slow:
             )
 
 
-class GroundhogSide:
-    """Made before the servers are; opened once the kernel is there."""
+class GroundhogFeature(Feature):
+    """The endpoint is there in any case; a listener of its own where `[mcp.protocol]` is configured."""
 
-    def __init__(self, settings: Settings, state: StateDatabase, listeners: list[Listener]) -> None:
-        """Its own listener is among `listeners` from when it is open."""
-        self.settings = settings
-        self._listeners = listeners
+    name = "groundhog"
+
+    def __init__(self, ground: Ground) -> None:
+        settings = ground.settings
+        self._ground = ground
         self._protocol = settings.protocol or Protocol()
-        self.clear_text: tuple[str, ...] = ()
-        """Addresses of the protocol's own that others reach without TLS."""
-        self.registry = Registry(hints=settings.approvals.hints == "ask")
-        self._registrations = Registrations(self.registry, state, self._shipped(settings))
-
-    @property
-    def local(self) -> Sequence[LocalServer]:
-        """The server of shipped and registered tools, where there can be any."""
-        wanted = self.settings.protocol is not None or self._registrations.shipped
-        return (self.registry,) if wanted else ()
+        self._registry = Registry(hints=settings.approvals.hints == "ask")
+        shipped = self._shipped(settings)
+        self._registrations = Registrations(self._registry, ground.database, shipped)
+        self._has_tools = settings.protocol is not None or bool(shipped)
 
     def _shipped(self, settings: Settings) -> Mapping[str, Any]:
         roots = settings.builtin.directory_list.roots
         if not roots:
             return {}
-        self.registry.add(directory_tool(roots))
+        self._registry.add(directory_tool(roots))
         return {"directory_list": shipped_directory(roots, Isolation())}
 
-    def hooks(self, counted: CallCounts, audit: AuditLog) -> Hooks:
+    def side(self, side: ServerSide) -> ServerSide:
+        """The server of shipped and registered tools, where there can be any."""
+        return replace(side, local=[*side.local, self._registry]) if self._has_tools else side
+
+    def around(self, servers: Supervisor) -> Around:
         """What hears of calls that took long: nobody looks at it unless the protocol is configured."""
-        if self.settings.protocol is None:
-            return Hooks()
-        said = self._protocol.performance
-        slow = Slow(counted, audit, said.execution_time_warning, said.memory_usage_warning)
-        return Hooks(ended=(slow.ended,))
+        ground, said = self._ground, self._protocol.performance
+        if ground.settings.protocol is None:
+            return Around()
+        most = said.execution_time_warning, said.memory_usage_warning
+        slow = Slow(ground.strained, ground.audit, *most)
+        return Around(hooks=Hooks(ended=(slow.ended,)))
 
-    def methods(self, supervisor: Supervisor, judges: PolicyFactory) -> dict[str, Builtin]:
-        """The gateway's own methods of this side."""
+    def methods(self, inside: Inside) -> Mapping[str, Builtin]:
+        """Registration of tools."""
+        if not self._has_tools:
+            return {}
+        servers, registrations = inside.servers, self._registrations
+        making = Making(
+            registry=self._registry,
+            shipped=registrations.shipped,
+            may_register=lambda caller: administers(caller, "write"),
+            connection=registrations.connection,
+            stands_behind=registrations.stands_behind,
+            used=lambda name: servers.catalogue.user_of(name, SHIPPED),
+            stored=registrations.store,
+            clock=time.time,
+        )
+        return {"tools/register": Register(making)}
 
-        def may_use(caller: Caller, tool: Tool, requested: frozenset[str] | None) -> bool:
-            return not judges.permission().missing(caller, tool, requested)
+    def serve(self, house: House) -> Serving:
+        """The endpoint."""
+        door = GroundhogDoor(self._parts(house))
+        if self._ground.settings.protocol is None:
+            return Serving(routes=door.routes)
+        limits = http_limits(self._ground.settings.limits)
+        place = _Place(self._protocol.transport, door, limits, self._ground.listeners)
+        return Serving(
+            routes=door.routes, listening=place.listening, clear_text=lambda: place.clear_text
+        )
 
-        found: dict[str, Builtin] = {
-            "tools/list": Search(lambda: supervisor.catalogue, may_use, time.perf_counter)
-        }
-        if self.local:
-            found["tools/register"] = Register(
-                Making(
-                    registry=self.registry,
-                    shipped=self._registrations.shipped,
-                    may_register=lambda caller: administers(caller, "write"),
-                    connection=self._registrations.connection,
-                    stands_behind=self._registrations.stands_behind,
-                    used=lambda name: supervisor.catalogue.user_of(name, SHIPPED),
-                    stored=self._registrations.store,
-                    clock=time.time,
-                )
-            )
-        return found
-
-    def open(
-        self,
-        front: ServerContext,
-        supervisor: Supervisor,
-        audit: AuditLog,
-        judges: PolicyFactory,
-    ) -> GroundhogDoor:
-        """The door."""
-        said = self._protocol.security
-        anonymous = self.settings.gateway.anonymous == "allow"
-        must = said.require_authentication if self.settings.protocol is not None else not anonymous
+    def _parts(self, house: House) -> Parts:
+        said, settings = self._protocol.security, self._ground.settings
+        inside, front = house.inside, house.front
+        anonymous = settings.gateway.anonymous == "allow"
+        must = said.require_authentication if settings.protocol is not None else not anonymous
         sessions = Sessions(
             front.owners,
             clock=time.time,
             random=front.random,
             timeout_s=said.session_timeout,
             most=said.max_concurrent_sessions,
-            ended=supervisor.forget,
+            ended=inside.servers.forget,
         )
-        parts = Parts(
+        return Parts(
             front=front,
             sessions=sessions,
-            names=ToolIds(lambda: supervisor.catalogue),
+            names=ToolIds(lambda: inside.servers.catalogue),
             spell=spell_error,
-            note=Noting(audit, time.monotonic),
+            note=Noting(self._ground.audit, time.monotonic),
             trust=_trust,
-            held=judges.held,
+            held=inside.rights.held,
             user=described,
-            count=partial(judges.count, DOOR),
-            limits=lambda caller: rate_state(judges.limited(DOOR, caller)),
+            count=partial(inside.counts.count, DOOR),
+            limits=lambda caller: rate_state(inside.counts.limited(DOOR, caller)),
             risk=argument_risk,
             now=time.time,
             providers=self._registrations,
@@ -178,23 +176,35 @@ class GroundhogSide:
                 strict_codes=said.strict_codes,
             ),
         )
-        self._door = GroundhogDoor(parts)
-        return self._door
 
-    # -- a listener of its own
+
+class _Place:
+    """The protocol's own address. It is among `listeners` from when it is open."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        door: GroundhogDoor,
+        limits: Limits,
+        listeners: list[Listener],
+    ) -> None:
+        self._transport = transport
+        self._door = door
+        self._limits = limits
+        self._listeners = listeners
+        self.clear_text: tuple[str, ...] = ()
+        """Addresses that others reach without TLS."""
 
     @contextlib.asynccontextmanager
     async def listening(self, app: App, seats: Seats) -> AsyncIterator[dict[str, str]]:
-        """While inside, the protocol's own address is served: its URLs by name. `seats` are shared with the other listener.
+        """While inside, it is served: its URLs by name. `seats` are shared with the other listener.
         Raises `CannotListen`."""
-        if self.settings.protocol is None:
-            yield {}
-            return
-        transport = self._protocol.transport
-        bounds = http_limits(self.settings.limits)
-        serve = self._lines if transport.type == "tcp" else partial(self._web, app)
+        transport = self._transport
+        serve: Callable[[Seats], Any] = (
+            self._lines if transport.type == "tcp" else partial(self._web, app)
+        )
         try:
-            url, stop = await serve(transport, bounds, seats)
+            url, stop = await serve(seats)
         except CannotListen as problem:
             text = f"[mcp.protocol.transport] {transport.type}: {problem}"
             raise CannotListen(problem.errno or errno.EINVAL, text) from None
@@ -203,7 +213,8 @@ class GroundhogSide:
         finally:
             await stop()
 
-    async def _web(self, app: App, transport: Transport, bounds: Limits, seats: Seats) -> Any:
+    async def _web(self, app: App, seats: Seats) -> Any:
+        transport = self._transport
         tls = _tls(transport)
         site = Site(app, self._door, transport.path, posts=transport.type == "http")
         server = await http_server.serve(
@@ -213,7 +224,7 @@ class GroundhogSide:
             certificate=tls and transport.tls.cert_file,
             key=tls and transport.tls.key_file,
             client_ca=tls and (transport.tls.ca_file or None),
-            limits=bounds,
+            limits=self._limits,
             seats=seats,
         )
         self.clear_text = server.clear_text
@@ -221,18 +232,17 @@ class GroundhogSide:
         base = server.url if transport.type == "http" else server.url.replace("http", "ws", 1)
         return base + transport.path, partial(server.stop, 5.0)
 
-    async def _lines(self, transport: Transport, bounds: Limits, seats: Seats) -> Any:
-        context: ssl.SSLContext | None = None
+    async def _lines(self, seats: Seats) -> Any:
+        transport, context = self._transport, None
         if _tls(transport):
             said = transport.tls
             context = tls_context(said.cert_file, said.key_file, said.ca_file or None)
-        accept = line_door(self._door.parts)
         server = await tcp.serve_lines(
-            accept,
+            line_door(self._door.parts),
             host=transport.host,
             port=transport.port,
             tls=context,
-            limits=bounds,
+            limits=self._limits,
             seats=seats,
         )
         self.clear_text = server.clear_text

@@ -1,4 +1,4 @@
-"""Writes audit events other than calls: refused requests, changes of keys, grants, servers and configuration, retries."""
+"""Writes audit events other than calls: refused requests, changes of keys and configuration, what happened to servers, retries."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from gatewright.access.issued_grants import Issued
 from gatewright.audit.records import Actor, Subject
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Call, Caller, Unrecorded
@@ -48,28 +47,6 @@ class Events:
                 details={"key_id": change.key_id, "name": change.name, "kind": change.kind},
             )
             callers.recorded(change.number)
-
-    def grants(self, issued: Issued, trace_id: str | None = None) -> None:
-        """Every change of issued grants that is not recorded yet; `trace_id` is of the call that made
-        it. Raises `Unrecorded`."""
-        for change in issued.changes():
-            grant = change.grant
-            self._audit.event(
-                f"ACCESS_{change.action.upper()}",
-                actor=Actor(type="operator", id=change.by),
-                target=Subject(server_id=grant.server, tool_name=grant.tool),
-                details={
-                    "agent_id": grant.agent,
-                    "entry_type": grant.entry_type,
-                    "permission": grant.permission,
-                    "permissions": list(grant.permissions),
-                    "granted_by": grant.granted_by,
-                    "expires_at": grant.expires_at,
-                    "justification": grant.justification,
-                },
-                trace_id=trace_id,
-            )
-            issued.recorded(change.number)
 
     def server(self, event: str, server: str, details: Mapping[str, Any]) -> None:
         """What happened to a server."""

@@ -7,7 +7,7 @@ import gc
 import threading
 import weakref
 
-from gatewright.app.former_policies import Running
+from gatewright.servers.former_policies import Running
 
 
 class Policy:

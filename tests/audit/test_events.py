@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.app.record_events import Events
+from gatewright.audit.events import Events
 from gatewright.call import ANONYMOUS, Caller, Unrecorded
 
 BOT = Caller("bot", "agent", "key1")

@@ -3,43 +3,16 @@
 from __future__ import annotations
 
 import os
-from types import SimpleNamespace
 from typing import Any
 
-from gatewright.app.own_methods import dispatch_of, kernel_tools, own_methods
 from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.call_policy import CLOSED
 from gatewright.kernel import Kernel
 from gatewright.servers.dispatch import Builtin
+from gatewright.servers.dispatches import dispatch_of
 from gatewright.servers.supervisor import Supervisor
 from tests.gate_parts import Mute, a_call
 from tests.kernel_parts import Book
-
-
-def test_every_method_of_the_gateway_is_answered() -> None:
-    administration: Any = SimpleNamespace(methods={"gatewright/server/stop": None})
-    office: Any = SimpleNamespace(who=None)
-    kernel: Any = None
-    permitting: Any = None
-    assert set(own_methods(administration, office, permitting, kernel)) == {
-        "gatewright/server/stop",
-        "gatewright/policy/explain",
-        "mgp/access/query",
-        "mgp/access/grant",
-        "mgp/access/revoke",
-        "mgp/permission/request",
-        "mgp/permission/await",
-        "mgp/permission/response",
-        "mgp/permission/grant",
-        "tools/validate",
-    }
-
-
-def test_the_kernels_tools_belong_to_a_server_that_nobody_can_configure() -> None:
-    office: Any = None
-    server = kernel_tools(office)
-    assert server.id == "mgp"
-    assert server.status().tools == 3
 
 
 async def test_each_policy_has_the_gateways_methods_and_those_that_it_shares_over_its_fleet() -> (
