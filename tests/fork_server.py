@@ -26,7 +26,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast, overload
 
-__all__ = ["Popen", "main", "run"]
+__all__ = ["Popen", "can_fork", "main", "run"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _HEAD = struct.Struct("!I")
@@ -193,13 +193,16 @@ def _can_fork(asked: Mapping[str, Any]) -> bool:
         "executable": None,
     }
     plain |= {"gid": None, "gids": None, "uid": None, "umask": -1, "process_group": -1}
-    if not hasattr(os, "pidfd_open") or any(asked[key] != value for key, value in plain.items()):
+    if any(asked[key] != value for key, value in plain.items()):
         return False
     command = asked["args"]
-    if not isinstance(command, list | tuple) or list(command[:3]) != _COMMAND:
-        return False
-    environment = _environment(asked)
-    return not any(
+    return isinstance(command, list | tuple) and can_fork(command, _environment(asked))
+
+
+def can_fork(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether it would be the same, forked or not."""
+    known = hasattr(os, "pidfd_open") and list(command[:3]) == _COMMAND
+    return known and not any(
         name.startswith("COVERAGE_")
         or (
             name.startswith(("PYTHON", "LC_", "LANG"))

@@ -28,7 +28,7 @@ from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.validators import Checks, checks_for
 from tests.costs import DOUBLED, growth, queued_ms
 
-LONGEST_MS, TURN_S = 1000.0, 0.5
+LONGEST_MS, TURN_S = 1000.0, 0.3
 SIZE, RESULT = 400_000, 500_000
 CHOSEN = (
     "readonly.sql.0.list",
@@ -84,7 +84,7 @@ def test_a_hostile_input_keeps_nobody_else_waiting(
     row = turn(innocent, attack, TURN_S)
     queued = queued_ms(gateway.pid, innocent.pid) - queued
     assert row["longest_ms"] < LONGEST_MS + queued, (row, queued)
-    assert row["calls"] > 20
+    assert row["calls"] > 2
     assert row["said"][:3] in {"200", "400", "403", "413", "422", "502", "503", "504"}, row
 
 
