@@ -252,7 +252,11 @@ class Server:
 
         async def make() -> Link:
             link = await self._make(sink, capabilities, sink.outside if roots else None)
-            return await sink.roots_told(link, self._main.link if roots else None)
+            try:
+                return await sink.roots_told(link, self._main.link if roots else None)
+            except BaseException:
+                self._leave(link)  # nobody else knows of it yet
+                raise
 
         return session_keeper(self.spec, sink, make, self._leave)
 
