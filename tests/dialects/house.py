@@ -276,8 +276,9 @@ class House:
         key: str | None = None,
         headers: Mapping[str, str | None] | None = None,
         extra: Sequence[tuple[bytes, bytes]] = (),
+        held: asyncio.Event | None = None,
     ) -> Wire:
-        """Begin a request. A header of value None is left out; `extra` headers come as they are."""
+        """Begin a request. A header of value None is left out; `extra` headers come as they are; the last byte waits for `held`."""
         body, own = sent if isinstance(sent, Sent) else (sent, {})
         full: dict[str, str | None] = {"host": "localhost", **_BOTH, **own}
         if key is not None:
@@ -288,7 +289,7 @@ class House:
             for name, value in full.items()
             if value is not None
         ]
-        wire = Wire(self.app, method, path, [*raw, *extra], body)
+        wire = Wire(self.app, method, path, [*raw, *extra], body, held)
         self._wires.append(wire)
         return wire
 

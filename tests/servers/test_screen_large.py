@@ -10,7 +10,7 @@ import pytest
 from gatewright.call import Answer, Failure
 from tests.servers.passes import Passes
 from tests.servers.rig import MODERN, FakeBack
-from tests.servers.test_screen import OURS, House, Large, answered, called
+from tests.servers.test_screen import FORM, OURS, House, Large, answered, called
 
 
 @pytest.mark.parametrize(
@@ -67,3 +67,19 @@ async def test_a_page_of_tasks_of_more_than_a_mebibyte_is_refused_before_it_is_r
     assert isinstance(found, Answer) is passes
     if isinstance(found, Failure):
         assert found.message == "the tasks of server files have more than 1048576 bytes"
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        ({"inputRequests": {f"q{one}": FORM for one in range(12_000)}}, "asks in more than"),
+        ({"inputRequests": {f"q{one}": FORM for one in range(65)}}, "asks 65 questions at once"),
+        ({"requestState": "s", "x": [[]] * 330_000}, "asks in a result that has more values"),
+    ],
+)
+def test_a_server_that_asks_too_much_at_once_is_not_judged(more: Any, why: str) -> None:
+    said = {"resultType": "input_required", **more}
+    call = called(client=MODERN)
+    found = answered(json.dumps(said, separators=(",", ":")), call, modern=True)
+    assert isinstance(found, Failure)
+    assert found.message.startswith(f"server files {why}")

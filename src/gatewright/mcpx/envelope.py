@@ -203,6 +203,8 @@ def _flaw(outer: _Outer, payload: bytes) -> str:
         return "ts must be an RFC 3339 timestamp, for example 2025-08-26T14:00:00Z; or leave it out"
     if outer.to is not msgspec.UNSET and (len(outer.to) > RECIPIENTS or "" in outer.to):
         return f"to must be an array of at most {RECIPIENTS} participant ids"
+    if outer.to is not msgspec.UNSET and max(map(len, outer.to), default=0) > PARTICIPANT_CHARS:
+        return f"a participant id in to has at most {PARTICIPANT_CHARS} characters"
     correlation = outer.correlation_id
     if correlation is not msgspec.UNSET and not 0 < len(correlation) <= ID_CHARS:
         return f"correlation_id must have 1 to {ID_CHARS} characters; or leave it out"

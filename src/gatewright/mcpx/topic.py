@@ -322,7 +322,7 @@ class Room:
                 (special if apart else plain).append(one)
         if plain and wide.messages:
             yield wide, plain
-        yield from shared(out, special, named)
+        yield from shared(out, special)
 
 
 def _about(text: bytes) -> str | None:

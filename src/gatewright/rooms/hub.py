@@ -360,7 +360,8 @@ class Hub:
             batch, members = rest[0]
             before = length_hint(members)
             self._deliver(batch, islice(members, most))
-            most -= before - length_hint(members)
+            # What its messages cost that are put together is little beside writing them, unless few members get them.
+            most -= before - length_hint(members) + len(batch) // 32
             if rest and not length_hint(members):
                 rest.popleft()
         if rest:

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named, without
-from gatewright.mcp.protocol.eras import is_interim
+from gatewright.mcp.protocol.eras import TooMuchAsked, is_interim, wanted_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.mcp import META_SERVER_INFO, OF_THE_SERVER
@@ -129,6 +129,8 @@ class Screen:
             return (yield from self._members(call, raw))
         except CannotAsk as no:
             return self._cannot(no)
+        except TooMuchAsked as problem:
+            return Failure("upstream_error", f"server {self._server} {problem}")
         except (ValueError, KeyError):
             return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
 
@@ -153,16 +155,12 @@ class Screen:
             # A legacy caller is asked by requests: what it made of this, nobody would have judged.
             said = f"server {self._server} asked something where nothing can be asked"
             return Failure("upstream_error", said)
-        if len(raw) > DECODED_BYTES:
-            return self._cannot(CannotAsk(f"the questions have more than {DECODED_BYTES} bytes"))
-        wanted = jsonrpc.decode(members.pop("inputRequests", b"{}"))
+        wanted = wanted_in(raw, members)
+        members.pop("inputRequests", None)
         state = jsonrpc.decode(members.get(STATE, b'""'))
         if not isinstance(wanted, dict) or not isinstance(state, str):
-            return self._cannot(CannotAsk("inputRequests is no object, or requestState no string"))
-        try:
-            asked = {key: self.asked(call, one) for key, one in wanted.items()}
-        except CannotAsk as no:
-            return self._cannot(no)
+            raise CannotAsk("inputRequests is no object, or requestState no string")
+        asked = {key: self.asked(call, one) for key, one in wanted.items()}
         if asked:
             members["inputRequests"] = asked
         # Also without a state: the answers have to come back to this server (`rounds`).

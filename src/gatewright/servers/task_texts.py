@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Call, CannotAsk, Failure
 from gatewright.mcp.protocol import task_ids
+from gatewright.mcp.protocol.eras import check_count
 from gatewright.mcp.protocol.task_ids import DETAILS, RELATED
 from gatewright.mcp.protocol.tasks import wanted
 from gatewright.mcp.wire import jsonrpc
@@ -94,6 +95,7 @@ def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> bool:
     if len(bytes(text)) > DECODED_BYTES:
         raise ValueError(f"the questions have more than {DECODED_BYTES} bytes")
     asked = jsonrpc.decode(text)
+    check_count(asked)
     members["inputRequests"] = shown = {}
     for key, one in asked.items():
         try:

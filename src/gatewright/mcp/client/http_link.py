@@ -19,11 +19,13 @@ from gatewright.mcp.client.authorization import NotAuthorized
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.http_endpoint import HttpWire
 from gatewright.mcp.client.http_rules import (
+    Pauses,
     answer_in,
     gone,
     may_repeat,
     messages,
     refusal,
+    resume_ms,
     session_is_lost,
     speaks_of_session,
     unsent,
@@ -49,9 +51,6 @@ log = logging.getLogger("gatewright.mcp.client")
 
 BACKGROUND_S = 30.0
 """The time limit of what nobody waits for: answers to the server, notifications."""
-
-RESUME_MS = 1000
-"""How soon a stream that broke off is asked for again, where the server does not say."""
 
 DRAIN_S = 1.0
 """How long the end of a stream is waited for after its answer, so that its connection can be used again."""
@@ -310,14 +309,14 @@ class HttpLink(Link):
 
     async def _follow(self, posted: Posted, exchange: PendingRequest) -> None:
         """A stream has ended. Where it did so before the answer, ask for the rest of it."""
-        last_id, wait_ms = posted.last_event_id, RESUME_MS
+        last_id, wait_ms = posted.last_event_id, resume_ms(None)
         for _ in range(_RESUMES):
             if exchange.future.done():
                 return
             last_id = posted.last_event_id or last_id
             if not last_id or self.modern:  # MCP 2026-07-28 has no resumption
                 raise ConnectionBroken("the stream ended before the answer")
-            wait_ms = wait_ms if posted.retry_ms is None else posted.retry_ms
+            wait_ms = wait_ms if posted.retry_ms is None else resume_ms(posted.retry_ms)
             if exchange.back is not None and posted.ended == "complete":
                 exchange.back.emit(Event(RECONNECT, {"retry_ms": wait_ms}))
             await asyncio.sleep(wait_ms / 1000)
@@ -361,17 +360,18 @@ class HttpLink(Link):
 
     async def _listen_for_unsolicited(self) -> None:
         """Hold the stream of a legacy server for what belongs to no request, where it has one."""
-        last_id, pause_s = "", RESUME_MS / 1000
+        last_id, pauses = "", Pauses()
+        take = pauses.hearing(partial(self._arrived, None))
         while self.open:
             try:
-                posted = await self.wire.listen(partial(self._arrived, None), last_id)
+                posted = await self.wire.listen(take, last_id)
                 if not posted.streamed:
                     return
                 last_id = posted.last_event_id or last_id
-                pause_s = RESUME_MS / 1000 if posted.retry_ms is None else posted.retry_ms / 1000
+                pause_s = pauses.ended(posted.retry_ms)
             except UpstreamError:
-                pause_s = min(30.0, max(0.1, pause_s) * 2)
-            await asyncio.sleep(max(0.1, pause_s))  # also where the server wants none
+                pause_s = pauses.failed()
+            await asyncio.sleep(pause_s)
 
     # -- out -----------------------------------------------------------------------------------------
 

@@ -35,11 +35,13 @@ from gatewright.mcp.wire.mcp import (
 from gatewright.mcp.wire.versions import CACHED, is_modern
 
 __all__ = [
+    "QUESTIONS",
     "Interim",
     "Sealer",
     "State",
     "TooMuchAsked",
     "acknowledgement",
+    "check_count",
     "error_code",
     "interim_result",
     "is_interim",
@@ -51,6 +53,7 @@ __all__ = [
     "retry_params",
     "tag",
     "to_caller",
+    "wanted_in",
 ]
 
 _NO_RESOURCE_LEGACY = -32002
@@ -176,6 +179,9 @@ def error_code(code: int, method: str, client: Client) -> int:
 
 # -- questions ------------------------------------------------------------------------------------
 
+QUESTIONS = 64
+"""So many questions a result may ask at once: each is a request of its own to a legacy caller, and is judged before anybody sees it."""
+
 
 class Interim(msgspec.Struct, frozen=True):
     """An `input_required` result: what the server wants to know, and what it wants to see again."""
@@ -194,6 +200,24 @@ class TooMuchAsked(ValueError):  # noqa: N818 - what the server does
     """An interim result is too long to be read while everybody waits. The text follows the server's name."""
 
 
+def wanted_in(result: bytes, members: Mapping[str, bytes | msgspec.Raw]) -> Any:
+    """What an interim result says that it wants to know: `inputRequests` of its members, decoded. Raises `TooMuchAsked`."""
+    if len(result) > DECODED_BYTES:
+        raise TooMuchAsked(f"asks in more than {DECODED_BYTES} bytes")
+    flaw = jsonrpc.heavy(result)
+    if flaw:
+        raise TooMuchAsked(f"asks in a result that {flaw}")
+    wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
+    check_count(wanted)
+    return wanted
+
+
+def check_count(wanted: Any) -> None:
+    """Raise `TooMuchAsked` where more is asked at once than anybody answers."""
+    if isinstance(wanted, dict) and len(wanted) > QUESTIONS:
+        raise TooMuchAsked(f"asks {len(wanted)} questions at once, and may ask {QUESTIONS}")
+
+
 def read_interim(result: bytes) -> Interim | None:
     """The interim result in `result`, or None where it is a final one. Raises `TooMuchAsked`."""
     if result.find(_INPUT_REQUIRED) < 0 and result.find(b"\\u") < 0:  # escapes spell the same
@@ -204,12 +228,7 @@ def read_interim(result: bytes) -> Interim | None:
             return None
     except ValueError:
         return None
-    if len(result) > DECODED_BYTES:
-        raise TooMuchAsked(f"asks in more than {DECODED_BYTES} bytes")
-    flaw = jsonrpc.heavy(result)
-    if flaw:
-        raise TooMuchAsked(f"asks in a result that {flaw}")
-    wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
+    wanted = wanted_in(result, members)
     state = jsonrpc.decode(members["requestState"]) if "requestState" in members else None
     questions = {
         key: Question(one["method"], one.get("params"))

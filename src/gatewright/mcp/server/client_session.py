@@ -45,6 +45,8 @@ class ClientSession:
     _elicited: tuple[tuple[str, str], ...] = ()
     """Which questions that lead to a page the host was asked, by the server and its id; the last of them."""
     _unwatch: Callable[[], None] | None = None
+    closed = False
+    """Whether the host is gone: what begins to listen after that would listen for ever."""
 
     def __init__(
         self,
@@ -288,8 +290,8 @@ class ClientSession:
         capabilities = front.announced(found, hello.client)
         if hello.modern:
             return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
-        # One session hears once, however often it says hello.
-        if self._unwatch is None:
+        # One session hears once, however often it says hello. It may have ended while servers were described.
+        if self._unwatch is None and not self.closed:
             mgp = hello.client.mgp
             self._unwatch = front.upstream.watch(
                 self.caller,
@@ -328,6 +330,8 @@ class ClientSession:
         if key in self.running:
             return self._twice(listen.id, reply)
         self.running[key] = listening = Listening(self.front, self, listen, reply)
+        if self.closed:
+            listening.cancel()
         return self._hear(listening, listen, reply)
 
     async def _hear(self, listening: Listening, listen: mcp.Listen, reply: Reply) -> None:
@@ -350,6 +354,7 @@ class ClientSession:
 
     def close(self) -> None:
         """The host is gone: what it runs is cancelled, what was kept for it is given up."""
+        self.closed = True
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None

@@ -76,7 +76,10 @@ class Duplex:
     # -- what the transport calls
 
     def message(self, data: bytes) -> None:
-        """Take one message: a request gets a task of its own, so that no call waits behind another."""
+        """Take one message: a request gets a task of its own, so that no call waits behind another. Without effect once the host
+        is gone: nothing would end what it starts."""
+        if self.peer.closed:
+            return
         if data.lstrip()[:1] == b"[":
             self._batch(data)
             return

@@ -117,6 +117,9 @@ class Listening:
         """Serve until `cancel` or `end`, until the host's credential is good no more, or until the task is
         cancelled."""
         ident, client, caller = self._listen.id, self._listen.client, self._host.caller
+        if self._over.done():  # the host left before this began
+            await self._reply.abandon(ident)
+            return
         try:
             most = self._front.subscriptions
             wanted = eras.acknowledgement(self._listen.wanted, most, client.mgp)
