@@ -70,7 +70,7 @@ async def spawn(
 class Child:
     """A running child; a `Pipe` with a `pid`. Made by `spawn`.
 
-    Reasons of its end: `stopped`, `exited with status N`, `killed by SIGNAL`, `half a frame, then exited …`,
+    Reasons of its end: `stopped`, `exited with status N`, `killed by SIGNAL` (or `signal N`), `half a frame, then exited …`,
     `slow reader`, `a message longer than N bytes`, `closed its input`, `closed its output`.
     """
 
@@ -230,7 +230,7 @@ class Child:
         if status >= 0:
             exit_ = f"exited with status {status}"
         else:
-            exit_ = f"killed by {signal.Signals(-status).name}"
+            exit_ = f"killed by {_signal_name(-status)}"
         return f"{HALF_A_FRAME}, then {exit_}" if self._half else self._verdict or exit_
 
     def _signal(self, number: signal.Signals) -> None:
@@ -252,6 +252,14 @@ class Child:
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
+
+
+def _signal_name(number: int) -> str:
+    """Its name; of the real-time signals only the first and the last have one."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 class _Input(asyncio.BaseProtocol):

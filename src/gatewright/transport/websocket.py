@@ -218,6 +218,19 @@ class Accepted(_FramePipe):
         await self._send({"type": "websocket.close", "code": code, "reason": reason})
 
 
+class _Dial(dial):
+    """Follows no redirect: the headers may hold secrets, and are for the configured server alone."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
+def _refusal(status: int) -> str:
+    if status // 100 == 3:
+        return f"answered with a redirect, which is not followed (HTTP {status}); configure the address it leads to"
+    return f"refused the connection: HTTP {status}"
+
+
 async def connect(
     url: str,
     *,
@@ -230,10 +243,10 @@ async def connect(
     """Open a WebSocket (`ws:` or `wss:`) as a client. `headers` may hold secrets; they are not logged.
 
     `subprotocol` is what the server has to choose, None where there is nothing to choose. Goes straight to the
-    address, whatever the environment says about proxies. Raises `CannotConnect`.
+    address, whatever the environment says about proxies, and follows no redirect. Raises `CannotConnect`.
     """
     try:
-        connection = await dial(
+        connection = await _Dial(
             url,
             subprotocols=None if subprotocol is None else [Subprotocol(subprotocol)],
             additional_headers=dict(headers or {}),
@@ -249,7 +262,7 @@ async def connect(
         )
     except InvalidStatus as refused:
         status = refused.response.status_code
-        raise CannotConnect(f"{url} refused the connection: HTTP {status}", status) from None
+        raise CannotConnect(f"{url} {_refusal(status)}", status) from None
     except (OSError, TimeoutError, WebSocketException, ValueError) as problem:
         raise CannotConnect(f"{url} cannot be reached: {str(problem) or 'no answer'}") from problem
     pipe = Connected(connection, receiver, limits)

@@ -11,6 +11,8 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Requested
@@ -100,7 +102,8 @@ class Answering:
         """Say the answer to a request at once."""
         id = self._send(envelope, payload)
         if id is not None:
-            self._sent[id] = envelope, ident
+            # Without what was asked, which can be long: 256 are kept.
+            self._sent[id] = msgspec.structs.replace(envelope, payload=b"", text=b"", to=()), ident
             if len(self._sent) > _REMEMBERED:
                 del self._sent[next(iter(self._sent))]
 

@@ -122,6 +122,8 @@ class Orchestrator:
             )
 
     async def _judge(self, proposal: Proposal) -> None:
+        if not self._me.proposals.is_open(proposal):
+            return  # it was said again, or decided, since it was heard: a second decision would be none
         verdict = self._book.judge(proposal, self._topic, self._clock())
         if verdict.action == "ask":
             self._tell("asked", self._me.id, proposal, verdict)
