@@ -207,7 +207,7 @@ async def test_as_tools_they_take_and_answer_the_same() -> None:
 @pytest.mark.parametrize("member", ["agent_id", "server_id", "tool_name"])
 @pytest.mark.parametrize("what", ["query", "grant", "revoke"])
 async def test_a_name_that_no_grant_can_have_is_refused(what: str, member: str) -> None:
-    names = {"agent_id": "ann", "server_id": "files", "tool_name": "read"}
+    names: dict[str, Any] = {"agent_id": "ann", "server_id": "files", "tool_name": "read"}
     found = await refused(Registry(), asking(what, **{**names, member: "n" * 257}))
     assert found.reason == "invalid_params"
     assert member in found.message
@@ -215,5 +215,5 @@ async def test_a_name_that_no_grant_can_have_is_refused(what: str, member: str) 
 
 
 async def test_the_longest_name_may_be_asked_about() -> None:
-    names = {"agent_id": "a" * 256, "server_id": "s" * 256, "tool_name": "t" * 256}
+    names: dict[str, Any] = {"agent_id": "a" * 256, "server_id": "s" * 256, "tool_name": "t" * 256}
     assert (await answered(Registry(), asking("query", **names)))["permission"] == "deny"
