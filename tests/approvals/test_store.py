@@ -340,6 +340,18 @@ def test_who_agreed_to_other_arguments_has_to_agree_again(queue: Approvals) -> N
     assert queue.approve(made.id, by="olga").state == "approved"
 
 
+def test_edited_arguments_are_never_those_of_a_whole_tool(queue: Approvals) -> None:
+    """Else every call of the tool would run with them, whatever it asked for."""
+    made = ask(queue, quorum=2)
+    voted = queue.approve(made.id, by="olga", edited='{"path":"/tmp"}')
+    assert (voted.state, voted.arguments) == ("pending", '{"path":"/tmp"}'), "as it is from now on"
+    with pytest.raises(ValueError, match="any-arguments"):
+        queue.approve(made.id, by="otto", scope="tool", lasts_s=60)
+    assert queue.redeem(replace(ASKED, arguments_digest="b" * 64)) is None
+    again = queue.approve(made.id, by="otto", scope="arguments", lasts_s=60)
+    assert (again.state, again.edited) == ("approved", '{"path":"/tmp"}')
+
+
 @pytest.mark.parametrize("edited", ["{", "[]", "1", '{"a":'])
 def test_what_cannot_be_arguments_is_no_approval(queue: Approvals, edited: str) -> None:
     made = ask(queue)

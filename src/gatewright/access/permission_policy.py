@@ -187,9 +187,9 @@ class Permitting:
         """Which servers a request of this id was about."""
         return {server for server, idents in self._requests.items() if ident in idents}
 
-    def say(self, word: Word) -> None:
-        """An operator says something. Raises `ValueError`, `StoreError`, `Unrecorded`."""
-        self._store.put(word)
+    def say(self, *words: Word) -> None:
+        """An operator says something, all of it or nothing. Raises `ValueError`, `StoreError`, `Unrecorded`."""
+        self._store.put(*words)
         self._news()
 
     def ruled(self, approval: Approval) -> None:
