@@ -66,7 +66,10 @@ class CodeSafety:
     def __init__(self, options: Options) -> None:
         self._options = options
         closed = options.level in {"strict", "readonly"}
-        allowed = options.allowed_imports or lists.ALLOWED_IMPORTS
+        self._allowed = options.allowed_imports
+        # An empty list allows none; only a missing one means the default.
+        if self._allowed is None:
+            self._allowed = lists.ALLOWED_IMPORTS
         self._size = options.max_code_size_bytes
         if self._size is None and options.level != "unrestricted":
             self._size = _DEFAULT_BYTES
@@ -74,7 +77,7 @@ class CodeSafety:
         self._rules = Rules(
             blocked_imports=frozenset((*lists.BLOCKED_IMPORTS, *options.blocked_imports)),
             blocked_patterns=frozenset(patterns),
-            allowed_imports=frozenset(allowed) if closed else None,
+            allowed_imports=frozenset(self._allowed) if closed else None,
             read_only=options.level == "readonly",
         )
         # Patterns of which the walk over the tree knows nothing are sought in the text.
@@ -113,10 +116,9 @@ class CodeSafety:
         if self._options.level == "unrestricted":
             return []
         try:
-            tree = parsed(code)
+            found = dict.fromkeys(violations(parsed(code), self._rules))
         except BadSource as problem:
             return [str(problem)]
-        found = dict.fromkeys(violations(tree, self._rules))
         if self._texts:
             plain = blanked(code)
             found |= {
@@ -135,12 +137,10 @@ class CodeSafety:
 
     @cached_property
     def _hints(self) -> Mapping[str, Any]:
-        options, allowed = self._options, self._rules.allowed_imports
+        allowed = self._rules.allowed_imports
         blocked = self._rules.blocked_imports
         # Hints name nothing that would be refused all the same.
-        usable = [
-            one for one in options.allowed_imports or lists.ALLOWED_IMPORTS if one not in blocked
-        ]
+        usable = [one for one in self._allowed if one not in blocked]
         return {
             "blocked_imports": sorted(blocked) if allowed is None else [],
             "allowed_imports": usable,
