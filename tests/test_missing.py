@@ -82,6 +82,22 @@ def test_one_server_is_enough_to_need_redaction(more: str, tmp_path: Path) -> No
     assert refused("redaction", a_call(), tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[limits]\ncalls_per_minute = 5\n",
+        "[limits.calls.caller]\nper_hour = 5\n",
+        f"{SERVER}result_bytes = 1000\n",
+        f"{SERVER}[servers.tools.echo]\ncalls = {{ per_minute = 5 }}\n",
+    ],
+)
+def test_no_call_passes_uncounted_where_a_limit_is_written(text: str, tmp_path: Path) -> None:
+    """Not even where nobody knows in which line: the gateway has not started then."""
+    assert refused("limits", a_call(), tmp_path, text)
+    with pytest.raises(SettingsError):
+        check_asked(settings(tmp_path, text), [WITHOUT["limits"]])
+
+
 def test_a_call_that_would_send_out_what_was_read_needs_a_person(tmp_path: Path) -> None:
     call = a_tool_call(PLAIN, facts={"flow": {}})
     assert refused("approvals", call, tmp_path)

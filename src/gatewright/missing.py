@@ -122,7 +122,13 @@ class _NoPermits:
 
 
 def _limited(settings: Settings, call: Call) -> bool:
-    return call.door == "groundhog"  # a protocol that has limits by itself
+    said, servers = settings.limits, settings.servers
+    rules = [rule for one in servers for rule in one.tools.values()]
+    bounds: list[object] = [said.calls, said.calls_per_minute, *said.doors.values()]
+    bounds += [bound for one in servers for bound in (one.calls, one.result_bytes)]
+    bounds += [bound for one in rules for bound in (one.calls, one.result_bytes)]
+    by_itself = call.door == "groundhog"  # a protocol that has limits of its own
+    return by_itself or any(bound is not None for bound in bounds)
 
 
 def _asks_somebody(settings: Settings, tool: Tool) -> bool:
@@ -239,7 +245,11 @@ WITHOUT: Mapping[str, Without] = {
         Without(name="tasks", does="give callers tasks to wait by"),
         Without(name="discovery", does="search among tools", calls=_searches),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
-        Without(name="sinks", does="send the record on", keys=("audit.sinks", "audit.sinks.*")),
+        Without(
+            name="sinks",
+            does="send the record on",
+            keys=("audit.sinks", "audit.sinks.*", "mcp.protocol.audit.sinks*"),
+        ),
         Without(name="rooms", does="serve rooms", keys=("rooms", "rooms.*")),
         Without(
             name="mgp",

@@ -132,8 +132,10 @@ def sight_of(rules: Sequence[Rules], settings: Settings, missing: Sequence[Witho
     holding += [partial(one.held, settings) for one in missing]
     versions = [one.version for one in rules if one.version is not None]
 
-    def held(tool: Tool) -> str:
+    def first(tool: Tool) -> str:
         return next((why for one in holding if (why := one(tool))), "")
+
+    held = holding[0] if len(holding) == 1 else first  # asked of each tool of a list
 
     def tool(caller: Caller, tool: Tool) -> bool:
         return may_see(caller, tool) and not held(tool)
