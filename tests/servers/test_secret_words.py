@@ -98,7 +98,7 @@ def test_a_text_takes_time_in_proportion_to_its_length(
     """A server may write as many words as it likes that count by what stands around them."""
     for name in ("_WITH_CODES", "_OF_BROWSERS", "_BEFORE_CODES", "_COUNTING", "_COUNTED"):
         monkeypatch.setattr(secret_words, name, Counting(getattr(secret_words, name)))
-    monkeypatch.setattr(secret_words, "_PUBLIC", Compared("public"))
+    monkeypatch.setattr(secret_words, "_PUBLIC", Compared(secret_words._PUBLIC))
     Counting.looked = Compared.times = 0
     text = f"{words} " * 2000
     assert not wants_secret(text)
