@@ -229,9 +229,9 @@ def _check_param(
         return None
     number = _DECIMAL.fullmatch(decoded or "")
     # The length before `int`, which takes the square of it and refuses very many digits.
-    if number and len(number[1]) <= _DIGITS and isinstance(value, (int, float)):
-        if value == int(value) == int(number[1]):
-            return None  # integers compare as numbers: 42 and 42.0 are equal
+    digits = number[1] if number is not None and len(number[1]) <= _DIGITS else ""
+    if digits and isinstance(value, (int, float)) and value == int(value) == int(digits):
+        return None  # integers compare as numbers: 42 and 42.0 are equal
     return f"Mcp-Param-{part} does not match argument {where!r}"
 
 
