@@ -370,7 +370,13 @@ def _held(policy: Policy, call: Call) -> list[Event] | None:
 
 def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:
     for judge in judges:
-        refusal = judge.judge(call)
+        try:
+            refusal = judge.judge(call)
+        except Exception:  # this call ends, and the others are judged
+            log.exception("%s broke at running call %s", judge.name, call.id)
+            refusal = Refusal(
+                "internal", "whether it may go on cannot be told; see the gateway's log"
+            )
         if refusal is not None:
             return replace(interrupted(refusal), gate=refusal.gate or judge.name)
     return None

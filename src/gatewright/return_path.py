@@ -58,6 +58,8 @@ class FilteredBack:
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question to the caller, behind the events before it. Raises `CannotAsk`."""
         await self.settled()
+        if self.late is not None:
+            raise CannotAsk("the call is over", -32000)
         said = Event(question.method, question.params or {})
         cleaned = await self._waiting(said)
         if cleaned is None:
@@ -70,7 +72,11 @@ class FilteredBack:
         """Return once every event has passed that was emitted so far; with a failure where more waited than may."""
         while self.late is not None:
             late = self.late
-            await late
+            # Not the task itself: whoever stops waiting would end it for all others.
+            await asyncio.wait([late])
+            if late.cancelled():
+                break
+            late.result()
             # Another one may have begun in the turn of the loop in which this one ended.
             if self.late is late:
                 self.late = None

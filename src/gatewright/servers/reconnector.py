@@ -18,6 +18,7 @@ from typing import Literal
 from gatewright.call import Back, Failure
 from gatewright.command_text import to_type
 from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.secret_scanning.visible import spelled
 from gatewright.servers.admission import NotPermitted
 from gatewright.servers.spec import ServerSpec
 
@@ -37,6 +38,7 @@ STABLE_S = 5.0
 
 _DIED = ("exited with status", "killed by")
 _GRACEFUL = "exited with status 0"
+_REASON_CHARS = 800
 
 _DOUBLINGS = 64
 """Of the pause: more would be beyond any setting, and after a thousand beyond a float."""
@@ -186,7 +188,7 @@ class Reconnector:
     async def _round(self) -> None:
         """Connect once, and wait until the next attempt is due."""
         self._to("restarting" if self._attempts else "connecting", self.reason)
-        reason = await self._attempt()
+        reason = _brief(await self._attempt())
         now = self._loop.time()
         self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
         hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
@@ -335,6 +337,7 @@ class Reconnector:
         return None
 
     def _to(self, state: State, reason: str) -> None:
+        reason = _brief(reason)
         told = (state, reason) != (self.state, self.reason)
         self.state, self.reason = state, reason
         self._wake()
@@ -348,6 +351,12 @@ class Reconnector:
         turn, self._turn = self._turn, self._loop.create_future()
         if not turn.done():
             turn.set_result(None)
+
+
+def _brief(reason: str) -> str:
+    """A reason as callers and operators read it. What a server said may be in it, which is to be no page long and to show all it has."""
+    short = reason if len(reason) <= _REASON_CHARS else f"{reason[:_REASON_CHARS]}…"
+    return spelled(short)
 
 
 def _ms(seconds: float) -> int:

@@ -12,6 +12,7 @@ from gatewright.mcp.client import server_requests
 from gatewright.mcp.client.pending_requests import Clock, PendingRequest
 from gatewright.mcp.client.server_requests import UNATTRIBUTABLE, WAITING, ServerRequests
 from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.permissions import ASKED
 from tests.costs import DOUBLED, grows
 from tests.servers.rig import FakeBack, make_call
 
@@ -149,3 +150,39 @@ async def test_a_server_that_goes_on_asking_fills_no_log(caplog: pytest.LogCaptu
     for number in range(20):
         one.put(_asks(number), _calls("a", "b"))
     assert (len(sent), len(caplog.records)) == (20, 1)
+
+
+class Breaks(FakeBack):
+    """A caller whose way back breaks in some way."""
+
+    def __init__(self, how: type[BaseException]) -> None:
+        super().__init__()
+        self.how = how
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        raise self.how("in the middle")
+
+
+@pytest.mark.parametrize("how", [RuntimeError, ValueError, asyncio.CancelledError])
+@pytest.mark.parametrize("place", ["inside", "outside", "own"])
+async def test_a_question_to_which_asking_breaks_is_answered(
+    how: type[BaseException], place: str
+) -> None:
+    """Its server would wait, and the call that asks with it."""
+    if place != "inside" and how is asyncio.CancelledError:
+        how = OSError  # nothing but the server itself cancels those
+    sent: list[bytes] = []
+    one = ServerRequests("s", sent.append)
+    back = Breaks(how)
+    one.outside, one.own = back.ask, back.ask
+    calls = _calls("a")
+    calls[0].back = back
+    method = next(iter(ASKED)) if place == "own" else "roots/list"
+    one.put(jsonrpc.Request(b"1", method), calls if place == "inside" else [])
+    async with asyncio.timeout(10):
+        while not sent or one.held:
+            await asyncio.sleep(0)
+    answer = jsonrpc.parse(sent[0])
+    assert isinstance(answer, jsonrpc.Response)
+    assert answer.error
+    assert b"in the middle" not in answer.error

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -52,6 +52,7 @@ WAITING = 16
 CANDIDATES = 8192
 """The calls that all open questions together may be of: the clocks of all of them stand still."""
 
+_Work = Callable[[], Awaitable[None]]
 Own = Callable[[Any], Awaitable[dict[str, Any]]]
 """Answers what a server asks the gateway itself: takes the params, gives the result. Raises `CannotAsk`."""
 
@@ -123,12 +124,12 @@ class ServerRequests:
             self._nobody(request)
             return
         try:
-            params = jsonrpc.decode(request.params) if request.params else None
-        except ValueError as problem:
-            self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
+            params = _params_of(request)
+        except CannotAsk as no:
+            self._refuse(request.id, no.message, no.code)
             return
         if ours:
-            self._keep(request.id, self._answer(request.id, params))
+            self._keep(request.id, partial(self._answer, request.id, params))
             return
         self.asked = self.asked or not exact
         self._hold(request, params, found, exact=exact)
@@ -164,7 +165,7 @@ class ServerRequests:
         self.held.append(held)  # at once: what ends from now on ends for this question, too
         told = self._progress_of(params)
         question = Question(request.method, params, progress=told, server=self._server)
-        task = self._keep(request.id, self._run(request.id, question, held))
+        task = self._keep(request.id, partial(self._run, request.id, question, held))
         task.add_done_callback(lambda _: self.held.remove(held))
 
     def _refused(self, request: jsonrpc.Request) -> bool:
@@ -179,11 +180,21 @@ class ServerRequests:
             return True
         return False
 
-    def _keep(self, ident: bytes, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _keep(self, ident: bytes, work: _Work) -> asyncio.Task[None]:
         """Work on one request of the server until it is answered or taken back."""
-        task = self._running[ident] = self._loop.create_task(work)
+        task = self._running[ident] = self._loop.create_task(self._guarded(ident, work))
         task.add_done_callback(partial(self._ended, ident))
         return task
+
+    async def _guarded(self, ident: bytes, work: _Work) -> None:
+        """What breaks is answered, too: the server, and the call that it works on, would wait for its time limit."""
+        try:
+            await work()
+        except CannotAsk as no:
+            self._refuse(ident, no.message, no.code, no.data)
+        except Exception:
+            log.exception("server %s: what it asked broke", self._server)
+            self._refuse(ident, "internal error")
 
     def _ended(self, ident: bytes, task: asyncio.Task[None]) -> None:
         if self._running.get(ident) is task:
@@ -280,27 +291,18 @@ class ServerRequests:
 
     async def _answer(self, ident: bytes, params: Any) -> None:
         """Answer what the gateway itself was asked; no caller ever hears of it."""
-        try:
-            self._send(jsonrpc.response(ident, jsonrpc.encode(await self.own(params))))
-        except CannotAsk as no:
-            self._refuse(ident, no.message, no.code, no.data)
-        except Exception:
-            log.exception("server %s: a question to the gateway broke", self._server)
-            self._refuse(ident, "internal error")
+        self._send(jsonrpc.response(ident, jsonrpc.encode(await self.own(params))))
 
     # -- one question ------------------------------------------------------------------------------
 
     async def _run(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
-        try:
-            settled = not held.waits or await self._settle(held)
-            if not held.live:
-                self._refuse(ident, "the call that this belongs to is over")
-            elif settled:
-                await self._put(ident, question, held)
-            else:
-                self._refuse_unattributable(ident, question.method)
-        except CannotAsk as no:
-            self._refuse(ident, no.message, no.code, no.data)
+        settled = not held.waits or await self._settle(held)
+        if not held.live:
+            self._refuse(ident, _OVER)
+        elif settled:
+            await self._put(ident, question, held)
+        else:
+            self._refuse_unattributable(ident, question.method)
 
     async def _settle(self, held: HeldQuestion) -> bool:
         """Wait until it is known whose a question is; whether it is."""
@@ -319,10 +321,10 @@ class ServerRequests:
         try:
             both: list[asyncio.Future[Any]] = [asking, held.over]
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-            if asking.done():
+            if asking.done() and not asking.cancelled():
                 self._send(jsonrpc.response(ident, jsonrpc.encode(asking.result())))
             else:
-                self._refuse(ident, "the call that this belongs to is over")
+                self._refuse(ident, _OVER)
         finally:
             asking.cancel()
             for one in paused:
@@ -344,20 +346,13 @@ class ServerRequests:
         raise no or CannotAsk("nobody can be asked")
 
     async def _run_outside(self, request: jsonrpc.Request, ask: Outside) -> None:
-        try:
-            params = jsonrpc.decode(request.params) if request.params else None
-            found = await ask(Question(request.method, params))
-        except CannotAsk as no:
-            self._refuse(request.id, no.message, no.code, no.data)
-        except ValueError as problem:
-            self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
-        else:
-            self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
+        found = await ask(Question(request.method, _params_of(request)))
+        self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
 
     def _nobody(self, request: jsonrpc.Request) -> None:
         self.roots_wanted = self.roots_wanted or request.method == "roots/list"
         if self.outside is not None:
-            self._keep(request.id, self._run_outside(request, self.outside))
+            self._keep(request.id, partial(self._run_outside, request, self.outside))
             return
         if request.method == "roots/list":
             # Asked outside any call. The gateway has no roots of its own, and what one caller
@@ -377,15 +372,19 @@ class ServerRequests:
         self._refuse(ident, f"{UNATTRIBUTABLE}: {_HINT}")
 
     def _refuse(
-        self,
-        ident: bytes,
-        message: str,
-        code: int = jsonrpc.INTERNAL_ERROR,
-        data: object = None,
+        self, ident: bytes, message: str, code: int = jsonrpc.INTERNAL_ERROR, data: object = None
     ) -> None:
         self._send(jsonrpc.error(ident, (code, message, data)))
 
 
+def _params_of(request: jsonrpc.Request) -> Any:
+    try:
+        return jsonrpc.decode(request.params) if request.params else None
+    except ValueError as problem:
+        raise CannotAsk(f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS) from None
+
+
+_OVER = "the call that this belongs to is over"
 _CROWDED = "too many questions are open for the calls in flight; wait until some are answered"
 _HINT = (
     "calls of several sessions are in flight on one connection and none can be told to be the one "

@@ -23,7 +23,8 @@ from gatewright.mcp.server import notifications
 from gatewright.mcp.server.context import Presented, ServerContext, Standing
 from gatewright.mcp.server.listening import Listening
 from gatewright.mcp.server.pending_input import PendingInputs, bound_to
-from gatewright.mcp.server.request import Reply, Running, ServedRequest, broken, hears
+from gatewright.mcp.server.request import Reply, Running, ServedRequest, broken
+from gatewright.mcp.server.server_events import hears
 from gatewright.mcp.server.session_subscriptions import Subscribed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import INTERRUPTIBLE

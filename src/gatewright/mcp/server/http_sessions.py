@@ -52,15 +52,15 @@ class Sessions:
         self._parked = parked
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._each: Counter[Who] = Counter()
-        self._shelves: dict[Who, FinishedStreams] = {}
-        """What the sessions of one caller keep of finished streams."""
+        self._shelves: dict[Who, tuple[FinishedStreams, FinishedStreams]] = {}
+        """What the sessions of one caller keep of finished streams, and of their own."""
         self._timer: asyncio.TimerHandle | None = None
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
         """A new session."""
         ident = self._front.random(32).hex()
-        shelf = self._shelves.setdefault(caller.who, FinishedStreams())
-        streams = Streams(self._front.queue_bytes, shelf=shelf)
+        kept = self._shelves.setdefault(caller.who, (FinishedStreams(), FinishedStreams()))
+        streams = Streams(self._front.queue_bytes, shelf=kept[0], owns=kept[1])
         peer = ClientSession(
             self._front,
             self._parked,

@@ -63,6 +63,7 @@ NAMED: Mapping[str, str] = {
 _PLAIN = Pattern(r"[\x20-\x7e]*")
 _WRAPPED = Pattern(r"=\?base64\?(.*)\?=", DOTALL)
 _TOKEN = Pattern(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_DIGITS = 1000
 _DECIMAL = Pattern(r"(-?[0-9]+)(?:\.0+)?")
 
 _HOLDS = {
@@ -227,7 +228,9 @@ def _check_param(
     if decoded == text:
         return None
     number = _DECIMAL.fullmatch(decoded or "")
-    if number and isinstance(value, (int, float)) and value == int(value) == int(number[1]):
+    # The length before `int`, which takes the square of it and refuses very many digits.
+    digits = number[1] if number is not None and len(number[1]) <= _DIGITS else ""
+    if digits and isinstance(value, (int, float)) and value == int(value) == int(digits):
         return None  # integers compare as numbers: 42 and 42.0 are equal
     return f"Mcp-Param-{part} does not match argument {where!r}"
 
