@@ -65,7 +65,7 @@ class Beside:
         """The arguments of a call without what nobody sees in them, and how many pieces went."""
         try:
             answer, load = await self.workers.run(
-                call.caller.who, _LOOK, jsonrpc.encode(call.arguments), JUDGE_S
+                call.payer, _LOOK, jsonrpc.encode(call.arguments), JUDGE_S
             )
         except Busy:
             return Refusal("resource_exhausted", _BUSY, retry_after_ms=_BUSY_MS)
@@ -87,7 +87,7 @@ class Beside:
             order["held"] = redactor.held.values
         try:
             head, load = await self.workers.run(
-                call.caller.who, msgspec.json.encode(order), raw, _CLEAN_S
+                call.payer, msgspec.json.encode(order), raw, _CLEAN_S
             )
         except Busy:
             text = "too many large results wait to be cleaned already; ask for less at a time"
@@ -117,7 +117,7 @@ class Beside:
     ) -> tuple[dict[str, Any], bytes] | Failure:
         head = msgspec.json.encode(order)
         try:
-            answer, load = await self.workers.run(call.caller.who, head, raw, _FIT_S)
+            answer, load = await self.workers.run(call.payer, head, raw, _FIT_S)
         except Busy:
             text = "too many large results wait to be read already; ask for less at a time"
             return Failure("resource_exhausted", text, retry_after_ms=_BUSY_MS)
@@ -181,7 +181,7 @@ class Beside:
         self, call: Call, order: Mapping[str, Any], load: bytes, seconds: int
     ) -> dict[str, Any]:
         head = msgspec.json.encode(order)
-        answer, _ = await self.workers.run(call.caller.who, head, load, seconds)
+        answer, _ = await self.workers.run(call.payer, head, load, seconds)
         said: dict[str, Any] = msgspec.json.decode(answer)
         return said
 
