@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import inf
 from typing import Any, Protocol
 
@@ -55,28 +55,50 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     workers: Workers
     listeners: Sequence[Listener]
 
-    def __call__(self) -> dict[str, Any]:
-        """All of them, now."""
-        counted, watchdog, audit = self.counted, self.watchdog, self.audit
-        return {
-            "servers": dict(self.supervisor.states),
-            "calls": counted.calls,
-            "in_flight": self.kernel.in_flight,
-            "waiting": self.queue.waiting,
-            "took": [*zip((*BOUNDS, inf), counted.durations, strict=True)],
-            "took_s": counted.spent_s,
-            "tools": counted.tools,
-            "tool_bounds": (*TOOL_BOUNDS, inf),
-            "warnings": counted.warnings,
-            "sessions": sum(one.door == "http" for one in self.front.standing.values()),
-            "audit_ok": audit.fault is None,
-            "audit_written": audit.written,
-            "audit_lag": audit.lag,
-            "audit_sinks": self.sinks.states(),
-            "stalls": [*zip((*STALLS, inf), watchdog.counts, strict=True)],
-            "stalled_s": watchdog.stalled_s,
-            "longest_stall": watchdog.longest,
-            "workers": (self.workers.orders, self.workers.killed),
-            "refused": sum(one.refused for one in self.listeners),
-            "flooded": sum(one.flooded for one in self.listeners),
-        }
+    def __call__(self) -> Mapping[str, Any]:
+        """All of them. Each is counted when it is asked for: some are dear, and telemetry asks for its few from a thread of its own."""
+        counted, watchdog, audit, listeners = (
+            self.counted,
+            self.watchdog,
+            self.audit,
+            self.listeners,
+        )
+        standing = self.front.standing
+        return _OnDemand(
+            servers=lambda: dict(self.supervisor.states),
+            calls=counted.calls.copy,
+            in_flight=lambda: self.kernel.in_flight,
+            waiting=lambda: self.queue.waiting,
+            took=lambda: [*zip((*BOUNDS, inf), counted.durations, strict=True)],
+            took_s=lambda: counted.spent_s,
+            tools=lambda: counted.tools,
+            tool_bounds=lambda: (*TOOL_BOUNDS, inf),
+            warnings=counted.warnings.copy,
+            sessions=lambda: sum(one.door == "http" for one in list(standing.values())),
+            audit_ok=lambda: audit.fault is None,
+            audit_written=lambda: audit.written,
+            audit_lag=lambda: audit.lag,
+            audit_sinks=self.sinks.states,
+            stalls=lambda: [*zip((*STALLS, inf), watchdog.counts, strict=True)],
+            stalled_s=lambda: watchdog.stalled_s,
+            longest_stall=lambda: watchdog.longest,
+            workers=lambda: (self.workers.orders, self.workers.killed),
+            refused=lambda: sum(one.refused for one in listeners),
+            flooded=lambda: sum(one.flooded for one in listeners),
+        )
+
+
+class _OnDemand(Mapping[str, Any]):
+    """Values that are made when they are asked for."""
+
+    def __init__(self, **made: Callable[[], Any]) -> None:
+        self._made = made
+
+    def __getitem__(self, name: str) -> Any:
+        return self._made[name]()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._made)
+
+    def __len__(self) -> int:
+        return len(self._made)
