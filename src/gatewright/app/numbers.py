@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -25,20 +27,48 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
     parts: Sequence[Callable[[], Mapping[str, Any]]]
     missing: Sequence[str] = ()
 
-    def __call__(self) -> dict[str, Any]:
-        """All of them, now."""
-        audit = self.audit
-        found: dict[str, Any] = {
-            "servers": dict(self.supervisor.states),
-            "in_flight": self.kernel.in_flight,
-            "waiting": 0,
-            "sessions": sum(one.door == "http" for one in self.front.standing.values()),
-            "audit_ok": audit.fault is None,
-            "audit_written": audit.written,
-            "audit_lag": audit.lag,
-            "audit_sinks": {},
-            "missing": self.missing,
-        }
-        for part in self.parts:
+    def __call__(self) -> Mapping[str, Any]:
+        """All of them. The gateway's own are counted when they are asked for, those of features with the first of them: readiness,
+        which anybody may ask for, pays for no more than it says, and telemetry asks from a thread of its own."""
+        audit, standing = self.audit, self.front.standing
+        return _OnDemand(
+            {
+                "servers": lambda: dict(self.supervisor.states),
+                "in_flight": lambda: self.kernel.in_flight,
+                "sessions": lambda: sum(one.door == "http" for one in list(standing.values())),
+                "audit_ok": lambda: audit.fault is None,
+                "audit_written": lambda: audit.written,
+                "audit_lag": lambda: audit.lag,
+                "missing": lambda: self.missing,
+            },
+            self.parts,
+        )
+
+
+class _OnDemand(Mapping[str, Any]):
+    """Values that are made when they are asked for."""
+
+    def __init__(
+        self,
+        own: Mapping[str, Callable[[], Any]],
+        parts: Sequence[Callable[[], Mapping[str, Any]]],
+    ) -> None:
+        self._own = own
+        self._parts = parts
+
+    @cached_property
+    def _of_features(self) -> Mapping[str, Any]:
+        found: dict[str, Any] = {"waiting": 0, "audit_sinks": {}}  # without the features that count
+        for part in self._parts:
             found |= part()
         return found
+
+    def __getitem__(self, name: str) -> Any:
+        made = self._own.get(name)
+        return self._of_features[name] if made is None else made()
+
+    def __iter__(self) -> Iterator[str]:
+        return chain(self._own, self._of_features)
+
+    def __len__(self) -> int:
+        return len(self._own) + len(self._of_features)

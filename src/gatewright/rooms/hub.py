@@ -26,8 +26,9 @@ from gatewright.call import Refusal, Unrecorded
 from gatewright.mcpx.batches import Batch
 from gatewright.mcpx.envelope import Envelope, is_participant_id, is_topic
 from gatewright.mcpx.topic import Member, No, Room, Stamp
-from gatewright.rooms.hub_types import Journal, Seat, Seated
+from gatewright.rooms.hub_types import Journal, Seat, Seated, seated
 from gatewright.rooms.policy import Identity, Policy, Trust, with_word
+from gatewright.rooms.topic_shares import TopicShares
 
 __all__ = ["Hub", "NoPlace", "Place"]
 
@@ -96,6 +97,7 @@ class Hub:
         they are not given."""
         self.policy = policy
         self.rooms: dict[str, Room] = {}
+        self._shares = TopicShares()
         self.journal = journal
         self.stamp = stamp
         self._trust = trust
@@ -131,11 +133,12 @@ class Hub:
         # Only now: those whom the topic is not open to do not learn whether it is full.
         room = self.rooms.get(topic)
         if room is None:
-            full = len(self.rooms) >= self.policy.max_topics
+            flaw = self._shares.flaw(identity, topic, len(self.rooms), self.policy)
         else:
             full = room.is_full and identity.id not in room.members
-        if full:
-            return Refusal("resource_exhausted", "topic_full: the topic has no room for another")
+            flaw = "topic_full: the topic has no room for another" if full else ""
+        if flaw:
+            return Refusal("resource_exhausted", flaw)
         fault = self.journal.fault
         return None if fault is None else Refusal("audit_unavailable", fault)
 
@@ -168,6 +171,7 @@ class Hub:
         room = self.rooms.get(topic)
         if room is None:
             room = self.rooms[topic] = self._new_room(topic)
+            self._shares.opened(identity, topic, self.policy)
         before = room.join(member)
         place = self._places[member] = Place(self, room, member, identity)
         if before is not None:
@@ -198,6 +202,7 @@ class Hub:
         else:
             self._dirty.pop(room, None)
             del self.rooms[room.name]
+            self._shares.closed(room.name)
 
     def remove(self, participant: str, reason: str, code: int = NORMAL) -> int:
         """Take away every place of a participant and close its seats. How many those were."""
@@ -274,15 +279,7 @@ class Hub:
     def connections(self, participant: str | None = None) -> list[Seated]:
         """Everybody who is here, or the places of one participant."""
         return [
-            Seated(
-                member.connection,
-                member.id,
-                member.capabilities.patterns,
-                member.since,
-                place.room.name,
-                member.mode,
-                member.echo,
-            )
+            seated(member, place.room.name)
             for member, place in self._places.items()
             if participant is None or member.id == participant
         ]

@@ -62,12 +62,12 @@ class TelemetryFeature(Feature):
         """Calls, stalls of the event loop, and what becomes of connections and of orders to workers."""
         counted, watchdog = self.counted, self._watchdog
         return {
-            "calls": counted.calls,
+            "calls": counted.calls.copy(),
             "took": [*zip((*BOUNDS, inf), counted.durations, strict=True)],
             "took_s": counted.spent_s,
             "tools": counted.tools,
             "tool_bounds": (*TOOL_BOUNDS, inf),
-            "warnings": counted.warnings,
+            "warnings": counted.warnings.copy(),
             "stalls": [*zip((*STALLS, inf), watchdog.counts, strict=True)],
             "stalled_s": watchdog.stalled_s,
             "longest_stall": watchdog.longest,

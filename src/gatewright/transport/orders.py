@@ -26,7 +26,7 @@ async def ordered(
 ) -> Answered:
     """The answer to one order. Raises `Busy`, `Overtime`."""
     head = msgspec.json.encode(order)
-    answer, text = await workers.run(call.caller.who, head, load, seconds)
+    answer, text = await workers.run(call.payer, head, load, seconds)
     said: dict[str, Any] = msgspec.json.decode(answer)
     return said, text
 

@@ -19,6 +19,7 @@ from gatewright.transport.http_server import serve
 from tests.dialects.client import SECONDS
 from tests.dialects.groundhog.rig import Rig
 from tests.dialects.house import ANN, text
+from tests.dialects.steps import Hang
 
 KEY = {"authorization": "Bearer key-ann"}
 LIST = {"jsonrpc": "2.0", "id": "1", "method": "session/get", "params": {}}
@@ -133,6 +134,24 @@ async def test_a_post_is_one_message_and_its_answer() -> None:
         async with http.get(url + "/hog", headers=KEY) as answer:
             assert answer.status == 405
         assert len(rig.parts.sessions) == 0
+
+
+@pytest.mark.parametrize("many", [False, True])
+async def test_a_post_whose_client_leaves_ends_what_it_asked_for(many: bool) -> None:
+    """No connection counts it any more, so there would be no bound to how much of it runs."""
+    async with Rig() as rig, served(rig, posts=True) as url, browsing() as http:
+        hang = Hang()
+        rig.house.script.does("echo", hang)
+        call = {"tool_id": "echo", "parameters": {}}
+        message = {"jsonrpc": "2.0", "id": "1", "method": "tools/invoke", "params": call}
+        body = [message] if many else message
+        asking = asyncio.ensure_future(http.post(url + "/hog", json=body, headers=KEY))
+        await asyncio.wait_for(hang.began.wait(), SECONDS)
+        asking.cancel()
+        async with asyncio.timeout(SECONDS):
+            while not rig.house.script.cancelled:
+                await asyncio.sleep(0.01)
+        assert rig.house.script.cancelled == ["echo"]
 
 
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}])

@@ -14,6 +14,7 @@ from gatewright.command_text import to_type
 from gatewright.dialects.groundhog.client import GroundhogPeer, moment
 from gatewright.dialects.groundhog.outcomes import Written
 from gatewright.dialects.groundhog.types import Parts, Refused
+from gatewright.dialects.one_shot import unless_gone
 from gatewright.mcp.protocol.mcp_server import is_modern_params
 from gatewright.mcp.server.context import Presented
 from gatewright.mcp.server.duplex import Duplex
@@ -94,9 +95,11 @@ class GroundhogDoor:
             return
         peer = GroundhogPeer(self.parts, known, door="groundhog", credential=credential, profile="")
         try:
-            answer = await peer.answer(body)
+            answer = await unless_gone(http, peer.answer(body))
         finally:  # a session that the request did not ask for ends with it
             peer.closed("answered")
+        if answer is None:
+            return  # its client is gone, and so is what it asked for
         await send_json(connection.send, answer, 200 if answer else 202)
 
     def _admit(self, caller: Caller | Refusal, credential: str | None) -> Caller | Refusal | None:
