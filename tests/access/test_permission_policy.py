@@ -316,3 +316,21 @@ def test_a_no_that_cannot_be_recorded_just_now_holds_at_once_and_is_recorded_lat
     world.permitting.look()
     assert (len(world.record), heard) == (known, [1, 1])
     world.close()
+
+
+def test_a_server_that_left_the_configuration_is_forgotten(world: World, tmp_path: Path) -> None:
+    """And asks anew when it comes back, also one that had asked about too much."""
+    world.declare("camera")
+    world.permitting.asked("files", ["memory.read"])
+    world.permitting.named("files", "perm-1")
+    with pytest.raises(TooManyPermissions):
+        world.permitting.asked("files", [f"com.example.p{number}" for number in range(65)])
+    (tmp_path / "other.toml").write_text("")
+    world.permitting.adopt(load(tmp_path / "other.toml", environ={"HOME": str(tmp_path)}))
+    found = world.permitting
+    for known in (found._needs, found._wishes, found._known, found._requests, found._refused):
+        assert not known
+    assert not found._recorded
+    assert not found.barred
+    world.permitting.adopt(world.settings())
+    assert world.declare("camera") == {"camera": "deferred"}

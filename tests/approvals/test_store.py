@@ -253,9 +253,15 @@ def test_every_step_is_told_once_for_the_record(queue: Approvals, clock: Clock) 
 
 def test_what_has_been_over_for_a_month_is_forgotten(queue: Approvals, clock: Clock) -> None:
     queue.deny(ask(queue).id, by="olga")
+    voted = ask(queue, other(1), quorum=2)
+    queue.approve(voted.id, by="olga")
     clock.now += 40 * 86_400
+    waiting = ask(queue, other(2), quorum=2)
+    queue.approve(waiting.id, by="olga")
     queue.recorded(one.number for one in queue.changes())
-    assert queue.all() == []
+    assert [one.id for one in queue.all()] == [waiting.id]
+    votes = queue._rows.rows("SELECT approval FROM approval_votes")
+    assert votes == [(waiting.id,)], "with its votes"
 
 
 def other(number: int) -> Asked:

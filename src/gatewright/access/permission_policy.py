@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -120,8 +120,17 @@ class Permitting:
             degrades = mgp is not None and mgp.missing_permissions == "degrade"
             rules[one.id] = _Rule(own or settings.permissions.policy, listed, degrades)
         if rules != self._rules:
-            self._rules = rules
+            gone, self._rules = set(self._rules).difference(rules), rules
+            self._forget(gone)
             self._news()
+
+    def _forget(self, servers: Set[str]) -> None:
+        """These are configured no more: what they asked about, they ask about again when they come back."""
+        for known in (self._needs, self._wishes, self._known, self._requests):
+            for server in servers:
+                known.pop(server, None)
+        self._refused -= servers
+        self._recorded = {key: one for key, one in self._recorded.items() if key[0] not in servers}
 
     # -- for servers (`Permits`) ---------------------------------------------------------------------
 

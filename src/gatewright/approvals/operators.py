@@ -16,7 +16,6 @@ from typing import NamedTuple, Protocol
 from gatewright.approvals import texts
 from gatewright.approvals.request import Approval, Asked
 from gatewright.call import Back, Call, CannotAsk, Question, Refusal, Tool
-from gatewright.command_text import to_type
 from gatewright.limits.polls import LOOK, Polls
 from gatewright.mcp.protocol.tasks import TASK
 from gatewright.servers.definition_digest import canonical_steps, digest_steps
@@ -95,12 +94,7 @@ class Operators:
                 return used
             made = put()
         if made is None:
-            return Refusal(
-                "resource_exhausted",
-                f"{tool.exposed} needs an operator's approval, and too many requests of {call.caller.id} wait "
-                f"for one already; `{to_type('approve')}` lists them",
-                {"missing": "approval"},
-            )
+            return texts.crowded(call, tool)
         if made.state == "pending":
             # Not in turn: a call that waits must not keep others from asking.
             with self._looks.held(call, made.id, made.expires - made.requested) as first:
@@ -112,7 +106,7 @@ class Operators:
                 made = put()
         if made is None or made.state != "pending":
             self._looks.over(call)
-        return texts.undecided(call, tool, made)
+        return texts.crowded(call, tool) if made is None else texts.undecided(call, tool, made)
 
     def passed(self, call: Call) -> None:
         """The call runs. Where it came as a look at itself, that was the last one, whoever agreed in the end."""

@@ -304,6 +304,9 @@ class Approvals:
                 f"DELETE FROM approvals WHERE {old}",  # noqa: S608 - a constant
                 (self._clock() - FINAL_KEPT_S,),
             )
+            self._rows.execute(
+                "DELETE FROM approval_votes WHERE approval NOT IN (SELECT id FROM approvals)"
+            )
 
     def close(self) -> None:
         """Nothing is followed any more."""
