@@ -15,6 +15,7 @@ from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.json_strings import light_text, outweighs
 from gatewright.schemas.messages import MOST, misfits
 from gatewright.schemas.objection import Objection
+from gatewright.schemas.schema import TakesLongError
 
 __all__ = ["AT_ONCE", "Checking", "Schema"]
 
@@ -76,14 +77,20 @@ class Schema:
         elif type(arguments) is not dict:
             return _NO_OBJECT
         # A size of 0 is unknown. What is light by its text needs no walk.
-        beside = None if 0 < call.size <= _LIGHT else self._beside
-        if beside is not None and outweighs(arguments, AT_ONCE, _A_VALUE):
+        beside = self._beside
+        light = beside is None or 0 < call.size <= _LIGHT
+        if beside is not None and not light and outweighs(arguments, AT_ONCE, _A_VALUE):
             return self._large(call, tool, beside)
-        objection = compiled.objection(arguments)
-        if objection is None:
-            return call
-        flaws = misfits(tool.schema, arguments, compiled.violations(arguments, MOST))
-        return _refused(tool, objection, flaws)
+        try:
+            objection = compiled.objection(arguments, at_once=beside is not None)
+            if objection is None:
+                return call
+            found = compiled.violations(arguments, MOST, at_once=beside is not None)
+        except TakesLongError:
+            if beside is None:
+                raise
+            return self._large(call, tool, beside)
+        return _refused(tool, objection, misfits(tool.schema, arguments, found))
 
     async def _large(self, call: Call, tool: Tool, beside: Checking) -> Call | Refusal:
         # As text: a worker is another process, which compiles the schema for itself.

@@ -135,10 +135,11 @@ class Graph:
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             found = node.get(keyword)
             if isinstance(found, str) and not found.startswith(_META_SCHEMAS):
-                yield from _schemas(self._leads(base, found))
-                # Any anchor of that name, depending on the way that led there (JSON Schema 2020-12, 8.2.3.2): all count.
+                led = [*_schemas(self._leads(base, found))]
+                # Any anchor of that name, depending on the way that led there (JSON Schema 2020-12, 8.2.3.2): all count, once.
                 if keyword == "$dynamicRef":
-                    yield from self._dynamic.get(found.partition("#")[2], ())
+                    led += self._dynamic.get(found.partition("#")[2], ())
+                yield from {id(one): one for one in led}.values()
         if "$recursiveRef" in node:  # draft 2019-09
             yield self.root
 

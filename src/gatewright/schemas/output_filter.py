@@ -16,12 +16,13 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.spellings import misread
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.objection import Objection
+from gatewright.schemas.schema import TakesLongError
 from gatewright.transport.slices import in_slices, whole
 
 __all__ = ["AT_ONCE", "JUDGED", "Fitting", "OutputSchema"]
 
 AT_ONCE = 64 * 1024
-"""Bytes of a result that is checked on the event loop; more is checked by a worker."""
+"""Bytes of a result that is checked on the event loop, where its schema lets that be quick; else a worker checks it."""
 JUDGED = frozenset(("structuredContent",))
 """The member that is judged: beside it nothing may stand that reads as it. No schema says anything of the others."""
 
@@ -67,6 +68,10 @@ class OutputSchema:
             fault = None if result is None else self._judged(result, output)
         except ValueError as problem:
             return _unfit("", "json", str(problem))
+        except TakesLongError:
+            if self._beside is None:
+                raise
+            return self._large_task(call, outcome, output, self._beside)
         return fault or outcome
 
     async def _large_task(
@@ -83,12 +88,17 @@ class OutputSchema:
         return outcome if found is result else found
 
     def _of_call(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
-        if len(outcome.raw) > AT_ONCE and self._beside is not None:
-            return self._large(call, outcome, output, self._beside)
+        beside = self._beside
+        if len(outcome.raw) > AT_ONCE and beside is not None:
+            return self._large(call, outcome, output, beside)
         try:
             return self._judged(outcome, output) or outcome
         except ValueError as problem:
             return _unfit("", "json", str(problem))
+        except TakesLongError:
+            if beside is None:
+                raise
+            return self._large(call, outcome, output, beside)
 
     async def _large(self, call: Call, answer: Answer, output: Raw, beside: Fitting) -> Outcome:
         found = await beside(call, answer.raw, bytes(output), self._compiled.bounds)
@@ -106,7 +116,7 @@ class OutputSchema:
         compiled = self._compiled.of(output, jsonrpc.decode)
         if isinstance(compiled, str):
             return _unfit("", "schema", f"the schema {compiled}")
-        objection = compiled.objection(jsonrpc.decode(found))
+        objection = compiled.objection(jsonrpc.decode(found), at_once=self._beside is not None)
         return None if objection is None else _unfitting(objection)
 
     def event(self, call: Call, event: Event) -> Event | None:

@@ -66,9 +66,9 @@ class CodeSafety:
     def __init__(self, options: Options) -> None:
         self._options = options
         closed = options.level in {"strict", "readonly"}
-        given = options.allowed_imports
+        allowed = options.allowed_imports
         # An empty list allows none; only a missing one means the default.
-        self._allowed = lists.ALLOWED_IMPORTS if given is None else given
+        self._allowed = lists.ALLOWED_IMPORTS if allowed is None else allowed
         self._size = options.max_code_size_bytes
         if self._size is None and options.level != "unrestricted":
             self._size = _DEFAULT_BYTES
