@@ -1,7 +1,8 @@
 """Finds the running gateway by `gateway.json`, selects URL and bearer token for a command, says whether it will reload a given file.
 
 A gateway writes `gateway.json` (mode 0600) into its state folder at start and removes it at its end.
-Whoever can read that file owns the gateway, so the tokens in it need no further proof.
+Whoever can read that file owns the gateway, so the tokens in it need no further proof. One that was killed leaves it, and
+anybody may have its port since: nothing is sent there unless its process is alive.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "Running",
     "alive",
     "endpoint",
+    "read_announced",
     "read_running",
     "settings_here",
     "takes_over",
@@ -138,7 +140,21 @@ def _state(config: Path | None, *, anywhere: bool = False) -> Path:
 
 
 def read_running(state: Path) -> Running:
-    """The gateway whose state folder this is. Raises `CliError` (exit code 4) where none runs."""
+    """The gateway whose state folder this is. Raises `CliError` (exit code 4) where none runs, also where one has ended
+    without removing its `gateway.json`."""
+    running = read_announced(state)
+    if not alive(running.pid):
+        raise CliError(
+            f"no gateway is running here: the one that wrote {state / 'gateway.json'} (process {running.pid}) is gone",
+            code="gateway_unreachable",
+            exit_code=Exit.UNREACHABLE,
+            hint=_start(),
+        )
+    return running
+
+
+def read_announced(state: Path) -> Running:
+    """What the last gateway with this state folder wrote, which may be gone. Raises `CliError` (exit code 4)."""
     path = state / "gateway.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Running)
@@ -159,14 +175,14 @@ def read_running(state: Path) -> Running:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there, whoever's it is."""
+    """Whether a process of this user is there. Root reaches the processes of all."""
     try:
         # Sends nothing: only whether it could be sent.
         os.kill(pid, 0)
-    except ProcessLookupError:
+    # Somebody else's has only taken the number: who may read `gateway.json` may signal its gateway. No system counts as far as
+    # the last of these.
+    except (ProcessLookupError, PermissionError, OverflowError):
         return False
-    except PermissionError:
-        return True
     return True
 
 
@@ -177,8 +193,6 @@ def takes_over(file: Path, state: Path) -> str:
     try:
         running = read_running(state)
     except CliError:
-        return f"no gateway is running with the state folder {state}; {later}"
-    if not alive(running.pid):
         return f"no gateway is running with the state folder {state}; {later}"
     used = running.uses(file)
     if used is None:
