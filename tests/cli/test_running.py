@@ -18,7 +18,8 @@ from gatewright.cli.running import (
     settings_here,
     takes_over,
 )
-from gatewright.config import state_directory
+from gatewright.config import SettingsError, state_directory
+from gatewright.config.documents import MAX_BYTES
 from gatewright.config.trust import NotAccepted
 from tests.accepting import accept_file
 from tests.cli.gateways import serving
@@ -116,6 +117,53 @@ def test_a_host_that_starts_a_bridge_in_a_foreign_folder_reaches_the_users_own_g
         with pytest.raises(NotAccepted, match="has changed"):
             look()
     assert endpoint(anywhere=True).token == "l"
+
+
+@pytest.mark.parametrize(
+    "content", ["not = toml = at all", "a = " + "[" * 200 + "]" * 200, "x" * (MAX_BYTES + 1)]
+)
+@pytest.mark.parametrize("name", ["mgp.toml", "mcp.toml"])
+def test_a_foreign_file_that_cannot_be_read_keeps_nobody_from_the_users_own_gateway(
+    state: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str
+) -> None:
+    monkeypatch.delenv("GATEWRIGHT_STATE")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    own = state_directory(os.environ)
+    own.mkdir(parents=True)
+    (own / "gateway.json").write_text(json.dumps(RUNNING))
+    foreign = state / "foreign"
+    foreign.mkdir()
+    monkeypatch.chdir(foreign)
+    file = foreign / name
+    file.write_text(content)
+    assert endpoint(anywhere=True) == endpoint() == Endpoint(URL, "l", PID)
+    assert settings_here(None).storage.path == own
+    with pytest.raises(SettingsError):
+        endpoint(file)
+    file.write_text("")
+    accept_file(file, os.environ)
+    file.write_text(content)
+    for look in (endpoint, partial(settings_here, None)):
+        with pytest.raises(SettingsError):
+            look()
+    assert endpoint(anywhere=True).token == "l"
+
+
+def test_what_is_wrong_with_the_users_own_file_is_said_in_every_folder(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GATEWRIGHT_STATE")
+    own = state / ".config/mgp/servers.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text("not = toml = at all")
+    foreign = state / "foreign"
+    foreign.mkdir()
+    monkeypatch.chdir(foreign)
+    for content in ("", "neither = this = one"):
+        (foreign / "mcp.toml").write_text(content)
+        for look in (partial(endpoint, anywhere=True), partial(settings_here, None)):
+            with pytest.raises(SettingsError, match=r"servers\.toml"):
+                look()
 
 
 def test_the_state_folder_of_the_configuration_counts(
