@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import tomllib
@@ -48,15 +49,19 @@ class Document(msgspec.Struct, frozen=True):
 def read(path: Path) -> Document:
     """Read one file. Raises `SettingsError` when it is missing, no plain file, too long, too deep or no TOML."""
     try:
-        found = path.stat()
-        # Asked before it is opened: opening a pipe waits for its writer.
-        if not stat.S_ISREG(found.st_mode):
-            raise _unreadable(path, "this is not a regular file", "name a TOML file")
-        if found.st_size > MAX_BYTES:
-            raise _unreadable(
-                path, f"the file has {found.st_size} bytes", f"keep it <= {MAX_BYTES}"
-            )
-        content = path.read_bytes()
+        # Opened before it is judged, so that both are the same file; a pipe must not be waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise _unreadable(path, "this is not a regular file", "name a TOML file")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                content = file.read(MAX_BYTES + 1)
+        finally:
+            os.close(descriptor)
+        if len(content) > MAX_BYTES:
+            size = max(found.st_size, len(content))
+            raise _unreadable(path, f"the file has {size} bytes", f"keep it <= {MAX_BYTES}")
     except FileNotFoundError:
         raise _unreadable(path, "there is no such file", "check the path") from None
     except OSError as problem:
