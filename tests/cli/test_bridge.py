@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -59,7 +60,7 @@ class Gateway:
         self.shell.state.mkdir(parents=True, exist_ok=True)
         running = {
             "url": f"http://127.0.0.1:{self.port}/mcp",
-            "pid": 1,
+            "pid": os.getpid(),
             "operator_token": "operator-token",
             "local_token": f"local-token-{self.port}",
             "version": "0.1.0",

@@ -166,9 +166,11 @@ def _announce(settings: Settings, spec: list[str], heard: Callable[[], None], re
     pairs = [f"{name}={url}" for name, url in ready.urls.items()]
     print(" ".join(["ready", ready.url, *pairs]), flush=True)
     if is_terminal(2):
-        note(f"\n  {server.id} is behind {ready.url}; every call is checked and recorded")
+        note("")
+        note(f"  {server.id} is behind {ready.url}; every call is checked and recorded")
         note(f"  the record   {typed_for(settings, os.environ).shown('audit tail -f')}")
-        note("  stop         Ctrl-C\n")
+        note("  stop         Ctrl-C")
+        note("")
 
 
 def _hint(first: str, server: Server) -> str:

@@ -17,7 +17,7 @@ from gatewright.hosts.model import Note, Reading, Server, Source, Suggestion
 from gatewright.hosts.packages import Unpinned, unpinned
 from gatewright.hosts.secure import secure
 from gatewright.hosts.substitution import pieces, references
-from gatewright.hosts.tables import connection, table_of, unsaid
+from gatewright.hosts.tables import connection, differing, table_of, unsaid
 from gatewright.patterns import Pattern
 from gatewright.secret_scanning.credentials import (
     is_placeholder,
@@ -132,8 +132,12 @@ class _Making:
             clean = secure(named, lambda wish, value: self._keep(wish, value, mine, over))  # noqa: B023 - called at once
             table = table_of(clean, self.known.folder)
             held = self._held(candidate)
-            if held is not None and connection(held) == connection(table):
+            folder = self.known.folder
+            if held is not None and connection(held, folder) == connection(table, folder):
                 self._leave(server, "skipped", f"{candidate} is the same server", "nothing to do")
+                if rules := differing(table, held):
+                    what = f"not taken over, as {candidate} is there already: {', '.join(rules)}"
+                    self._leave(server, "warning", what, "see whether it matters")
                 self.held.append(server.source)
                 return candidate
             if held is None or over:
