@@ -296,7 +296,7 @@ async def test_a_permission_that_cannot_be_stored_is_recorded_once_and_holds_up_
             raise StoreError("the permissions cannot be used")
         ruled.append(one)
 
-    desk.ruled = rule
+    desk.ruled.listen(rule)
     operator = store(tmp_path)
     for one in (wish, call):
         operator.approve(one.id, by="olga")
