@@ -233,7 +233,7 @@ class Gateway:
             opened=self._owners.__contains__,
             keep=self._server_tasks,
         )
-        side = closed(side, self.missing)
+        side = closed(side, self.missing, self.now)
         for one in self.features:
             side = one.side(side)
         return side
