@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Call, Refusal, Tool
 from gatewright.config import SettingsError
+from gatewright.in_force import InForce
 from gatewright.missing import WITHOUT, Missing, absent, check_asked, closed
 from gatewright.servers.server_side import NOTHING
 from tests.feature_parts import settings
@@ -132,9 +133,13 @@ def test_an_error_names_the_key_its_place_and_the_feature(tmp_path: Path) -> Non
     assert "the feature pins" in problem.what
 
 
-async def test_servers_get_nothing_in_the_place_of_what_is_missing() -> None:
-    side = closed(NOTHING, [WITHOUT["access"], WITHOUT["redaction"]])
-    assert side.clean("srv", "notifications/message", {"data": "x"}) is None
+async def test_servers_get_nothing_in_the_place_of_what_is_missing(tmp_path: Path) -> None:
+    missing = [WITHOUT["access"], WITHOUT["redaction"]]
+    side = closed(NOTHING, missing, InForce(settings(tmp_path)))
+    said = "srv", "notifications/message", {"data": "x"}
+    assert side.clean(*said) is None
+    plain = InForce(settings(tmp_path, '[redaction]\nlevel = "off"\n'))
+    assert closed(NOTHING, missing, plain).clean(*said) == {"data": "x"}
     permits: Any = side.permits
     assert {one.value for one in permits.declared("srv", ["camera"]).values()} == {"denied"}
     assert {one.value for one in permits.asked("srv", ["camera"]).values()} == {"denied"}

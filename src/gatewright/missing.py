@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Refusal, Tool
 from gatewright.config import Problem, Settings, SettingsError
+from gatewright.in_force import InForce
 from gatewright.mcp.wire.groundhog import WISHES
 from gatewright.servers.admission import Standing
 from gatewright.servers.server_side import ServerSide
@@ -54,8 +55,8 @@ class Without(msgspec.Struct, frozen=True, kw_only=True):
     """Which calls may not pass without it besides."""
     keys: tuple[str, ...] = ()
     """Keys of the configuration that ask for it, unless they switch it off."""
-    side: Callable[[ServerSide], ServerSide] = lambda side: side
-    """What the servers are given in its place."""
+    side: Callable[[ServerSide, InForce], ServerSide] = lambda side, _: side
+    """What the servers are given in its place, by the configuration in force."""
 
     @property
     def text(self) -> str:
@@ -118,6 +119,17 @@ class _NoPermits:
         return asyncio.get_running_loop().create_future()
 
 
+class _Silent:
+    """Nothing is told of what servers say outside calls, unless it would be told as it is."""
+
+    def __init__(self, now: InForce) -> None:
+        self._now = now
+
+    def clean(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        """The params of one notification as they may be told (`servers.notifications.Clean`)."""
+        return None if _redacted(self._now.settings, method) else params
+
+
 # -- which calls need what
 
 
@@ -146,7 +158,7 @@ def _pinned(settings: Settings, tool: Tool) -> bool:
     return server is not None and server.pin != "off"
 
 
-def _redacted(settings: Settings, call: Call) -> bool:
+def _redacted(settings: Settings, call: object) -> bool:
     said, servers = settings.redaction, settings.servers
     rules = [rule for one in servers for rule in one.tools.values()]
     levels = {said.level, *(one.redaction for one in servers), *(one.redaction for one in rules)}
@@ -204,7 +216,7 @@ WITHOUT: Mapping[str, Without] = {
             gates=("resolve", "access", "permission"),
             calls=_all,
             keys=("grants", "grants.*", "permissions.*", "servers.*.default_policy"),
-            side=lambda side: replace(side, permits=_NoPermits()),
+            side=lambda side, _: replace(side, permits=_NoPermits()),
         ),
         Without(
             name="pins",
@@ -219,7 +231,7 @@ WITHOUT: Mapping[str, Without] = {
             gates=("sanitize",),
             calls=_redacted,
             keys=("redaction.*", "servers.*.redaction", "servers.*.hidden"),
-            side=lambda side: replace(side, clean=lambda *_: None),
+            side=lambda side, now: replace(side, clean=_Silent(now).clean),
         ),
         Without(
             name="schemas",
@@ -285,10 +297,10 @@ def check_asked(settings: Settings, missing: Sequence[Without]) -> None:
         raise SettingsError(problems)
 
 
-def closed(side: ServerSide, missing: Sequence[Without]) -> ServerSide:
+def closed(side: ServerSide, missing: Sequence[Without], now: InForce) -> ServerSide:
     """What servers are given where nothing but the spine is there."""
     for one in missing:
-        side = one.side(side)
+        side = one.side(side, now)
     return side
 
 

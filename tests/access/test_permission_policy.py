@@ -107,6 +107,21 @@ def test_each_policy_decides_as_the_specification_says(
     assert len(world.record) == len(wanted)  # a new connection is no new decision
 
 
+def test_without_a_queue_what_nobody_decided_stays_undecided_and_what_the_policy_says_holds(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(tmp_path, permission_policy="interactive", permissions_required=["memory.read"])
+    alone = Permitting(world.store, None, world.write)
+    alone.adopt(world.settings(permission_policy="interactive"))
+    found = alone.declared("files", ["camera"])
+    assert {one.value for one in found.values()} == {"deferred"}
+    assert "nobody is asked about camera: no queue is there" in caplog.text
+    assert "files" in alone.barred
+    assert world.waiting() == []
+    alone.adopt(world.settings(permission_policy="deny_all"))
+    assert ("PERMISSION_DENIED", "camera") in [(event, name) for event, name, _ in world.record]
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_an_operators_no_goes_over_every_policy_and_over_the_configuration(
     tmp_path: Path, policy: str

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import aiohttp
 import pytest
 
 from gatewright.app.features import FEATURES
@@ -16,11 +17,11 @@ from gatewright.app.gateway import Gateway
 from gatewright.call import Answer, Call, Caller, Client, Outcome, Refusal
 from gatewright.config import Settings, SettingsError, load
 from gatewright.missing import WITHOUT
+from gatewright.transport.http_server import serve
 from tests.gate_parts import Mute
 
 SCRIPT = Path(__file__).parents[1] / "tool_servers" / "mgp_server.py"
 NAMES = [one.name for one in FEATURES]
-CONNECTED_S = 30
 
 
 class Case(NamedTuple):
@@ -156,6 +157,22 @@ async def test_what_the_configuration_asks_of_it_is_an_error_of_that_key(
     with pytest.raises(SettingsError, match=f"the feature {name} is not part of this gateway"):
         async with gateway(name, said):
             raise AssertionError("it started")
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_health_names_what_is_missing_to_known_callers(name: str, tmp_path: Path) -> None:
+    async with gateway(name, settings(tmp_path, "")) as found:
+        server = await serve(found.app, host="127.0.0.1", port=0)
+        headers = {"authorization": f"Bearer {found._tokens['operator']}"}
+        async with aiohttp.ClientSession(headers=headers) as http:
+            async with http.get(f"{server.url}/readyz") as answer:
+                assert answer.status == (404 if name == "telemetry" else 200)
+                if name != "telemetry":
+                    assert (await answer.json())["missing"] == [name]
+            async with http.get(f"{server.url}/docs") as answer:
+                assert (answer.status == 404) == (name == "rest")
+        found.app.farewell()
+        await server.stop(1.0)
 
 
 async def test_a_configuration_that_asks_for_it_is_not_taken_over(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gatewright.access.feature import AccessFeature
 from gatewright.approvals.feature import ApprovalsFeature
-from gatewright.audit.sinks.feature import SinksFeature
+from gatewright.audit.feature import SinksFeature
 from gatewright.dialects.ggen.feature import GgenFeature
 from gatewright.dialects.groundhog.feature import GroundhogFeature
 from gatewright.dialects.mgp.feature import MgpFeature

@@ -101,7 +101,7 @@ class Gateway:
         follows: Sequence[Sequence[Path]] = (),
         features: Sequence[type[Feature]] = FEATURES,
     ) -> None:
-        """`follows` are the files that its configuration comes from."""
+        """`follows` are the files that its configuration comes from; `features` are made in this order."""
         self.settings = settings
         self._local = local
         self._made_of = features
@@ -233,7 +233,7 @@ class Gateway:
             opened=self._owners.__contains__,
             keep=self._server_tasks,
         )
-        side = closed(side, self.missing)
+        side = closed(side, self.missing, self.now)
         for one in self.features:
             side = one.side(side)
         return side

@@ -94,9 +94,8 @@ class PolicyFactory:
         makers = {name: make for one in table.rules for name, make in one.gates.items()}
         instead = {gate: one for one in self._missing for gate in one.gates}
         for name in pipeline.Gates._fields[2:]:
-            if (
-                name == "resolve"
-            ):  # what would have no gate is refused before a name means nothing without it
+            if name == "resolve":
+                # What has no gate of its own is refused before a name that means nothing without it.
                 ungated = (one for one in self._missing if not one.gates)
                 gates |= {one.name: Missing(one.name, one, settings) for one in ungated}
             made = makers.get(name)
