@@ -214,6 +214,15 @@ class _NothingSkipped:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: a good part of a test is waiting for a process that it has started."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    return cores + (cores + 1) // 2
+
+
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_newgateway(gateway: Any) -> None:
     """Remember the number of a process of xdist's, for `_end`."""
     _processes.append(gateway._rinfo().pid)

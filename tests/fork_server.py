@@ -26,6 +26,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast, overload
 
+from tests.forked_process import become, leave
+
 __all__ = ["Popen", "can_fork", "main", "run"]
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -319,7 +321,7 @@ class _Forking:
         pid = os.fork()
         if pid == 0:
             self._leave()
-            _become(order, streams)
+            become(order, streams)
             os.write(told_at, _SAID.pack(b"p", os.getpid()))
             os.close(told_at)
             return order
@@ -352,26 +354,6 @@ class _Forking:
         os.close(told_at)
 
 
-def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
-    """What the operating system does for a program that is started."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if order["session"]:
-        os.setsid()
-    for number, one in enumerate(streams):
-        os.dup2(one, number)
-    for one in streams:
-        os.close(one)
-    os.chdir(order["folder"])
-    os.environ.clear()
-    os.environ.update(order["environment"])
-    unbuffered = bool(order["environment"].get("PYTHONUNBUFFERED"))
-    for text in (sys.stdout, sys.stderr):
-        lines = text is sys.stderr or os.isatty(text.fileno())
-        cast("Any", text).reconfigure(line_buffering=lines, write_through=unbuffered)
-    sys.path[0] = order["folder"]
-
-
 def main() -> NoReturn:
     """Fork for whoever holds the other end of the socket whose descriptor is the argument."""
     for number in (
@@ -396,24 +378,8 @@ def main() -> NoReturn:
     try:
         command()
     except SystemExit as said:
-        _leave(said)
+        leave(said)
     raise AssertionError("a command ends by itself")
-
-
-def _leave(said: SystemExit) -> NoReturn:
-    """End as Python does, but without taking apart every module, which costs more than most commands: each page that was shared
-    with the server would be copied for it."""
-    code = int(said.code or 0)
-    said.__traceback__ = None
-    cast("Any", threading)._shutdown()
-    cast("Any", atexit)._run_exitfuncs()
-    gc.collect()  # what was left open says so
-    for text in (sys.stdout, sys.stderr):
-        try:
-            text.flush()
-        except OSError:
-            code = 120
-    os._exit(code)
 
 
 if __name__ == "__main__":

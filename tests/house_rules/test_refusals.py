@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import NamedTuple
 
 import pytest
@@ -113,7 +114,12 @@ def functions(tree: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]
 def spellers(trees: Mapping[str, ast.AST]) -> frozenset[str]:
     """`to_type`, and whatever returns what a speller makes, by whatever many steps."""
     found = {"to_type"}
-    every = [one for tree in trees.values() for one in functions(tree)]
+    every = [
+        one
+        for tree in trees.values()
+        for one in functions(tree)
+        if isinstance(one.returns, ast.Name) and one.returns.id == "str"
+    ]
     while True:
         more = {
             one.name
@@ -123,7 +129,6 @@ def spellers(trees: Mapping[str, ast.AST]) -> frozenset[str]:
                 calls(resolved(node.value, one), found)
                 for node in ast.walk(one)
                 if isinstance(node, ast.Return) and node.value is not None
-                if one.returns is not None and ast.unparse(one.returns) == "str"
             )
         }
         if not more:
@@ -131,9 +136,16 @@ def spellers(trees: Mapping[str, ast.AST]) -> frozenset[str]:
         found |= more
 
 
+def called(call: ast.Call) -> str:
+    """The last word of what is called."""
+    if isinstance(call.func, ast.Name | ast.Attribute):
+        return call.func.id if isinstance(call.func, ast.Name) else call.func.attr
+    return ""
+
+
 def calls(nodes: list[ast.AST], names: set[str] | frozenset[str]) -> bool:
     return any(
-        isinstance(one, ast.Call) and ast.unparse(one.func).rpartition(".")[2] in names
+        isinstance(one, ast.Call) and called(one) in names
         for node in nodes
         for one in ast.walk(node)
     )
@@ -174,7 +186,7 @@ def places(name: str, tree: ast.AST, names: frozenset[str]) -> Iterator[Place]:
             yield from visit(child, within)
 
     def place(call: ast.Call, inside: ast.AST | None) -> Place | None:
-        kind = ast.unparse(call.func)
+        kind = call.func.id if isinstance(call.func, ast.Name) else ""
         if kind not in {"Refusal", "Failure"} or not call.args:
             return None
         reasons = {
@@ -193,6 +205,7 @@ def places(name: str, tree: ast.AST, names: frozenset[str]) -> Iterator[Place]:
     return visit(tree, None)
 
 
+@cache
 def every() -> list[Place]:
     trees = {name: ast.parse(text) for name, text in source_modules().items()}
     names = spellers(trees)
