@@ -8,10 +8,11 @@ from aiohttp import web
 
 from gatewright.mcp.client.authorization import NotAuthorized
 from gatewright.oauth.client import Identity
+from gatewright.oauth.documents import Challenge
 from gatewright.secret_scanning import HELD
 from gatewright.secret_scanning.exact import LEAST
 from gatewright.servers.authorize import Bearer, OAuth, authorizer_for
-from gatewright.servers.login_store import Logins
+from gatewright.servers.login_store import Kept, Logins
 from gatewright.servers.spec import Auth, ServerSpec
 from tests.servers.guarded import AuthorizationServer, Clock, Make, Pair, never, request, serving
 
@@ -376,3 +377,24 @@ async def test_an_error_that_repeats_a_token_is_told_without_it(pair: Pair, make
     with pytest.raises(NotAuthorized, match="own-secret") as caught:
         await request(make(relogin=True), server.url)
     assert refresh not in str(caught.value)
+
+
+async def test_more_scopes_than_are_remembered_are_not_written_down_with_each_request(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server may ask for others with each call."""
+    auth, written = make(), []
+    save = auth._save
+
+    def counted(kept: Kept) -> None:
+        written.append(len(kept.wanted))
+        save(kept)
+
+    monkeypatch.setattr(auth, "_save", counted)
+    many = tuple(f"scope{number}" for number in range(1000))
+    for _ in range(2):
+        auth._want(Challenge(scopes=many))
+    for number in range(20):
+        auth._want(Challenge(scopes=(f"other{number}",)))
+    assert len(written) == 1
+    assert auth._load().wanted == many[: written[0]]

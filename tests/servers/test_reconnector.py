@@ -442,3 +442,30 @@ async def test_a_server_that_loses_a_permission_is_closed_until_it_has_it_again(
         keeper.again()
         await plug.until("connected", 2)
         assert await within(keeper.ready(DEADLINE)) is plug.made[1]
+
+
+async def test_a_permission_that_comes_back_before_the_pause_begins_is_not_missed() -> None:
+    """What waits for the link's end hears of it a turn later."""
+    async with kept(restart=Restart(policy="never")) as (keeper, plug):
+        keeper.start()
+        await within(keeper.ready(DEADLINE))
+        keeper.bar("camera was revoked")
+        keeper.again()
+        await plug.until("connected", 2)
+
+
+async def test_a_call_whose_session_has_ended_is_not_told_to_start_a_server() -> None:
+    async with kept() as (keeper, _):
+        hanging: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
+
+        async def hang() -> Link:
+            return await hanging
+
+        keeper._connect = hang
+        keeper.start()
+        waiting = asyncio.ensure_future(keeper.ready(DEADLINE))
+        await asyncio.sleep(0)
+        await within(keeper.end())
+        assert await within(waiting) == Failure(
+            "session_unknown", "the session has ended: nothing was run"
+        )

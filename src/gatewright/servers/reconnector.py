@@ -80,7 +80,9 @@ class Reconnector:
         self._next_at = 0.0
         self._tried_at = -1e9
         self._limit: asyncio.Timeout | None = None
-        self._holding = self._barred = False
+        self._holding = self._barred = self._ended = False
+        self._permitted = asyncio.Event()
+        """What barred the server is no more. Apart from `_poke`, which is forgotten at each pause."""
         self.waits: Callable[[Back], AbstractContextManager[object]] = nullcontext
         """Hears whose call waits for the connection, for as long as it does."""
         self.late = False
@@ -105,6 +107,11 @@ class Reconnector:
             task.cancel()
             await asyncio.wait([task])
         self._to("disconnected", reason)
+
+    async def end(self) -> None:
+        """The same, because the one session that it served is over."""
+        self._ended = True
+        await self.close("it served one session, or one call, which is over")
 
     async def ready(self, patience_s: float) -> Link | Failure:
         """The connection, after waiting for it where that has a prospect; else why there is none."""
@@ -162,12 +169,17 @@ class Reconnector:
     def bar(self, reason: str) -> None:
         """End the connection, and make no other before `again`."""
         if self.link is not None:
-            self._barred = True
+            self._bar(True)
             self.link.close(reason)
+
+    def _bar(self, barred: bool) -> None:
+        self._barred = barred
+        self._permitted.clear()
 
     def again(self) -> None:
         """What kept the server out has changed: try now."""
         if self._barred:
+            self._permitted.set()
             self._poke.set()
 
     # -- the loop ------------------------------------------------------------------------------------
@@ -207,7 +219,7 @@ class Reconnector:
         except TimeoutError:
             return self._tried(f"no hello within {self.spec.connect_s:g} s")
         except (UpstreamFailed, OSError) as problem:
-            self._barred = isinstance(problem, NotPermitted)
+            self._bar(isinstance(problem, NotPermitted))
             return self._tried(str(problem))
         except Exception as problem:
             log.exception("server %s could not be connected", self.spec.id)
@@ -242,7 +254,7 @@ class Reconnector:
         if self._barred:
             self._next_at = float("inf")
             self._to("error", self.reason)
-            await self._poke.wait()
+            await self._permitted.wait()
             self._barred = False
             return
         while self._recent and self._recent[0] < now - rule.window_s:
@@ -310,6 +322,8 @@ class Reconnector:
             asks = to_type("server permit {}", name)
             text = f"server {name} {self.reason}; `{asks}` shows what it asks for"
             return Failure("permission_deferred", text)
+        if self._ended:
+            return Failure("session_unknown", "the session has ended: nothing was run")
         if self._task is None:
             starts = to_type("server start {}", name)
             text = f"server {name} is stopped: {self.reason}; `{starts}` starts it"

@@ -145,7 +145,7 @@ class Server:
             self._end(keeper)
 
     def _end(self, keeper: Reconnector) -> None:
-        self._depart(keeper.close("it served one session, or one call, which is over"))
+        self._depart(keeper.end())
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something that nobody waits for; a failure is logged."""
