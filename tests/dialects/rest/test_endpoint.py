@@ -305,3 +305,12 @@ async def test_a_defect_of_ours_is_answered_as_everything_is(
         said = await call(house)
     assert (said.status, said.json["error"]["data"]["kind"]) == (500, "internal")
     assert "swordfish" not in said.body.decode()
+
+
+async def test_an_answer_that_breaks_when_its_call_ran_is_not_to_be_asked_for_again() -> None:
+    """Decision 0039: no client of HTTP sends a request again for this status."""
+    async with House() as house:
+        house.script.does("echo", Answer(b"{no result at all"))
+        said = await house.post(b"{}", path="/tools/echo")
+    assert said.status == 422
+    assert said.json["error"]["data"]["retryable"] is False
