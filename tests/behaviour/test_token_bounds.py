@@ -34,6 +34,7 @@ class Bounded:
 
     def __init__(self, gateway: Gateway, asked: Issuing, corp: Issuing) -> None:
         self.gateway, self.asked, self.corp = gateway, asked, corp
+        self.base = gateway.url.removesuffix("/mcp")
 
     @asynccontextmanager
     async def host(self, door: str, token: str, **more: Any) -> AsyncIterator[Host]:
@@ -44,11 +45,11 @@ class Bounded:
 
     def opaque(self) -> str:
         """A token that only its issuer can judge."""
-        return self.asked.opaque(self.gateway.url)
+        return self.asked.opaque(self.base)
 
     def signed(self, **claims: Any) -> str:
         """A token that is good by its signature."""
-        return self.corp.sign(self.gateway.url, **claims)
+        return self.corp.sign(self.base, **claims)
 
 
 @contextmanager

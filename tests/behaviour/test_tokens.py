@@ -64,7 +64,7 @@ async def test_a_good_token_lets_in_as_a_caller_of_its_issuer(
 
 async def test_an_opaque_token_does_as_well(tokens: TokenHouse) -> None:
     """RFC 7662; of its issuer nothing was said about scopes, so grants decide."""
-    token = tokens.asked.opaque(tokens.gateway.url, "anything")
+    token = tokens.asked.opaque(tokens.base, "anything")
     async with tokens.host("http 2026-07-28", token) as client:
         assert await client.text("open__echo", message="x") == "x"
 
@@ -177,9 +177,24 @@ async def test_a_token_for_a_profile_opens_that_profile_alone(
     assert (await _ask(http, tokens, "profile", narrow))[0] == 200
     assert (await _ask(http, tokens, "streamable", narrow))[0] == 401
     assert (await _ask(http, tokens, "sse", narrow))[0] == 401
-    for wide in (tokens.token(), tokens.token(place="")):
+    for wide in (tokens.token(place="/mcp"), tokens.token()):
         assert (await _ask(http, tokens, "profile", wide))[0] == 200
         assert (await _ask(http, tokens, "streamable", wide))[0] == 200
+
+
+@pytest.mark.parametrize("door", [one for one in REQUESTS if REQUESTS[one][1][:4] != "/mcp"])
+async def test_a_token_for_one_endpoint_opens_no_other_beside_it(
+    tokens: TokenHouse, http: aiohttp.ClientSession, door: str
+) -> None:
+    """RFC 8707, and decision 0023: one for `…/mcp` opens what stands below it, and one for the URL everything."""
+    assert (await _ask(http, tokens, door, tokens.token(place="/mcp")))[0] == 401
+    if door != "sse":  # its answer does not end
+        assert (await _ask(http, tokens, door, tokens.token()))[0] != 401
+
+
+async def test_a_token_for_the_stream_is_enough_to_speak_on_it(tokens: TokenHouse) -> None:
+    async with tokens.host("sse 2024-11-05", tokens.token(place="/sse")) as client:
+        assert await client.text("echo__echo", message="hello") == "hello"
 
 
 async def test_a_token_without_what_all_need_is_told_so(
@@ -278,7 +293,7 @@ async def test_a_token_of_an_issuer_that_cannot_be_asked_is_refused_by_name(
 ) -> None:
     tokens.asked.broken.add("/introspect")
     try:
-        token = tokens.asked.opaque(tokens.gateway.url)
+        token = tokens.asked.opaque(tokens.base)
         status, header, body = await _ask(http, tokens, "streamable", token)
     finally:
         tokens.asked.broken.clear()

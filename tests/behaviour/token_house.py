@@ -51,14 +51,14 @@ class TokenHouse:
         self.heard = heard
         self.base = gateway.url.removesuffix("/mcp")
 
-    def token(self, scope: str = "mcp", place: str = "/mcp", **claims: Any) -> str:
+    def token(self, scope: str = "mcp", place: str = "", **claims: Any) -> str:
         """A good one of `corp`."""
         return self.corp.sign(self.base + place, scope=scope, **claims)
 
     def bad(self) -> dict[str, str]:
         """Tokens that must let nobody in, by what is wrong with each."""
-        found = self.corp.made(self.gateway.url, self.other)
-        found["revoked"] = self.asked.opaque(self.gateway.url)
+        found = self.corp.made(self.base, self.other)
+        found["revoked"] = self.asked.opaque(self.base)
         self.asked.revoked.add(found["revoked"])
         found["foreign audience, asked about"] = self.asked.opaque("https://elsewhere.example")
         return found

@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatewright.call import ANONYMOUS, Back, Call, Caller, Outcome, Question
+from gatewright.call import ANONYMOUS, Answer, Back, Call, Caller, Outcome, Question
 from gatewright.dialects.ggen import endpoint
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
@@ -106,6 +106,16 @@ async def test_a_tool_that_breaks_the_gateway_is_an_internal_error() -> None:
     assert (error["code"], error["data"]["error_type"]) == (-32603, "InternalError")
     assert error["data"]["retryable"] is False
     assert "swordfish" not in said.body.decode()
+
+
+async def test_an_answer_that_breaks_when_its_call_ran_is_not_to_be_asked_for_again() -> None:
+    """Decision 0039."""
+    async with House() as house:
+        house.script.does("echo", Answer(b"{no result at all"))
+        said = await house.post(asked(), path="/rpc")
+    assert (said.status, said.json["error"]["code"]) == (200, -32603)
+    assert said.json["error"]["data"]["retryable"] is False
+    assert "retry_after_ms" not in said.json["error"]["data"]
 
 
 async def test_a_server_that_asks_is_told_that_nobody_answers() -> None:

@@ -203,6 +203,7 @@ async def test_a_defect_of_ours_is_answered_without_telling_it() -> None:
         data = await rig.client(ANN, "key-ann").data("tools/invoke", ECHO)
         assert (data["error_type"], data["error_code"]) == ("system_error", "internal")
         assert "secret" not in json.dumps(data)
+        assert not any("retry" in one for one in data)  # nobody knows how far it came
 
 
 async def test_a_client_that_leaves_ends_what_it_runs() -> None:

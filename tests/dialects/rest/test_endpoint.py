@@ -338,5 +338,15 @@ async def test_a_defect_of_ours_is_answered_as_everything_is(
 
         monkeypatch.setattr("gatewright.mcp.protocol.ggen.result_of", breaks)
         said = await call(house)
-    assert (said.status, said.json["error"]["data"]["kind"]) == (500, "internal")
+    # Not 500: the call has been carried out (decision 0039).
+    assert (said.status, said.json["error"]["data"]["kind"]) == (422, "internal")
     assert "swordfish" not in said.body.decode()
+
+
+async def test_an_answer_that_breaks_when_its_call_ran_is_not_to_be_asked_for_again() -> None:
+    """Decision 0039: no client of HTTP sends a request again for this status."""
+    async with House() as house:
+        house.script.does("echo", Answer(b"{no result at all"))
+        said = await house.post(b"{}", path="/tools/echo")
+    assert said.status == 422
+    assert said.json["error"]["data"]["retryable"] is False

@@ -87,8 +87,8 @@ def test_parties_are_counted_by_their_keys() -> None:
     for key, party in ((1, "a"), (2, "a"), (f"{TOLD}b", "b"), (2, "c")):
         absent.add(key, party)
     before = absent.copy()
-    assert (set(absent.parties), set(absent.long_lived), len(absent)) == ({"a", "b", "c"}, {"b"}, 3)
+    assert (set(absent.parties), set(absent.permanent), len(absent)) == ({"a", "b", "c"}, {"b"}, 3)
     assert [absent.remove(key) for key in (1, 1, f"{TOLD}b")] == [True, False, True]
-    assert (set(absent.parties), set(absent.long_lived), 2 in absent) == ({"c"}, set(), True)
+    assert (set(absent.parties), set(absent.permanent), 2 in absent) == ({"c"}, set(), True)
     absent.clear()
-    assert (len(absent), set(absent.parties), len(before), set(before.long_lived)) == (0, set(), 3, {"b"})  # fmt: skip
+    assert (len(absent), set(absent.parties), len(before), set(before.permanent)) == (0, set(), 3, {"b"})  # fmt: skip

@@ -45,6 +45,17 @@ def _protected(known: Known, **more: Any) -> Protected:
         (f"{BASE}/mcp/reader", "/mcp", False),
         (f"{BASE}/mcp/reader", "/mcp/writer", False),
         (f"{BASE}/rpc", "/mcp", False),
+        (f"{BASE}/rpc", "/rpc/reader", True),
+        (f"{BASE}/tools", "/profiles/reader/tools", False),
+        (f"{BASE}/profiles/reader/tools", "/profiles/reader/tools", True),
+        (f"{BASE}/sse", "/sse", True),
+        (f"{BASE}/sse", "/messages", True),
+        (f"{BASE}/messages", "/messages", True),
+        (f"{BASE}/messages", "/sse", False),
+        *(
+            (f"{BASE}/mcp", path, False)
+            for path in ("/rpc", "/tools", "/sse", "/messages", "/metrics", "/mcp2")
+        ),
     ],
 )
 async def test_a_token_opens_what_it_was_made_for_and_what_stands_below(

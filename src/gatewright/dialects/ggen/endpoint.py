@@ -197,7 +197,8 @@ class Ggen:
         except Exception:
             log.exception("a request could not be served")
             return replace(
-                self._error(ident, Failure("internal", BROKEN), self._fresh()), known=True
+                self._error(ident, Failure("internal", BROKEN, once=True), self._fresh()),
+                known=True,
             )
 
     async def _early(

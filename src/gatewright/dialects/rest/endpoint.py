@@ -198,7 +198,10 @@ class Rest:
             if begun:
                 raise
             log.exception("a request could not be served")
-            await http.fail(Failure("internal", BROKEN), self._fresh())
+            posted = (
+                http.scope["method"] == "POST"
+            )  # its call may have been carried out (decision 0039)
+            await http.fail(Failure("internal", BROKEN, once=posted), self._fresh())
 
     def _route(self, path: str) -> Mapping[str, _Serve]:
         if path == "/openapi.json":

@@ -25,7 +25,7 @@ class Absent:
     def __init__(self) -> None:
         self._party: dict[Key, str] = {}
         self._parties: dict[str, int] = {}
-        self._long_lived: dict[str, int] = {}
+        self._permanent: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._party)
@@ -39,9 +39,9 @@ class Absent:
         return self._parties.keys()
 
     @property
-    def long_lived(self) -> Collection[str]:
+    def permanent(self) -> Collection[str]:
         """Whose those are that go no sooner than the connection; a call that was given up may still be answered."""
-        return self._long_lived.keys()
+        return self._permanent.keys()
 
     def add(self, key: Key, party: str) -> None:
         """One more may be meant."""
@@ -63,18 +63,18 @@ class Absent:
 
     def _counts(self, key: Key) -> Iterable[dict[str, int]]:
         stays = type(key) is str and (key == CROWD or key.startswith(TOLD))
-        return (self._parties, self._long_lived) if stays else (self._parties,)
+        return (self._parties, self._permanent) if stays else (self._parties,)
 
     def clear(self) -> None:
         """Nobody is meant any more."""
-        for one in (self._party, self._parties, self._long_lived):
+        for one in (self._party, self._parties, self._permanent):
             one.clear()
 
     def copy(self) -> Absent:
         """The same, as it is now."""
         made = Absent()
         made._party, made._parties = self._party.copy(), self._parties.copy()
-        made._long_lived = self._long_lived.copy()
+        made._permanent = self._permanent.copy()
         return made
 
 
@@ -108,8 +108,8 @@ class HeldQuestion:
     @property
     def hopeless(self) -> bool:
         """Whether no wait can settle it: somebody who has no call here, or several, may be meant for as long as this connection lasts."""
-        long_lived = self._ghosts.long_lived
-        return len(long_lived) > 1 or not self._parties.keys() >= set(long_lived)
+        permanent = self._ghosts.permanent
+        return len(permanent) > 1 or not self._parties.keys() >= set(permanent)
 
     def wait(self) -> None:
         """Begin to wait until it is settled: from now on it has ghosts of its own."""

@@ -3,7 +3,8 @@
 A client without a token is refused with the place of a document (RFC 9728) that names the resource and who
 gives out tokens for it; a client whose token is not enough, with the scopes that would be. Every endpoint is a
 resource of its own below the gateway's public URL: a token that was made for `…/mcp/reader` opens that
-profile and nothing else, one for `…/mcp` opens what stands below it, and one for the URL itself every endpoint.
+profile and nothing else, one for `…/mcp` opens what stands below it (and not `/rpc`, `/tools` or `/sse`), and one for the URL itself
+every endpoint. `/messages` is where a client of `/sse` posts, and takes the tokens of that.
 
 Source: MCP 2025-11-25 and 2026-07-28, basic/authorization; RFC 9728, 8707, 6750.
 """
@@ -20,6 +21,9 @@ from gatewright.mcp.wire import jsonrpc
 __all__ = ["WELL_KNOWN", "Bearers", "Protected"]
 
 WELL_KNOWN = "/.well-known/oauth-protected-resource"
+
+_POSTED = {"/messages": "/sse"}
+"""Endpoints that are a part of another one."""
 
 _UNAUTHORIZED, _FORBIDDEN = 401, 403
 _OURS = ("gw_", "gwt_")
@@ -95,6 +99,9 @@ class Protected:
 
     def _places(self, path: str) -> list[str]:
         """The resources that a request to this path is for: its own, and those above it."""
-        whole = f"{self._base}/mcp"
-        # An audience has to equal one of these: a token for one profile is none for `/mcp` (RFC 8707).
-        return [self._base, whole, f"{self._base}{path}"]
+        above = "/" + path[1:].partition("/")[0]
+        # An audience has to equal one of these: a token for one profile is none for `/mcp`, and one for `/mcp` none for `/rpc` (RFC 8707).
+        return [
+            self._base,
+            *(f"{self._base}{one}" for one in (above, path, _POSTED.get(path, path))),
+        ]
