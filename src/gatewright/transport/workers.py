@@ -144,7 +144,7 @@ class Workers:
             answer = await self._done(order)
             if not order.answer.done():
                 order.answer.set_result(answer)
-        except (OSError, EOFError) as problem:
+        except Exception as problem:  # noqa: BLE001 - whatever it is, nobody waits for an answer that will not come
             self.killed += 1
             log.warning("a worker process was ended after %.1f s: %s", time.monotonic() - began, problem)  # fmt: skip
             if not order.answer.done():
@@ -173,9 +173,13 @@ class Workers:
         late = loop.call_later(order.seconds + _GRACE_S, process.kill)
         try:
             answer = await loop.run_in_executor(self._threads, _asked, process, order)
-        except (OSError, EOFError):
+        except Exception:
             self._alive.discard(process)
-            await loop.run_in_executor(self._threads, _reap, process)
+            process.kill()
+            try:
+                await loop.run_in_executor(self._threads, _reap, process)
+            except RuntimeError:
+                _reap(process)  # no thread is left to wait for what is killed already
             raise
         finally:
             late.cancel()
