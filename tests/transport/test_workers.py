@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -191,3 +193,27 @@ async def test_a_program_that_cannot_be_started_is_no_answer() -> None:
         await found.run("ann", b"", b"")
     assert time.monotonic() >= began
     await found.close()
+
+
+class NoThreads(ThreadPoolExecutor):
+    """None can be started, from some moment on."""
+
+    full = False
+
+    def submit(self, *given: Any, **more: Any) -> Any:
+        if self.full:
+            raise RuntimeError("can't start new thread")
+        return super().submit(*given, **more)
+
+
+@pytest.mark.parametrize("began", [False, True])
+async def test_without_a_thread_nobody_waits_for_an_answer(workers: Workers, began: bool) -> None:
+    workers._threads = threads = NoThreads(1)
+    if began:
+        await workers.run("ann", b"0", b"")
+    threads.full = True
+    with pytest.raises(Overtime):
+        await asyncio.wait_for(workers.run("ann", b"0", b""), 20)
+    assert workers._running == 0
+    threads.full = False
+    await asyncio.wait_for(workers.run("ann", b"0", b""), 20)

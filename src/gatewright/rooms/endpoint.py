@@ -8,6 +8,7 @@ The token comes in `Authorization`. A browser cannot set that header on a WebSoc
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
@@ -26,6 +27,7 @@ from gatewright.rooms.admin_endpoint import ADMIN, RoomsAdmin
 from gatewright.rooms.hub import Hub, NoPlace, Place
 from gatewright.rooms.identities import Identities
 from gatewright.rooms.policy import Identity
+from gatewright.transport.slices import by_and_by
 from gatewright.transport.websocket import POLICY_VIOLATION, refuse
 from gatewright.transport.websocket_connection import DIRECT, Direct, text_frame
 
@@ -83,10 +85,15 @@ class RoomsDoor:
         if keys_seen == self._keys_seen and now < self._next:
             return
         self._keys_seen, self._next = keys_seen, now + RECHECK_S
-        for place in self.hub.places():
-            chair = place.member.seat
-            if isinstance(chair, _Chair) and not self._is_good(place.identity, chair.token, now):
-                self.hub.end(place, POLICY_VIOLATION, "its token is not good any more")
+        # A few in each turn of the loop: a key is verified anew for each of thousands of places.
+        by_and_by([partial(self._look_at, place, now) for place in self.hub.places()])
+
+    def _look_at(self, place: Place, now: float) -> None:
+        chair = place.member.seat
+        if not isinstance(chair, _Chair) or not place.member.is_here:
+            return  # it is of this process, or gone meanwhile
+        if not self._is_good(place.identity, chair.token, now):
+            self.hub.end(place, POLICY_VIOLATION, "its token is not good any more")
 
     def _is_good(self, identity: Identity, token: str | None, now: float) -> bool:
         if identity.expires_at is not None and identity.expires_at <= now:

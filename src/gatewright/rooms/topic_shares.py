@@ -1,4 +1,4 @@
-"""Limits how many topics one participant may open, so that no client takes all of `max_topics`."""
+"""Limits how many topics one participant may open, so that a single one cannot take all of `max_topics`."""
 
 from __future__ import annotations
 

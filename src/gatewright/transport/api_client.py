@@ -15,7 +15,7 @@ import msgspec
 from yarl import URL
 
 from gatewright import __version__
-from gatewright.transport.safe_fetch import PublicOnly, is_inside
+from gatewright.transport.safe_fetch import Addresses, PublicOnly, is_inside
 
 __all__ = ["ApiAnswer", "ApiClient", "ApiFailed"]
 
@@ -50,7 +50,7 @@ class ApiClient:
     def __init__(self, *, outside: bool, most_bytes: int, connections: int = 64) -> None:
         self._outside = outside
         self._most = most_bytes
-        resolver = PublicOnly() if outside else aiohttp.ThreadedResolver()
+        resolver = PublicOnly() if outside else Addresses()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(resolver=resolver, limit=connections),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),

@@ -20,6 +20,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as dial
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
+from websockets.uri import parse_uri
 
 from gatewright import __version__
 from gatewright.transport.base import (
@@ -30,6 +31,7 @@ from gatewright.transport.base import (
     Pace,
     Receiver,
 )
+from gatewright.transport.http_dial import reach_host
 from gatewright.transport.pipe_ends import Backlog, End
 
 __all__ = ["POLICY_VIOLATION", "Accepted", "CannotConnect", "Connected", "connect", "refuse"]
@@ -246,8 +248,12 @@ async def connect(
     address, whatever the environment says about proxies, and follows no redirect. Raises `CannotConnect`.
     """
     try:
+        where = parse_uri(url)
+        async with asyncio.timeout(OPEN_S):
+            reached = await reach_host(where.host, where.port)
         connection = await _Dial(
             url,
+            sock=reached,
             subprotocols=None if subprotocol is None else [Subprotocol(subprotocol)],
             additional_headers=dict(headers or {}),
             user_agent_header=f"gatewright/{__version__}",

@@ -152,11 +152,13 @@ class Turns:
         self._line.extend(self._later)
         self._later.clear()
         until = self._loop.time() + TURN_S
-        while self._line:
-            self._line.popleft().work()
-            if self._loop.time() >= until:
-                break
-        self._schedule()
+        try:
+            while self._line:
+                self._line.popleft().work()
+                if self._loop.time() >= until:
+                    break
+        finally:  # what breaks one connection is logged by the loop, and costs the others nothing
+            self._schedule()
 
 
 class Intake:

@@ -148,7 +148,7 @@ class Workers:
             answer = await self._done(order)
             if not order.answer.done():
                 order.answer.set_result(answer)
-        except (OSError, EOFError) as problem:
+        except Exception as problem:  # noqa: BLE001 - whatever it is, nobody waits for an answer that will not come
             self.killed += 1
             log.warning("a worker process was ended after %.1f s: %s", time.monotonic() - began, problem)  # fmt: skip
             if not order.answer.done():
@@ -178,9 +178,13 @@ class Workers:
         try:
             most = self._answer_bytes
             answer = await loop.run_in_executor(self._threads, _asked, process, order, most)
-        except (OSError, EOFError):
+        except Exception:
             self._alive.discard(process)
-            await loop.run_in_executor(self._threads, _reap, process)
+            process.kill()
+            try:
+                await loop.run_in_executor(self._threads, _reap, process)
+            except RuntimeError:
+                _reap(process)  # no thread is left to wait for what is killed already
             raise
         finally:
             late.cancel()

@@ -96,7 +96,7 @@ class Participant:
         self.roster = Roster()
         self.conduct = conduct or Conduct()
         self.proposals = Ledger(clock=clock, expires_s=expires_s, there=self._is_there)
-        self._once = Once(self.proposals)
+        self._once = Once(self.proposals, self._is_there)
         self.watchers: list[Callable[[Heard], None]] = []
         """Told of every message, also of those that are put to others."""
         self._requests = Awaited()
