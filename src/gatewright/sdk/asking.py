@@ -8,13 +8,17 @@ carries under the keys of its questions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from gatewright.call import Back, Call, CannotAsk, Question
 from gatewright.mcp.protocol.mcp_server import can_answer, needed_capability
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk.errors import ToolError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 __all__ = ["Running", "put"]
 
@@ -25,7 +29,7 @@ _MISSING_CAPABILITY = -32021
 class Running:
     """The state of one running call: cancelled or not, and how long its questions wait. Made by the server of the tool."""
 
-    __slots__ = ("_asked_s", "_asking", "_since", "cancelled", "loop", "unanswered")
+    __slots__ = ("_asked_s", "_asking", "_since", "_waited", "cancelled", "loop", "unanswered")
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.loop = loop
@@ -36,6 +40,23 @@ class Running:
         self._asking = 0
         self._since = 0.0
         self._asked_s = 0.0
+        self._waited: set[Future[Any]] = set()
+
+    @contextmanager
+    def waiting(self, answer: Future[Any]) -> Iterator[None]:
+        """A thread waits for this answer, as long as the call goes on."""
+        self._waited.add(answer)
+        try:
+            yield
+        finally:
+            self._waited.discard(answer)
+            # Nobody waits any more, for whichever reason: the question is a task of its own.
+            answer.cancel()
+
+    def end(self) -> None:
+        """The function is over, for its caller: threads that wait for answers are woken."""
+        for answer in [*self._waited]:
+            answer.cancel()
 
     def asks(self, now: float) -> None:
         """A question begins to wait for its answer; `now` is in the loop's seconds, as below."""

@@ -210,8 +210,9 @@ class Context:
 
     def wait(self, question: Coroutine[Any, Any, T]) -> T:
         """What a question comes to, for a plain function in its thread: `context.wait(context.elicit(…))`."""
-        loop = None if self.running is None else self.running.loop
-        if loop is None or _on(loop):
+        running = self.running
+        loop = None if running is None else running.loop
+        if running is None or loop is None or _on(loop):
             # It will never be awaited, which Python would warn of.
             question.close()
             raise ToolError(
@@ -219,7 +220,11 @@ class Context:
             )
         from asyncio import run_coroutine_threadsafe
 
-        return run_coroutine_threadsafe(question, loop).result()
+        from gatewright.sdk.threads import beside_the_rest
+
+        answer = run_coroutine_threadsafe(question, loop)
+        with running.waiting(answer), beside_the_rest(loop):
+            return answer.result()
 
 
 def _on(loop: asyncio.AbstractEventLoop) -> bool:
