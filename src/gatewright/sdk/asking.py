@@ -8,19 +8,19 @@ carries under the keys of its questions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from gatewright.call import Back, Call, CannotAsk, Question
 from gatewright.mcp.protocol.mcp_server import can_answer, needed_capability
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk.errors import ToolError
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+__all__ = ["PendingAnswer", "Running", "put"]
 
-__all__ = ["Running", "put"]
+T = TypeVar("T")
 
 # The code of MCP 2026-07-28 for what the client did not declare.
 _MISSING_CAPABILITY = -32021
@@ -40,14 +40,15 @@ class Running:
         self._asking = 0
         self._since = 0.0
         self._asked_s = 0.0
-        self._waited: set[Future[Any]] = set()
+        self._waited: set[PendingAnswer[Any]] = set()
 
     @contextmanager
-    def waiting(self, answer: Future[Any]) -> Iterator[None]:
-        """A thread waits for this answer, as long as the call goes on."""
+    def answer(self) -> Iterator[PendingAnswer[Any]]:
+        """For a thread: the answer to a question that it waits for as long as the call goes on."""
+        answer: PendingAnswer[Any] = PendingAnswer()
         self._waited.add(answer)
         try:
-            yield
+            yield answer
         finally:
             self._waited.discard(answer)
             # Nobody waits any more, for whichever reason: the question is a task of its own.
@@ -74,6 +75,37 @@ class Running:
     def asked_s(self, now: float) -> float:
         """Seconds that questions took until now: a person's time is not the tool's."""
         return self._asked_s + (now - self._since if self._asking else 0.0)
+
+
+class PendingAnswer(Future[T]):
+    """What a question comes to, for a thread."""
+
+    def put(self, question: Coroutine[Any, Any, T]) -> None:
+        """On the loop: put the question, unless nobody waits for its answer any more."""
+        if self.cancelled():
+            question.close()
+            return
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(question)
+        task.add_done_callback(self._settle)
+        self.add_done_callback(lambda _: _soon(loop, task.cancel))
+
+    def _settle(self, task: asyncio.Task[T]) -> None:
+        problem = None if task.cancelled() else task.exception()
+        # From here on it cannot be cancelled by anybody.
+        if not self.set_running_or_notify_cancel():
+            return
+        if task.cancelled():
+            self.set_exception(CancelledError())
+        elif problem is not None:
+            self.set_exception(problem)
+        else:
+            self.set_result(task.result())
+
+
+def _soon(loop: asyncio.AbstractEventLoop, do: Callable[[], Any]) -> None:
+    with suppress(RuntimeError):  # the loop closed meanwhile
+        loop.call_soon_threadsafe(do)
 
 
 async def put(

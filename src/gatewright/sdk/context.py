@@ -218,13 +218,13 @@ class Context:
             raise ToolError(
                 "context.wait is for plain functions; a coroutine function awaits the question"
             )
-        from asyncio import run_coroutine_threadsafe
-
         from gatewright.sdk.threads import beside_the_rest
 
-        answer = run_coroutine_threadsafe(question, loop)
-        with running.waiting(answer), beside_the_rest(loop):
-            return answer.result()
+        with running.answer() as answer, beside_the_rest(loop):
+            # Only now, when the end of the call also ends the question: this thread may be stopped at any instruction.
+            loop.call_soon_threadsafe(answer.put, question)
+            found: T = answer.result()
+            return found
 
 
 def _on(loop: asyncio.AbstractEventLoop) -> bool:
