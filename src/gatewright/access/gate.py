@@ -74,6 +74,8 @@ _Question = tuple[str, str, str, str]
 _Definition = Mapping[str, Raw]
 Judged = tuple[bool, str, Decision]
 """Whether it is allowed, the level that says so, and the table's word."""
+_TOUCHED_US = 50_000
+"""Microseconds that judging the paths of one call may take: here they are judged on the event loop, some hundred of them."""
 
 
 class Access:
@@ -260,7 +262,8 @@ class Access:
         # A prompt has arguments as a tool has, and its server may put the file that they name into it.
         pointers = () if tool is None else tool.security.validator_args.get("paths", ())
         named = [("declared", bounds), ("named", bounds)] if pointers else [("named", bounds)]
-        found = Checks(named, {"declared": pointers}).objection(call.arguments)
+        checks = Checks(named, {"declared": pointers})
+        found = checks.objection(call.arguments, _TOUCHED_US)
         if found is None:
             return None
         details = found[1].details or {"reason": f"It {found[1].message}"}

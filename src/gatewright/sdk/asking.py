@@ -8,15 +8,19 @@ carries under the keys of its questions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from gatewright.call import Back, Call, CannotAsk, Question
 from gatewright.mcp.protocol.mcp_server import can_answer, needed_capability
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk.errors import ToolError
 
-__all__ = ["Running", "put"]
+__all__ = ["PendingAnswer", "Running", "put"]
+
+T = TypeVar("T")
 
 # The code of MCP 2026-07-28 for what the client did not declare.
 _MISSING_CAPABILITY = -32021
@@ -25,7 +29,7 @@ _MISSING_CAPABILITY = -32021
 class Running:
     """The state of one running call: cancelled or not, and how long its questions wait. Made by the server of the tool."""
 
-    __slots__ = ("_asked_s", "_asking", "_since", "cancelled", "loop", "unanswered")
+    __slots__ = ("_asked_s", "_asking", "_since", "_waited", "cancelled", "loop", "unanswered")
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.loop = loop
@@ -36,6 +40,24 @@ class Running:
         self._asking = 0
         self._since = 0.0
         self._asked_s = 0.0
+        self._waited: set[PendingAnswer[Any]] = set()
+
+    @contextmanager
+    def answer(self) -> Iterator[PendingAnswer[Any]]:
+        """For a thread: the answer to a question that it waits for as long as the call goes on."""
+        answer: PendingAnswer[Any] = PendingAnswer()
+        self._waited.add(answer)
+        try:
+            yield answer
+        finally:
+            self._waited.discard(answer)
+            # Nobody waits any more, for whichever reason: the question is a task of its own.
+            answer.cancel()
+
+    def end(self) -> None:
+        """The function is over, for its caller: threads that wait for answers are woken."""
+        for answer in [*self._waited]:
+            answer.cancel()
 
     def asks(self, now: float) -> None:
         """A question begins to wait for its answer; `now` is in the loop's seconds, as below."""
@@ -53,6 +75,37 @@ class Running:
     def asked_s(self, now: float) -> float:
         """Seconds that questions took until now: a person's time is not the tool's."""
         return self._asked_s + (now - self._since if self._asking else 0.0)
+
+
+class PendingAnswer(Future[T]):
+    """What a question comes to, for a thread."""
+
+    def put(self, question: Coroutine[Any, Any, T]) -> None:
+        """On the loop: put the question, unless nobody waits for its answer any more."""
+        if self.cancelled():
+            question.close()
+            return
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(question)
+        task.add_done_callback(self._settle)
+        self.add_done_callback(lambda _: _soon(loop, task.cancel))
+
+    def _settle(self, task: asyncio.Task[T]) -> None:
+        problem = None if task.cancelled() else task.exception()
+        # From here on it cannot be cancelled by anybody.
+        if not self.set_running_or_notify_cancel():
+            return
+        if task.cancelled():
+            self.set_exception(CancelledError())
+        elif problem is not None:
+            self.set_exception(problem)
+        else:
+            self.set_result(task.result())
+
+
+def _soon(loop: asyncio.AbstractEventLoop, do: Callable[[], Any]) -> None:
+    with suppress(RuntimeError):  # the loop closed meanwhile
+        loop.call_soon_threadsafe(do)
 
 
 async def put(

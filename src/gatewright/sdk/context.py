@@ -210,16 +210,21 @@ class Context:
 
     def wait(self, question: Coroutine[Any, Any, T]) -> T:
         """What a question comes to, for a plain function in its thread: `context.wait(context.elicit(…))`."""
-        loop = None if self.running is None else self.running.loop
-        if loop is None or _on(loop):
+        running = self.running
+        loop = None if running is None else running.loop
+        if running is None or loop is None or _on(loop):
             # It will never be awaited, which Python would warn of.
             question.close()
             raise ToolError(
                 "context.wait is for plain functions; a coroutine function awaits the question"
             )
-        from asyncio import run_coroutine_threadsafe
+        from gatewright.sdk.threads import beside_the_rest
 
-        return run_coroutine_threadsafe(question, loop).result()
+        with running.answer() as answer, beside_the_rest(loop):
+            # Only now, when the end of the call also ends the question: this thread may be stopped at any instruction.
+            loop.call_soon_threadsafe(answer.put, question)
+            found: T = answer.result()
+            return found
 
 
 def _on(loop: asyncio.AbstractEventLoop) -> bool:

@@ -32,7 +32,11 @@ async def run_function(
     left = _clock(limit_s, running)
     if waits:
         return await _awaited(name, function, left)
-    found = await run_in_thread(function, left)
+    try:
+        found = await run_in_thread(function, left)
+    finally:
+        if running is not None:
+            running.end()
     if inspect.isawaitable(found):  # a partial, a decorator without `async`
         return await _awaited(name, lambda: found, left)
     return found

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 ReadLink = Callable[[str], str | None]
-"""Absolute path → where the symbolic link there leads, or None where there is none."""
+"""Absolute path → where the symbolic link there leads, None where there is none, empty where there is nothing at all."""
 
 _MAX_CHARS = 4096
 _MAX_NAME_BYTES = 255
@@ -51,6 +51,8 @@ _SHORT = _MAX_NAME_BYTES // 4
 """So many characters are never too many: none takes more than four bytes."""
 _MAX_DECODES = 4
 _MAX_LINKS = 40
+_MAX_LOOKS = 256
+"""Components of one path that the file system is asked about."""
 
 _SAY = {
     "no_path": "is no path",
@@ -87,6 +89,8 @@ def prepare(options: Mapping[str, Any], tool: str = "", readlink: ReadLink | Non
 def _readlink(path: str) -> str | None:
     try:
         return str(Path(path).readlink())
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
     except (OSError, ValueError):
         return None
 
@@ -341,13 +345,20 @@ def _falls(path: str) -> bool:
 
 def _links_rule(path: str, root: str, readlink: ReadLink) -> str | None:
     """Walk the path from the root, following links, and never leave."""
-    here, links = root, 0
+    here, links, looks, missing = root, 0, 0, ""
     rest = _names(path)[::-1]
     while rest:
         name = rest.pop()
         here = str(PurePosixPath(here).parent) if name == ".." else f"{here.rstrip('/')}/{name}"
-        target = None if name == ".." else readlink(here)
-        if target is not None:
+        target = None
+        # Below what is not there nothing is: only the names count.
+        if name != ".." and not (missing and _within(here, missing)):
+            looks += 1
+            if looks > _MAX_LOOKS:
+                return "too_long"
+            target = readlink(here)
+            missing = here if target == "" else missing
+        if target:
             # As `ELOOP`: links may lead to each other for ever.
             links += 1
             if links > _MAX_LINKS:
