@@ -116,7 +116,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Prepare the two lists that the end of the run reads."""
+    """Prepare the two lists that the end of the run reads, and collect tests without looking for garbage."""
+    gc.disable()
     config.stash[_left_out] = {}
     config.stash[_not_run] = []
     config.pluginmanager.register(_NothingSkipped(config), "gatewright-nothing-skipped")
@@ -149,6 +150,7 @@ def pytest_collection_finish() -> None:
     """What was collected stays to the end: looking through it for garbage costs more than many a test."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import gc
 import json
+import math
 import os
 import select
 import signal
@@ -25,7 +26,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast, overload
 
-__all__ = ["Popen", "main", "run"]
+__all__ = ["Popen", "can_fork", "main", "run"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _HEAD = struct.Struct("!I")
@@ -75,6 +76,20 @@ class Popen(subprocess.Popen[Any]):
             finally:
                 lock.release()
         return cast("int | None", self.returncode)
+
+    def _wait(self, timeout: float | None) -> int | None:
+        """Woken by the end. subprocess looks for it again and again, ever more rarely, where there is a limit."""
+        if self.forked and timeout is not None and self.returncode is None:
+            lock = self._waitpid_lock  # type: ignore[attr-defined]
+            if lock.acquire(blocking=False):  # else another thread waits
+                try:
+                    if (ended := self._read(math.ceil(timeout * 1000))) is not None:
+                        self.returncode = ended
+                finally:
+                    lock.release()
+                if self.returncode is None:
+                    raise subprocess.TimeoutExpired(self.args, timeout)
+        return cast("int | None", super()._wait(timeout=timeout))  # type: ignore[misc]
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         if not self.forked:
@@ -178,13 +193,16 @@ def _can_fork(asked: Mapping[str, Any]) -> bool:
         "executable": None,
     }
     plain |= {"gid": None, "gids": None, "uid": None, "umask": -1, "process_group": -1}
-    if not hasattr(os, "pidfd_open") or any(asked[key] != value for key, value in plain.items()):
+    if any(asked[key] != value for key, value in plain.items()):
         return False
     command = asked["args"]
-    if not isinstance(command, list | tuple) or list(command[:3]) != _COMMAND:
-        return False
-    environment = _environment(asked)
-    return not any(
+    return isinstance(command, list | tuple) and can_fork(command, _environment(asked))
+
+
+def can_fork(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether it would be the same, forked or not."""
+    known = hasattr(os, "pidfd_open") and list(command[:3]) == _COMMAND
+    return known and not any(
         name.startswith("COVERAGE_")
         or (
             name.startswith(("PYTHON", "LC_", "LANG"))
@@ -375,8 +393,27 @@ def main() -> NoReturn:
     from gatewright.cli import main as command  # noqa: PLC0415 - in the new process
 
     sys.argv += order["arguments"]
-    command()
+    try:
+        command()
+    except SystemExit as said:
+        _leave(said)
     raise AssertionError("a command ends by itself")
+
+
+def _leave(said: SystemExit) -> NoReturn:
+    """End as Python does, but without taking apart every module, which costs more than most commands: each page that was shared
+    with the server would be copied for it."""
+    code = int(said.code or 0)
+    said.__traceback__ = None
+    cast("Any", threading)._shutdown()
+    cast("Any", atexit)._run_exitfuncs()
+    gc.collect()  # what was left open says so
+    for text in (sys.stdout, sys.stderr):
+        try:
+            text.flush()
+        except OSError:
+            code = 120
+    os._exit(code)
 
 
 if __name__ == "__main__":

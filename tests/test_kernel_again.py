@@ -176,3 +176,24 @@ async def test_a_gate_that_asks_its_caller_learns_that_nobody_is_there() -> None
 
     found = await Kernel([Asks()], Slow(), [], Book()).rehearse(a_call())
     assert [one.refusal for one in found] == [None]
+
+
+async def test_a_judge_that_breaks_ends_the_call_that_it_judges_and_no_other() -> None:
+    class Odd(Change):
+        def judge(self, call: Call) -> Refusal | None:
+            if self.refuses and call.name == "odd":
+                raise RuntimeError("no store")
+            return REFUSAL if self.refuses and call.name == "refused" else None
+
+    owner, gate = Slow(), Odd()
+    kernel = Kernel([gate], owner, [], Book())
+    calls = [replace(a_call(), name=name) for name in ("even", "odd", "refused", "odd", "even")]
+    tasks = [asyncio.create_task(kernel.handle(call, Line())) for call in calls]
+    await owner.reached(5)
+    gate.refuses = True
+    assert kernel.end_refused() == 3
+    owner.go.set()
+    async with asyncio.timeout(10):
+        found = await asyncio.gather(*tasks)
+    reasons = [getattr(one, "reason", "") for one in found]
+    assert reasons == ["", "internal", REFUSAL.reason, "internal", ""]

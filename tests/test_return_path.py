@@ -137,3 +137,28 @@ async def test_events_after_a_slow_one_has_passed_go_at_once_again() -> None:
     assert await way.settled() is None
     way.emit(Event("quick", {}))
     assert [one.method for one in heard.events] == ["slow", "quick"]
+
+
+async def test_who_gives_a_question_up_ends_nothing_that_others_wait_for() -> None:
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    asked = asyncio.ensure_future(way.ask(Question("elicitation/create")))
+    await asyncio.sleep(0)
+    asked.cancel()
+    await asyncio.wait([asked])
+    settled = asyncio.ensure_future(way.settled())
+    ready.set()
+    assert await settled is None
+    assert [one.method for one in heard.events] == ["slow"]
+    assert heard.questions == []
+
+
+async def test_a_question_behind_an_event_of_a_call_that_has_ended_cannot_be_asked() -> None:
+    way, heard, _ = a_way("a")
+    way.emit(Event("slow", {}))
+    asked = asyncio.ensure_future(way.ask(Question("elicitation/create")))
+    await asyncio.sleep(0)
+    way.cancel()
+    with pytest.raises(CannotAsk, match="the call is over"):
+        await asked
+    assert heard.questions == []

@@ -7,8 +7,8 @@ Nothing here knows a transport, a protocol revision or a clock.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, Protocol
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from typing import Any, Literal, Protocol, cast
 
 import msgspec
 
@@ -51,8 +51,8 @@ Trust = Literal["untrusted", "community", "verified", "system"]
 
 
 class UserContext(msgspec.Struct, frozen=True):
-    """What was said of a caller besides the name, in one place: on its key, in the configuration, in its
-    token. What is said limits; what is not said leaves things as they are."""
+    """Limits on a caller from one source: its key, an `[agents]` entry of the configuration, or its token. A member that is
+    empty limits nothing."""
 
     role: str = ""
     """A word for people and for the record. Nothing follows from it."""
@@ -72,6 +72,7 @@ Who = tuple[str, str]
 """Kind and id of a caller."""
 
 
+# gc=False, here and elsewhere: such structs are part of no cycle, so the collector need not look at them (decision 0036).
 class Caller(msgspec.Struct, frozen=True, gc=False):
     """Who asks, as authentication established it; never taken from arguments (decision C-17)."""
 
@@ -81,9 +82,9 @@ class Caller(msgspec.Struct, frozen=True, gc=False):
     configuration offers is open. `operator` may also use what only operators may."""
     key_id: str | None = None
     token: bool = False
-    """Whether it showed an access token of somebody else's making."""
+    """Whether it showed an access token of an OAuth issuer, and no key of the gateway's."""
     user: tuple[UserContext, ...] = ()
-    """What limits it, from each place that says something, the nearest first. All of them hold."""
+    """Its limits, one entry a source, the nearest source first. All of them hold; they are not merged (decision 0023)."""
 
     @property
     def who(self) -> Who:
@@ -195,8 +196,8 @@ class Call(msgspec.Struct, frozen=True):
     """What the caller presented, before `authenticate` turned it into a `Caller`."""
     facts: dict[str, Any] = {}
     doubt: Refusal | None = None
-    """What the door knows against the call, for the gate `session` to refuse it with: then it is judged
-    and recorded where all others are."""
+    """Why the endpoint would refuse the call. The gate `session` refuses it with this, so that the refusal is recorded as all
+    others are."""
     task_tool: Tool | None = None
     """Of a call about a task of a server: the tool whose call that is, as it is offered now. `target` is that tool's then."""
     requested: frozenset[str] | None = None
@@ -208,25 +209,32 @@ class Call(msgspec.Struct, frozen=True):
     changed since and may be more."""
 
     @property
+    def payer(self) -> Hashable:
+        """Whose share of the workers it takes: its caller's, but where somebody else wants to know what would become of it (the fact
+        `asked_by`)."""
+        return cast("Hashable", self.facts.get("asked_by", self.caller.who))
+
+    @property
     def holder(self) -> str | None:
-        """For whom a subscription is kept: its own listening, else its session; None where nobody could be told anything."""
+        """The key of a subscription that it makes: the open `subscriptions/listen`, else the session; None without both."""
         return self.session if self.listen is None else self.listen
 
     @property
     def speaker(self) -> Target | None:
-        """Whose words come back: those of the tool, also where the call asks about a task that is a call of it (the fact
-        `task_of`, whose tool is empty where it is not known); else those of the target."""
+        """Who wrote the text that comes back: the tool, also where the call asks about a task of it (the fact `task_of`, whose
+        tool is empty where it is not known); else the target."""
         return self.facts.get("task_of", self.target) if self.tool is None else self.tool.target
 
     @property
     def of_tool(self) -> bool:
-        """Whether it is a tool whose words come back."""
+        """Whether a tool wrote the text that comes back."""
         return self.kind == "tool" or "task_of" in self.facts
 
     @property
     def repeatable(self) -> bool:
         """Whether making it twice does no more than making it once, as far as that may be relied on: what only reads by its
         method, and what the operator says so of."""
+        # By its method it only reads.
         if self.kind in ("list", "prompt", "resource"):
             return True
         return self.tool is not None and self.tool.repeatable
@@ -239,7 +247,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
-    """The owner spoke. `raw` is the JSON text of the result object, untouched unless a filter changed it."""
+    """The owner answered. `raw` is the JSON text of the result object, untouched unless a filter changed it."""
 
     raw: bytes
     tool_error: bool = False
@@ -274,8 +282,8 @@ class Failure(msgspec.Struct, frozen=True):
     retry_after_ms: int | None = None
     error: bytes | None = None
     once: bool = False
-    """The call may have been carried out, and nobody who may say so says that a second one does no harm: no door announces
-    that it can be repeated. Set by whoever handed the call on (`mcp.protocol.recovery.marked`)."""
+    """True where the call may have been carried out and the operator did not declare the tool `repeatable`: then no endpoint
+    says that it can be repeated (decision 0039). Set by `mcp.protocol.recovery.marked`."""
 
 
 Outcome = Answer | Refusal | Failure
@@ -291,7 +299,7 @@ class Event(msgspec.Struct, frozen=True):
 RECONNECT = "gatewright/reconnect"
 """The method of the event by which an owner says that it closed its stream on purpose and will answer a
 client that comes back after `params["retry_ms"]` milliseconds (MCP 2025-11-25, SSE polling). Only the
-Streamable HTTP door can pass that on; it is never sent as a message."""
+Streamable HTTP endpoint can pass that on; it is never sent as a message."""
 
 
 class Question(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What one configuration does with a call: gates, then dispatch, then filters. And the policy of a gateway that is still starting."""
+"""`Policy`: gates, dispatch and filters of one configuration; and the policy of a starting gateway, which refuses every call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from gatewright.call import Back, Call, Event, Failure, Filter, Gate, Outcome, Refusal
 
-__all__ = ["CLOSED", "Dispatch", "Holding", "Judge", "Policy"]
+__all__ = ["CLOSED", "Dispatch", "Holding", "Judge", "Policy", "Since"]
 
 
 class Dispatch(Protocol):
@@ -24,6 +24,14 @@ class Judge(Protocol):
 
     def judge(self, call: Call) -> Refusal | None:
         """Why the call would not pass now; None where it would."""
+
+
+@runtime_checkable
+class Since(Protocol):
+    """A gate that is asked about a call which has waited for somebody's word."""
+
+    def since(self, call: Call) -> Refusal | None:
+        """Why it may not go on as things stand now; None where it may."""
 
 
 @runtime_checkable
@@ -44,6 +52,7 @@ class Policy:
         self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
     ) -> None:
         self.gates = tuple(gates)
+        # Found once for each configuration: `isinstance` of a protocol is slow.
         self.judges: tuple[Judge, ...] = tuple(one for one in self.gates if isinstance(one, Judge))
         self.dispatch = dispatch
         self.filters = tuple(filters)
@@ -59,6 +68,7 @@ class _Starting:
         return Refusal("server_not_ready", "the gateway is starting", gate=self.name)
 
 
+# Never reached behind `_Starting`; a policy needs a dispatch, and this one says for certain that nothing was sent.
 async def _nowhere(call: Call, back: Back) -> Outcome:
     return Failure("upstream_unavailable", "the gateway is starting", {"sent": False})
 

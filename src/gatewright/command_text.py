@@ -1,4 +1,4 @@
-"""Spells `gatewright` commands for messages, with the state folder and `--config` that make them work in any folder.
+"""Spells `gatewright` commands for messages: quoted, complete for any folder, and without local paths where the reader is remote.
 
 A command that is shown is copied. Whoever copies it stands in another folder, with another environment than the process that
 showed it, and a plain `gatewright approve` then looks into the queue of another gateway. So no message spells a command
@@ -151,11 +151,13 @@ def heard_elsewhere() -> Iterator[None]:
 
 def is_heard_elsewhere() -> bool:
     """Whether this is inside of `heard_elsewhere`."""
+    # Before `typed_as` both are `_PLAIN`: then no text has anything of this machine in it.
     return _TYPED.get() is _PLAIN and _OWN.get() is not _PLAIN
 
 
 def as_heard(text: str) -> str:
     """A text with commands in it as they are shown now, wherever it was made."""
+    # Such a text may have been worded before this context began (`mcp.server.locality.worded`).
     own = _OWN.get()
     if not is_heard_elsewhere():
         return text
@@ -200,6 +202,7 @@ def _with_ends(words: str) -> str:
     for word in words.split():
         if word == "{}":
             word = f"{{{next(places)}}}"  # noqa: PLW2901 - they keep their order
+        # The value of an option stays with it: behind `--` it would be one more name.
         if options and options[-1] in {"--config", "--permission"} and word.startswith("{"):
             options[-1] += f"={word}"
         elif word.startswith("-"):

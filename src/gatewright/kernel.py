@@ -1,4 +1,4 @@
-"""The kernel: runs every call of every endpoint through gates, dispatch and filters, and owns its audit record.
+"""The kernel: runs and records each call (gates, dispatch, filters), ends running calls that policy now refuses, does dry runs.
 
 `handle` is `walk` inside the hooks: callers elsewhere, tasks, telemetry. Gates may only refuse or add facts; filters may only
 clean. The record is owned by `walk`, outside everything that can fail, so that no refusal, crash or cancellation escapes it.
@@ -182,7 +182,7 @@ class Kernel:
         self._audit = audit
         self._forwarded: set[_Running] = set()
         self.in_flight = 0
-        """How many calls run now."""
+        """How many calls are between the opening and the closing of their record."""
         self.handle: Further = self.walk
         """Take one call to its end, inside the hooks."""
         for one in reversed(hooks.around):
@@ -254,6 +254,7 @@ class Kernel:
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
         running = _Running(call, policy)
+        # Before the wait for the disk: what is revoked meanwhile ends it, too.
         self._forwarded.add(running)
         way = FilteredBack(call, back, policy.filters)
         try:
@@ -269,6 +270,7 @@ class Kernel:
             self._forwarded.discard(running)
             if way.late is not None:
                 way.cancel()
+            # However it ended, and once: a filter keeps what it holds of a call until it is asked (`Holding`).
             held = _held(policy, call)
         if held is None:
             return marked(call, _BROKEN)
@@ -303,12 +305,15 @@ class Kernel:
         ended = 0
         for running in tuple(self._forwarded):
             task = running.task
+            # A second cancellation would count as one by the caller (`uncancel`). And the call that revokes something, be it
+            # its own right, is to say so to its caller.
             if running.refusal is not None or task is None or task is asyncio.current_task():
                 continue
             asked = running.policy.judges if judges is None else judges
             refusal = _refused_now(asked, running.call)
             if refusal is not None:
                 running.refusal = refusal
+                # The object that `trail.close` gets, so the record has it.
                 running.call.facts["ended_while_running"] = True
                 task.cancel()
                 ended += 1
@@ -365,7 +370,13 @@ def _held(policy: Policy, call: Call) -> list[Event] | None:
 
 def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:
     for judge in judges:
-        refusal = judge.judge(call)
+        try:
+            refusal = judge.judge(call)
+        except Exception:  # this call ends, and the others are judged
+            log.exception("%s broke at running call %s", judge.name, call.id)
+            refusal = Refusal(
+                "internal", "whether it may go on cannot be told; see the gateway's log"
+            )
         if refusal is not None:
             return replace(interrupted(refusal), gate=refusal.gate or judge.name)
     return None

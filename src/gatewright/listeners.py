@@ -1,4 +1,4 @@
-"""Signals: an owner of something tells those in this process that listen what has happened to it."""
+"""`Signal`: in-process publish and subscribe; `send` calls all listeners synchronously, in the order in which they subscribed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Signal(Generic[T]):
-    """Complete without any listener. Listeners must not raise, and are told in the order in which they began to listen."""
+    """Complete without any listener. Listeners must not raise where the owner does not say what happens then, and are told in the order in which they began to listen."""
 
     __slots__ = ("_count", "listeners")
 

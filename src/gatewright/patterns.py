@@ -1,4 +1,4 @@
-"""Regular expressions for foreign text: RE2 (linear time) with the interface and meaning of Python's `re`.
+"""Regular expressions for foreign text: RE2 (linear time) with the interface and meaning of Python's `re`. Also splits identifiers.
 
 RE2 has no look-around, no back references and no possessive repetition; `\\w`, `\\d` and `\\s` are rewritten to what they
 mean for `str` in Python. What cannot be said exactly (`$` outside MULTILINE, a Unicode `\\b`, `\\W` in a class) is refused
@@ -44,6 +44,7 @@ _NOTHING = (-1, -1)
 NEVER = r"[^\x00-\U0010ffff]"
 """What fits nowhere: `(?!)` in the words of `re`."""
 _MEMORY = 64 << 20
+"""Bytes that the automata of one pattern may take (RE2's `max_mem`)."""
 
 _WORD, _DIGIT = r"\p{L}\p{N}_", r"\p{Nd}"
 _SPACE = r"\t-\r\x1c- \x85\xa0\x{1680}\x{2000}-\x{200a}\x{2028}\x{2029}\x{202f}\x{205f}\x{3000}"
@@ -198,6 +199,7 @@ class Pattern(Generic[AnyStr]):
             yield Match(text, offsets.of(spans) if offsets else spans, self._names)
             if at == end:
                 return
+            # Behind an empty match goes on at the next character, as in `re`, and never in the middle of one.
             at = spans[0][1] if spans[0][1] != at else _next(said, at)
 
     def findall(self, text: AnyStr) -> list[Any]:
@@ -263,6 +265,7 @@ class _Offsets:
     def of(self, spans: list[Span]) -> list[Span]:
         """The spans in characters."""
         first = spans[0][0]
+        # Counted on from the last match and not from the beginning: else many matches would take the square of the text.
         self._char += _characters(self._said[self._byte : first])
         self._byte = first
         known = {first: self._char, -1: -1}
@@ -298,6 +301,7 @@ def _encoded(text: str | bytes) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError:
+        # Half of a surrogate pair has no UTF-8. One character stands for one, so offsets stay right.
         halves = ("\ufffd" if "\ud800" <= one <= "\udfff" else one for one in text)
         return "".join(halves).encode()
 

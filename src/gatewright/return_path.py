@@ -1,4 +1,4 @@
-"""Runs a call's events and server questions through the filters, in order, on their way back to the caller.
+"""Runs a call's events and server requests through the filters, in order, and bounds what waits behind a slow filter.
 
 Most filters answer at once. One that needs time (a large text is cleaned in a worker process) holds up what was sent after it,
 and nothing else: other calls have a `FilteredBack` of their own.
@@ -58,6 +58,8 @@ class FilteredBack:
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question to the caller, behind the events before it. Raises `CannotAsk`."""
         await self.settled()
+        if self.late is not None:
+            raise CannotAsk("the call is over", -32000)
         said = Event(question.method, question.params or {})
         cleaned = await self._waiting(said)
         if cleaned is None:
@@ -70,7 +72,12 @@ class FilteredBack:
         """Return once every event has passed that was emitted so far; with a failure where more waited than may."""
         while self.late is not None:
             late = self.late
-            await late
+            # Not the task itself: whoever stops waiting would end it for all others.
+            await asyncio.wait([late])
+            if late.cancelled():
+                break
+            late.result()
+            # Another one may have begun in the turn of the loop in which this one ended.
             if self.late is late:
                 self.late = None
         return self.flaw
@@ -82,7 +89,7 @@ class FilteredBack:
             self.late.cancel()
 
     def _wait(self, event: Event) -> None:
-        size = len(jsonrpc.encode(event.params))
+        size = len(jsonrpc.encode(event.params))  # as it would travel; what is kept is the event
         if self.flaw is None and len(self._waits) < MOST and self._bytes + size <= MOST_BYTES:
             self._waits.append((event, size))
             self._bytes += size

@@ -188,6 +188,7 @@ WRONG: list[dict[str, Any]] = [
     {"to": [1]},
     {"to": [""]},
     {"to": ["x"] * 1001},
+    {"to": ["x" * 129]},
     {"correlation_id": 1},
     {"correlation_id": ""},
     {"correlation_id": None},

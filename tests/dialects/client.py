@@ -104,7 +104,9 @@ class Wire:
         path: str,
         headers: Sequence[tuple[bytes, bytes]],
         body: bytes,
+        held: asyncio.Event | None = None,
     ) -> None:
+        """The last byte of the body waits for `held`, if there is one."""
         path, _, query = path.partition("?")
         scope = {
             "type": "http",
@@ -114,6 +116,10 @@ class Wire:
             "headers": list(headers),
         }
         self._body: bytes | None = body
+        self._held = held
+        self.received = asyncio.Event()
+        """Set when all of the body was read but the byte that is `held`."""
+        self._last: tuple[asyncio.Event, bytes] | None = None
         self._gone = asyncio.Event()
         self._pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._head: asyncio.Future[tuple[int, dict[str, str]]] = (
@@ -126,6 +132,16 @@ class Wire:
         self.task = asyncio.create_task(app(scope, self._receive, self._send))
 
     async def _receive(self) -> dict[str, Any]:
+        if self._body is not None and self._held is not None:
+            held, self._held = self._held, None
+            self._last = held, self._body[-1:]
+            self.received.set()
+            body, self._body = self._body[:-1], None
+            return {"type": "http.request", "body": body, "more_body": True}
+        if self._last is not None:
+            (held, body), self._last = self._last, None
+            await held.wait()
+            return {"type": "http.request", "body": body}
         if self._body is not None:
             body, self._body = self._body, None
             return {"type": "http.request", "body": body}

@@ -42,13 +42,15 @@ STAYS = {
 
 ELSEWHERE = {
     # A configuration says so, and the message names the key.
-    "app/endpoints.py:_websocket:": "allowed_hosts",
+    "mcp/server/http_app.py:_mcp_socket:": "allowed_hosts",
     "rooms/endpoint.py:__call__:": "allowed_hosts",
     "flow/gate.py:__call__:policy_violation": "[flow]",
     "schemas/gate.py:_unusable:schema_unusable": 'schema = "off"',
+    "missing.py:judge:policy_violation": "another gateway, made with the feature that the message names",
     "validators/gate.py:_unavailable:policy_violation": "a validator that is named but not there: the log names it",
     "servers/reconnector.py:_explained:upstream_unavailable": "a flaw of the configuration, said with its place",
     # It passes by itself.
+    "in_force.py:identify:server_not_ready": "the gateway is about to have started",
     "call_policy.py:__call__:server_not_ready": "the gateway is about to have started",
     "call_policy.py:_nowhere:upstream_unavailable": "the gateway is about to have started",
     # The caller does something else.

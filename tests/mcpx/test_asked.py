@@ -145,3 +145,32 @@ def test_of_what_becomes_of_a_proposal_hears_its_proposer_and_of_a_request_nobod
     about = [said("mcp/response:tools/call:x", "9", "b", ("c",), one) for one in ("1", "2", "3")]
     assert [asked.proposer(one) for one in about] == ["a", None, None]
     assert asked.proposer(said("chat", "10", "b")) is None
+
+
+def test_what_one_asker_has_remembered_is_bounded_by_what_it_says() -> None:
+    asked = Asked(kept_chars=1000)
+    asked.note(said("mcp/request", "mine", "a", ("b",)))
+    names = tuple(f"name {number}" for number in range(10))
+    for number in range(100):
+        asked.note(said("mcp/request", f"m{number}", "mallory", names))
+        assert asked._sizes["mallory"] <= 1000
+    assert (len(asked._requests), len(asked._by["mallory"])) == (2, 1)
+    for number in range(100):  # the same one, to ever more
+        asked.note(said("mcp/request", "again", "mallory", (str(number), *names)))
+    assert asked.objection(said("mcp/response", "r", "mallory", about="again"))
+    assert asked.objection(said("mcp/response", "r", "mallory", about="mine"))
+
+
+def test_what_is_forgotten_counts_no_more() -> None:
+    asked = Asked(kept_each=1, askers=1)
+    for asker in ("a", "b"):
+        for number in range(3):
+            asked.note(said("mcp/request", f"{asker}{number}", asker, ("c", "d")))
+    assert (list(asked._requests), list(asked._by), asked._folded) == (["b2"], ["b"], {"b2": 1})
+    assert asked._sizes == {"b": asked._requests["b2"].size}
+
+
+def test_one_request_to_very_many_is_remembered_all_the_same() -> None:
+    asked = Asked(kept_chars=10)
+    asked.note(said("mcp/request", "1", "a", ("b" * 20,)))
+    assert asked.objection(said("mcp/response", "r", "mallory", about="1"))

@@ -144,3 +144,12 @@ def test_a_member_that_stands_twice_is_never_an_envelope(
     text = json.dumps(GOOD)[:-1] + f',"{spelled}":{json.dumps(GOOD[again])}}}'
     assert read(text.encode()) == Flaw("invalid_envelope", f"{again} stands twice", "1")
     assert first in GOOD
+
+
+def test_a_name_in_to_is_as_long_as_a_participants_may_be() -> None:
+    def judged(name: str) -> Envelope | Flaw:
+        return read(json.dumps({**GOOD, "to": ["b", name]}).encode())
+
+    assert isinstance(judged("x" * 128), Envelope)
+    said = "a participant id in to has at most 128 characters"
+    assert judged("x" * 129) == Flaw("invalid_envelope", said, "1")

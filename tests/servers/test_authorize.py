@@ -190,6 +190,23 @@ async def test_an_issuer_in_trouble_costs_no_login(pair: Pair, make: Make, clock
     assert await request(auth, server.url) == 200
 
 
+@pytest.mark.parametrize("status", [302, 403, 404])
+async def test_somebody_else_s_answer_costs_no_login(
+    pair: Pair, make: Make, clock: Clock, status: int
+) -> None:
+    """A captive portal, a firewall, an endpoint that moves: the refresh token is tried again, and not thrown away."""
+    server, issuer = pair
+    await request(make(), server.url)
+    issuer.tokens.clear()
+    issuer.status = status
+    auth = make(browser=None)
+    with pytest.raises(NotAuthorized, match=f"HTTP {status}; it is asked again later"):
+        await request(auth, server.url)
+    issuer.status = None
+    clock.now += 10
+    assert await request(auth, server.url) == 200
+
+
 async def test_an_old_token_is_still_shown_while_the_issuer_is_in_trouble(
     pair: Pair, make: Make, clock: Clock
 ) -> None:

@@ -95,15 +95,6 @@ async def test_a_plain_look_at_an_answer_misses_nothing_that_is_found_in_its_mem
             assert await work == whole(House().screen._read(called(), answer))
 
 
-def test_a_server_that_asks_too_much_at_once_is_not_decoded() -> None:
-    wanted = {f"q{one}": FORM for one in range(12_000)}
-    said = {"resultType": "input_required", "inputRequests": wanted}
-    call = called(client=MODERN)
-    found = answered(said, call, modern=True)
-    assert isinstance(found, Failure)
-    assert "the questions have more than" in found.message
-
-
 def test_an_ordinary_answer_stays_the_bytes_that_came() -> None:
     answer = Answer(b'{"content": [ ],"_meta":{"vendor/x":1}, "n":1.0e1}')
     assert House().screen.outcome(called(), answer) is answer

@@ -52,6 +52,18 @@ async def test_a_load_of_many_mebibytes_comes_and_goes_whole(workers: Workers) -
     assert (await workers.run("ann", b"", load))[1] == load[::-1]
 
 
+async def test_an_answer_beyond_the_bound_is_not_read_and_ends_its_process(
+    workers: Workers,
+) -> None:
+    workers._answer_bytes = 1000
+    process = int((await workers.run("ann", b"", b"x" * 900))[0])
+    with pytest.raises(Overtime):
+        await workers.run("ann", b"", b"x" * 1001)
+    assert workers.killed == 1
+    assert not alive(process)
+    assert (await workers.run("ann", b"", b"abc"))[1] == b"cba"
+
+
 @pytest.mark.parametrize("how", [b"hang", b"sleep", b"die"])
 async def test_what_takes_too_long_is_ended_and_the_next_order_done(
     workers: Workers, how: bytes

@@ -1,4 +1,4 @@
-"""Matches responses in a topic to requests: rejects a response by a participant who was not asked, or a second one (MCPx §3.1.2).
+"""Matches responses in a topic to requests: rejects second ones, those of participants not asked, and reused request ids.
 
 A response names the envelope that it is to (MCPx §3.1.2). Where the gateway has seen that request, only whom it was put to may answer, each
 of them once; one that was put to nobody in particular may be answered once by everybody but its sender. Whoever believes a response
@@ -21,31 +21,41 @@ PROPOSAL = "mcp/proposal"
 RESPONSE = "mcp/response"
 _TOLD = f"{REQUEST}:notifications/"
 KEPT_EACH = 1024
-"""So many requests of one participant are remembered. Whoever asks more loses its own oldest, and nobody else's."""
+"""How many requests of one participant are remembered. One that asks more loses its own oldest, and nobody else's."""
+KEPT_CHARS = 1024 * 1024
+"""And how many characters of their ids and of the names in their `to`, of which each counts for `_NAME` more."""
+_NAME = 64
 ASKERS = 20_000
 _MARKS = str.maketrans("", "", "{}- ")
 """What readers of UUIDs overlook."""
 
 
 class _Request:
-    __slots__ = ("answered", "asker", "proposed", "to")
+    __slots__ = ("answered", "asker", "proposed", "size", "to")
 
-    def __init__(self, asker: str, to: tuple[str, ...], *, proposed: bool) -> None:
-        self.asker = asker
+    def __init__(self, asked: Envelope, *, proposed: bool) -> None:
+        self.asker = asked.sender
         self.proposed = proposed
-        self.to = frozenset(to)
+        self.to = frozenset(asked.to)
+        self.size = 2 * len(asked.id) + sum(map(len, self.to)) + _NAME * len(self.to)
+        """What it counts among those of its asker."""
         self.answered: set[str] = set()
 
 
 class Asked:
     """The requests and proposals of one topic, by the ids of their envelopes."""
 
-    def __init__(self, kept_each: int = KEPT_EACH, askers: int = ASKERS) -> None:
+    def __init__(
+        self, kept_each: int = KEPT_EACH, askers: int = ASKERS, kept_chars: int = KEPT_CHARS
+    ) -> None:
         self._kept_each = kept_each
+        self._kept_chars = kept_chars
         self._askers = askers
         self._requests: dict[str, _Request] = {}
         self._by: dict[str, dict[str, None]] = {}
         """Asker → ids of its requests, oldest first."""
+        self._sizes: Counter[str] = Counter()
+        """Asker → what its requests count together."""
         self._folded: Counter[str] = Counter()
         """How many of them read alike."""
 
@@ -68,6 +78,7 @@ class Asked:
         if request.proposed:
             return ""
         sender = envelope.sender
+        # Put to nobody by name: everybody but the asker may answer.
         if sender not in request.to if request.to else sender == request.asker:
             return "this request was not put to you; only who is named in its `to` may answer it"
         if sender in request.answered:
@@ -92,26 +103,38 @@ class Asked:
 
     def _ask(self, envelope: Envelope, *, proposed: bool) -> None:
         asker = envelope.sender
-        if envelope.id not in self._requests:
-            mine = self._by.pop(asker, {})
-            if len(mine) >= self._kept_each:
-                oldest = next(iter(mine))
-                del mine[oldest]
-                self._forget(oldest)
-            mine[envelope.id] = None
-            self._by[asker] = mine  # who asked last is forgotten last
-            self._folded[_fold(envelope.id)] += 1
-            if len(self._by) > self._askers:
-                for one in self._by.pop(next(iter(self._by))):
-                    self._forget(one)
-        request = _Request(asker, envelope.to, proposed=proposed)
+        request = _Request(envelope, proposed=proposed)
         known = self._requests.get(envelope.id)
-        if known is not None:
+        if known is None:
+            self._by[asker] = mine = self._by.pop(asker, {})  # who asked last is forgotten last
+            mine[envelope.id] = None
+            self._folded[_fold(envelope.id)] += 1
+        else:
             request.answered = known.answered  # said once more, it is answered no second time
+            self._sizes[asker] -= known.size
         self._requests[envelope.id] = request
+        self._sizes[asker] += request.size
+        self._shorten(asker, envelope.id)
+        if len(self._by) > self._askers:
+            for one in tuple(self._by[next(iter(self._by))]):
+                self._forget(one)
+
+    def _shorten(self, asker: str, newest: str) -> None:
+        # By asker, so that one who asks much displaces its own requests alone.
+        mine = self._by[asker]
+        while len(mine) > self._kept_each or self._sizes[asker] > self._kept_chars:
+            oldest = next(iter(mine))
+            if oldest == newest:
+                break
+            self._forget(oldest)
 
     def _forget(self, id: str) -> None:
-        del self._requests[id]
+        request = self._requests.pop(id)
+        asker = request.asker
+        del self._by[asker][id]
+        self._sizes[asker] -= request.size
+        if not self._by[asker]:
+            del self._by[asker], self._sizes[asker]
         folded = _fold(id)
         self._folded[folded] -= 1
         if not self._folded[folded]:

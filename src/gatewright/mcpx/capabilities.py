@@ -93,9 +93,10 @@ class Capabilities:
         if kind in self._exact:
             return True
         parts = kind.split(":", 2)
+        # Rule 3: what names a method and no context covers each context of it.
         if len(parts) == 3 and f"{parts[0]}:{parts[1]}" in self._exact:
             return True
-        if kind == "chat":
+        if kind == "chat":  # rule 4: no wildcard reaches it
             return False
         return any(pattern.fullmatch(kind) is not None for pattern in self._wild)
 

@@ -1,4 +1,4 @@
-"""Parses and validates MCPx v0.1 envelopes, splits message kinds, and encodes the gateway's own envelopes.
+"""Parses and validates MCPx v0.1 envelopes and names of topics and participants; encodes the gateway's own envelopes.
 
 An envelope is judged and never rewritten: what a sender wrote is what readers get. So the gateway and a reader must
 not be able to understand two different things by one text. Of a member that stands twice, JSON leaves open which one
@@ -139,7 +139,7 @@ def read(text: bytes) -> Envelope | Flaw:
         try:
             outer = _decoded(text)
         except msgspec.ValidationError:
-            raise
+            raise  # a subclass of the next one: JSON of another shape, in which no surrogate is to blame
         except msgspec.DecodeError:
             judged = _with_whole_pairs(text)
             if judged is text:
@@ -149,6 +149,7 @@ def read(text: bytes) -> Envelope | Flaw:
         return _diagnose(judged)
     except (msgspec.DecodeError, ValueError, RecursionError) as problem:
         return Flaw("invalid_envelope", f"the message is not one JSON object: {problem}")
+    # Of `judged`, in which a half pair reads U+FFFD; what travels is `text`.
     payload = bytes(outer.payload)
     return _read(text, judged, outer, payload)
 
@@ -162,6 +163,7 @@ def _decoded(text: bytes) -> _Outer:
 
 
 def _read(text: bytes, judged: bytes, outer: _Outer, payload: bytes) -> Envelope | Flaw:
+    # In the payload a half pair passes as it came (decision 0026); what is judged must have one reading.
     if judged is not text and judged.count(_REPLACED) != payload.count(_REPLACED):
         return Flaw("invalid_envelope", "half of a surrogate pair stands outside of the payload")
     flaw = _flaw(outer, payload) or _repeated(judged, payload)
@@ -201,6 +203,8 @@ def _flaw(outer: _Outer, payload: bytes) -> str:
         return "ts must be an RFC 3339 timestamp, for example 2025-08-26T14:00:00Z; or leave it out"
     if outer.to is not msgspec.UNSET and (len(outer.to) > RECIPIENTS or "" in outer.to):
         return f"to must be an array of at most {RECIPIENTS} participant ids"
+    if outer.to is not msgspec.UNSET and max(map(len, outer.to), default=0) > PARTICIPANT_CHARS:
+        return f"a participant id in to has at most {PARTICIPANT_CHARS} characters"
     correlation = outer.correlation_id
     if correlation is not msgspec.UNSET and not 0 < len(correlation) <= ID_CHARS:
         return f"correlation_id must have 1 to {ID_CHARS} characters; or leave it out"

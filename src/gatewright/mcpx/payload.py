@@ -180,6 +180,7 @@ def _decoded(payload: bytes) -> dict[str, Any]:
     if flaw:
         raise ValueError(f"it {flaw}")
     try:
+        # Twice: this decoder shows each pair of an object, the other keeps numbers as they were written.
         json.loads(payload, object_pairs_hook=once)
         value = jsonrpc.decode(payload)
     except RecursionError:
@@ -220,11 +221,13 @@ def _operation(kind: Kind, payload: dict[str, Any]) -> Operation | Unfit:
     context = context_of(method, params)
     if context is None and method in _NAMED and kind.context is None:
         return Unfit(f"{method} needs {'.'.join(_place(method, params))} in its params")
+    # A kind without a context needed the broader capability, and fits every name (decision C-22).
     if kind.context is not None and kind.context != context:
         said = (
             f"the kind is about {kind.context[:128]!r}, the payload about {(context or '')[:128]!r}"
         )
         return Unfit(said, forged=True)
+    # A second spelling would be another operation to a reader that minds no case.
     flaw = flaw_of_params(method, params)
     return Unfit(flaw, forged=True) if flaw else Operation(method, params)
 

@@ -1,4 +1,4 @@
-"""One MCPx topic as a state machine: members, permission to send, routing to recipients, batching. No I/O.
+"""One MCPx topic as a state machine: members, permission and rate to send, routing to recipients, batching. No I/O.
 
 No I/O and no clock. `judge` says whether a message may pass, `route` and `refuse` put what follows into an outbox, and
 `flush` empties it into batches: each a run of messages for a set of members who all get the same. Most members of most
@@ -92,7 +92,7 @@ class Member:
         self.echo = echo
         self.dry = False
         """Whether it was told that it sends too much, and has sent nothing acceptable since."""
-        self._tokens = -1.0
+        self._tokens = -1.0  # nothing sent yet: the first message finds the whole burst
         self._bytes = 0.0
         self._at = 0.0
         self.allow(capabilities)
@@ -105,6 +105,7 @@ class Member:
     def may_send(self, now: float, bounds: Bounds, size: int) -> bool:
         """Take one message of `size` bytes from its allowance, all of it where the message is larger. `now` is monotonic
         seconds."""
+        # Without `max` a message longer than the burst could never be sent.
         tokens, room = bounds.burst, max(bounds.burst_bytes, bounds.message_bytes)
         size = min(size, int(room))
         if self._tokens >= 0.0:
@@ -164,6 +165,7 @@ class Room:
         member.heard = self._number
         self.welcome(member, others)
         self.patient = patient  # whoever seats a member asks `flush_to` for its welcome
+        # A place that is taken over is no news, unless who has it may now send something else.
         if before is None or before.text != member.text:
             self._present("join", member)
         return before
@@ -197,6 +199,7 @@ class Room:
     def judge(self, member: Member, text: bytes, now: float) -> Envelope | No:
         """Whether a message may pass: the envelope, or why not. `now` is monotonic seconds."""
         limit = self.bounds.message_bytes
+        # Before the text is read: what is dropped for its rate costs nothing.
         if member.limited and not member.may_send(now, self.bounds, len(text)):
             return self._too_many(member, text)
         member.dry = False
@@ -314,11 +317,12 @@ class Room:
             plain = list(self.members.values())
         else:
             for one in self.members.values():
+                # Who joined since the last flush has its welcome (`flush_to`), and what came before it is not for it.
                 apart = one in named or one.heard >= first or (directed and one.mode == "directed")
                 (special if apart else plain).append(one)
         if plain and wide.messages:
             yield wide, plain
-        yield from shared(out, special, named)
+        yield from shared(out, special)
 
 
 def _about(text: bytes) -> str | None:

@@ -1,4 +1,4 @@
-"""Puts a tool's question (elicitation, sampling, roots) to its caller, in the legacy or the modern era.
+"""Sends a tool's question (elicitation, sampling, roots) to its caller, in either era, and counts the time it waits.
 
 A legacy caller is asked at once. A modern one is answered `input_required` and repeats its request, mostly with the state that
 names the waiting call; where it comes without that, the tool runs anew, and finds the answers that the request already
@@ -18,11 +18,12 @@ from gatewright.sdk.errors import ToolError
 
 __all__ = ["Running", "put"]
 
+# The code of MCP 2026-07-28 for what the client did not declare.
 _MISSING_CAPABILITY = -32021
 
 
 class Running:
-    """What changes while a call runs. Made by whoever serves the tool."""
+    """The state of one running call: cancelled or not, and how long its questions wait. Made by the server of the tool."""
 
     __slots__ = ("_asked_s", "_asking", "_since", "cancelled", "loop", "unanswered")
 
@@ -38,6 +39,7 @@ class Running:
 
     def asks(self, now: float) -> None:
         """A question begins to wait for its answer; `now` is in the loop's seconds, as below."""
+        # Several questions may wait at once; the seconds of each count once.
         if not self._asking:
             self._since = now
         self._asking += 1
@@ -62,6 +64,7 @@ async def put(
     key: str,
 ) -> dict[str, Any]:
     """The answer. Raises `ToolError`, and leaves in `running` why nobody could be asked."""
+    # Before the capability is asked for: who repeats a request with its answers has answered.
     early = _early(call, key)
     if early is not None:
         return early

@@ -16,6 +16,7 @@ __all__ = ["run_function", "too_long"]
 
 log = logging.getLogger("gatewright.sdk")
 
+# Seconds in which a cancelled function may clean up.
 _GRACE_S = 0.2
 
 
@@ -55,6 +56,7 @@ async def _awaited(name: str, function: Callable[[], Any], left: Left) -> Any:
     work = asyncio.ensure_future(_kept_in(function))
     try:
         while not work.done():
+            # Asked again after each wait: a question may have stopped the clock meanwhile.
             if (seconds := left()) <= 0:
                 await _stop(name, work)
                 raise Expired

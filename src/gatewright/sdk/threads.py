@@ -64,6 +64,7 @@ class _Job:
             clock = _Clock(self._loop, left, self._expire)
             timer = clock.start()
         try:
+            # Settled by the thread, the clock, or the cancellation of this task, whichever comes first.
             return await self._future
         except asyncio.CancelledError:
             self._stop()
@@ -107,6 +108,7 @@ class _Job:
     def _stop(self) -> None:
         with self._lock:
             self._stopped = True
+            # Under the lock: a thread that has gone on to another job must not be hit.
             if self._thread and not self._ended:
                 _raise_in(self._thread, Stopped)
 
@@ -228,12 +230,14 @@ _threads = _Threads()
 async def run_in_thread(function: Callable[[], Any], left: Left | None = None) -> Any:
     """Call a function in a thread, with this task's context variables. Cancelling stops it (`Stopped`), and so does
     the end of its time, which raises `Expired` here; without `left` it has all the time there is."""
+    # One for each job: a context cannot be entered twice at the same time.
     context = contextvars.copy_context()
     job = _Job(lambda: context.run(function), asyncio.get_running_loop())
     _threads.submit(job)
     try:
         return await job.wait(left)
     finally:
+        # Otherwise it would wait for a thread, and keep what it holds, for as long as all are stuck.
         if not job.begun:
             _threads.withdraw(job)
 

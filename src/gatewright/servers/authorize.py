@@ -338,7 +338,9 @@ class OAuth:
             self._save(msgspec.structs.replace(kept, grant=spent))
         if stopped.login:
             return self._needed(kept)
-        return self._stopped(stopped.reason)
+        return self._stopped(
+            f"{stopped.reason}; it is asked again later" if stopped.temporary else stopped.reason
+        )
 
     def _needed(self, kept: Kept) -> NotAuthorized:
         why = "a login is wanted"

@@ -18,6 +18,7 @@ from typing import Literal
 from gatewright.call import Back, Failure
 from gatewright.command_text import to_type
 from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.secret_scanning.visible import spelled
 from gatewright.servers.admission import NotPermitted
 from gatewright.servers.spec import ServerSpec
 
@@ -37,6 +38,10 @@ STABLE_S = 5.0
 
 _DIED = ("exited with status", "killed by")
 _GRACEFUL = "exited with status 0"
+_REASON_CHARS = 800
+
+_DOUBLINGS = 64
+"""Of the pause: more would be beyond any setting, and after a thousand beyond a float."""
 
 _AT_LEAST_S = 1.0
 """How far apart calls can make attempts at an HTTP server that is down, when they are refused."""
@@ -170,16 +175,27 @@ class Reconnector:
     async def _keep(self) -> None:
         while True:
             self._tried_at = self._loop.time()
-            self._to("restarting" if self._attempts else "connecting", self.reason)
-            reason = await self._attempt()
-            now = self._loop.time()
-            self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
-            hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
-            died = self.spec.transport == "stdio" and reason.startswith(_DIED)
-            log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
-            self._to("disconnected", reason)
-            await self._pause(now)
+            try:
+                await self._round()
+            except Exception as problem:
+                # Without this task nobody would connect the server ever again.
+                log.exception("server %s: the round that keeps it connected failed", self.spec.id)
+                self._next_at = self._loop.time() + self.spec.restart.most_s
+                self._to("disconnected", f"internal error: {problem}")
+                await asyncio.sleep(self.spec.restart.most_s)
             self.restarts += 1
+
+    async def _round(self) -> None:
+        """Connect once, and wait until the next attempt is due."""
+        self._to("restarting" if self._attempts else "connecting", self.reason)
+        reason = _brief(await self._attempt())
+        now = self._loop.time()
+        self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
+        hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
+        died = self.spec.transport == "stdio" and reason.startswith(_DIED)
+        log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
+        self._to("disconnected", reason)
+        await self._pause(now)
 
     async def _attempt(self) -> str:
         """Connect, stay connected, and return why that ended."""
@@ -207,6 +223,9 @@ class Reconnector:
             return await link.wait_closed()
         except UpstreamFailed as problem:
             return self._tried(str(problem))
+        except Exception as problem:
+            log.exception("what server %s says of itself could not be taken", self.spec.id)
+            return self._tried(f"internal error: {problem}")
         finally:
             self.link = None
             self._leave(link)
@@ -248,7 +267,7 @@ class Reconnector:
 
     async def _back_off(self, now: float, state: State) -> None:
         rule = self.spec.restart
-        delay = min(rule.most_s, rule.first_s * 2.0 ** (self._quick - 2))
+        delay = min(rule.most_s, rule.first_s * 2.0 ** min(self._quick - 2, _DOUBLINGS))
         # The first attempt after a failure is made at once, the second waits `first_s`.
         self._next_at = now + (delay if self._quick > 1 else 0.0)
         self._to(state, self.reason)
@@ -318,16 +337,26 @@ class Reconnector:
         return None
 
     def _to(self, state: State, reason: str) -> None:
+        reason = _brief(reason)
         told = (state, reason) != (self.state, self.reason)
         self.state, self.reason = state, reason
         self._wake()
         if told:
-            self._changed(state, reason)
+            try:
+                self._changed(state, reason)
+            except Exception:
+                log.exception("that server %s is %s could not be told", self.spec.id, state)
 
     def _wake(self) -> None:
         turn, self._turn = self._turn, self._loop.create_future()
         if not turn.done():
             turn.set_result(None)
+
+
+def _brief(reason: str) -> str:
+    """A reason as callers and operators read it. What a server said may be in it, which is to be no page long and to show all it has."""
+    short = reason if len(reason) <= _REASON_CHARS else f"{reason[:_REASON_CHARS]}…"
+    return spelled(short)
 
 
 def _ms(seconds: float) -> int:

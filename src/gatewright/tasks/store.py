@@ -46,7 +46,7 @@ class Entry:
 
 
 class TaskBook:
-    """`clock` gives Unix seconds, `random(n)` n bytes."""
+    """The tasks by id. `clock` gives Unix seconds, `random(n)` gives n bytes."""
 
     def __init__(self, clock: Callable[[], float], random: Callable[[int], bytes]) -> None:
         self._clock = clock
@@ -61,6 +61,7 @@ class TaskBook:
         self._forget()
         owner, now = owner_of(call), self._clock()
         every = self._entries.values()
+        # By kind and id: of endpoints, profiles and sessions a caller may have any number.
         mine = [one for one in every if one.owner[:2] == owner[:2]]
         for crowd, most in ((mine, EACH), (list(every), KEPT)):
             if len(crowd) >= most and not self._drop(crowd):

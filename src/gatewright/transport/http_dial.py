@@ -68,6 +68,7 @@ async def _connect(target: Target, tls: Trust, caller: HttpCaller) -> None:
     if target.secure:
         options = {
             "ssl": tls if isinstance(tls, ssl.SSLContext) else await _context(tls),
+            # No certificate has the zone of an IPv6 address.
             "server_hostname": target.host.partition("%")[0],
             "ssl_shutdown_timeout": GOODBYE_S,
         }

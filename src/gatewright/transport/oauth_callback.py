@@ -35,8 +35,8 @@ def _addresses(host: str) -> tuple[str, ...]:
 
 
 class Landing:
-    """Use as an async context manager. `port` 0 takes any free one of the first address of `host`, which is a loopback address or
-    `localhost`, where both addresses have to be free: on one of another program the answer would be that program's."""
+    """The listener, as an async context manager. `host` is a loopback address or `localhost`; `port` 0 takes any that is free
+    at its first address. `localhost` needs the port at both its addresses: a program that listens at one would get the code."""
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self._port = port
@@ -111,6 +111,7 @@ class Landing:
     def _answer(self, head: bytes) -> bytes:
         words = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
         place = urlsplit(self._redirect_uri).path
+        # Each issuer has a redirect URI of its own: what another authorization server sends is not taken (RFC 9700 §4.4).
         if len(words) != 3 or words[0] != "GET" or not place or urlsplit(words[1]).path != place:
             return _page(404, "No login waits for an answer here.")
         query = urlsplit(words[1]).query
@@ -125,6 +126,7 @@ class Landing:
             states = parse_qs(query, max_num_fields=50).get("state", [])
         except ValueError:
             return False
+        # `state` ties the answer to this login (RFC 6749 §10.12); before one is expected it is empty and fits nothing.
         return bool(self._state) and any(
             hmac.compare_digest(one.encode(), self._state.encode()) for one in states
         )

@@ -1,4 +1,4 @@
-"""Safe HTTP fetch of small documents from untrusted URLs (SSRF protection): public addresses only, no redirects, bounded.
+"""Bounded HTTP GET or POST of small documents, no redirects; for untrusted URLs to public addresses only (SSRF protection).
 
 The addresses come from servers that the operator configured, but the servers chose them. So nothing
 but the given URL is asked, and `outside` keeps a public server from pointing into the operator's own
@@ -39,7 +39,7 @@ class EgressFailed(Exception):  # noqa: N818 - what happened, not what is wrong 
 
 
 class Egress:
-    """Asks. Keeps nothing between two questions."""
+    """Sends single requests, each within `seconds`. Keeps no connection and no cookie between two."""
 
     def __init__(self, *, seconds: float = SECONDS) -> None:
         self._timeout = aiohttp.ClientTimeout(total=seconds)

@@ -8,7 +8,7 @@ text is refused. What has no honest use in a path is refused outright: control c
 UTF-8, drive letters, `~`, NUL.
 
 Last the path is walked component by component and symbolic links are followed, as the server will find
-them; a link that leads out of the root is refused. A component that does not exist ends the search for links.
+them; a link that leads out of the root is refused. A component that does not exist is taken for a plain name.
 """
 
 from __future__ import annotations
@@ -240,6 +240,7 @@ def _relative(path: str, root: str, given: str) -> str | None:
     if not path.startswith("/"):
         return path
     path = _NOTHING.sub(lambda found: f"{found[1]}/", path)
+    # The folder as it really is, and as the operator wrote it, with links in it.
     for one in {root, given} - {""}:
         if path == one or path.startswith(one.rstrip("/") + "/"):
             return path[len(one) :].lstrip("/") or "."
@@ -289,6 +290,7 @@ def _decoded(path: str) -> str | None:
     """One step of everything that a server, a proxy or a file system might do to a path."""
     if _UNICODE_ESCAPE.within(path) or _NEEDLESS.within(path):
         return None
+    # Decoders of one kind each; the caller repeats this until nothing changes, so their order does not matter.
     path = _HEX.sub(lambda found: chr(int(found[1], 16)), path)
     if _PERCENT.within(path):
         try:
@@ -346,11 +348,13 @@ def _links_rule(path: str, root: str, readlink: ReadLink) -> str | None:
         here = str(PurePosixPath(here).parent) if name == ".." else f"{here.rstrip('/')}/{name}"
         target = None if name == ".." else readlink(here)
         if target is not None:
+            # As `ELOOP`: links may lead to each other for ever.
             links += 1
             if links > _MAX_LINKS:
                 return "link"
             here = "/" if target.startswith("/") else str(PurePosixPath(here).parent)
             rest += _names(target)[::-1]
+        # Above the root it may pass on its way down again (`/srv` to `/srv/data`), but not end.
         if not rest and not _within(here, root):
             return "link"
         if not _within(here, root) and not _within(root, here):

@@ -90,6 +90,7 @@ class Resources:
             found = ada_url.URL(text)
         except ValueError:
             return False
+        # `https://allowed.example@elsewhere/` is read differently by people and programs.
         if found.username or found.password or not text.isprintable():
             return False
         if found.protocol == _FILE:
@@ -107,6 +108,7 @@ class Resources:
     def _fits(self, path: str, group: Sequence[_Pattern]) -> bool:
         found, folder = posixpath.normpath(path), self._folder
         if found.startswith("/"):
+            # `normpath` keeps two leading slashes, which POSIX leaves to the system; to Linux they are one.
             found = "/" + found.lstrip("/")
         elif not _any(group, "relative", found):
             if folder is None:
@@ -120,6 +122,7 @@ class Resources:
         """The same where its links lead: a path that fits and leads elsewhere does not fit."""
         home = os.path.realpath(folder)
         real = os.path.realpath(posixpath.join(home, path))
+        # Where it really is, by either kind of pattern: a link may lead from one allowed place to another.
         return _any(group, "relative", posixpath.relpath(real, home)) or any(
             one.kind == "absolute" and one.real.fullmatch(real) for one in group
         )
@@ -127,6 +130,7 @@ class Resources:
 
 def _any(group: Sequence[_Pattern], kind: str, text: str) -> bool:
     """Whether a pattern of this kind fits. None fits what climbs, whatever `**` may stand for."""
+    # `.*` of a wild pattern would match it.
     if text == ".." or text.startswith("../"):
         return False
     return any(one.kind == kind and one.text.fullmatch(text) for one in group)

@@ -79,6 +79,7 @@ class Sandbox:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        # An empty description refuses nothing.
         extra = dict.fromkeys(options.programs, Program())
         known = PROGRAMS if options.mode != "deny-list" else {**PROGRAMS, **BUILDING}
         self._known = {**known, **extra} if extra else known
@@ -131,6 +132,7 @@ def command_rule(
 ) -> str | None:
     """What speaks against one command: a rule's name, or None."""
     name = program_name(words[0].text)
+    # Nothing is known of it, so only what is dangerous for any program counts.
     if mode == "deny-list" and name not in known:
         rule = strict_rule([word.text for word in words])
     else:
@@ -146,6 +148,7 @@ _SEEKERS = frozenset(
 def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str | None:
     if program is not None and program.textual:
         return None
+    # The first operand of `grep` is a pattern, unless an option brings one: then all are files.
     pattern = name in _SEEKERS and not any(
         one.text.startswith(("-e", "-f", "--reg", "--file")) for one in arguments
     )
@@ -171,6 +174,7 @@ def _value_rule(value: Value) -> str | None:
     if value.text.startswith("-") and not _NO_OPTION.fits(value.text):
         return "leading_dash"
     found = strict(value.text)
+    # `key=value` is how many tools take settings, and no shell's assignment behind a program.
     if found is None or (found.rule == "assignment" and _is_setting(value.text)):
         return None
     return found.rule

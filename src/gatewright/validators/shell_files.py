@@ -76,6 +76,7 @@ def is_sensitive(text: str, *, glob: bool = False) -> bool:
 def _components(text: str) -> list[str]:
     found: list[str] = []
     for part in text.split("/"):
+        # As the kernel resolves it, where no link stands in between.
         if part == ".." and found:
             found.pop()
         elif part not in {"", ".", ".."}:
@@ -88,6 +89,7 @@ def _same(parts: list[str], place: tuple[str, ...], text: str, *, glob: bool) ->
 
     A component that is nothing but wildcards says something only where the path is absolute.
     """
+    # `*/*` would match each place, and mean most harmless files.
     if glob and not text.startswith("/") and not all(_WILD.sub("", part) for part in parts):
         return False
     return all(

@@ -39,11 +39,14 @@ _NOT_PUBLIC_4 = tuple(
     )
 )
 _UNICAST_6 = ipaddress.IPv6Network("2000::/3")
+# Protocol assignments with Teredo, documentation, 6to4, AS112, and documentation again (RFC 9637).
 _NOT_PUBLIC_6 = tuple(
     ipaddress.IPv6Network(one)
     for one in ("2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20")
 )
+# IPv4-mapped (RFC 4291 §2.5.5.2) and the well-known prefix of NAT64 (RFC 6052 §2.1): the last 32 bits are the IPv4 address.
 _EMBEDDING = tuple(ipaddress.IPv6Network(one) for one in ("::ffff:0:0/96", "64:ff9b::/96"))
+# Bits 64 to 95 of an ISATAP address (RFC 5214 §6.1), in front of the IPv4 address.
 _ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 
 
@@ -51,6 +54,7 @@ _ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 def is_public(address: str) -> bool:
     """Whether an address, without brackets, is one of the public internet. A name is not an address."""
     try:
+        # A zone (`fe80::1%eth0`) names an interface of this machine and says nothing about the address.
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False

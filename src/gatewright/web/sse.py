@@ -109,6 +109,7 @@ class SseParser:
         if chunk:
             self._after_cr = chunk.endswith(b"\r")
         if b"\r" in chunk:
+            # A CR at the end of a piece ends its line at once: whether a LF follows may be known much later.
             chunk = chunk.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         return chunk
 
@@ -136,11 +137,13 @@ class SseParser:
             self._data = value
             return
         if type(self._data) is bytes:
+            # Grown in place: to join bytes anew for each line would take the square of a long event.
             self._data = bytearray(self._data)
         self._data += b"\n"
         self._data += value
 
     def _dispatch(self, events: list[SseEvent]) -> None:
+        # Also where there is no data: an `id:` alone counts at the end of its event (WHATWG HTML §9.2.6).
         self.last_event_id = self._id
         if self._data is not None:
             events.append(SseEvent(bytes(self._data), self._event or "message", self._id))

@@ -14,6 +14,7 @@ from gatewright.patterns import Pattern
 __all__ = ["flaw_of", "is_loopback", "is_same_origin", "is_within", "origin_of"]
 
 _LONGEST = 2048
+# What browsers and `urlsplit` read differently, such as `https://a\@b`, or what no URL has (RFC 3986 §2).
 _ODD = Pattern(r"[^\x21-\x7e]|[\\<>\"`{}|^]")
 _PORTS = {"http": 80, "https": 443}
 
@@ -49,6 +50,7 @@ def is_loopback(url: str) -> bool:
         address = ipaddress.ip_address(host)
     except ValueError:
         return False
+    # `::ffff:127.0.0.1` is this machine, and `is_loopback` of it says so in later Pythons only.
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     return (mapped or address).is_loopback
 
@@ -90,6 +92,7 @@ def _port(parts: SplitResult) -> int | None:
 def _split(url: str) -> SplitResult | None:
     try:
         parts = urlsplit(url)
+        # `port` is read when it is asked for, and raises for what is no number up to 65535.
         return parts if parts.port != 0 else None
     except ValueError:
         return None

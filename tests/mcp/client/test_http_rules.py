@@ -8,11 +8,13 @@ import pytest
 
 from gatewright.call import Call, Failure, Target, Tool
 from gatewright.mcp.client.http_rules import (
+    Pauses,
     answer_in,
     error_in,
     may_repeat,
     messages,
     refusal,
+    resume_ms,
     session_is_lost,
     speaks_of_session,
 )
@@ -157,3 +159,33 @@ def test_the_servers_own_error_goes_before_the_status() -> None:
 )
 def test_a_body_holds_no_message_or_one_or_a_batch(data: bytes, kinds: list[Any]) -> None:
     assert [type(one) for one in messages(data)] == kinds
+
+
+@pytest.mark.parametrize(
+    ("said", "waited"), [(None, 1000), (0, 10), (500, 500), (60_000, 60_000), (10**9 - 1, 300_000)]
+)
+def test_a_stream_is_asked_for_again_when_its_server_wants_within_bounds(
+    said: int | None, waited: int
+) -> None:
+    assert resume_ms(said) == waited
+
+
+def test_a_stream_that_ends_at_once_and_brings_nothing_is_asked_for_ever_more_seldom() -> None:
+    pauses = Pauses()
+    assert [pauses.ended(0) for _ in range(6)] == [0.1, 0.2, 0.4, 0.8, 1.0, 1.0]
+    pauses.hearing(lambda data: None)(b"x")
+    assert [pauses.ended(0), pauses.ended(None), pauses.ended(2000)] == [0.1, 1.0, 2.0]
+    assert [pauses.ended(0), pauses.ended(10**9 - 1)] == [1.0, 300.0]
+
+
+def test_a_stream_that_does_not_come_about_is_asked_for_ever_more_seldom() -> None:
+    pauses = Pauses()
+    assert [pauses.failed() for _ in range(4)] == [0.2, 0.4, 0.8, 1.6]
+    assert [pauses.failed() for _ in range(6)][-1] == 30.0
+
+
+@pytest.mark.parametrize("said", ["\u00b2", "\u0663", "9" * 5000, "-1", " 3", "1e3", ""])
+def test_an_odd_retry_after_is_one_second(said: str) -> None:
+    found = refusal("s", 503, {"Retry-After": said}, None)
+    assert isinstance(found, Failure)
+    assert (found.reason, found.retry_after_ms) == ("upstream_unavailable", 1000)

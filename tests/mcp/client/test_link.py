@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from gatewright.call import Answer, Client, Failure, Mgp
+from gatewright.mcp.protocol.eras import QUESTIONS
 from gatewright.mcp.protocol.negotiate import EXTENSION, Face
 from gatewright.mcp.wire.mcp import (
     META_CLIENT_CAPABILITIES,
@@ -127,6 +128,21 @@ async def test_a_modern_server_that_never_stops_asking_is_stopped() -> None:
         assert isinstance(outcome, Failure)
         assert "asked more than 16 times" in outcome.message
         assert rounds == 17
+
+
+async def test_a_modern_server_that_asks_more_than_anybody_answers_asks_nothing() -> None:
+    async with linked() as (link, server):
+        assert link.hello is not None
+        link.hello = msgspec.structs.replace(link.hello, revision="2026-07-28")
+        back = FakeBack(roots={"roots": []})
+        call = start(link, back)
+        wanted = {str(number): {"method": "roots/list"} for number in range(QUESTIONS + 1)}
+        asks = {"resultType": "input_required", "inputRequests": wanted}
+        server.say(id=(await server.next())["id"], result=asks)
+        outcome = await within(call)
+        assert isinstance(outcome, Failure)
+        assert f"asks {QUESTIONS + 1} questions at once" in outcome.message
+        assert back.questions == []
 
 
 async def test_mgp_6_5_1_an_audited_server_is_given_the_trace_id() -> None:

@@ -148,6 +148,38 @@ def test_no_version_in_common_is_said_with_what_the_server_has(supported: Any) -
     assert "no protocol version in common" in found.reason
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        b'"%b"' % (b"A" * 900_000),
+        b'"1\\n\\u001b[31m\\u202e"',
+        b"9" * 5000,
+        b'{"a":"%b"}' % (b"b" * 9999),
+        b"null",
+        b"7",
+    ],
+    ids=["long", "unseen", "digits", "object", "null", "number"],
+)
+def test_what_a_server_says_in_place_of_a_version_or_a_code_is_cut_and_visible(word: bytes) -> None:
+    """These texts are the gateway's own to whoever reads them."""
+
+    def said(era: str, text: bytes, **more: bytes) -> Step | None:
+        handshake = machine(era=era)
+        handshake.start()
+        return handshake.answered(Response(b"1", result=text, **more))
+
+    steps = (
+        said("legacy", b'{"protocolVersion":%b}' % word),
+        said("modern", b'{"supportedVersions":[%b]}' % b",".join([word] * 8)),
+        said("legacy", b"", error=b'{"code":%b,"message":%b}' % (word, word)),
+    )
+    for step in steps:
+        assert isinstance(step, Failed)
+        assert len(step.reason) < 1200
+        assert step.reason.isascii()
+        assert step.reason.isprintable()
+
+
 def test_a_server_that_refuses_the_version_it_names_is_asked_once_more() -> None:
     handshake = machine()
     error = {"code": -32022, "message": "unsupported", "data": {"supported": [LATEST_MODERN]}}

@@ -121,3 +121,26 @@ def test_a_stream_that_runs_or_is_forgotten_otherwise_takes_no_room_on_the_shelf
     assert shelf.held == 71
     streams.drop(running)
     assert shelf.held == 10
+
+
+def test_what_the_own_streams_of_several_sessions_keep_together_is_bounded() -> None:
+    shelf, owns = FinishedStreams(100), FinishedStreams(100)
+    one, other = (Streams(80, shelf=shelf, owns=owns) for _ in range(2))
+    finished = one.open()
+    finished.add(b"x" * 90, last=True)
+    for _ in range(3):
+        one.own.add(b"x" * 30)
+    assert (one.own.held, owns.held) == (60, 60)
+    other.own.add(b"y" * 30)
+    assert (one.own.held, other.own.held, owns.held) == (60, 30, 90)
+    other.own.add(b"y" * 30)  # that of the session which was told something last stays
+    assert (one.own.held, other.own.held, owns.held) == (0, 60, 60)
+    heard: list[tuple[str, bytes]] = []
+    one.own.attach(lambda ident, message: heard.append((ident, message)), 0)
+    one.own.add(b"z")
+    assert heard == [("0-4", b"z")]  # the gap in numbers tells what is missing
+    assert (shelf.held, one.find(f"{finished.ident}-0")) == (90, (finished, 0))
+    for session in (one, other):
+        session.end()
+        session.own.add(b"late")
+    assert (shelf.held, owns.held) == (0, 0)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.mcp.protocol import replay
 from gatewright.mcp.server import http_sessions as module
 from gatewright.mcp.server.http_sessions import IDLE_S
 from tests.dialects.client import Answered, rpc, within
@@ -207,3 +208,18 @@ async def test_a_session_is_unknown_on_the_path_of_another_profile(method: str) 
         assert (elsewhere.status, elsewhere.body) == (unknown.status, unknown.body)
         assert elsewhere.status == 404
         assert len(house.app.streamable.sessions) == 1
+
+
+async def test_what_nobody_reads_in_many_sessions_of_one_caller_is_bounded_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(replay, "SHELF_BYTES", 2000)
+    async with House() as house:
+        opened = [await house.session(key="key-ann") for _ in range(10)]
+        other = await house.session(key="key-bob")
+        for _ in range(5):
+            house.upstream.tell("notifications/message", {"level": "error", "data": "x" * 300})
+        sessions = house.app.streamable.sessions._sessions
+        held = {one: sessions[one.ident].streams.own.held for one in (*opened, other)}
+        assert 0 < sum(held[one] for one in opened) <= 2000
+        assert held[other] > 1500

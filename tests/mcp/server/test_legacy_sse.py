@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, Outcome, Question
 from gatewright.mcp.wire import jsonrpc
-from tests.dialects.client import Answered, Wire, rpc, within
+from tests.dialects.client import Answered, Wire, modern, rpc, within
 from tests.dialects.house import _KEYS, ANN, BOB, House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
 
@@ -235,3 +236,44 @@ async def test_a_query_of_thousands_of_fields_names_no_stream() -> None:
         host = await connected(house)
         many = await house.post(rpc("ping", None, 1), path=host.path + "&a" * 9000)
         assert many.status == 404
+
+
+HELLO = {"protocolVersion": "2024-11-05", "capabilities": {}}
+LISTEN = modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+
+
+@pytest.mark.parametrize("said", [rpc("initialize", HELLO, 1), LISTEN.body, rpc("tools/call", CALL, 1)])  # fmt: skip
+async def test_what_arrives_after_its_stream_has_ended_begins_nothing(said: bytes) -> None:
+    """The last byte of a message is held back until the stream is gone."""
+    async with House() as house:
+        host = await connected(house)
+        rest = asyncio.Event()
+        late = house.open(said, path=host.path, held=rest)
+        await within(late.received.wait())
+        host.stream.leave()
+        await within(host.stream.task)
+        rest.set()
+        assert (await late.whole()).status == 404
+        await house.quiet()
+        assert (house.upstream.watching, house.front.listening, house.script.calls) == ({}, {}, [])
+
+
+async def test_a_session_that_ends_during_its_handshake_hears_of_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Describing waits for servers that are starting."""
+    async with House() as house:
+        asked, go = asyncio.Event(), asyncio.Event()
+
+        async def describe(profile: str, caller: Caller) -> Any:
+            asked.set()
+            await go.wait()
+            return {}, ""
+
+        monkeypatch.setattr(house.upstream, "describe", describe)
+        session = house.open(rpc("initialize", HELLO, 1))
+        await within(asked.wait())
+        house.app.streamable.sessions.close_all()
+        go.set()
+        await session.whole()
+        assert house.upstream.watching == {}

@@ -174,3 +174,34 @@ async def test_what_fails_once_is_looked_at_again(
 def test_a_second_is_enough_for_two_looks_and_the_change_before_them() -> None:
     """MGP-5.4-6: with what another process changed being noticed within `POLLED_S`."""
     assert POLLED_S + 2 * LOOKED_S < 1
+
+
+async def test_one_that_breaks_keeps_no_other_connection_open(
+    house: Gatehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Breaks(Connection):
+        def dismiss(self, why: Refusal) -> None:
+            super().dismiss(why)
+            raise OSError("gone")
+
+    known = house.front.still
+
+    def still(door: str, caller: Caller, credential: str | None) -> Caller | Refusal:
+        if credential == "odd":
+            raise OSError("no store")
+        return known(door, caller, credential)
+
+    monkeypatch.setattr(ServerContext, "still", lambda _, *presented: still(*presented))
+    ends = [Breaks(), Connection(), Connection("odd"), Breaks(), Connection()]
+    stays = Connection("other")
+    house.front.lasting |= {*ends, stays}
+    house.why["key"] = FAILED
+    await house.dismissing.look()
+    assert [[why.reason for why in one.ends] for one in (*ends, stays)] == [
+        ["auth_failed"],
+        ["auth_failed"],
+        ["internal"],
+        ["auth_failed"],
+        ["auth_failed"],
+        [],
+    ]

@@ -13,14 +13,13 @@ from gatewright.call import (
     Back,
     Call,
     CannotAsk,
-    Client,
     Event,
     Failure,
-    Mgp,
     Outcome,
     Question,
 )
-from gatewright.mcp.server.request import hears
+from gatewright.mcp.protocol.negotiate import EXTENSION
+from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import modern, rpc, within
 from tests.dialects.house import MGP_OFFER, House, text
@@ -302,24 +301,6 @@ async def test_who_did_not_negotiate_mgp_hears_nothing_of_it() -> None:
         assert heard == [[], [{"n": 2}], [{"request_id": "r", "n": 1}, {"n": 2}]]
 
 
-def test_each_notification_of_mgp_belongs_to_an_extension() -> None:
-    """MGP-1.2-2."""
-    plain = Client("2025-11-25")
-    names = {
-        "notifications/mgp.stream.chunk": "streaming",
-        "notifications/mgp.event": "bidirectional",
-        "notifications/mgp.callback.request": "bidirectional",
-        "notifications/mgp.lifecycle": "lifecycle",
-        "notifications/mgp.audit": "audit",
-    }
-    for method, extension in names.items():
-        with_it = Client("2025-11-25", mgp=Mgp("0.2.0", (extension,)))
-        without = Client("2025-11-25", mgp=Mgp("0.2.0", ("security",)))
-        heard = [hears(one, method) for one in (plain, without, with_it)]
-        assert heard == [False, False, True]
-    assert hears(plain, "notifications/progress")
-
-
 async def test_a_modern_request_asks_for_log_lines_itself() -> None:
     async def tool(call: Call, back: Back) -> Outcome:
         for level in ("debug", "warning"):
@@ -340,7 +321,40 @@ async def test_a_defect_of_ours_is_answered_and_does_not_end_the_session() -> No
         session = await house.session()
         house.script.does("echo", Answer(b"{no result at all", modern=True))
         answered = await session.open("tools/call", CALL, ident=3).whole()
-        assert (answered.status, answered.json["id"]) == (500, 3)
+        # The tool has run: nobody is to send it again by himself (decision 0039).
+        assert (answered.status, answered.json["id"]) == (200, 3)
         assert answered.json["error"]["code"] == -32603
         house.script.does("echo", text("fine"))
         assert "result" in await session.ask("tools/call", CALL)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"{no result at all", "internal"),
+        (b'{"resultType":"input_required","x":[%b[]]}' % (b"[]," * 330_000), "upstream_error"),
+    ],
+)
+async def test_a_call_that_ran_and_whose_answer_breaks_is_not_to_be_made_again(
+    raw: bytes, reason: str
+) -> None:
+    """Decision 0039: by no client of HTTP for its status, and by no MGP client for its hint."""
+    async with House() as house:
+        house.script.does("echo", Answer(raw, modern=reason != "internal"))
+        answered = await house.modern(
+            "tools/call", CALL, capabilities={"extensions": {EXTENSION: MGP_OFFER}}
+        )
+        data = answered.json["error"]["data"]
+        assert (answered.status, data["reason"]) == (200, reason)
+        assert data["_mgp"]["retryable"] is False
+
+
+async def test_what_breaks_before_its_call_is_our_own_defect(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: Any, **__: Any) -> Any:
+        raise RuntimeError("no call")
+
+    async with House() as house:
+        monkeypatch.setattr(ServerContext, "call", broken)
+        assert (await house.modern("tools/call", CALL)).status == 500

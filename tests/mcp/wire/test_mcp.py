@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from typing import Any
 
 import pytest
@@ -163,3 +164,13 @@ def test_what_no_call_has_sent_is_of_the_server() -> None:
     of_a_call = {f"notifications/{one}" for one in ("cancelled", "progress", "message")}
     sent = {one.method for one in WORDS if "server" in one.by and not one.extension}
     assert {one for one in sent if one.startswith(NOTIFICATIONS)} == of_a_call | mcp.OF_THE_SERVER
+
+
+@pytest.mark.parametrize("digits", ["9" * 5000, f"{'9' * 5000}.0"])
+@pytest.mark.parametrize("value", [42, 1e308, 10**4000])
+def test_a_number_of_more_digits_than_are_read_matches_nothing(digits: str, value: Any) -> None:
+    annotations = mcp.param_headers(SCHEMA)
+    body = {"name": "run", "arguments": {"region": "eu", "deep": {"count": value}}}
+    for said in (digits, f"=?base64?{b64encode(digits.encode()).decode()}?="):
+        flaw = mcp.check_headers({**GOOD, "mcp-param-count": said}, "tools/call", body, annotations)
+        assert flaw == "Mcp-Param-Count does not match argument 'deep.count'"

@@ -156,6 +156,7 @@ def _placed(path: str, roots: Sequence[str]) -> tuple[str, str]:
 
 def _open_below(root: str, inside: str, opened: ExitStack) -> int:
     """A descriptor of the directory, reached without a link."""
+    # `root` is real as well; if a link was put in its place since, O_NOFOLLOW fails.
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     here: int | None = None
     try:

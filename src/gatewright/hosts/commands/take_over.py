@@ -1,4 +1,4 @@
-"""`gatewright connect --take-over`: imports a host's own servers into mgp.toml and says which entries may then leave the host's file.
+"""`gatewright connect HOST --take-over`: imports a host's own servers into mgp.toml and says which entries may then leave the host's file.
 
 A server leaves only when it is in our file: what cannot be said there stays where it is.
 """

@@ -1,4 +1,4 @@
-"""Allowlist of the requests and notifications that one tool server may send; others are counted, logged once and dropped."""
+"""Allowlist of the requests and notifications that one tool server may send; logs others, once for each method."""
 
 from __future__ import annotations
 

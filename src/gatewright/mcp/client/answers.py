@@ -1,4 +1,4 @@
-"""Parses tool servers' responses (results, errors, interim results), large ones in slices, and asks their questions to the caller."""
+"""Reads tool servers' responses into outcomes (large ones in slices) and notifications' params; asks an interim result's questions."""
 
 from __future__ import annotations
 
@@ -117,6 +117,7 @@ async def ask_all(interim: Interim, back: Back, server: str = "") -> dict[str, A
     except CannotAsk as no:
         return _cannot(no)
     finally:
+        # `gather` raises with the first that fails, and leaves the others open.
         for task in tasks.values():
             task.cancel()
     return {key: task.result() for key, task in tasks.items()}

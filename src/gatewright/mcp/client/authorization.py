@@ -20,7 +20,7 @@ class NotAuthorized(UpstreamFailed):
 
 
 class Authorizer(Protocol):
-    """What a link asks. One for each upstream, shared by all its links."""
+    """Where a client connection gets its token. One for each tool server, shared by its connections."""
 
     async def authorization(self) -> str | None:
         """The value of `Authorization` for the next request, or None for none."""

@@ -48,7 +48,7 @@ class Around(msgspec.Struct, frozen=True):
 async def connect(
     spec: Endpoint, around: Around, capabilities: Mapping[str, Any] = ASKABLE
 ) -> Link:
-    """A link that has said hello. `capabilities` are what the server may ask of us.
+    """A connection whose handshake is done. `capabilities` are what the server may ask of us.
 
     Raises `UpstreamFailed`.
     """
@@ -89,6 +89,7 @@ async def _stdio(spec: Endpoint, around: Around, hand: Callable[[str], Handshake
         )
         link.opening = opening
         try:
+            # Shielded: a process that is half started cannot be stopped; `link.stop` waits for it and ends it.
             await link.greet(await asyncio.shield(opening), handshake)
         except CannotStart as problem:
             raise UpstreamFailed(str(problem)) from None

@@ -1,4 +1,4 @@
-"""HTTP requests of one MCP client connection: POST, GET stream and DELETE with session, revision and authorization headers.
+"""POST, GET stream and DELETE of one MCP client connection: session, revision, authorization; repeats with a new token after 401.
 
 Below the client connection, which knows messages, and above the transport, which knows connections.
 """
@@ -80,6 +80,7 @@ class HttpWire:
     ) -> Posted:
         whole = {**self._own, **headers}
         if self.session is not None:
+            # A probe names the session that it asks about by itself (`session_probe`).
             whole.setdefault(SESSION, self.session)
         if self.revision is not None:
             whole.setdefault(VERSION, self.revision)
@@ -102,6 +103,7 @@ class HttpWire:
             posted = await send(whole)
             if posted.status not in (401, 403):
                 return posted
+            # A body that names a request was written by a server that had read it, and may have acted (decision 0059).
             answered = acts and names_a_request(posted.body or b"")
             renewing = authorizer.challenged(turn, posted.status, challenges(posted), used)
             if answered:

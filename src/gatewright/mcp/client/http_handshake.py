@@ -1,4 +1,4 @@
-"""MCP handshake over Streamable HTTP: negotiates era, session and revision, or falls back to HTTP+SSE."""
+"""MCP handshake over Streamable HTTP: negotiates era, session and revision, or reports that the URL may speak HTTP+SSE."""
 
 from __future__ import annotations
 
@@ -80,6 +80,7 @@ class _Answer:
         both: list[asyncio.Future[Any]] = [asking, self.found]
         try:
             await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            # Behind the answer a server may keep its stream open for ever.
             await asyncio.wait([asking], timeout=DRAIN_S if self.found.done() else None)
             return asking.result() if asking.done() else None
         finally:
@@ -93,6 +94,7 @@ class _Answer:
             self.found.set_result(message)  # type: ignore[arg-type]
 
     def _opened(self, status: int, headers: Mapping[str, str]) -> None:
+        # A session that comes with a refusal is none.
         if self._ask.method == "initialize" and status < 300:
             self._link.wire.session = headers.get(SESSION)
 

@@ -1,10 +1,9 @@
 """Client connection over Streamable HTTP (both eras): a POST for each request, sessions, event streams, resumption.
 
-What comes on the stream of a POST belongs to that request for certain, so questions need no guessing.
-A legacy server gives a session, which can be lost: it is made again, and what was refused for its sake
-is repeated, because it was not executed; only a call of a tool goes back unsent, to whoever has to see first whether that
-tool is still the same. What broke on its way is repeated only where repeating is
-harmless; otherwise the caller is told that the outcome is unknown.
+What comes on the stream of a POST belongs to that request for certain, so questions need no guessing. A session of a legacy
+server can be lost: it is made again, and what was refused for its sake is sent again, because it was not executed. Only a tool
+call goes back unsent: whether the tool is still the same has to be seen first. A request whose connection broke is sent again
+only where that is harmless; otherwise the caller is told that the outcome is unknown.
 """
 
 from __future__ import annotations
@@ -20,10 +19,13 @@ from gatewright.mcp.client.authorization import NotAuthorized
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.http_endpoint import HttpWire
 from gatewright.mcp.client.http_rules import (
+    Pauses,
     answer_in,
+    gone,
     may_repeat,
     messages,
     refusal,
+    resume_ms,
     session_is_lost,
     speaks_of_session,
     unsent,
@@ -32,7 +34,7 @@ from gatewright.mcp.client.link import Link, LinkClosed, Sink, UpstreamFailed
 from gatewright.mcp.client.outgoing import question
 from gatewright.mcp.client.pending_requests import Params, PendingRequest, Reply
 from gatewright.mcp.client.response_queue import Outbox
-from gatewright.mcp.client.session_probe import is_gone, refuses_alike
+from gatewright.mcp.client.session_probe import LostSessions, is_gone, refuses_alike
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import request_headers
 from gatewright.transport.http_client import (
@@ -49,9 +51,6 @@ log = logging.getLogger("gatewright.mcp.client")
 
 BACKGROUND_S = 30.0
 """The time limit of what nobody waits for: answers to the server, notifications."""
-
-RESUME_MS = 1000
-"""How soon a stream that broke off is asked for again, where the server does not say."""
 
 DRAIN_S = 1.0
 """How long the end of a stream is waited for after its answer, so that its connection can be used again."""
@@ -79,6 +78,7 @@ class HttpLink(Link):
         self._listening: asyncio.Task[Any] | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._doubted: str | None = None
+        self._lost = LostSessions()
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -116,13 +116,7 @@ class HttpLink(Link):
             await self.wire.close()
 
     def _gone(self, *, sent: bool) -> Failure:
-        what = "the call was on its way: its outcome is unknown" if sent else "it was not sent"
-        return Failure(
-            "upstream_unavailable",
-            f"server {self.spec.id} is gone ({self._closing}); {what}",
-            {"sent": sent},
-            retry_after_ms=1000,
-        )
+        return gone(self.spec.id, self._closing, sent=sent)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Do something that ends with the link."""
@@ -138,7 +132,7 @@ class HttpLink(Link):
 
     @property
     def told_on(self) -> int:
-        """None where there is no session: the server may have begun to count anew at any time."""
+        """0 where there is no session: the server may have begun to count anew at any time."""
         return 0 if self.wire.session is None else self.number
 
     # -- one request ---------------------------------------------------------------------------------
@@ -208,6 +202,7 @@ class HttpLink(Link):
                     renewed = True
                     await self._renew(session)
                     continue
+                self._lost.took(posted, session)
                 await self._read(posted, exchange)
                 if posted.status == 404 and session is not None and self.open and not renewed:
                     self.spawn(self._doubt(session))
@@ -267,7 +262,7 @@ class HttpLink(Link):
     async def _renew(self, lost: str | None) -> None:
         """Make the session again, once for all requests that were refused for it."""
         if not await self._renewal() and self.wire.session == lost:
-            self._renewing = self.spawn(self._greet_again())
+            self._renewing = self.spawn(self._greet_again(lost))
             await self._renewal()
 
     async def _renewal(self) -> bool:
@@ -278,7 +273,10 @@ class HttpLink(Link):
         await asyncio.shield(renewing)
         return True
 
-    async def _greet_again(self) -> None:
+    async def _greet_again(self, lost: str | None) -> None:
+        if self._lost.again(lost):
+            self._retire("it forgets each session that it gives before it has answered anything")
+            raise LinkClosed(self._closing)
         log.info("server %s lost our session; it is made again", self.spec.id)
         self.wire.session = self.wire.revision = None
         self._questions.forgotten()
@@ -311,14 +309,14 @@ class HttpLink(Link):
 
     async def _follow(self, posted: Posted, exchange: PendingRequest) -> None:
         """A stream has ended. Where it did so before the answer, ask for the rest of it."""
-        last_id, wait_ms = posted.last_event_id, RESUME_MS
+        last_id, wait_ms = posted.last_event_id, resume_ms(None)
         for _ in range(_RESUMES):
             if exchange.future.done():
                 return
             last_id = posted.last_event_id or last_id
-            if not last_id or self.modern:
+            if not last_id or self.modern:  # MCP 2026-07-28 has no resumption
                 raise ConnectionBroken("the stream ended before the answer")
-            wait_ms = wait_ms if posted.retry_ms is None else posted.retry_ms
+            wait_ms = wait_ms if posted.retry_ms is None else resume_ms(posted.retry_ms)
             if exchange.back is not None and posted.ended == "complete":
                 exchange.back.emit(Event(RECONNECT, {"retry_ms": wait_ms}))
             await asyncio.sleep(wait_ms / 1000)
@@ -362,16 +360,17 @@ class HttpLink(Link):
 
     async def _listen_for_unsolicited(self) -> None:
         """Hold the stream of a legacy server for what belongs to no request, where it has one."""
-        last_id, pause_s = "", RESUME_MS / 1000
+        last_id, pauses = "", Pauses()
+        take = pauses.hearing(partial(self._arrived, None))
         while self.open:
             try:
-                posted = await self.wire.listen(partial(self._arrived, None), last_id)
+                posted = await self.wire.listen(take, last_id)
                 if not posted.streamed:
                     return
                 last_id = posted.last_event_id or last_id
-                pause_s = RESUME_MS / 1000 if posted.retry_ms is None else posted.retry_ms / 1000
+                pause_s = pauses.ended(posted.retry_ms)
             except UpstreamError:
-                pause_s = min(30.0, max(0.1, pause_s) * 2)
+                pause_s = pauses.failed()
             await asyncio.sleep(pause_s)
 
     # -- out -----------------------------------------------------------------------------------------

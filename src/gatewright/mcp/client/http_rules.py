@@ -1,11 +1,11 @@
-"""Interprets HTTP responses of MCP servers: lost sessions, errors, and which requests may be sent again. No I/O.
+"""Interprets HTTP responses of MCP servers: lost sessions, errors, what may be sent again, and when to reconnect. No I/O.
 
 Source: MCP 2025-11-25 and 2026-07-28, basic/transports; and what servers in the wild do instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gatewright.call import Call, Failure
@@ -13,15 +13,19 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.web.sse import SseParser
 
 __all__ = [
+    "RESUME_MS",
     "SESSION",
     "VERSION",
+    "Pauses",
     "answer_in",
     "error_in",
+    "gone",
     "is_no_method",
     "may_repeat",
     "messages",
     "names_a_request",
     "refusal",
+    "resume_ms",
     "session_is_lost",
     "speaks_of_session",
     "unsent",
@@ -37,6 +41,49 @@ _OF_SESSIONS = ("session", "not initialized")
 """What its message says then ("Bad Request: No valid session ID provided", "Bad Request: Server not initialized")."""
 
 _MOST_WAIT_S = 3600
+_WAIT_DIGITS = 9
+
+RESUME_MS = 1000
+"""How soon a stream that broke off is asked for again, where the server does not say."""
+
+_SOONEST_MS, _LATEST_MS = 10, 300_000
+"""What a server says counts within these: sooner is a flood, and later is a stream that nobody hears of any more."""
+_LEAST_S, _FAILED_MOST_S = 0.1, 30.0
+
+
+def resume_ms(said: int | None) -> int:
+    """How many milliseconds to wait before a stream that ended is asked for again. `said` is what the server wants."""
+    return RESUME_MS if said is None else min(max(said, _SOONEST_MS), _LATEST_MS)
+
+
+class Pauses:
+    """The seconds between two GETs for the stream that is no request's, which is asked for as long as the connection lasts."""
+
+    def __init__(self) -> None:
+        self._heard = False
+        self._last_s = 0.0
+
+    def hearing(self, take: Callable[[bytes], None]) -> Callable[[bytes], None]:
+        """The same, and it is noted that something came."""
+
+        def heard(data: bytes) -> None:
+            self._heard = True
+            take(data)
+
+        return heard
+
+    def ended(self, said_ms: int | None) -> float:
+        """After a stream that the server ended: as it wants; but longer each time that nothing came on it, up to a second."""
+        wanted_s = max(_LEAST_S, resume_ms(said_ms) / 1000)
+        grown_s = 0.0 if self._heard else min(2 * self._last_s, RESUME_MS / 1000)
+        self._heard = False
+        self._last_s = max(wanted_s, grown_s)
+        return self._last_s
+
+    def failed(self) -> float:
+        """After none came about: longer each time."""
+        self._last_s = min(_FAILED_MOST_S, 2 * max(_LEAST_S, self._last_s))
+        return self._last_s
 
 
 def messages(data: bytes) -> list[jsonrpc.Message]:
@@ -75,6 +122,7 @@ def _answers_in(body: bytes) -> list[jsonrpc.Response]:
     said = [body]
     if text and text[:1] not in b"{[":
         try:
+            # Two line ends complete an event that the end of the body cut short.
             said = [one.data for one in SseParser(len(body) + 1).feed(body + b"\n\n")]
         except ValueError:
             said = []
@@ -89,6 +137,7 @@ def session_is_lost(
     very request with a result or an error of its own has read it, whatever its status, and may have acted."""
     if not had_session or (said is not None and _is_own(said, ident)):
         return False
+    # 404 is the word of the specification; 400 with an error about the session is that of the TypeScript SDK.
     return status == 404 or (status == 400 and _is_of_session(said))
 
 
@@ -120,6 +169,17 @@ def unsent(server: str) -> Failure:
     )
 
 
+def gone(server: str, why: str, *, sent: bool) -> Failure:
+    """What a call comes to whose connection has ended, before or after it was sent."""
+    what = "the call was on its way: its outcome is unknown" if sent else "it was not sent"
+    return Failure(
+        "upstream_unavailable",
+        f"server {server} is gone ({why}); {what}",
+        {"sent": sent},
+        retry_after_ms=1000,
+    )
+
+
 def refusal(
     server: str, status: int, headers: Mapping[str, str], said: jsonrpc.Response | None
 ) -> jsonrpc.Response | Failure:
@@ -136,8 +196,10 @@ def refusal(
 
 
 def _retry_after_ms(headers: Mapping[str, str]) -> int:
+    # A date in it (RFC 9110 §10.2.3) is not read.
     found = headers.get("Retry-After", "")
-    return int(found) * 1000 if found.isdigit() and int(found) <= _MOST_WAIT_S else 1000
+    read = found.isascii() and found.isdigit() and len(found) <= _WAIT_DIGITS
+    return int(found) * 1000 if read and int(found) <= _MOST_WAIT_S else 1000
 
 
 def _is_own(answer: jsonrpc.Response, ident: int) -> bool:

@@ -58,7 +58,7 @@ class LinkClosed(UpstreamFailed):
 
 
 class Sink(Protocol):
-    """Who takes what a server says outside any call."""
+    """Receiver of a server's notifications that belong to no call."""
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call."""
@@ -188,6 +188,7 @@ class Link(abc.ABC):
         loop's seconds. Never raises, except for the cancellation of the caller's task."""
         if self.sole is not None:
             self.serves(call.session or call.id)
+        # A modern caller answers an `input_required` itself; a legacy one is asked by requests (`_rounds`).
         if self.modern and not is_modern(call.client.revision):
             return self._rounds(method, params, call, back, deadline)
         return self._once(method, params, call, back, deadline)
@@ -214,6 +215,7 @@ class Link(abc.ABC):
     ) -> bytes:
         """Ask for something on the gateway's own behalf, or for a party that has no call here: what the server says or asks for
         the sake of that is nobody else's. Raises `UpstreamFailed`."""
+        # The number that `_once` takes: nothing is awaited between here and there.
         ident, deadline = self._next, self._loop.time() + timeout_s
         if whose:
             self.serves(whose)
@@ -282,6 +284,7 @@ class Link(abc.ABC):
         clock = self._clock
         exchange = PendingRequest(ident, call, back, clock, self._loop.create_future(), deadline)
         kind = "list" if call is None else call.kind
+        # Most params are sent as they are: nothing in them differs between caller and server (decision 0036).
         plain = kind != "method" and not self._outgoing.always and _ADAPTED.isdisjoint(params)
         shown = params if plain else self._adapted(exchange, method, params)
         said = self._send(exchange, method, shown)

@@ -1,4 +1,4 @@
-"""Routes a server's notifications on one connection: to the call, the task's caller, the only active session or the listeners."""
+"""Routes a server's notifications on one connection: to the call, the task's caller, the only active session, listeners or the log."""
 
 from __future__ import annotations
 
@@ -75,6 +75,7 @@ class Notes:
     def _progress(self, method: str, params: dict[str, Any], stream: PendingRequest | None) -> None:
         token = params.get("progressToken")
         exchange = self._pending.get(token) if type(token) is int else None
+        # On the stream of one request a server cannot report the progress of another.
         if exchange is None or exchange.token is None or (stream and stream is not exchange):
             self._link.dropped += 1  # usually progress that came after its answer
             return
@@ -150,7 +151,7 @@ class Notes:
         meta = params.get("_meta")
         if method == "notifications/subscriptions/acknowledged":
             number = meta.get(META_SUBSCRIPTION) if type(meta) is dict else None
-            told = self.listening.get(str(number))
+            told = self.listening.get(str(number))  # repeated as a number or as a string
             if told is not None and not told.done():
                 told.set_result(params.get("notifications"))
             return

@@ -38,6 +38,7 @@ class Outgoing:
         self._face = face
         self._modern: Hello | None = None
         self._traces = False
+        # The gateway's own requests offer nothing but MGP: nobody could answer what they led to.
         self._ours = Client("", offered({}, face))
         self._theirs: tuple[Client, Client] | None = None
 
@@ -62,6 +63,7 @@ class Outgoing:
         elif "_meta" in params and is_modern(client.revision):
             params = legacy_params(params)
         meta = params.get("_meta")
+        # Callers choose tokens by themselves, and two may choose one: towards the server each request has its own number.
         if type(meta) is dict and "progressToken" in meta:
             theirs = meta["progressToken"]
             return {**params, "_meta": {**meta, "progressToken": token}}, theirs

@@ -83,6 +83,7 @@ class PendingRequest(msgspec.Struct, eq=False):
     def resume(self) -> None:
         """Let the clock go on with the time that was left."""
         self._pauses -= 1
+        # Pauses nest: two questions of one call may be open.
         if self._pauses == 0 and not self.future.done():
             self.due = self.clock.loop.time() + self._left
             self.clock.heed(self.due)

@@ -147,7 +147,7 @@ def task_asked(method: str, params: dict[str, Any]) -> str:
 
 
 class Stays(Protocol):
-    """Who may be meant by a question without a name (`mcp.client.server_requests`)."""
+    """The parties that a question without a task or call may be for (`mcp.client.server_requests`)."""
 
     def stays(self, key: int | str, party: str, of: int | None = None) -> None:
         """One more may be."""

@@ -77,4 +77,5 @@ class Outbox:
                 await self._post(frame)
         finally:
             self._lanes -= 1
+            # Once a crowd, and again only after it has gone: a log line for each answer would be another flood.
             self._told = self._told and bool(self._waiting)

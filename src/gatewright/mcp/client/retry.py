@@ -81,6 +81,7 @@ async def persist(
         if isinstance(step, Instead):
             await call.note(Attempt(0, 0.0, code, message, step.tool))
             return await call.instead(step.tool) or outcome
+        # Written down before it is made: an attempt that cannot be recorded is not made.
         await call.note(Attempt(step.attempt, step.wait_s, code, message))
         await _wait(step, sleep)
         outcome = await call.again()

@@ -1,4 +1,4 @@
-"""Routes a tool server's requests (elicitation, sampling, roots) to the caller they belong to, or refuses them when ambiguous.
+"""Routes a tool server's requests (elicitation, sampling, roots) to the caller they belong to; answers `ping`, refuses ambiguous ones.
 
 On a pipe that several sessions share, a server's request does not say which call it belongs to. It
 can only belong to a call that was in flight when it arrived. Where all of those are of one session,
@@ -18,21 +18,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from gatewright.call import Back, CannotAsk, Question
-from gatewright.mcp.client.held_request import CROWD, TOLD, HeldQuestion
+from gatewright.mcp.client.held_request import CROWD, TOLD, Absent, HeldQuestion
 from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.client.related_tasks import Lives, Related, named, without
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.permissions import ASKED
 
-__all__ = ["GHOSTS", "HELD_S", "UNATTRIBUTABLE", "Outside", "ServerRequests"]
+__all__ = ["GHOSTS", "HELD_S", "UNATTRIBUTABLE", "WAITING", "Outside", "ServerRequests"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
@@ -47,7 +47,12 @@ GHOSTS = 4096
 without being named."""
 
 _MOST = 256
+WAITING = 16
+"""Of so many questions it may be unknown at a time whose they are. Where two callers' calls have asked, they wait for each other."""
+CANDIDATES = 8192
+"""The calls that all open questions together may be of: the clocks of all of them stand still."""
 
+_Work = Callable[[], Awaitable[None]]
 Own = Callable[[Any], Awaitable[dict[str, Any]]]
 """Answers what a server asks the gateway itself: takes the params, gives the result. Raises `CannotAsk`."""
 
@@ -81,12 +86,11 @@ class ServerRequests:
         self._remark = remark or send
         self._loop = asyncio.get_running_loop()
         self._running: dict[bytes, asyncio.Task[None]] = {}
+        self._warned = False
         self.held: list[HeldQuestion] = []
         """The questions that are waiting: for their candidates to become one session's, or for its answer."""
-        self._ghosts: dict[int | str, str] = {}
+        self._ghosts = Absent()
         """Whose the calls were that were given up, and that the server has not answered; and what else may ask (`stays`)."""
-        self._crowd = False
-        """Whether there were more of them than can be remembered."""
         self.asked = False
         """Whether the server has ever asked something in the middle of a call."""
         self.roots_wanted = False
@@ -105,26 +109,27 @@ class ServerRequests:
     ) -> None:
         """Take one request of the server. `candidates` are the exchanges it may belong to, oldest
         first; `exact` says that it came on the one candidate's own stream."""
+        # Before all bounds: a ping is to be answered promptly (MCP basic/utilities/ping), or the server may hang up.
         if request.method == "ping":
             self._send(jsonrpc.response(request.id, b"{}"))
             return
         if self._refused(request):
             return
-        found = self._waiting(candidates)
         ours = request.method in ASKED
         if len(self._running) >= _MOST or request.id in self._running:
             self._refuse(request.id, f"at most {_MOST} questions with distinct ids may be open")
             return
+        found = self._waiting(candidates)
         if not found and not ours:
             self._nobody(request)
             return
         try:
-            params = jsonrpc.decode(request.params) if request.params else None
-        except ValueError as problem:
-            self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
+            params = _params_of(request)
+        except CannotAsk as no:
+            self._refuse(request.id, no.message, no.code)
             return
         if ours:
-            self._keep(request.id, self._answer(request.id, params))
+            self._keep(request.id, partial(self._answer, request.id, params))
             return
         self.asked = self.asked or not exact
         self._hold(request, params, found, exact=exact)
@@ -132,10 +137,11 @@ class ServerRequests:
     def _waiting(self, candidates: Sequence[PendingRequest]) -> list[PendingRequest]:
         """The exchanges that wait for an answer. One whose answer came right before is among the candidates still: who waits for
         it has not had a turn yet."""
-        for one in candidates:
-            if one.answered:
-                self.lives.answered(one)
-        return [one for one in candidates if one.call is not None and not one.answered]
+        done = [one for one in candidates if one.future.done() and one.answered]
+        for one in done:
+            self.lives.answered(one)
+        found = [one for one in candidates if one.call is not None]
+        return [one for one in found if not one.answered] if done else found
 
     def _hold(
         self, request: jsonrpc.Request, params: Any, found: list[PendingRequest], *, exact: bool
@@ -147,13 +153,19 @@ class ServerRequests:
             if not found:
                 self._refuse(request.id, "nobody who has this task is waiting for it here")
                 return
-        held = HeldQuestion(self._loop, found)
-        if not exact:
-            held.ghosts.update({CROWD: ""} if self._crowd else self._ghosts)
+        if sum(len(one.live) for one in self.held) + len(found) > CANDIDATES:
+            self._refuse(request.id, _CROWDED)
+            return
+        held = HeldQuestion(self._loop, found, Absent() if exact else self._ghosts)
+        if not held.settled:
+            if held.hopeless or sum(one.waits for one in self.held) >= WAITING:
+                self._refuse_unattributable(request.id, request.method)
+                return
+            held.wait()
         self.held.append(held)  # at once: what ends from now on ends for this question, too
         told = self._progress_of(params)
         question = Question(request.method, params, progress=told, server=self._server)
-        task = self._keep(request.id, self._run(request.id, question, held))
+        task = self._keep(request.id, partial(self._run, request.id, question, held))
         task.add_done_callback(lambda _: self.held.remove(held))
 
     def _refused(self, request: jsonrpc.Request) -> bool:
@@ -168,11 +180,21 @@ class ServerRequests:
             return True
         return False
 
-    def _keep(self, ident: bytes, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _keep(self, ident: bytes, work: _Work) -> asyncio.Task[None]:
         """Work on one request of the server until it is answered or taken back."""
-        task = self._running[ident] = self._loop.create_task(work)
+        task = self._running[ident] = self._loop.create_task(self._guarded(ident, work))
         task.add_done_callback(partial(self._ended, ident))
         return task
+
+    async def _guarded(self, ident: bytes, work: _Work) -> None:
+        """What breaks is answered, too: the server, and the call that it works on, would wait for its time limit."""
+        try:
+            await work()
+        except CannotAsk as no:
+            self._refuse(ident, no.message, no.code, no.data)
+        except Exception:
+            log.exception("server %s: what it asked broke", self._server)
+            self._refuse(ident, "internal error")
 
     def _ended(self, ident: bytes, task: asyncio.Task[None]) -> None:
         if self._running.get(ident) is task:
@@ -202,9 +224,7 @@ class ServerRequests:
         if exchange.call is None:
             self.laid(exchange.ident)
         for held in self.held:
-            if exchange in held.live:
-                held.live.remove(exchange)
-                held.wake()
+            held.answered(exchange)
 
     def abandoned(self, exchange: PendingRequest) -> None:
         """We gave an exchange up; the server may not have."""
@@ -212,24 +232,23 @@ class ServerRequests:
             return
         self.lives.abandoned(exchange)
         for held in self.held:
-            if exchange in held.live:
-                held.ghosts[exchange.ident] = exchange.party
-        if len(self._ghosts) < GHOSTS:
-            self._ghosts[exchange.ident] = exchange.party
-        else:
-            self._crowd = True
+            held.abandoned(exchange)
+        self._remember(exchange.ident, exchange.party)
         self.answered(exchange)
+
+    def _remember(self, key: int | str, party: str) -> None:
+        if len(self._ghosts) < GHOSTS or key in self._ghosts:
+            self._ghosts.add(key, party)
+        else:
+            self._ghosts.add(CROWD, "")  # nobody's party: with it no wait can help (`hopeless`)
 
     def stays(self, key: int | str, party: str, of: int | None = None) -> None:
         """From now on a party may be the one that is asked although no call of it is in flight: one that was told something,
         has a task (`of` its call), or is fetched something (under the request's number). Until `laid`, or the connection ends."""
-        for held in self.held:
-            if of is not None and (of in held.ghosts or any(one.ident == of for one in held.live)):
-                held.ghosts[key] = party
-        if len(self._ghosts) < GHOSTS or key in self._ghosts:
-            self._ghosts[key] = party
-        else:
-            self._crowd = True
+        if of is not None:
+            for held in self.held:
+                held.stays(key, party, of)
+        self._remember(key, party)
 
     def told(self, party: str) -> None:
         """A party said something that nobody answers: no end of that is known."""
@@ -238,34 +257,30 @@ class ServerRequests:
     @property
     def haunted(self) -> bool:
         """Whether anybody may be meant by a question who has no call in flight."""
-        return self._crowd or bool(self._ghosts)
+        return bool(self._ghosts)
 
     def laid(self, ident: int | str, reply: jsonrpc.Response | None = None) -> bool:
         """The server answered an exchange that was given up, or what stayed is over; True where there was one."""
         if reply is not None and type(ident) is int:
             self.lives.late(ident, reply)
-        if self._ghosts.pop(ident, None) is None:
+        if not self._ghosts.remove(ident):
             return False
         for held in self.held:
-            held.ghosts.pop(ident, None)
-            held.wake()
+            held.laid(ident)
         return True
 
     def forgotten(self) -> None:
         """The server knows of nothing that it was told or asked until now, and waits for no answer."""
         self.close()
         self._running.clear()  # it may count anew, and ask by the same ids
-        self._crowd = False
-        for held in self.held:
-            held.ghosts.clear()
-            held.wake()
 
     def party(self, candidates: Sequence[PendingRequest]) -> PendingRequest | None:
         """The newest exchange where all candidates are of one party, else None."""
-        parties = {one.party for one in candidates if one.call is not None}
-        if len(parties) != 1 or not parties.issuperset(self._ghosts.values()) or self._crowd:
+        newest = next((one for one in reversed(candidates) if one.call is not None), None)
+        if newest is None or any(one != newest.party for one in self._ghosts.parties):
             return None
-        return next(one for one in reversed(candidates) if one.call is not None)
+        others = (one.party for one in candidates if one.call is not None)
+        return newest if all(one == newest.party for one in others) else None
 
     def close(self) -> None:
         """The connection is gone: nobody needs an answer."""
@@ -276,53 +291,40 @@ class ServerRequests:
 
     async def _answer(self, ident: bytes, params: Any) -> None:
         """Answer what the gateway itself was asked; no caller ever hears of it."""
-        try:
-            self._send(jsonrpc.response(ident, jsonrpc.encode(await self.own(params))))
-        except CannotAsk as no:
-            self._refuse(ident, no.message, no.code, no.data)
-        except Exception:
-            log.exception("server %s: a question to the gateway broke", self._server)
-            self._refuse(ident, "internal error")
+        self._send(jsonrpc.response(ident, jsonrpc.encode(await self.own(params))))
 
     # -- one question ------------------------------------------------------------------------------
 
     async def _run(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
-        try:
-            await self._settle(held)
-            if not held.live:
-                self._refuse(ident, "the call that this belongs to is over")
-            elif held.settled:
-                await self._put(ident, question, held)
-            else:
-                log.warning("server %s asked %s; %s", self._server, question.method, _HINT)
-                self._refuse(ident, f"{UNATTRIBUTABLE}: {_HINT}")
-        except CannotAsk as no:
-            self._refuse(ident, no.message, no.code, no.data)
+        settled = not held.waits or await self._settle(held)
+        if not held.live:
+            self._refuse(ident, _OVER)
+        elif settled:
+            await self._put(ident, question, held)
+        else:
+            self._refuse_unattributable(ident, question.method)
 
-    async def _settle(self, held: HeldQuestion) -> None:
-        # While the calls themselves still have time to fail with a better reason than its end.
-        patience_s = min([HELD_S, *(0.8 * one.left for one in held.live)])
-        deadline = self._loop.time() + patience_s
-        while not (held.settled or held.hopeless) and (left := deadline - self._loop.time()) > 0:
-            await asyncio.wait([held.changed], timeout=left)
-            held.changed = self._loop.create_future()
+    async def _settle(self, held: HeldQuestion) -> bool:
+        """Wait until it is known whose a question is; whether it is."""
+        # Four fifths of what the first call has left: then that call can still fail with the reason, and not by its time limit.
+        patience_s = min([HELD_S, *(0.8 * one.left for one in held.live.values())])
+        await asyncio.wait([held.decided], timeout=patience_s)
+        return held.end_wait()
 
     async def _put(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
         """Ask the newest exchange that can be asked, while any candidate is alive."""
-        paused = list(held.live)
+        # All of them: the server waits for this answer, and which of its calls do is not known (decision 0004).
+        paused = list(held.live.values())
         for one in paused:
             one.pause()
-        asking = asyncio.ensure_future(self._ask(question, list(reversed(held.live))))
+        asking = asyncio.ensure_future(self._ask(question, paused[::-1]))
         try:
-            while held.live and not asking.done():
-                both: list[asyncio.Future[Any]] = [asking, held.changed]
-                await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
-                if held.changed.done():
-                    held.changed = self._loop.create_future()
-            if asking.done():
+            both: list[asyncio.Future[Any]] = [asking, held.over]
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+            if asking.done() and not asking.cancelled():
                 self._send(jsonrpc.response(ident, jsonrpc.encode(asking.result())))
             else:
-                self._refuse(ident, "the call that this belongs to is over")
+                self._refuse(ident, _OVER)
         finally:
             asking.cancel()
             for one in paused:
@@ -344,20 +346,13 @@ class ServerRequests:
         raise no or CannotAsk("nobody can be asked")
 
     async def _run_outside(self, request: jsonrpc.Request, ask: Outside) -> None:
-        try:
-            params = jsonrpc.decode(request.params) if request.params else None
-            found = await ask(Question(request.method, params))
-        except CannotAsk as no:
-            self._refuse(request.id, no.message, no.code, no.data)
-        except ValueError as problem:
-            self._refuse(request.id, f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS)
-        else:
-            self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
+        found = await ask(Question(request.method, _params_of(request)))
+        self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
 
     def _nobody(self, request: jsonrpc.Request) -> None:
         self.roots_wanted = self.roots_wanted or request.method == "roots/list"
         if self.outside is not None:
-            self._keep(request.id, self._run_outside(request, self.outside))
+            self._keep(request.id, partial(self._run_outside, request, self.outside))
             return
         if request.method == "roots/list":
             # Asked outside any call. The gateway has no roots of its own, and what one caller
@@ -370,16 +365,27 @@ class ServerRequests:
             jsonrpc.INVALID_REQUEST,
         )
 
+    def _refuse_unattributable(self, ident: bytes, method: str) -> None:
+        # What each further one needs is the same: a server that goes on asking is not to fill the log.
+        level, self._warned = logging.DEBUG if self._warned else logging.WARNING, True
+        log.log(level, "server %s asked %s; %s", self._server, method, _HINT)
+        self._refuse(ident, f"{UNATTRIBUTABLE}: {_HINT}")
+
     def _refuse(
-        self,
-        ident: bytes,
-        message: str,
-        code: int = jsonrpc.INTERNAL_ERROR,
-        data: object = None,
+        self, ident: bytes, message: str, code: int = jsonrpc.INTERNAL_ERROR, data: object = None
     ) -> None:
         self._send(jsonrpc.error(ident, (code, message, data)))
 
 
+def _params_of(request: jsonrpc.Request) -> Any:
+    try:
+        return jsonrpc.decode(request.params) if request.params else None
+    except ValueError as problem:
+        raise CannotAsk(f"params cannot be read: {problem}", jsonrpc.INVALID_PARAMS) from None
+
+
+_OVER = "the call that this belongs to is over"
+_CROWDED = "too many questions are open for the calls in flight; wait until some are answered"
 _HINT = (
     "calls of several sessions are in flight on one connection and none can be told to be the one "
     'that asks; set share = "session" for this server to give each session its own'

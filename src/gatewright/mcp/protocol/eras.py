@@ -1,13 +1,12 @@
-"""Translates MCP messages between the legacy and modern (2026-07-28) eras, and seals `requestState`. The only file that knows both.
+"""Translates MCP requests and results between the legacy and modern (2026-07-28) eras, and seals `requestState`. No other file does.
 
 Legacy revisions open with a handshake and let the server put requests to its client in the middle of
 a call. The modern revision (2026-07-28) carries everything in each request, and a server that needs
 something answers `input_required`; the client repeats the call with the answers and an opaque state.
 
-Towards modern callers the gateway gives out states of two kinds, both sealed (AES-256-GCM) and bound
-to principal, request and expiry: `parked`, naming a call of ours that waits for the answers, and
-`upstream`, wrapping the state a modern server gave, which to that server looks like one client: us.
-Without the seal one caller could finish what another began.
+Towards modern callers the gateway gives out states of two kinds, both sealed (AES-256-GCM) and bound to principal, request and
+expiry: `parked` names a call that waits in the kernel for the answers, `upstream` wraps the state that a modern server gave.
+To that server all callers are one client, the gateway; without the seal one caller could finish what another began.
 """
 
 from __future__ import annotations
@@ -36,11 +35,13 @@ from gatewright.mcp.wire.mcp import (
 from gatewright.mcp.wire.versions import CACHED, is_modern
 
 __all__ = [
+    "QUESTIONS",
     "Interim",
     "Sealer",
     "State",
     "TooMuchAsked",
     "acknowledgement",
+    "check_count",
     "error_code",
     "interim_result",
     "is_interim",
@@ -52,6 +53,7 @@ __all__ = [
     "retry_params",
     "tag",
     "to_caller",
+    "wanted_in",
 ]
 
 _NO_RESOURCE_LEGACY = -32002
@@ -106,6 +108,7 @@ def to_caller(answer: Answer, method: str, client: Client, server_info: Mapping[
     raw = answer.raw
     if answer.own:  # it may be long, and is not read again
         return b"{" + _expected(method, server_info) + b"," + raw[1:]
+    # Names that certainly do not stand there can be appended to the bytes as they came (decision 0060).
     if modern and method not in CACHED and _lacks_both(raw):
         return raw[:-1] + b"," + _expected(method, server_info) + b"}"
     members = _members(raw)
@@ -176,6 +179,10 @@ def error_code(code: int, method: str, client: Client) -> int:
 
 # -- questions ------------------------------------------------------------------------------------
 
+QUESTIONS = 32
+"""So many questions, or pages to open, may stand in one answer: each is a request of its own to a legacy caller, takes milliseconds
+to be judged before anybody sees it, and a person longer to answer."""
+
 
 class Interim(msgspec.Struct, frozen=True):
     """An `input_required` result: what the server wants to know, and what it wants to see again."""
@@ -194,6 +201,24 @@ class TooMuchAsked(ValueError):  # noqa: N818 - what the server does
     """An interim result is too long to be read while everybody waits. The text follows the server's name."""
 
 
+def wanted_in(result: bytes, members: Mapping[str, bytes | msgspec.Raw]) -> Any:
+    """What an interim result says that it wants to know: `inputRequests` of its members, decoded. Raises `TooMuchAsked`."""
+    if len(result) > DECODED_BYTES:
+        raise TooMuchAsked(f"asks in more than {DECODED_BYTES} bytes")
+    flaw = jsonrpc.heavy(result)
+    if flaw:
+        raise TooMuchAsked(f"asks in a result that {flaw}")
+    wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
+    check_count(wanted)
+    return wanted
+
+
+def check_count(wanted: Any) -> None:
+    """Raise `TooMuchAsked` where more is asked at once than anybody answers."""
+    if isinstance(wanted, dict) and len(wanted) > QUESTIONS:
+        raise TooMuchAsked(f"asks {len(wanted)} questions at once, and may ask {QUESTIONS}")
+
+
 def read_interim(result: bytes) -> Interim | None:
     """The interim result in `result`, or None where it is a final one. Raises `TooMuchAsked`."""
     if result.find(_INPUT_REQUIRED) < 0 and result.find(b"\\u") < 0:  # escapes spell the same
@@ -204,12 +229,7 @@ def read_interim(result: bytes) -> Interim | None:
             return None
     except ValueError:
         return None
-    if len(result) > DECODED_BYTES:
-        raise TooMuchAsked(f"asks in more than {DECODED_BYTES} bytes")
-    flaw = jsonrpc.heavy(result)
-    if flaw:
-        raise TooMuchAsked(f"asks in a result that {flaw}")
-    wanted = jsonrpc.decode(members["inputRequests"]) if "inputRequests" in members else {}
+    wanted = wanted_in(result, members)
     state = jsonrpc.decode(members["requestState"]) if "requestState" in members else None
     questions = {
         key: Question(one["method"], one.get("params"))
@@ -299,6 +319,7 @@ class Sealer:
         same seconds as the state's expiry."""
         try:
             raw = base64.b64decode(text.encode(), altchars=b"-_", validate=True)
+            # The last character has bits that no decoder reads.
             if base64.urlsafe_b64encode(raw).decode() != text:
                 raise ValueError("one state has one spelling")
             state = msgspec.json.decode(self._aead.decrypt(raw[:12], raw[12:], None), type=State)

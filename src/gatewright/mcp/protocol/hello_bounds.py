@@ -1,4 +1,4 @@
-"""What an MCP session keeps of `initialize`, and how much that may be."""
+"""Bounds what an MCP session keeps of `initialize`: rejects large capabilities, and cuts a long `clientInfo` to the program's name."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def too_much_kept(params: bytes) -> str:
     if len(params) <= _KEPT_AS_IT_IS:
         return ""
     said = bytes(jsonrpc.members_named(params, "capabilities").get("capabilities", b""))
+    # What is no object is not kept at all (`mcp_server`).
     if said[:1] == b"{" and (len(said) > _CAPABILITIES_BYTES or flaw_of(said, _CAPABILITIES)):
         return (
             f"capabilities have more than {_CAPABILITIES_BYTES} bytes, {_CAPABILITIES.keys} members or "

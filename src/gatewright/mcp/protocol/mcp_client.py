@@ -22,6 +22,7 @@ from gatewright.mcp.protocol.negotiate import EXTENSION, Face, agree, flaw_of, r
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import META_SERVER_INFO
 from gatewright.mcp.wire.versions import LATEST_LEGACY, LATEST_MODERN, LEGACY, MODERN, is_modern
+from gatewright.secret_scanning.visible import spelled
 
 __all__ = [
     "ASKABLE",
@@ -51,6 +52,9 @@ INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 _HEADER_MISMATCH, _MISSING_CAPABILITY, _UNSUPPORTED_VERSION = -32020, -32021, -32022
 _MODERN_ERRORS = (_HEADER_MISMATCH, _MISSING_CAPABILITY, _UNSUPPORTED_VERSION)
 _NOT_THERE = (400, 404, 405)
+_MESSAGE_CHARS, _TOLD_CHARS = 300, 100
+_CODES = 10**9
+"""Every code is nearer to zero. A longer number may have more digits than are written at all."""
 """What an HTTP server of 2024-11-05 answers to a POST on its event-stream URL."""
 
 
@@ -173,7 +177,7 @@ class Handshake:
         flaw = jsonrpc.heavy(response.result) or jsonrpc.heavy(response.error)
         if flaw:
             return Failed(f"the server's answer to {ask.method} {flaw}")
-        late = ask is not self._current
+        late = ask is not self._current  # the old way is being tried already
         if ask.method == "initialize":
             return self._initialized(response, ask)
         found = self._discovered(response, ask)
@@ -197,6 +201,7 @@ class Handshake:
         """Take an HTTP answer that is not a success, with the JSON-RPC error in its body, if any."""
         if status in (401, 403):
             return Failed(f"the server refused access (HTTP {status}); check its headers or token")
+        # 501 is no trouble of the server's but a method that it does not have.
         if status >= 500 and status != 501:
             return Failed(f"the server answered HTTP {status}")
         if self.probing:
@@ -263,7 +268,7 @@ class Handshake:
         legacy = [one for one in LEGACY if one in supported]
         if legacy and self._era != "modern":
             return self._initialize(legacy[-1])
-        named = ", ".join(str(one) for one in supported[:8]) or "none"
+        named = ", ".join(map(_told, supported[:8])) or "none"
         return Failed(f"no protocol version in common; the server supports: {named}")
 
     def _legacy_or(self, reason: str) -> Step:
@@ -277,7 +282,7 @@ class Handshake:
         result = _object(response.result)
         revision = result.get("protocolVersion")
         if revision not in LEGACY:
-            return Failed(f"the server answered initialize with revision {revision!r}")
+            return Failed(f"the server answered initialize with revision {_told(revision)}")
         return self._hello(str(revision), result, result.get("serverInfo"))
 
     def _hello(self, revision: str, result: dict[str, Any], info: Any) -> Hello:
@@ -313,4 +318,14 @@ def _code(error: bytes) -> int | None:
 
 def _message(error: bytes) -> str:
     found = _object(error)
-    return f"{found.get('message', 'no message')} ({found.get('code', 'no code')})"[:300]
+    message = found.get("message")
+    said = spelled(message[:_MESSAGE_CHARS]) if isinstance(message, str) else "no message"
+    return f"{said} ({_told(found['code']) if 'code' in found else 'no code'})"
+
+
+def _told(said: Any) -> str:
+    """What a server wrote where a revision or a code belongs, for a text that is the gateway's own and that callers read."""
+    if isinstance(said, str):
+        return ascii(said[:_TOLD_CHARS])
+    short = said is None or (isinstance(said, int) and abs(said) < _CODES)
+    return str(said) if short else "what is none"

@@ -1,4 +1,4 @@
-"""Server state machine of MCP: parses a host's requests, handshake, cancellations and answers, legacy and modern. No I/O.
+"""Server state machine of MCP: parses a host's messages of both eras (handshake included) and frames requests to it. No I/O.
 
 A `Conversation` is one legacy session, or one duplex connection of either era. It is given parsed
 messages and says what each asks for; whoever owns the connection does it. In the modern revision every

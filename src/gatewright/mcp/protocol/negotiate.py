@@ -53,6 +53,7 @@ EXTENSIONS = (
 )
 """The nine standard extension names (§2.2)."""
 
+# At most nine digits a number: `int` of a long one takes the square of its length.
 _SEMVER = Pattern(r"(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})(?:[-+][0-9A-Za-z.+-]*)?")
 
 Place = Literal["mgp", "experimental", "extensions"]
@@ -84,6 +85,7 @@ def read_offer(capabilities: Mapping[str, Any]) -> Offer | None:
     """The first MGP offer among a peer's capabilities, or None where it makes none."""
     if _PLACES.isdisjoint(capabilities):
         return None
+    # The first that is there counts, flawed or not: another place must not say something else.
     for place, found in _places(capabilities):
         if found is not None:
             return _check(place, found)

@@ -77,7 +77,7 @@ def spell_reason(
     row = reason_of(outcome.reason)
     modern = is_modern(client.revision)
     http = row.mcp_http if modern or row.name == _STEP_UP else 200
-    if outcome.once and http in COME_AGAIN:
+    if outcome.once and http in COME_AGAIN:  # clients of HTTP would send it again by themselves
         http = 200
     message = outcome.message or row.mgp_name.lower().replace("_", " ")
     if client.mgp is not None:
@@ -95,6 +95,7 @@ def spell_reason(
     if told and method == "tools/call":
         return Spelled(_error_result(message, data, modern, server_info))
     code = row.mcp_code if modern else row.mcp_legacy_code
+    # -32002 is the code of a missing resource alone; a missing prompt is -32602 in every revision.
     if row.name == "not_found" and method != "resources/read":
         code = row.mcp_code
     return _error(code, message, data, http, _scope(row, outcome))
@@ -143,6 +144,7 @@ def _error(code: int, message: str, data: dict[str, Any], http: int, scope: str 
 def _error_result(
     message: str, data: dict[str, Any], modern: bool, server_info: Mapping[str, Any]
 ) -> bytes:
+    # A model sees the content alone, so reason and trace stand there as well.
     line = jsonrpc.encode(data).decode()
     result: dict[str, Any] = {
         "content": [{"type": "text", "text": f"{message}\n{line}"}],
@@ -180,6 +182,7 @@ def _relayed(error: bytes, method: str, client: Client, trace_id: str, *, once: 
     """A server's own error, intact but for MGP's part in it and what the eras number differently;
     its status is what MCP 2026-07-28 asks for its code."""
     modern = is_modern(client.revision)
+    # Nearly every error: nothing in it would change.
     if not modern and client.mgp is None and b'"_mgp"' not in error:
         return Spelled(error=error)
     try:

@@ -1,4 +1,4 @@
-"""Retry policy after an error (MGP §14.5, §14.6): repeat after a wait, call the fallback tool, or report. Pure.
+"""Retry policy after an error (MGP §14.5): repeat, fallback tool or report; also marks outcomes of calls that may have run. Pure.
 
 A server says in `error.data._mgp` whether asking again can help, how long to wait and how often. Its word is a wish, not
 an order: our own limits stand above it, and nothing is sent twice that may not be (`Retries` is told so). Silence means no:
@@ -174,7 +174,7 @@ def marked(call: Call, outcome: Outcome) -> Outcome:
     """The outcome of a call that was handed to its owner, with the word that it is not to be made again (`Failure.once`)
     unless it was certainly not sent, or making it twice does no harm."""
     if type(outcome) is Answer:
-        again = not outcome.tool_error
+        again = not outcome.tool_error  # a tool that says that it failed has run
     elif type(outcome) is Failure and outcome.error is not None:
         again = False  # what the code of a server's own error means, whoever spells it looks up
     else:
@@ -219,7 +219,7 @@ class Retries:
             return Report("the error says that asking again does not help")
         if not (self._repeatable or self._nothing_ran(hint)):
             return Report("the call may have had its effect, and is not one that may be repeated")
-        if self._fell_back:
+        if self._fell_back:  # one hop (decision 0039): what a fallback proposes could lead back
             return Report("the fallback tool failed as well")
         most = self._policy.retries
         if hint.max_retries is not None:

@@ -4,7 +4,8 @@ A stream belongs to one POST of a session, or to the session itself (the GET str
 ids, so that a client whose connection broke can name the last one it saw and receive the rest. Memory
 is bounded: a stream forgets its oldest events, and a client that asks for a forgotten one is told so
 by the gap in numbers; a session keeps a bounded number of finished streams, and all sessions of one caller
-a bounded number of bytes of them (`FinishedStreams`), since one answer alone may be as long as a message of a server.
+a bounded number of bytes of them (`FinishedStreams`), since one answer alone may be as long as a message of a server. What the own
+streams of a caller's sessions keep is bounded together in the same way: a thousand of them that nobody reads would fill the memory.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ Sink = Callable[[str, bytes], None]
 class FinishedStreams:
     """Finished streams, which hold so many bytes together; beyond that the oldest are forgotten, but never the last one."""
 
-    def __init__(self, most_bytes: int = SHELF_BYTES) -> None:
-        self._most = most_bytes
+    def __init__(self, most_bytes: int | None = None) -> None:
+        self._most = SHELF_BYTES if most_bytes is None else most_bytes
         self._held = 0
         self._streams: OrderedDict[Stream, tuple[int, Callable[[], None]]] = OrderedDict()
 
@@ -34,7 +35,7 @@ class FinishedStreams:
         return self._held
 
     def put(self, stream: Stream, forget: Callable[[], None]) -> None:
-        """A stream has finished; `forget` is called when there is no room for it any more."""
+        """Keep a stream that has finished; `forget` is called when it has to make room."""
         self.take(stream)
         self._streams[stream] = stream.held, forget
         self._held += stream.held
@@ -45,7 +46,7 @@ class FinishedStreams:
             forget()
 
     def take(self, stream: Stream) -> None:
-        """It is forgotten otherwise."""
+        """Stop counting a stream, which is forgotten otherwise."""
         self._held -= self._streams.pop(stream, (0, None))[0]
 
 
@@ -56,11 +57,16 @@ class Stream:
     """
 
     def __init__(
-        self, ident: str, limit_bytes: int, over: Callable[[Stream], None] | None = None
+        self,
+        ident: str,
+        limit_bytes: int,
+        over: Callable[[Stream], None] | None = None,
+        grown: Callable[[Stream], None] | None = None,
     ) -> None:
-        """`over` is told once that nothing more will come."""
+        """`over` is told once that nothing more will come, `grown` of each message that is kept."""
         self.ident = ident
         self._over = over
+        self._grown = grown
         self.ended = False
         """The last message was added; whoever has seen it needs nothing more."""
         self._limit = limit_bytes
@@ -79,9 +85,12 @@ class Stream:
         self._number += 1
         self._messages.append((self._number, message))
         self._held += len(message)
+        # The newest stays, whatever its length: it may be the answer.
         while self._held > self._limit and len(self._messages) > 1:
             self._held -= len(self._messages.popleft()[1])
         self.ended = self.ended or last
+        if self._grown is not None:
+            self._grown(self)
         if self._connections:
             self._hand(self._number, message)
         if last:
@@ -98,6 +107,7 @@ class Stream:
 
         `over` is called when nothing more will come: after the last message, or by `end`.
         """
+        # The newest carries from now on: that the one before it is dead may be noticed much later.
         self._connections.append((sink, over))
         if after is not None:
             for number, message in list(self._messages):
@@ -121,6 +131,11 @@ class Stream:
             if over is not None:
                 over()
 
+    def forget(self) -> None:
+        """Keep nothing of what was said so far: whoever has not seen it misses it."""
+        self._messages.clear()
+        self._held = 0
+
     @property
     def held(self) -> int:
         """How many bytes it keeps."""
@@ -141,28 +156,41 @@ class Streams:
     """The streams of one session, by id."""
 
     def __init__(
-        self, limit_bytes: int, limit_streams: int = 64, shelf: FinishedStreams | None = None
+        self,
+        limit_bytes: int,
+        limit_streams: int = 64,
+        shelf: FinishedStreams | None = None,
+        owns: FinishedStreams | None = None,
     ) -> None:
-        """`shelf` is that of other sessions as well."""
+        """`shelf` is that of other sessions as well, and so is `owns`, which counts what their own streams keep."""
         self._shelf = shelf or FinishedStreams()
+        self._owns = owns or FinishedStreams()
         self._limit_bytes = limit_bytes
         self._limit_streams = limit_streams
         self._next = 0
         self._streams: OrderedDict[str, Stream] = OrderedDict()
-        self.own = self.open()
+        self.own = self._add(self._grown)
         """The session's GET stream."""
 
     def open(self) -> Stream:
         """A new stream. The oldest finished one makes room where there are too many."""
-        ident = f"{self._next:x}"
-        self._next += 1
-        stream = self._streams[ident] = Stream(ident, self._limit_bytes, self._finished)
+        stream = self._add()
         if len(self._streams) > self._limit_streams:
             for old in self._streams.values():
                 if old.ended and not old.attached:
                     self.drop(old)
                     break
         return stream
+
+    def _add(self, grown: Callable[[Stream], None] | None = None) -> Stream:
+        ident = f"{self._next:x}"
+        self._next += 1
+        self._streams[ident] = made = Stream(ident, self._limit_bytes, self._finished, grown)
+        return made
+
+    def _grown(self, own: Stream) -> None:
+        if not own.ended:
+            self._owns.put(own, own.forget)
 
     def _finished(self, stream: Stream) -> None:
         if stream.ident in self._streams and stream is not self.own:
@@ -172,6 +200,7 @@ class Streams:
         """The stream and number an event id names, or None where this session never gave it out."""
         name, _, number = event_id.partition("-")
         stream = self._streams.get(name)
+        # The length before `int`, which takes the square of it.
         if stream is None or not number.isdecimal() or len(number) > 12:
             return None
         return stream, int(number)
@@ -187,3 +216,4 @@ class Streams:
         for stream in list(self._streams.values()):
             stream.end()
             self._shelf.take(stream)
+        self._owns.take(self.own)

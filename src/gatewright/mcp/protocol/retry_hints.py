@@ -89,6 +89,7 @@ def says_it_ran(data: Mapping[str, Any]) -> bool:
 
 def _unpromise(holder: dict[str, Any]) -> None:
     told = [holder.pop(name) for name in (*_PROMISES, *to_drop(holder, _READ)) if name in holder]
+    # Said in so many words: where nothing is said, clients go by what the code means (`recovery.read_hint`).
     if told or "retryable" in holder:
         holder["retryable"] = False
     details = holder.get("details")

@@ -70,6 +70,7 @@ def created(raw: bytes, modern: bool) -> Created | None:
         if modern and _value(members.get("resultType", b"null")) != "task":
             return None
         task = bytes(members.get("task", b"null"))
+        # A task was made, and none of it is read: its call is refused by the empty id.
         if not modern and len(task) > DECODED_BYTES:
             return Created("")
         held = members if modern else jsonrpc.members_named(task, "taskId", "ttl") if task[:1] == b"{" else {}  # fmt: skip
@@ -140,7 +141,7 @@ def _tasks(page: msgspec.Raw) -> Generator[None, None, Sequence[msgspec.Raw]]:
     try:
         return (yield from jsonrpc.entries(page, _PAGE))
     except jsonrpc.TooMuch:
-        raise
+        raise  # a `ValueError` as well; only a list with something else among its objects is read in the other way
     except ValueError:
         return jsonrpc.elements(page, _ODD_PAGE)
 

@@ -91,7 +91,7 @@ def undeclared(client: Client) -> bytes | None:
 def wanted(call: Call) -> bool:
     """Whether the caller takes a task for this call."""
     if "task" not in call.params and "extensions" not in call.client.capabilities:
-        return False  # as most, in any revision
+        return False  # most calls, in either dialect
     if in_core(call.client):
         return "task" in call.params and isinstance(call.params["task"], dict)
     return declared(call.client)

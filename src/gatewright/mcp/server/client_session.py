@@ -23,7 +23,8 @@ from gatewright.mcp.server import notifications
 from gatewright.mcp.server.context import Presented, ServerContext, Standing
 from gatewright.mcp.server.listening import Listening
 from gatewright.mcp.server.pending_input import PendingInputs, bound_to
-from gatewright.mcp.server.request import Reply, Running, ServedRequest, broken, hears
+from gatewright.mcp.server.request import Reply, Running, ServedRequest, broken
+from gatewright.mcp.server.server_events import hears
 from gatewright.mcp.server.session_subscriptions import Subscribed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import INTERRUPTIBLE
@@ -45,6 +46,8 @@ class ClientSession:
     _elicited: tuple[tuple[str, str], ...] = ()
     """Which questions that lead to a page the host was asked, by the server and its id; the last of them."""
     _unwatch: Callable[[], None] | None = None
+    closed = False
+    """Whether the host is gone: what begins to listen after that would listen for ever."""
 
     def __init__(
         self,
@@ -205,7 +208,7 @@ class ClientSession:
             del self.running[key]
 
     def call(self, inbound: mcp.Inbound) -> Call:
-        """The call an inbound request of this peer asks for."""
+        """The call that a request of this session asks for."""
         return self.front.call(
             inbound,
             self.caller,
@@ -227,7 +230,7 @@ class ClientSession:
         return Presented(self._door, self.caller, self.credential)
 
     def still(self) -> Caller | Refusal:
-        """Who the host is now, or why it is nobody any more."""
+        """The host's caller as it is now, or why its credential is good no more."""
         return self.front.still(*self.presented)
 
     def _note(self, inbound: mcp.Inbound) -> Rejected | None:
@@ -267,6 +270,7 @@ class ClientSession:
         exchange = self.parked.find(state.text)
         if exchange is None:
             return self._reject(_foreign(inbound, _GONE), reply)
+        # So that the repeated request can be cancelled by its own id.
         self.running[mcp.request_key(inbound.id)] = exchange
         return self._again(exchange.resume(inbound, reply), exchange, inbound.id)
 
@@ -287,7 +291,8 @@ class ClientSession:
         capabilities = front.announced(found, hello.client)
         if hello.modern:
             return mcp.discovered(hello, capabilities, instructions, front.info, front.face)
-        if self._unwatch is None:
+        # One session hears once, however often it says hello. It may have ended while servers were described.
+        if self._unwatch is None and not self.closed:
             mgp = hello.client.mgp
             self._unwatch = front.upstream.watch(
                 self.caller,
@@ -314,6 +319,7 @@ class ClientSession:
             client, params.get("level")
         ):
             return
+        # Ids of pages are the servers' own: another one may use the same.
         if method == _COMPLETE and (server, params.get("elicitationId")) not in self._elicited:
             return
         if not hears(client, method):
@@ -325,6 +331,8 @@ class ClientSession:
         if key in self.running:
             return self._twice(listen.id, reply)
         self.running[key] = listening = Listening(self.front, self, listen, reply)
+        if self.closed:
+            listening.cancel()
         return self._hear(listening, listen, reply)
 
     async def _hear(self, listening: Listening, listen: mcp.Listen, reply: Reply) -> None:
@@ -347,6 +355,7 @@ class ClientSession:
 
     def close(self) -> None:
         """The host is gone: what it runs is cancelled, what was kept for it is given up."""
+        self.closed = True
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None

@@ -35,6 +35,7 @@ __all__ = [
     "Standing",
     "Terms",
     "Upstream",
+    "nothing_more",
     "trace_of",
 ]
 
@@ -53,7 +54,7 @@ Changes = Callable[[str, str, dict[str, Any]], None]
 
 
 class Upstream(Protocol):
-    """What doors ask of the other half besides calls."""
+    """What endpoints ask of the tool servers' side besides calls."""
 
     async def settled(self) -> bool:
         """Wait until the servers have started or had their time; at once ever after."""
@@ -93,7 +94,7 @@ class Handler(Protocol):
 
 
 class Presented(NamedTuple):
-    """Who was let in at a door, and with what."""
+    """Who was let in at an endpoint, and with what credential."""
 
     door: str
     caller: Caller
@@ -135,7 +136,7 @@ def _no_bearer(credential: str) -> Caller | Refusal:
     return Refusal("auth_failed", "access tokens are not taken here")
 
 
-def _nothing_more(capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
+def nothing_more(capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
     """Where nothing is offered besides what servers offer."""
     return capabilities
 
@@ -164,7 +165,7 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ServerContext(msgspec.Struct):
-    """Whoever serves, as the connections of its hosts see it."""
+    """What all endpoints of one gateway (or of one SDK server) share, as the connections of its hosts see it."""
 
     kernel: Handler
     upstream: Upstream
@@ -173,7 +174,7 @@ class ServerContext(msgspec.Struct):
     face: Face
     info: Mapping[str, Any]
     sealer: Sealer
-    announced: Callable[[dict[str, Any], Client], dict[str, Any]] = _nothing_more
+    announced: Callable[[dict[str, Any], Client], dict[str, Any]] = nothing_more
     """What servers can do → the same with what a client hears of the gateway's own."""
     counts: Callable[[], dict[str, int]] | None = None
     """What `_meta` of `initialize` says of how much there is (decision C-41); None: nothing."""
@@ -232,6 +233,7 @@ class ServerContext(msgspec.Struct):
         if self.protected is None or credential is None:
             return self.identify(door, credential)
         found = self.identify(door, credential)
+        # An issuer is asked about a credential only where it cannot be one of ours: asking shows it to somebody else.
         if isinstance(found, Caller) or not self.protected.is_foreign(credential):
             return found
         refusal = await self.protected.look(credential, path)
@@ -264,6 +266,7 @@ class ServerContext(msgspec.Struct):
             params=params,
             caller=caller,
             client=inbound.client,
+            # MGP §6.5 has it beside `params` or within them.
             trace_id=(inbound.trace_id and _trace(inbound.trace_id)) or trace_of(params) or trace,
             session=session,
             profile=profile,
@@ -278,6 +281,7 @@ class ServerContext(msgspec.Struct):
 
 
 _AT_ONCE = 64
+# 16 bytes of an id, then 16 of a UUID with the bits of version 4 and of its variant (RFC 9562 §5.4).
 _RANDOM = int.from_bytes((b"\xff" * 22 + b"\x0f\xff\x3f" + b"\xff" * 7) * _AT_ONCE)
 _MARKS = int.from_bytes((bytes(22) + b"\x40\x00\x80" + bytes(7)) * _AT_ONCE)
 _PARTS = struct.Struct("32s8s4s4s4s12s")

@@ -76,7 +76,10 @@ class Duplex:
     # -- what the transport calls
 
     def message(self, data: bytes) -> None:
-        """Take one message: a request gets a task of its own, so that no call waits behind another."""
+        """Take one message: a request gets a task of its own, so that no call waits behind another. Without effect once the host
+        is gone: nothing would end what it starts."""
+        if self.peer.closed:
+            return
         if data.lstrip()[:1] == b"[":
             self._batch(data)
             return
@@ -114,6 +117,7 @@ class Duplex:
             self.send(jsonrpc.error(messages.id, (messages.code, messages.message)))
             return
         batch = _Batch(self, 0)
+        # Counted before any of them runs, so that the batch leaves once, with the last answer.
         effects = [self.peer.conversation.receive(message) for message in messages]
         waiting = [one for one in effects if one is not None and not self.peer.take(one)]
         batch.missing = len(waiting)
@@ -122,7 +126,7 @@ class Duplex:
 
     def closed(self, reason: str) -> None:
         """The host is gone."""
-        self._pipe = None
+        self._pipe = None  # first: what ends now has nobody to tell it to
         self.deaf()
         self.peer.close()
         by_and_by([task.cancel for task in self._tasks])

@@ -1,4 +1,4 @@
-"""Table of the gateway's endpoints: audit name, path, and the methods accepted at each."""
+"""Table of the gateway's endpoints: name in the audit trail, path, dialect, and the methods of those that do not speak MCP."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Dialect = Literal["MCP", "ggen", "REST", "Groundhog", "MCPx"]
 
 
 class Door(msgspec.Struct, frozen=True):
-    """One door. `takes` are the requests of a dialect in which callers are only answered; empty for MCP (`mcp/wire/methods`), and
-    for MCPx, whose messages are envelopes (`mcpx/envelope`)."""
+    """One endpoint. `takes` are the requests of a dialect in which callers are only answered; empty for MCP
+    (`mcp/wire/methods`), and for MCPx, whose messages are envelopes (`mcpx/envelope`)."""
 
     name: str
     place: str

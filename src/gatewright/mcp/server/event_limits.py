@@ -1,4 +1,4 @@
-"""Large answers for MCP clients whose SSE reader fails on events above 1 MiB: sent as plain JSON, or as an error.
+"""Answers above 1 MiB on the SSE stream of MCP clients that fail on such events: replaced by an error. Also recognises notifications.
 
 As long as nothing was streamed, the answer of a POST is plain JSON, which they read at any size. So what is only told goes another
 way where there is one. Where there is none, an answer that they could not read becomes an error that says so.
@@ -14,6 +14,7 @@ __all__ = ["SMALL_EVENT", "fitting", "is_told"]
 SMALL_EVENT = 1 << 20
 """The largest event that every client reads."""
 
+# What every notification of ours begins with up to the name of its method, and no request, whose id stands before that.
 _TOLD = jsonrpc.notification("")[:-3]
 _UNREADABLE = (
     "the call was carried out, and its answer of {} bytes cannot be read by this client: after something was streamed it takes "

@@ -37,6 +37,7 @@ class Guard:
         known = self._known.get(key)
         if known is None:
             known = self._judge(*key)
+            # Both headers are the sender's to choose: only so many are kept, and none that is long.
             if len(self._known) < _VERDICTS and sum(len(one or b"") for one in key) < _SHORT:
                 self._known[key] = known
         return known
@@ -47,6 +48,7 @@ class Guard:
         origin = headers.get(b"origin")
         if origin is None:
             return self.refuses(headers)
+        # No CORS for WebSockets: the browser sends Origin and leaves the judgement to the server (RFC 6455 §10.2).
         page = origin.decode("latin-1").lower().rstrip("/")
         own = headers.get(b"host", b"").decode("latin-1").lower()
         if page in self._origins or page in (f"http://{own}", f"https://{own}"):

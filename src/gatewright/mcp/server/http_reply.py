@@ -65,7 +65,7 @@ class Whole(Protocol):
 EVENT_STREAM = (
     (b"content-type", b"text/event-stream"),
     (b"cache-control", b"no-cache, no-transform"),
-    (b"x-accel-buffering", b"no"),
+    (b"x-accel-buffering", b"no"),  # nginx would hold events back until its buffer is full
 )
 
 _JSON = (b"content-type", b"application/json")
@@ -73,6 +73,7 @@ _PLAIN = (_JSON,)
 _KEEP_ALIVE_S = 15.0
 _PIECE = 64 * 1024
 _RETRY_MS = 1000
+# The number is LSP's; neither JSON-RPC nor MCP has one.
 _CANCELLED = (-32800, "the request was cancelled")
 
 

@@ -1,4 +1,4 @@
-"""An authenticated HTTP request at an MCP endpoint: caller, headers and body, and refusal of it."""
+"""`HttpRequest`: an authenticated request at an MCP endpoint; reads its body, refuses it, or makes a session for it alone."""
 
 from __future__ import annotations
 
@@ -54,6 +54,7 @@ class HttpRequest(msgspec.Struct, eq=False):
 
     def ready(self, limit: int) -> bytes | None:
         """The body, where there is nothing to wait for and nothing to refuse; else ask for the `body`."""
+        # Nothing is awaited: most bodies came in one piece with their heads (decision 0036).
         if self.whole is None or self.headers.flaw is not None:
             return None
         return self.whole.take_whole(limit)
@@ -95,7 +96,7 @@ class HttpRequest(msgspec.Struct, eq=False):
         await send_json(self.send, body, status)
 
     def peer(self, front: ServerContext, parked: PendingInputs[ServedRequest]) -> ClientSession:
-        """A peer for this request alone."""
+        """A session for this request alone: modern requests, and legacy ones that name no session."""
         return ClientSession(
             front,
             parked,

@@ -45,22 +45,22 @@ class HttpSession:
 
 
 class Sessions:
-    """All HTTP sessions of one door."""
+    """All HTTP sessions of one endpoint."""
 
     def __init__(self, front: ServerContext, parked: PendingInputs[ServedRequest]) -> None:
         self._front = front
         self._parked = parked
         self._sessions: OrderedDict[str, HttpSession] = OrderedDict()
         self._each: Counter[Who] = Counter()
-        self._shelves: dict[Who, FinishedStreams] = {}
-        """What the sessions of one caller keep of finished streams."""
+        self._shelves: dict[Who, tuple[FinishedStreams, FinishedStreams]] = {}
+        """What the sessions of one caller keep of finished streams, and of their own."""
         self._timer: asyncio.TimerHandle | None = None
 
     def open(self, caller: Caller, credential: str | None, profile: str) -> HttpSession:
         """A new session."""
         ident = self._front.random(32).hex()
-        shelf = self._shelves.setdefault(caller.who, FinishedStreams())
-        streams = Streams(self._front.queue_bytes, shelf=shelf)
+        kept = self._shelves.setdefault(caller.who, (FinishedStreams(), FinishedStreams()))
+        streams = Streams(self._front.queue_bytes, shelf=kept[0], owns=kept[1])
         peer = ClientSession(
             self._front,
             self._parked,
@@ -74,6 +74,7 @@ class Sessions:
         session = self._sessions[ident] = HttpSession(peer, streams, self._front.standing[ident])
         session.standing.idle_s = IDLE_S
         self._each[caller.who] += 1
+        # Its own oldest first: the sessions of others end only where all together are too many.
         if self._each[caller.who] > SESSIONS_EACH:
             self.close(self._oldest(caller.who))
         elif len(self._sessions) > SESSIONS:
@@ -113,6 +114,7 @@ class Sessions:
             owner = session.peer.caller.who
             self._each[owner] -= 1
             if not self._each[owner]:
+                # With its last session goes what its clients could have resumed.
                 del self._each[owner], self._shelves[owner]
             session.peer.close()
             session.streams.end()

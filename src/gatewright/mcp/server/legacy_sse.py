@@ -22,10 +22,11 @@ __all__ = ["LegacySse"]
 
 _PATH = "/messages"
 _FIELDS = 32
+_UNKNOWN = "unknown session; open GET /sse first"
 
 
 class LegacySse:
-    """The doors at `/sse` and `/messages`."""
+    """The endpoints `/sse` and `/messages`."""
 
     def __init__(self, front: ServerContext) -> None:
         self._front = front
@@ -67,16 +68,25 @@ class LegacySse:
         if http.scope["method"] != "POST":
             await send_plain(http.send, 405, headers=((b"allow", b"POST"),))
             return
-        found = self._hosts.get(_session_of(http.scope["query_string"]))
-        if found is None or not _is_of(found[0].peer, http):
-            await http.refuse(404, "unknown session; open GET /sse first")
+        host = self._find(http)
+        if host is None:
+            await http.refuse(404, _UNKNOWN)
             return
         body = await http.body(self._front.frame_bytes)
         if body is None:
             return
-        found[0].peer.credential = http.credential  # its key may have been replaced meanwhile
-        found[0].message(body)
+        # A body may take its time, and its stream may have ended since.
+        if self._find(http) is not host:
+            await http.refuse(404, _UNKNOWN)
+            return
+        host.peer.credential = http.credential  # its key may have been replaced meanwhile
+        host.message(body)  # answered with 202 at once; what it comes to travels on the stream
         await send_plain(http.send, 202)
+
+    def _find(self, http: HttpRequest) -> Duplex | None:
+        """The host whose open stream a POST names, where it is the caller's own."""
+        host, _ = self._hosts.get(_session_of(http.scope["query_string"]), (None, None))
+        return host if host is not None and _is_of(host.peer, http) else None
 
     def farewell(self) -> None:
         """Close the streams of hosts for whom nothing runs."""

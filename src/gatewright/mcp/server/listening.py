@@ -29,7 +29,7 @@ from gatewright.mcp.wire.versions import METHODS
 __all__ = ["ACKNOWLEDGED_S", "LISTENS_EACH", "Listener", "Listening"]
 
 ACKNOWLEDGED_S = 2.0
-"""How long the acknowledgement waits for the servers of the resources that were asked for."""
+"""How long the acknowledgement waits for the servers of the resources that were asked for, and the end until they are told."""
 
 LISTENS_EACH = 1000
 """How many listen requests one caller may have open."""
@@ -117,6 +117,9 @@ class Listening:
         """Serve until `cancel` or `end`, until the host's credential is good no more, or until the task is
         cancelled."""
         ident, client, caller = self._listen.id, self._listen.client, self._host.caller
+        if self._over.done():  # the host left before this began
+            await self._reply.abandon(ident)
+            return
         try:
             most = self._front.subscriptions
             wanted = eras.acknowledgement(self._listen.wanted, most, client.mgp)
@@ -124,6 +127,7 @@ class Listening:
             flaw = spell_error(jsonrpc.INVALID_PARAMS, str(problem), client, http=400)
             await self._reply.finish(ident, flaw)
             return
+        # Counted before anything is awaited: requests that come together cannot pass the bound together.
         open_ = self._front.listening.setdefault(caller.who, set())
         if len(open_) >= LISTENS_EACH:
             busy = Refusal("resource_exhausted", f"at most {LISTENS_EACH} may be open at once")
@@ -180,7 +184,7 @@ class Listening:
         held: list[str] = []
         try:
             if uris:
-                await self._subscribe(uris, held)
+                await self._each("resources/subscribe", uris, held, self._over)
             if (
                 not self._over.done()
             ):  # the host may have given it up meanwhile, and hears nothing of it
@@ -189,18 +193,23 @@ class Listening:
         finally:
             unwatch()
             try:
-                for uri in held:
-                    await self._resource("resources/unsubscribe", uri)
+                # Servers that do not answer keep neither the place among `LISTENS_EACH` nor the goodbye waiting.
+                await self._each("resources/unsubscribe", held, [])
             finally:
-                # Whose credential, grant or session has gone meanwhile is let through by no gate, and wants nothing any more; nor does
-                # one that is ended once more while it takes its leave.
+                # No gate lets an unsubscription through whose credential, grant or session has gone meanwhile; and a second end
+                # may cancel this one.
                 self._front.upstream.forget(self._name)
 
-    async def _subscribe(self, uris: list[str], held: list[str]) -> None:
-        """Subscribe to all; `held` gets those that were granted in time."""
+    async def _each(
+        self, method: str, uris: list[str], granted: list[str], *enough: asyncio.Future[Any]
+    ) -> None:
+        """Ask this of all resources, for `ACKNOWLEDGED_S` at most; `granted` gets those that were granted in time. One that is
+        `enough` ends it as well."""
+        if not uris:
+            return
         tasks: dict[asyncio.Task[bool], str] = {}
-        everything = asyncio.ensure_future(self._ask_all(uris, tasks))
-        either: list[asyncio.Future[Any]] = [everything, self._over]
+        everything = asyncio.ensure_future(self._ask_all(method, uris, tasks))
+        either: list[asyncio.Future[Any]] = [everything, *enough]
         first = asyncio.FIRST_COMPLETED
         try:
             await asyncio.wait(either, timeout=ACKNOWLEDGED_S, return_when=first)
@@ -210,13 +219,15 @@ class Listening:
                 if not task.done():
                     task.cancel()
                 elif not task.cancelled() and task.result():
-                    held.append(uri)
+                    granted.append(uri)
 
-    async def _ask_all(self, uris: list[str], tasks: dict[asyncio.Task[bool], str]) -> None:
+    async def _ask_all(
+        self, method: str, uris: list[str], tasks: dict[asyncio.Task[bool], str]
+    ) -> None:
         """Ask for all of them, a few at a time: a thousand calls begun at once would keep everybody else waiting."""
         for at in range(0, len(uris), A_STEP):
             some = {
-                asyncio.ensure_future(self._resource("resources/subscribe", uri)): uri
+                asyncio.ensure_future(self._resource(method, uri)): uri
                 for uri in uris[at : at + A_STEP]
             }
             tasks.update(some)
@@ -227,6 +238,7 @@ class Listening:
         honoured = {**wanted, "resourceSubscriptions": held} if held else wanted
         self._honoured, self._uris = honoured, frozenset(held)
         self._notify("notifications/subscriptions/acknowledged", {"notifications": honoured})
+        # From here on changes are told at once; those that came before follow the acknowledgement.
         early, self._early = self._early, None
         for method, params in (early or {}).values():
             self._changed("", method, params)

@@ -71,6 +71,7 @@ def _is_loopback(address: str) -> bool:
 
 async def told(serve: Callable[[], Awaitable[None]], caller: Caller | Refusal) -> None:
     """Serve somebody elsewhere: commands are spelled without folders of this machine, except for its operators."""
+    # An operator's key opens all of it anyway, and its commands should work as they are shown (decision 0053).
     if isinstance(caller, Caller) and caller.kind == "operator":
         await serve()
         return

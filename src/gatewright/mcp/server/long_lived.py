@@ -27,6 +27,10 @@ LOOKED_S = 0.25
 _AT_ONCE = 200
 """After how many of them others get a turn."""
 
+_UNKNOWN = Refusal(
+    "internal", "whether the credential is still good cannot be told; see the gateway's log"
+)
+
 log = logging.getLogger("gatewright.mcp.server")
 
 
@@ -96,6 +100,7 @@ class Dismissing:
             presented = one.presented
             if presented is None or one not in lasting:
                 continue
+            # Many connections have one credential: each is looked up once.
             key = presented.door, presented.credential
             if key not in found:
                 found[key] = self._refused(presented)
@@ -106,9 +111,16 @@ class Dismissing:
                 self._late.add(one)
                 continue
             lasting.discard(one)
-            one.dismiss(why)
+            try:
+                one.dismiss(why)
+            except Exception:  # the others' turn comes all the same
+                log.exception("a connection could not be ended")
 
     def _refused(self, presented: Presented) -> Refusal | None:
         """Why a credential is good no more; None where it is."""
-        still = self._front.still(*presented)
+        try:
+            still = self._front.still(*presented)
+        except Exception:  # nobody stays for that, and nobody else is kept by it
+            log.exception("whether a credential is still good could not be told")
+            return _UNKNOWN
         return still if isinstance(still, Refusal) else None

@@ -23,7 +23,7 @@ log = logging.getLogger("gatewright.mcp.server")
 PROGRESS = "notifications/progress"
 
 _NOTICE = Method("method")
-_kept: set[asyncio.Task[Any]] = set()
+_kept: set[asyncio.Task[Any]] = set()  # the loop itself holds tasks weakly
 
 
 class Teller(Protocol):

@@ -1,6 +1,6 @@
-"""Requests waiting for input (MCP 2026-07-28): kept under sealed handles until the client repeats the request with the answers.
+"""Requests waiting for input (MCP 2026-07-28): kept under random handles until the client repeats the request with the answers.
 
-Nothing here lasts: a handle ends with its exchange, `PARKED_S` after its last question, or with its endpoint.
+Nothing here outlasts the process: a handle ends with its request, `PARKED_S` after its last question, or with its endpoint.
 """
 
 from __future__ import annotations
@@ -8,10 +8,11 @@ from __future__ import annotations
 import asyncio
 from typing import Generic, Protocol, TypeVar
 
-from gatewright.call import Caller, CannotAsk, Who
+from gatewright.call import Caller, CannotAsk, Event, Who
 from gatewright.mcp.server.context import ServerContext
+from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["PARKED_EACH", "PARKED_S", "PendingInputs", "bound_to"]
+__all__ = ["KEPT_BYTES", "PARKED_EACH", "PARKED_S", "KeptEvents", "PendingInputs", "bound_to"]
 
 PARKED_S = 600.0
 """How long a parked call waits for its answers."""
@@ -19,10 +20,31 @@ PARKED_S = 600.0
 PARKED_EACH = 100
 """How many calls one caller may have parked."""
 
+KEPT_BYTES = 16 * 1024 * 1024
+"""How long the answers of one caller's calls may be together that ended while nobody waited for them; one alone may be longer."""
+
+_EVENT_BYTES = 512
+"""What an event that is kept takes at least, however short its params are."""
+
 
 def bound_to(caller: Caller, door: str, profile: str) -> str:
     """Whose a `requestState` is: who asked, and at which endpoint. It is taken back there and nowhere else."""
     return "\n".join((caller.kind, caller.id, door, profile))
+
+
+class KeptEvents:
+    """The events of a request that waits for input, for whoever takes it up; what is beyond `most_bytes` is dropped."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.events: list[Event] = []
+        self._left = most_bytes
+
+    def add(self, event: Event) -> None:
+        """Keep one, where there is room."""
+        size = max(_EVENT_BYTES, len(jsonrpc.encode(event.params)))
+        if size <= self._left:
+            self.events.append(event)
+            self._left -= size
 
 
 class _Parkable(Protocol):
@@ -33,15 +55,18 @@ T = TypeVar("T", bound=_Parkable)
 
 
 class PendingInputs(Generic[T]):
-    """The parked exchanges of one door, or of one connection."""
+    """The requests that wait for input at one endpoint, or on one connection."""
 
     def __init__(self, front: ServerContext) -> None:
         self._front = front
         self._waiting: dict[str, tuple[T, Who | None, asyncio.TimerHandle]] = {}
         self._owners: dict[Who | None, int] = {}
+        self._kept: dict[Who | None, dict[str, int]] = {}
+        """The bytes of answers that are kept, by owner and handle."""
 
     def admit(self, exchange: T, owner: Who | None) -> str:
         """A handle for an exchange of `owner`. Raises `CannotAsk` where that has too many."""
+        # Each holds a call open in the kernel and at its server.
         if self._owners.get(owner, 0) >= PARKED_EACH:
             raise CannotAsk("too many calls of this caller wait for answers", -32000)
         handle = self._front.random(32).hex()
@@ -67,9 +92,24 @@ class PendingInputs(Generic[T]):
             return
         _, owner, timer = found
         timer.cancel()
+        kept = self._kept.get(owner, {})
+        kept.pop(handle, None)
+        if not kept:
+            self._kept.pop(owner, None)
         self._owners[owner] -= 1
         if not self._owners[owner]:
             del self._owners[owner]
+
+    def keep(self, handle: str | None, size: int) -> bool:
+        """Whether an answer of so many bytes may wait for whoever takes a handle up. Counted until that is released."""
+        found = self._waiting.get(handle or "")
+        if found is None:
+            return True  # nobody can come back for it
+        kept = self._kept.setdefault(found[1], {})
+        if kept and sum(kept.values()) + size > KEPT_BYTES:
+            return False
+        kept[handle or ""] = size
+        return True
 
     def find(self, handle: str) -> T | None:
         """The exchange behind a handle that a sealed state named."""

@@ -74,6 +74,7 @@ class Protected:
     def telling(self, send: Send, path: str) -> Send:
         """The same way back, with the place of the document in each challenge that goes it."""
 
+        # Challenges are made where nobody knows the path (`http_reply.challenge`); it is added as they leave.
         async def tell(message: dict[str, Any]) -> None:
             status = message.get("status")
             if status in (_UNAUTHORIZED, _FORBIDDEN) and message["type"].endswith("response.start"):
@@ -95,4 +96,5 @@ class Protected:
     def _places(self, path: str) -> list[str]:
         """The resources that a request to this path is for: its own, and those above it."""
         whole = f"{self._base}/mcp"
+        # An audience has to equal one of these: a token for one profile is none for `/mcp` (RFC 8707).
         return [self._base, whole, f"{self._base}{path}"]

@@ -1,12 +1,11 @@
 """One client request in the kernel: sends its events and answer, puts server questions to the client, cancels and resumes.
 
-A `ServedRequest` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the
-call's own channel. Towards a modern host it cannot be: the exchange is *parked*, the host is answered
-`input_required` with a sealed handle, and the repeated request with the answers takes the exchange up
-again. The call inside the kernel notices none of that: it waits for its answer in both eras.
+A `ServedRequest` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the call's own channel.
+Towards a modern host it cannot be: the call is *parked*, the host is answered `input_required` with a sealed handle, and the
+repeated request with the answers takes the call up again. The kernel notices none of that, and waits for its answer in both.
 
-The request to be answered next has the *seat*: the first request until it is answered, none while the
-exchange is parked, then the request that takes it up. Only who has the seat can cancel the call.
+The request to be answered next has the *seat*: the first request until it is answered, none while the call is parked, then the
+request that takes it up. Only the request that has the seat can cancel the call.
 """
 
 from __future__ import annotations
@@ -17,37 +16,35 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from gatewright.call import RECONNECT, Answer, Call, CannotAsk, Client, Event, Outcome, Question
+from gatewright.call import (
+    RECONNECT,
+    Answer,
+    Call,
+    CannotAsk,
+    Client,
+    Event,
+    Failure,
+    Outcome,
+    Question,
+)
 from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
+from gatewright.mcp.protocol.recovery import marked
 from gatewright.mcp.server.context import Answering, ServerContext
-from gatewright.mcp.server.pending_input import PARKED_S, PendingInputs, bound_to
+from gatewright.mcp.server.pending_input import PARKED_S, KeptEvents, PendingInputs, bound_to
+from gatewright.mcp.server.server_events import wanted
 from gatewright.mcp.server.url_elicitations import pages
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.methods import defined, is_known
 from gatewright.mcp.wire.versions import is_modern
 
-__all__ = ["Host", "Reply", "Running", "ServedRequest", "broken", "hears"]
+__all__ = ["Host", "Reply", "Running", "ServedRequest", "broken"]
 
 log = logging.getLogger("gatewright.mcp.server")
 
-_EVENT_BYTES = 512
-"""What an event that is kept takes at least, however short its params are."""
-_MGP_NEEDS = {
-    "stream": "streaming",
-    "event": "bidirectional",
-    "callback": "bidirectional",
-    "lifecycle": "lifecycle",
-    "audit": "audit",
-}
-
-
-def hears(client: Client, method: str) -> bool:
-    """Whether a notification may go to this client: MCP's where its revision has it, MGP's where it negotiated that part."""
-    if not method.startswith("notifications/mgp."):
-        return not is_known(method) or defined(method, "server", client.revision)
-    need = _MGP_NEEDS.get(method.split(".")[1])
-    return client.mgp is not None and (need is None or need in client.mgp.extensions)
+_BROKEN = "internal error; the details are in the gateway's log"
+_TOO_LONG = (
+    "the answer came while nobody waited, and is too long to be kept beside others of this caller"
+)
 
 
 class Reply(Protocol):
@@ -74,7 +71,7 @@ class Running(Protocol):
 
 
 class Host(Protocol):
-    """Whose requests they are (`peer.Peer`)."""
+    """Whose requests they are (`client_session.ClientSession`)."""
 
     front: ServerContext
     parked: PendingInputs[ServedRequest]
@@ -95,8 +92,7 @@ class Host(Protocol):
 
 def broken(client: Client | None) -> outcomes.Spelled:
     """A defect of ours is answered, too."""
-    message = "internal error; the details are in the gateway's log"
-    return outcomes.spell_error(jsonrpc.INTERNAL_ERROR, message, client, http=500)
+    return outcomes.spell_error(jsonrpc.INTERNAL_ERROR, _BROKEN, client, http=500)
 
 
 class ServedRequest:
@@ -112,8 +108,7 @@ class ServedRequest:
     _questions: Mapping[str, tuple[Question, asyncio.Future[Any]]] = MappingProxyType({})
     _count = 0
     _asking: asyncio.Task[None] | None = None
-    _kept: list[Event] | None = None
-    _kept_bytes = 0
+    _kept: KeptEvents | None = None
     _outcome: outcomes.Spelled | None = None
     answered = False
     """Whether the call has ended with a result."""
@@ -172,17 +167,29 @@ class ServedRequest:
         inbound, seat = self._inbound, self._seat
         client = inbound.client
         if type(outcome) is Answer and outcome.modern and is_modern(client.revision):
-            outcome = self._reseal(call, outcome)
+            outcome = self._resealed(call, outcome)
         if type(outcome) is not Answer:
             for page in pages(outcome):
                 self._host.asked(page)
         spelled = outcomes.spell(outcome, inbound.method, client, call.trace_id, front.info)
+        if seat is None and not self._host.parked.keep(self._handle, len(spelled.result)):
+            spelled = self._instead(call, "output_invalid", _TOO_LONG)
+        return self._last(spelled)
+
+    def _last(self, spelled: outcomes.Spelled) -> Answering:
+        seat = self._seat
         if seat is None:
             self._outcome = spelled
             return _nothing()
         if self._handle is not None:
             self._release()
-        return self._leave(seat.finish(inbound.id, spelled))
+        return self._leave(seat.finish(self._inbound.id, spelled))
+
+    def _instead(self, call: Call, reason: str, why: str) -> outcomes.Spelled:
+        """What is said in place of the answer to a call that may have been carried out: nobody is to make it again for that (0039)."""
+        inbound, info = self._inbound, self._host.front.info
+        failure = marked(call, Failure(reason, why))
+        return outcomes.spell(failure, inbound.method, inbound.client, call.trace_id, info)
 
     def _leave(self, words: Answering) -> Answering:
         """Empty the seat with the last words to who has it."""
@@ -198,9 +205,10 @@ class ServedRequest:
             await self._leave(self._seat.abandon(self._inbound.id))
 
     async def _broke(self) -> None:
-        if self._seat is not None:
-            spelled = broken(self._host.conversation.client)
-            await self._leave(self._seat.finish(self._inbound.id, spelled))
+        call, client = self._call, self._host.conversation.client
+        await self._last(
+            broken(client) if call is None else self._instead(call, "internal", _BROKEN)
+        )
 
     def _step_aside(self) -> None:
         key, running = request_key(self._inbound.id), self._host.running
@@ -211,9 +219,12 @@ class ServedRequest:
         if self._handle is not None:
             self._host.parked.release(self._handle)
 
-    def _reseal(self, call: Call, answer: Answer) -> Answer:
-        if eras.read_interim(answer.raw) is None:
-            return answer
+    def _resealed(self, call: Call, answer: Answer) -> Outcome:
+        try:
+            if eras.read_interim(answer.raw) is None:
+                return answer
+        except eras.TooMuchAsked as problem:
+            return marked(call, Failure("upstream_error", f"the server {problem}"))
         front = self._host.front
         raw = front.sealer.reseal(
             answer.raw,
@@ -230,38 +241,15 @@ class ServedRequest:
         """Send one event, where the caller wants such events at all."""
         seat = self._seat
         if seat is None:
-            self._keep(event)
+            self._kept = self._kept or KeptEvents(self._host.front.queue_bytes)
+            self._kept.add(event)
             return
         if event.method == RECONNECT:
             seat.reconnect(int(event.params.get("retry_ms", 1000)))
             return
-        params = self._wanted(self._inbound, event.method, event.params)
+        params = wanted(event, self._inbound, self._host.conversation)
         if params is not None:
             seat.event(jsonrpc.notification(event.method, params))
-
-    def _wanted(
-        self, inbound: Inbound, method: str, params: dict[str, Any]
-    ) -> dict[str, Any] | None:
-        """The params as this request is to see them, or None where it does not want the event."""
-        if not hears(inbound.client, method):
-            return None
-        if method == "notifications/message":
-            level = params.get("level")
-            return params if self._host.conversation.wants_log(inbound.client, level) else None
-        if method == "notifications/progress":
-            token = (inbound.params.get("_meta") or {}).get("progressToken")
-            return None if token is None else {**params, "progressToken": token}
-        if "request_id" in params and method.startswith("notifications/mgp."):
-            return {**params, "request_id": jsonrpc.decode(inbound.id)}
-        return params
-
-    def _keep(self, event: Event) -> None:
-        """Hold an event of a parked call for who takes it up; beyond the limit, drop it."""
-        size = max(_EVENT_BYTES, len(jsonrpc.encode(event.params)))
-        if self._kept_bytes + size <= self._host.front.queue_bytes:
-            self._kept = self._kept or []
-            self._kept.append(event)
-            self._kept_bytes += size
 
     # -- questions
 
@@ -299,6 +287,7 @@ class ServedRequest:
         finally:
             del self._host.asks[ident]
             self._host.hearing.pop(jsonrpc.decode(ident), None)
+            # Nobody takes the answer any more, and the host may still show its question.
             if not answer.done() or answer.cancelled():
                 gone = {"requestId": jsonrpc.decode(ident), "reason": reason}
                 seat.event(jsonrpc.notification("notifications/cancelled", gone))
@@ -338,6 +327,7 @@ class ServedRequest:
         state = eras.State("parked", whose, digest, front.clock() + PARKED_S, handle)
         wanted = {key: question for key, (question, _) in self._questions.items()}
         result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
+        # Before the answer leaves: its client may use the id again as soon as it has that.
         self._step_aside()
         try:
             await self._leave(seat.finish(self._inbound.id, outcomes.Spelled(result)))
@@ -354,8 +344,8 @@ class ServedRequest:
         return self._resumed(inbound, reply, over)
 
     async def _resumed(self, inbound: Inbound, reply: Reply, over: asyncio.Future[None]) -> None:
-        kept, self._kept, self._kept_bytes = self._kept, None, 0
-        for event in kept or ():
+        kept, self._kept = self._kept, None
+        for event in kept.events if kept is not None else ():
             self.emit(event)
         if self._outcome is not None:
             self._release()

@@ -27,6 +27,7 @@ class Subscribed:
 
     def full(self, uri: str, most: int) -> bool:
         """Whether a resource would be one too many."""
+        # What is being ended counts: a host that subscribes and unsubscribes in turn could have any number at its server.
         return len(self) >= most and uri not in self and uri not in self._leaving
 
     def ask(self, uri: str, by: bytes) -> None:

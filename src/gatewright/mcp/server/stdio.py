@@ -28,6 +28,7 @@ async def serve_stdio(
     limits = Limits(frame_bytes=front.frame_bytes, queue_bytes=front.queue_bytes)
     pipe = await open_stdio(host, limits)
     host.attach(pipe)
+    # The end of input is no end of output: a script may write its requests and wait.
     reason = await host.over
     await host.drained(DRAIN_S)
     host.finish(reason)

@@ -57,7 +57,7 @@ _NO_ANNOTATIONS: Mapping[tuple[str, ...], str] = {}
 
 
 class StreamableHttp:
-    """The door at `/mcp`."""
+    """The endpoint `/mcp`, and `/mcp/PROFILE`."""
 
     def __init__(self, front: ServerContext, ggen: Other | None = None) -> None:
         """`ggen` takes what turns out to be that dialect: a request with `auth` beside its params."""
@@ -216,6 +216,7 @@ class StreamableHttp:
         header = (b"mcp-session-id", ident.encode())
         extra = (header,) if isinstance(effect, mcp.Hello) else ()
         await self._one(http, session.peer, effect, session, extra)
+        # It was refused, and its client has not been told the id of the session.
         if not extra:
             self.sessions.close(ident)
 
@@ -249,6 +250,7 @@ class StreamableHttp:
         if session is not None:
             return session.peer
         peer = http.peer(self._front, self.parked)
+        # Without the header a request is of that revision (MCP 2025-06-18, basic/transports).
         peer.conversation.assume(http.headers.version or "2025-03-26")
         return peer
 

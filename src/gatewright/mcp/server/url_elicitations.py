@@ -15,6 +15,7 @@ _MOST = 16
 def pages(outcome: Outcome) -> list[Question]:
     """One for each page that has an id, by which its server says later that it is done; the first 16. Ids of servers begin with the
     server's name and a slash (`servers.elicitation`)."""
+    # A plain search rules out nearly every outcome before anything is decoded.
     if type(outcome) is not Failure or outcome.error is None or _MARK not in outcome.error:
         return []
     try:

@@ -37,7 +37,7 @@ class _Speaker(Receiver, Protocol):
 
 
 class Sockets:
-    """The open WebSockets of one door."""
+    """The open WebSockets of one endpoint."""
 
     def __init__(self, front: ServerContext) -> None:
         self._front = front
@@ -62,6 +62,7 @@ class Sockets:
 
         try:
             with lasting(self._front, lambda: speaker.presented, end, lambda: speaker.busy):
+                # A client that offered none must not be answered with one (RFC 6455 §4.1).
                 offered = subprotocol in scope.get("subprotocols", ())
                 await pipe.serve(subprotocol if offered else None)
         finally:
@@ -74,7 +75,7 @@ class Sockets:
 
 
 class WebSocketDoor:
-    """The door at `/mcp` for an Upgrade."""
+    """The endpoint `/mcp` for an Upgrade to WebSocket."""
 
     def __init__(self, front: ServerContext) -> None:
         self._front = front
@@ -91,6 +92,7 @@ class WebSocketDoor:
         profile: str,
     ) -> None:
         """Serve one host, or refuse it before the upgrade."""
+        # After who it is: a stranger learns nothing of what would have been wrong besides.
         if SUBPROTOCOL not in scope.get("subprotocols", ()) and isinstance(caller, Caller):
             caller = Refusal("invalid_request", "offer the WebSocket subprotocol mcp")
         if isinstance(caller, Refusal):

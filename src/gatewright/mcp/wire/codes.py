@@ -1,4 +1,4 @@
-"""Table of all error reasons with their code and spelling in each dialect (MCP, MGP, ggen, Groundhog, HTTP).
+"""Table of all error reasons with their codes at each endpoint (MCP, MGP, ggen, Groundhog, HTTP), and MGP's recovery object.
 
 One table. A gate, the dispatcher or an endpoint names a reason; no other file writes an error number.
 The canonical kinds are those of the decision record (conflicts C-01 to C-07); below them stand
@@ -25,7 +25,7 @@ Strategy = Literal["immediate", "fixed_delay", "exponential_backoff"]
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One row: a reason and its spelling at every door."""
+    """One row: a reason and its code or name at every endpoint."""
 
     name: str
     mgp_code: int
@@ -44,7 +44,7 @@ class Reason(msgspec.Struct, frozen=True):
     codomyrmex: str
     """The exception class named in `data`; `isError` where the result itself says it."""
     http: int
-    """The status of REST doors, and of a request refused before it was read as a message."""
+    """The status at REST endpoints, and of a request refused before it was read as a message."""
     mcp_http: int
     """The status around a JSON-RPC error on Streamable HTTP, as 2026-07-28 has it. Handshake
     revisions answer 200 to an unknown method."""
@@ -137,6 +137,7 @@ _RANGES: dict[int, Category] = {
     5: "external",
 }
 
+# What MCP 2026-07-28 renumbered, or has a number for that revisions with a handshake do not know.
 _LEGACY = {
     "not_found": -32002,
     "unsupported_version": -32602,

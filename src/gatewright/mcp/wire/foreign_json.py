@@ -1,4 +1,4 @@
-"""JSON decoder for foreign text: estimates the decoding cost first, keeps numbers exact, extracts members without decoding.
+"""JSON codec for foreign text: refuses what is too costly to decode, keeps numbers exact, extracts members without decoding.
 
 Theory: a decoder is one C call that nobody can interrupt, so its work has to be known beforehand. It goes with the number of
 values and not with the bytes: a MiB of text takes half a millisecond, of `[],` fifty, of `1e1,` two hundred, because a
@@ -169,6 +169,7 @@ def _judged(text: bytes) -> Any:
 
 def _outside(text: bytes) -> bytes | None:
     """The text without what its strings say; None where it has too many of them."""
+    # Pairs of backslashes first: then one before a quote escapes it, and every quote that is left begins or ends a string.
     if text.find(b"\\") >= 0:
         text = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     return b'""'.join(text.split(b'"')[::2]) if text.count(b'"') <= 2 * _FEW_STRINGS else None
@@ -192,7 +193,7 @@ def _estimate(text: bytes, counted: bytes) -> int:
 def _of_decimals(text: bytes, values: int) -> int:
     """How many nanoseconds the decimals of a text take that are not integers."""
     points, exponents = text.count(b"."), text.count(b"e") + text.count(b"E")
-    if exponents * _EXPONENT_NS > MOST_NS // 16:  # texts are full of these
+    if exponents * _EXPONENT_NS > MOST_NS // 16:  # prose is full of that letter
         spelled = text.translate(_NINES)
         points, exponents = spelled.count(b"9."), spelled.count(b"9e")
     points, exponents = min(values, points), min(values, exponents)
@@ -212,7 +213,7 @@ def _has_long(text: bytes) -> bool:
 def _calmly(read: Callable[[bytes], Any], text: bytes) -> Any:
     """What is read, without a look of the garbage collector through all that is made, again and again."""
     collecting = gc.isenabled()
-    gc.disable()
+    gc.disable()  # in the whole process, for as long as one decoder works
     try:
         return read(text)
     finally:
@@ -254,7 +255,7 @@ class _Key(enum.Enum):
             raise _TooManyError
         if count.names is not None:
             count.names.append(str(value))
-        return value
+        return value  # msgspec takes it for the key, although it is no member (decision 0056)
 
 
 class _Entry(msgspec.Struct, gc=False):
@@ -328,7 +329,7 @@ def elements(data: _Text, most: int) -> list[msgspec.Raw]:
             ]
         found = _array.decode(data)
     except (*_BROKEN, msgspec.ValidationError) as problem:
-        if "at most length" in str(problem):
+        if "at most length" in str(problem):  # msgspec has no type of error for it
             raise TooMuch(f"has more than {most} elements") from None
         raise ValueError(str(problem)) from None
     if len(found) > most:

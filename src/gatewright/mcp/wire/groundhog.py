@@ -1,4 +1,4 @@
-"""Parses and validates Groundhog requests (invoke, list, register, session) into typed messages.
+"""Parses and validates Groundhog requests (invoke, list, register, session) into typed messages; maps its errors to JSON-RPC codes.
 
 Only shapes are judged here. Whether a user, a session or a permission that a request claims is really the
 caller's is never taken from it (decisions C-17 and C-47): `Claims` is what somebody says of himself.
@@ -58,7 +58,7 @@ META_TOOL = "dev.gatewright/tool"
 `categories`, `trust_level`, `permissions`, `sandbox_level`, `resource_limits`."""
 
 WISHES = frozenset({"category", "trust_level", "query", "limit", "described"})
-"""The members of `tools/list` that make a list a search (`discovery/search.py`), at every door."""
+"""The members of `tools/list` that make a list a search (`discovery/search.py`), at every endpoint."""
 
 _NAME_CHARS = 256
 _ID_CHARS = 128
@@ -162,6 +162,7 @@ def read(method: str, params: Any, version: str) -> Read:
         details = {"requested": str(asked)[:_ID_CHARS], "supported": [version]}
         return Flaw("unsupported_version", f"only protocol version {version} is spoken", details)
     flaw = _misread(params)
+    # Before anything is read by name: a second spelling could be what a lenient reader takes (decision 0062).
     claims = Flaw("invalid_request", flaw) if flaw else _claims(params.get("security_context"))
     if isinstance(claims, Flaw):
         return claims
@@ -220,6 +221,7 @@ def _listing(params: Mapping[str, Any], claims: Claims) -> Listing | Flaw:
     if flaw is not None:
         return flaw
     limit = params.get("limit")
+    # `true` is a number to Python.
     if limit is not None and (isinstance(limit, bool) or not 1 <= limit <= LISTED_MOST):
         return Flaw("invalid_request", f"params.limit must be a number from 1 to {LISTED_MOST}")
     names = ("category", "trust_level", "query", "limit")
@@ -231,6 +233,7 @@ def _hello(params: Mapping[str, Any], claims: Claims) -> Hello | Flaw:
     if flaw is not None:
         return flaw
     wanted = params.get("session_id")
+    # In `params`, or in the context as in all other requests.
     wanted = claims.session if wanted is None else wanted
     if not _id(wanted):
         return Flaw("invalid_request", _BAD_ID)

@@ -1,4 +1,4 @@
-"""Checks nesting depth, member and value counts of a JSON text before it is decoded.
+"""Checks depth, member and value counts, integer lengths and decoding cost of JSON params before they are decoded for use.
 
 Theory: brackets, colons and commas inside strings are counted too, which costs next to nothing and can only be too many;
 only a count over a limit pays for the exact one.
@@ -49,6 +49,7 @@ def flaw_of(params: bytes, limits: Limits) -> str:
     if params[:1] not in (b"{", b"["):
         return "params must be an object or an array"
     size = len(params)
+    # Before the counts: an estimate over its budget needs no exact one, which decodes.
     if size > _LIGHT and (found := heavy(params)):
         return f"the text of params {found}"
     brackets = params.count(b"{") + params.count(b"[")

@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 framing: parses and writes requests, notifications, responses and batches, lossless and bounded.
+"""JSON-RPC 2.0 framing: parses and writes requests, notifications, responses and batches, lossless; rejects ambiguous members.
 
 Theory: only the envelope is decoded here. `params`, `result` and `error` stay the bytes they were,
 because a gateway that decodes and re-encodes what it does not judge can only lose something. What is
@@ -139,6 +139,7 @@ _DEFAULT = Limits()
 def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
     """Read one frame. Total: whatever comes in, a message or a `Malformed` comes out."""
     envelope: _Envelope
+    # One decode of most frames says that they have no member besides the known ones (decision 0060).
     try:
         envelope = _bare.decode(data)
     except msgspec.ValidationError:
@@ -150,6 +151,7 @@ def parse(data: bytes | msgspec.Raw, limits: Limits = _DEFAULT) -> Message:
         return Malformed(PARSE_ERROR, f"Parse error: {problem}")
     if envelope.jsonrpc != "2.0":
         return Malformed(INVALID_REQUEST, 'jsonrpc must be "2.0"', _usable(envelope.id, limits))
+    # What has a method is a request or notification, whatever stands beside it.
     if envelope.method is None:
         return _parse_response(envelope, limits)
     return _parse_request(data, envelope, envelope.method, limits)
@@ -183,7 +185,7 @@ def _parse_request(
     if twice:
         return Malformed(INVALID_REQUEST, twice)
     flaw = flaw_of(params, limits)
-    if not size:
+    if not size:  # without an id
         return Malformed(INVALID_REQUEST, flaw) if flaw else Notification(method, params)
     if not ((ident.isdigit() and size <= limits.id_chars) or _valid_id(ident, limits)):
         return Malformed(INVALID_REQUEST, "id must be a string or an integer of bounded length")
@@ -275,6 +277,7 @@ def _diagnose(data: bytes | msgspec.Raw) -> Malformed:
 
 
 def _valid_id(ident: bytes, limits: Limits) -> bool:
+    # A string or an integer (MCP, basic): no null, no fraction. Two characters more for the quotes.
     if len(ident) > limits.id_chars + 2 or not is_utf8(ident):
         return False
     if ident[:1] == b'"':

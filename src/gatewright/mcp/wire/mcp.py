@@ -1,4 +1,4 @@
-"""MCP constants and header codec: `_meta` keys, HTTP headers, their encoding, and their check against the body.
+"""MCP constants and header codec: `_meta` keys; HTTP headers and `x-mcp-header` annotations, encoded and checked against the body.
 
 Source: MCP 2026-07-28, basic/index and basic/transports/streamable-http ("Request Metadata").
 """
@@ -63,6 +63,7 @@ NAMED: Mapping[str, str] = {
 _PLAIN = Pattern(r"[\x20-\x7e]*")
 _WRAPPED = Pattern(r"=\?base64\?(.*)\?=", DOTALL)
 _TOKEN = Pattern(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_DIGITS = 1000
 _DECIMAL = Pattern(r"(-?[0-9]+)(?:\.0+)?")
 
 _HOLDS = {
@@ -108,6 +109,7 @@ def decode_header(value: str) -> str | None:
         text = raw.decode()
     except (binascii.Error, ValueError):
         return None
+    # A text has one spelling: else several headers would each match the same body.
     return text if base64.b64encode(raw).decode() == wrapped[1] else None
 
 
@@ -118,6 +120,7 @@ def param_headers(schema: Any) -> dict[tuple[str, ...], str]:
     offered by a client that speaks HTTP.
     """
     found: dict[tuple[str, ...], str] = {}
+    # HTTP compares header names without case, so `seen` does.
     seen: set[str] = set()
     for path, node in _schemas(schema):
         if "x-mcp-header" not in node:
@@ -139,6 +142,7 @@ def param_headers(schema: Any) -> dict[tuple[str, ...], str]:
 
 def _schemas(root: Any) -> Iterator[tuple[tuple[str, ...] | None, dict[str, Any]]]:
     """Every schema within a schema, with its path where nothing but `properties` leads to it."""
+    # No recursion: the schema is a server's, and as deep as that likes.
     waiting: list[tuple[tuple[str, ...] | None, Any]] = [((), root)]
     while waiting:
         path, schema = waiting.pop()
@@ -224,7 +228,9 @@ def _check_param(
     if decoded == text:
         return None
     number = _DECIMAL.fullmatch(decoded or "")
-    if number and isinstance(value, (int, float)) and value == int(value) == int(number[1]):
+    # The length before `int`, which takes the square of it and refuses very many digits.
+    digits = number[1] if number is not None and len(number[1]) <= _DIGITS else ""
+    if digits and isinstance(value, (int, float)) and value == int(value) == int(digits):
         return None  # integers compare as numbers: 42 and 42.0 are equal
     return f"Mcp-Param-{part} does not match argument {where!r}"
 

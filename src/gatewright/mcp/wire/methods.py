@@ -198,6 +198,7 @@ def _flaw_of(method: str) -> str:
         strange = next((one for one in segment if one not in _PLAIN), "")
         if strange:
             return f"{method!a} is no method: it has the character U+{ord(strange):04X}"
+        # A server that trims signs would take it for another name.
         if segment[0] not in _EDGE or segment[-1] not in _EDGE:
             return f"{method!a} is no method: {segment!r} begins or ends with a sign"
     return ""
@@ -218,7 +219,9 @@ def reads_as(method: str) -> str:
 
 def _decoded(method: str) -> Iterator[str]:
     """The text, and what it says once its escapes are read: twice over, and bytes of UTF-8 that are longer than they may be."""
-    text = method[: 4 * LONGEST]
+    text = method[
+        : 4 * LONGEST
+    ]  # of a longer one this much decides what is said of it; it is refused anyway
     for _ in range(3):
         yield text
         for longer, plain in _OVERLONG.items():

@@ -139,6 +139,7 @@ _SPELLED = {canonical: name for name, canonical in _PLAIN.items()}
 def held_permission(name: str) -> str | None:
     """What a caller may hold, however it is spelled: as MGP, ggen (`ToolInvoke(add)`) or Groundhog
     (`read:filesystem`) does, or here. None for what is no permission of any of them."""
+    # Spellings of ggen and of our own first: none of them is a permission of MGP.
     if name in _PLAIN or name in _SPELLED:
         return _PLAIN.get(name, name)
     called = _CALLED.fullmatch(name)
@@ -148,7 +149,7 @@ def held_permission(name: str) -> str | None:
         return name
     if name in _VERBS:
         return _VERBS[name]
-    verb, colon, noun = name.partition(":")
+    verb, colon, noun = name.partition(":")  # Groundhog's order is the other way round
     return canonical_permission(f"{noun}.{verb}" if colon else name)
 
 

@@ -218,6 +218,7 @@ def misreadings(
     for name in names:
         if name in known or len(name) > _CHARS:
             continue
+        # A foreign first letter is folded alone; such a name reads as no known one, all of which are ASCII.
         most -= 2 if (foreign := _is_foreign(name)) else weight(name)
         if most < 0:
             return None
@@ -268,6 +269,7 @@ def _flaw_of_answers(answers: Mapping[str, Any]) -> str:
 
 
 def _flaw_of_all(place: str, objects: Iterable[Mapping[str, Any]], known: frozenset[str]) -> str:
+    # Names of all objects are put together: each alone could use up what may be folded.
     strange = [name for one in objects if not one.keys() <= known for name in one]
     return flaw_of_members(place, strange, known) if strange else ""
 

@@ -8,7 +8,7 @@ __all__ = ["moment_of", "moment_text"]
 
 
 def moment_of(text: str) -> float:
-    """Unix seconds of an ISO 8601 moment; one without an offset is UTC. Raises `ValueError`."""
+    """Unix seconds of an ISO 8601 timestamp; one without an offset is UTC. Raises `ValueError`."""
     try:
         found = datetime.fromisoformat(text)
         moment = (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

@@ -57,6 +57,7 @@ _TABLE = (
         structured=False,
         elicitation=False,
     ),
+    # Batches came with this revision and went with the next.
     Revision("2025-03-26", batches=True, version_header=False, structured=False, elicitation=False),
     Revision("2025-06-18"),
     Revision("2025-11-25", primed=True, tasks=True),
@@ -68,6 +69,7 @@ LEGACY: tuple[str, ...] = tuple(one.name for one in _TABLE if not one.modern)
 """Revisions that open with `initialize`, oldest first."""
 MODERN: tuple[str, ...] = tuple(one.name for one in _TABLE if one.modern)
 """Revisions that carry everything in each request, oldest first."""
+# 2025-11-25 said first that the model is to see what is wrong with its arguments (decision C-61).
 _CORRECTING = ("2025-11-25", *MODERN)
 _WITH_TASKS = tuple(one.name for one in _TABLE if one.tasks)
 LATEST_LEGACY = LEGACY[-1]

@@ -50,6 +50,7 @@ class Once:
         if request.ident is None or (about is None and request.operation.method in HARMLESS):
             return True
         heard = self._said.pop(envelope.sender, {})
+        # To the end: who was silent longest is forgotten first.
         self._said[envelope.sender] = heard
         if len(self._said) > _EACH:
             del self._said[next(iter(self._said))]

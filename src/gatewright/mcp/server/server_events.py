@@ -1,0 +1,43 @@
+"""Which notifications of tool servers a client is sent, by its revision, its MGP extensions and its log level, and in whose numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gatewright.call import Client, Event
+from gatewright.mcp.protocol.mcp_server import Conversation, Inbound
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.methods import defined, is_known
+
+__all__ = ["hears", "wanted"]
+
+_MGP_NEEDS = {
+    "stream": "streaming",
+    "event": "bidirectional",
+    "callback": "bidirectional",
+    "lifecycle": "lifecycle",
+    "audit": "audit",
+}
+
+
+def hears(client: Client, method: str) -> bool:
+    """Whether a notification may go to this client: MCP's where its revision has it, MGP's where it negotiated that part."""
+    if not method.startswith("notifications/mgp."):
+        return not is_known(method) or defined(method, "server", client.revision)
+    need = _MGP_NEEDS.get(method.split(".")[1])
+    return client.mgp is not None and (need is None or need in client.mgp.extensions)
+
+
+def wanted(event: Event, inbound: Inbound, conversation: Conversation) -> dict[str, Any] | None:
+    """The params of an event of a call as the request `inbound` is to see them, or None where it does not want the event."""
+    method, params = event.method, event.params
+    if not hears(inbound.client, method):
+        return None
+    if method == "notifications/message":
+        return params if conversation.wants_log(inbound.client, params.get("level")) else None
+    if method == "notifications/progress":
+        token = (inbound.params.get("_meta") or {}).get("progressToken")
+        return None if token is None else {**params, "progressToken": token}
+    if "request_id" in params and method.startswith("notifications/mgp."):
+        return {**params, "request_id": jsonrpc.decode(inbound.id)}
+    return params
