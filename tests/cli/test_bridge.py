@@ -495,3 +495,8 @@ async def test_a_terminated_bridge_leaves_nothing_open(shell: Shell, gateway: Ga
         host.process.send_signal(signal.SIGTERM)
         assert await within(host.process.wait()) == -signal.SIGTERM
         await within(connection.wait_closed())
+
+
+def test_what_is_no_url_is_told(shell: Shell) -> None:
+    done = shell.run("bridge", "--url", "http://[x")
+    assert (done.code, done.error["code"]) == (2, "usage")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+import itertools
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from gatewright.config import FileSource, Origin, Problem, Settings, SettingsError
 from gatewright.config.changes import policy_version
@@ -198,3 +201,18 @@ async def test_a_take_over_that_fails_leaves_what_runs_and_can_be_tried_again(
         world.reloader.force()
         await world.said("configuration applied")
         assert [one.id for one in world.adopted[-1].servers] == ["two"]
+
+
+async def test_files_that_never_stand_still_are_read_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever may touch the project's file must not keep the user's from being read."""
+    moments = itertools.count()
+
+    def restless(_: FileSource) -> Hashable:
+        return next(moments)
+
+    monkeypatch.setattr(FileSource, "stamp", restless)
+    async with followed(tmp_path) as world:
+        world.write(ONE + TWO)
+        await world.said("configuration applied")

@@ -204,3 +204,11 @@ def test_a_placeholder_is_asked_for_instead_of_kept() -> None:
     plan = make_plan([reading], Known())
     assert dict(plan.secrets) == {"a.PASSWORD": "real"}
     assert plan.servers[0].reads == ("secret:a.TOKEN", "secret:a.PASSWORD")
+
+
+def test_so_many_servers_of_one_name_are_told_apart_and_the_rest_refused() -> None:
+    plan = make_plan([_reading(a={"command": f"x{n}"}) for n in range(52)], Known())
+    assert [one.id for one in plan.servers] == ["a", *(f"a-{n}" for n in range(2, 51))]
+    assert [one.what for one in plan.notes if one.level == "refused"] == [
+        "there are too many servers of this name"
+    ] * 2

@@ -273,7 +273,15 @@ class Bridge:
     async def _dial(self) -> Connected:
         """One connection. Raises `CliError`."""
         where = self._find()
-        parts = urlsplit(where.url)
+        try:
+            parts = urlsplit(where.url)
+        except ValueError:
+            raise CliError(
+                f"{where.url!r} is no URL",
+                code="usage",
+                exit_code=Exit.USAGE,
+                hint="write it like http://127.0.0.1:8420/mcp",
+            ) from None
         scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
         headers = {"Authorization": f"Bearer {where.token}"} if where.token else {}
         self._link = _Link(self)

@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +36,8 @@ class Document(msgspec.Struct, frozen=True):
     path: Path
     data: dict[str, Any]
     lines: dict[KeyPath, int]
+    accepted: Mapping[str, str] | None = None
+    """The files that were accepted with it: path → SHA-256 of the content in hex. None where nobody had to be asked."""
 
     def origin(self, path: KeyPath) -> Origin:
         """Where `path` or the first of what is in it was written, or the nearest table around it that has a line."""

@@ -21,6 +21,8 @@ __all__ = ["POLLED_S", "Reloader", "Source"]
 
 POLLED_S = 0.5
 """How often the files are looked at. One that changed is read when it then stands still as long."""
+_RESTLESS = 10
+"""After so many looks it is read as it is: whoever may touch one file must not keep all others from being read."""
 
 _KEYS_SAID = 4
 _KEYS_RECORDED = 100
@@ -77,12 +79,14 @@ class Reloader:
 
     async def follow(self) -> None:
         """For ever: one reload after the other."""
-        seen = self._source.used
+        seen, restless = self._source.used, 0
         while True:
             forced = await self._pause()
             try:
                 stamp = await asyncio.to_thread(self._source.stamp)
-                if forced or (stamp != self._source.used and stamp == seen):
+                restless = restless + 1 if stamp != self._source.used else 0
+                if forced or (restless and (stamp == seen or restless >= _RESTLESS)):
+                    restless = 0
                     await self._reload(forced)
                 seen = stamp
             except Exception:

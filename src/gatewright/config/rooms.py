@@ -309,7 +309,7 @@ def _check_parts(table: RoomsTable, report: Report) -> None:
 
 def _completed(table: RoomsTable, report: Report, sources: Sources) -> Rooms | None:
     folder = report.document.path.absolute().parent
-    sources = sources.of(report.document.path)
+    sources = sources.of(report.document.path, report.document.accepted)
     tokens: dict[str, str] = {}
     at: KeyPath = ()
     key = ""

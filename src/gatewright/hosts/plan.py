@@ -7,6 +7,7 @@ literal secret in it; the secrets themselves are in `secrets`, which no repr sho
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 import msgspec
@@ -30,6 +31,9 @@ from gatewright.secret_scanning.shown import shown
 __all__ = ["Known", "Plan", "Planned", "make_plan"]
 
 Action = Literal["add", "replace"]
+
+_SAME_NAME = 50
+"""How many servers of one name are told apart: each is compared with all of them."""
 
 _OURS = Pattern(r"(?:^|[/\\])gatewright(?:\.exe)?\Z")
 
@@ -123,7 +127,7 @@ class _Making:
         if _is_ours(server, self.known.urls):
             self._leave(server, "skipped", "this is the gateway itself", "nothing to do")
             return ""
-        for candidate in _candidates(server.id):
+        for candidate in islice(_candidates(server.id), _SAME_NAME):
             mine: dict[str, str] = {}
             # Not over a server of this very import: two sources may have one of the same name.
             over = self.replace and candidate in self.known.tables and candidate not in self.servers

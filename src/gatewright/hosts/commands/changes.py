@@ -49,6 +49,7 @@ __all__ = [
 Action = Literal["created", "changed", "removed", "unchanged"]
 
 _LONG = 240
+_MANY = 40_000
 _AROUND = 60
 _BREAKS = Pattern(r"\r\n|\n|\r")
 _PAIR = Pattern(
@@ -156,7 +157,9 @@ def edited(host: Host, file: Path) -> Iterator[None]:
 def show(change: Change) -> str:
     """The change as a unified diff, secrets masked."""
     before, after = change.before or "", change.after or ""
-    if max((len(line) for line in _lines(before) + _lines(after)), default=0) > _LONG:
+    both = _lines(before) + _lines(after)
+    # A diff of many lines that are alike takes the square of them.
+    if len(both) > _MANY or max(map(len, both), default=0) > _LONG:
         return _shortened(change.file, before, after)
     names = (str(change.file) if change.before is not None else os.devnull, str(change.file))
     lines = difflib.unified_diff(
@@ -264,7 +267,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _shortened(file: Path, before: str, after: str) -> str:
-    """A change inside a line that is too long to be shown."""
+    """A change inside a line that is too long to be shown, or of a file with too many."""
     start, went, came = splice(before, after)
     lead = _BREAKS.split(before[max(0, start - _AROUND) : start])[-1]
     rest = _BREAKS.split(before[start + len(went) :][:_AROUND])[0]

@@ -238,7 +238,8 @@ def _tables(settings: Settings, path: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _own_urls(settings: Settings) -> set[str]:
-    hosts = {settings.gateway.host, "127.0.0.1", "localhost", "[::1]"}
+    host = settings.gateway.host
+    hosts = {f"[{host}]" if ":" in host else host, "127.0.0.1", "localhost", "[::1]"}
     paths = ["", "/mcp", "/sse", *(f"/mcp/{name}" for name in settings.profiles)]
     return {f"http://{host}:{settings.gateway.port}{path}" for host in hosts for path in paths}
 
