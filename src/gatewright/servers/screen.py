@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named, without
-from gatewright.mcp.protocol.eras import TooMuchAsked, is_interim, wanted_in
+from gatewright.mcp.protocol.eras import TooMuchAsked, check_count, is_interim, wanted_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.mcp import META_SERVER_INFO, OF_THE_SERVER
@@ -127,10 +127,8 @@ class Screen:
         """The members of such an answer, as they may be seen (`task_texts.Judge`)."""
         try:
             return (yield from self._members(call, raw))
-        except CannotAsk as no:
+        except (CannotAsk, TooMuchAsked) as no:
             return self._cannot(no)
-        except TooMuchAsked as problem:
-            return Failure("upstream_error", f"server {self._server} {problem}")
         except (ValueError, KeyError):
             return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
 
@@ -182,7 +180,9 @@ class Screen:
         found = self.question(call, Question(one["method"], one.get("params")))
         return one if found.params is None else {**one, "params": without(found.params)}
 
-    def _cannot(self, no: CannotAsk) -> Failure:
+    def _cannot(self, no: CannotAsk | TooMuchAsked) -> Failure:
+        if isinstance(no, TooMuchAsked):
+            return Failure("upstream_error", f"server {self._server} {no}")
         said = f"server {self._server} wants to ask what it may not: {no.message}"
         error = {"code": no.code, "message": said}
         return Failure("upstream_error", said, error=jsonrpc.encode(error))
@@ -203,7 +203,7 @@ class Screen:
             if isinstance(data, dict):
                 changed |= self._data(data)
                 changed |= code == _URL_NEEDED and self._pages(call, data)
-        except CannotAsk as no:
+        except (CannotAsk, TooMuchAsked) as no:
             return self._cannot(no)
         if not changed:
             return failure
@@ -216,6 +216,7 @@ class Screen:
         pages = data.get("elicitations", [])
         if not isinstance(pages, list):
             raise CannotAsk("elicitations must be a list", jsonrpc.INVALID_PARAMS)
+        check_count(pages)
         # The error says that pages are to be opened, whatever mode is written there.
         data["elicitations"] = [
             self.question(call, Question(ELICIT, {**_object(one), "mode": "url"})).params

@@ -213,8 +213,8 @@ def wanted_in(result: bytes, members: Mapping[str, bytes | msgspec.Raw]) -> Any:
 
 
 def check_count(wanted: Any) -> None:
-    """Raise `TooMuchAsked` where more is asked at once than anybody answers."""
-    if isinstance(wanted, dict) and len(wanted) > QUESTIONS:
+    """Raise `TooMuchAsked` where more is asked at once than anybody answers: an object of questions, or a list of pages."""
+    if isinstance(wanted, dict | list) and len(wanted) > QUESTIONS:
         raise TooMuchAsked(f"asks {len(wanted)} questions at once, and may ask {QUESTIONS}")
 
 
