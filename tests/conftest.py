@@ -116,7 +116,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Prepare the two lists that the end of the run reads."""
+    """Prepare the two lists that the end of the run reads, and collect tests without looking for garbage."""
+    gc.disable()
     config.stash[_left_out] = {}
     config.stash[_not_run] = []
     config.pluginmanager.register(_NothingSkipped(config), "gatewright-nothing-skipped")
@@ -149,6 +150,7 @@ def pytest_collection_finish() -> None:
     """What was collected stays to the end: looking through it for garbage costs more than many a test."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -209,6 +211,15 @@ class _NothingSkipped:
         for mark, count in self.config.stash[_left_out].items():
             kind = mark.removesuffix("s")
             terminalreporter.write_line(f"{count} {kind} tests left out: run `make {mark}` first")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: a good part of a test is waiting for a process that it has started."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    return cores + (cores + 1) // 2
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,44 +8,74 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
-__all__ = ["DOUBLED", "cost", "grows", "queued_ms"]
+__all__ = ["DOUBLED", "cost", "grows", "growth", "queued_ms"]
 
 Work = Callable[[], object]
 
 DOUBLED = 2.3
 """By how much work may cost more whose input is twice as long, when it is linear."""
-_MEASURABLE_S = 0.004
-_TURNS = 12
+MEASURABLE_S = 0.004
+"""Processor time below which the clock and the caches of the machine say more than the work."""
+_REPEATED_S = 0.001
+"""How long work is done again and again that takes less time."""
+_TURNS = 16
 
 
-def cost(work: Work) -> float:
-    """Processor seconds of one turn, without the garbage collector: it looks at what earlier tests have left."""
+def cost(work: Work, times: int = 1) -> float:
+    """Processor seconds of doing it once, of so many in a row, without the garbage collector: it looks at what earlier tests have
+    left."""
     collecting = gc.isenabled()
     gc.disable()
     try:
         begun = time.thread_time()
-        work()
-        return time.thread_time() - begun
+        for _ in range(times):
+            work()
+        return (time.thread_time() - begun) / times
     finally:
         if collecting:
             gc.enable()
 
 
+def _measured(work: Work) -> tuple[int, float]:
+    """How often work has to be done in a row to be measured, on a machine as fast as this one, and what it costs once."""
+    times = 1
+    while (found := cost(work, times)) * times < _REPEATED_S:
+        times *= 2 if found * times * 4 > _REPEATED_S else 4
+    return times, found
+
+
 def grows(small: Work, large: Work, most: float = DOUBLED**2) -> float:
-    """How many times the large work costs what the small one does, or 1 where both cost too little to tell. Where it is more than
-    `most` (for work four times as large, unless another is given), turns are added, and what counts is the least cost of each."""
-    of_large = cost(large)
-    if of_large < _MEASURABLE_S:
-        return 1.0
-    of_small = cost(small)
+    """How many times the large work costs what the small one does. Where it is more than `most` (for work four times as large,
+    unless another is given), turns are added, and what counts is the least cost of each."""
+    times_large, least_large = _measured(large)
+    times_small, least_small = _measured(small)
     for _ in range(_TURNS):
-        if of_large <= most * of_small:
+        if least_large <= most * least_small:
             break
-        of_small, of_large = min(of_small, cost(small)), min(of_large, cost(large))
-    return of_large / of_small
+        least_small = min(least_small, cost(small, times_small))
+        least_large = min(least_large, cost(large, times_large))
+    return least_large / least_small
+
+
+def growth(work: Callable[[bytes], object], texts: Iterable[bytes]) -> list[float]:
+    """By how much the cost of a text twice as long is more, twice in a row, from the first length on at which it can be measured by
+    itself. Texts come whole, so that none is exactly twice as long: what is said is of one that were. Empty where all cost too
+    little."""
+    found: list[float] = []
+    for less, more in pairwise(texts):
+        small = partial(work, less)
+        if not found and any(cost(small) < MEASURABLE_S for _ in range(3)):
+            continue
+        longer = len(more) / len(less) / 2
+        found.append(grows(small, partial(work, more), DOUBLED * longer) / longer)
+        if len(found) == 2:
+            break
+    return found
 
 
 def queued_ms(*processes: int) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import gc
 import json
+import math
 import os
 import select
 import signal
@@ -25,7 +26,9 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, NoReturn, cast, overload
 
-__all__ = ["Popen", "main", "run"]
+from tests.forked_process import become, leave
+
+__all__ = ["Popen", "can_fork", "main", "run"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _HEAD = struct.Struct("!I")
@@ -75,6 +78,20 @@ class Popen(subprocess.Popen[Any]):
             finally:
                 lock.release()
         return cast("int | None", self.returncode)
+
+    def _wait(self, timeout: float | None) -> int | None:
+        """Woken by the end. subprocess looks for it again and again, ever more rarely, where there is a limit."""
+        if self.forked and timeout is not None and self.returncode is None:
+            lock = self._waitpid_lock  # type: ignore[attr-defined]
+            if lock.acquire(blocking=False):  # else another thread waits
+                try:
+                    if (ended := self._read(math.ceil(timeout * 1000))) is not None:
+                        self.returncode = ended
+                finally:
+                    lock.release()
+                if self.returncode is None:
+                    raise subprocess.TimeoutExpired(self.args, timeout)
+        return cast("int | None", super()._wait(timeout=timeout))  # type: ignore[misc]
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         if not self.forked:
@@ -178,13 +195,16 @@ def _can_fork(asked: Mapping[str, Any]) -> bool:
         "executable": None,
     }
     plain |= {"gid": None, "gids": None, "uid": None, "umask": -1, "process_group": -1}
-    if not hasattr(os, "pidfd_open") or any(asked[key] != value for key, value in plain.items()):
+    if any(asked[key] != value for key, value in plain.items()):
         return False
     command = asked["args"]
-    if not isinstance(command, list | tuple) or list(command[:3]) != _COMMAND:
-        return False
-    environment = _environment(asked)
-    return not any(
+    return isinstance(command, list | tuple) and can_fork(command, _environment(asked))
+
+
+def can_fork(command: Sequence[str], environment: Mapping[str, str]) -> bool:
+    """Whether it would be the same, forked or not."""
+    known = hasattr(os, "pidfd_open") and list(command[:3]) == _COMMAND
+    return known and not any(
         name.startswith("COVERAGE_")
         or (
             name.startswith(("PYTHON", "LC_", "LANG"))
@@ -301,7 +321,7 @@ class _Forking:
         pid = os.fork()
         if pid == 0:
             self._leave()
-            _become(order, streams)
+            become(order, streams)
             os.write(told_at, _SAID.pack(b"p", os.getpid()))
             os.close(told_at)
             return order
@@ -334,26 +354,6 @@ class _Forking:
         os.close(told_at)
 
 
-def _become(order: Mapping[str, Any], streams: Sequence[int]) -> None:
-    """What the operating system does for a program that is started."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if order["session"]:
-        os.setsid()
-    for number, one in enumerate(streams):
-        os.dup2(one, number)
-    for one in streams:
-        os.close(one)
-    os.chdir(order["folder"])
-    os.environ.clear()
-    os.environ.update(order["environment"])
-    unbuffered = bool(order["environment"].get("PYTHONUNBUFFERED"))
-    for text in (sys.stdout, sys.stderr):
-        lines = text is sys.stderr or os.isatty(text.fileno())
-        cast("Any", text).reconfigure(line_buffering=lines, write_through=unbuffered)
-    sys.path[0] = order["folder"]
-
-
 def main() -> NoReturn:
     """Fork for whoever holds the other end of the socket whose descriptor is the argument."""
     for number in (
@@ -375,7 +375,10 @@ def main() -> NoReturn:
     from gatewright.cli import main as command  # noqa: PLC0415 - in the new process
 
     sys.argv += order["arguments"]
-    command()
+    try:
+        command()
+    except SystemExit as said:
+        leave(said)
     raise AssertionError("a command ends by itself")
 
 

@@ -7,8 +7,8 @@ Nothing here knows a transport, a protocol revision or a clock.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Literal, Protocol
+from collections.abc import Awaitable, Callable, Hashable, Mapping
+from typing import Any, Literal, Protocol, cast
 
 import msgspec
 
@@ -207,6 +207,12 @@ class Call(msgspec.Struct, frozen=True):
     size: int = 0
     """Bytes of the JSON text that the arguments were read from with all other params; 0 where nobody knows, as where they were
     changed since and may be more."""
+
+    @property
+    def payer(self) -> Hashable:
+        """Whose share of the workers it takes: its caller's, but where somebody else wants to know what would become of it (the fact
+        `asked_by`)."""
+        return cast("Hashable", self.facts.get("asked_by", self.caller.who))
 
     @property
     def holder(self) -> str | None:

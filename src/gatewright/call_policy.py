@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from gatewright.call import Back, Call, Event, Failure, Filter, Gate, Outcome, Refusal
 
-__all__ = ["CLOSED", "Dispatch", "Holding", "Judge", "Policy"]
+__all__ = ["CLOSED", "Dispatch", "Holding", "Judge", "Policy", "Since"]
 
 
 class Dispatch(Protocol):
@@ -24,6 +24,14 @@ class Judge(Protocol):
 
     def judge(self, call: Call) -> Refusal | None:
         """Why the call would not pass now; None where it would."""
+
+
+@runtime_checkable
+class Since(Protocol):
+    """A gate that is asked about a call which has waited for somebody's word."""
+
+    def since(self, call: Call) -> Refusal | None:
+        """Why it may not go on as things stand now; None where it may."""
 
 
 @runtime_checkable

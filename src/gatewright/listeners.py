@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Signal(Generic[T]):
-    """Complete without any listener. Listeners must not raise, and are told in the order in which they began to listen."""
+    """Complete without any listener. Listeners must not raise where the owner does not say what happens then, and are told in the order in which they began to listen."""
 
     __slots__ = ("_count", "listeners")
 

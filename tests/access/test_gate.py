@@ -214,3 +214,16 @@ async def test_the_gateways_own_tools_are_open_to_operators_and_to_no_owner() ->
     assert access.may_see(OPERATOR, query)
     assert not access.may_see(Caller("local", "owner"), query)
     assert not access.may_see(AGENT, query)
+
+
+async def test_questions_about_what_there_is_not_are_not_remembered() -> None:
+    """Whoever may ask about itself chooses the names, however long and however many."""
+    access = Access(Grants([_grant("allow")]), Clock())
+    assert await _source(access, a_tool_call(TOOL)) == "server_grant"
+    kept = len(access._decided)
+    for number in range(100):
+        assert access.of_tool(AGENT, "srv", f"none-{number}", None)[0]
+        assert not access.of_tool(AGENT, f"none-{number}", "echo", None)[0]
+        assert not access.of_server(AGENT, f"none-{number}")[0]
+    assert access.of_server(AGENT, "srv")[0]
+    assert len(access._decided) == kept

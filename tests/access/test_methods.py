@@ -202,3 +202,18 @@ async def test_as_tools_they_take_and_answer_the_same() -> None:
     flawed = use("access.grant", OPERATOR, agent_id="a", server_id="s", entry_type="tool_grant")
     assert isinstance(flawed, Failure)
     assert flawed.reason == "invalid_args"
+
+
+@pytest.mark.parametrize("member", ["agent_id", "server_id", "tool_name"])
+@pytest.mark.parametrize("what", ["query", "grant", "revoke"])
+async def test_a_name_that_no_grant_can_have_is_refused(what: str, member: str) -> None:
+    names: dict[str, Any] = {"agent_id": "ann", "server_id": "files", "tool_name": "read"}
+    found = await refused(Registry(), asking(what, **{**names, member: "n" * 257}))
+    assert found.reason == "invalid_params"
+    assert member in found.message
+    assert "256" in found.message
+
+
+async def test_the_longest_name_may_be_asked_about() -> None:
+    names: dict[str, Any] = {"agent_id": "a" * 256, "server_id": "s" * 256, "tool_name": "t" * 256}
+    assert (await answered(Registry(), asking("query", **names)))["permission"] == "deny"

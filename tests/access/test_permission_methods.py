@@ -41,8 +41,8 @@ class House:
     def servers_of(self, ident: str) -> set[str]:
         return self.requests.get(ident.replace("-", "_"), set())
 
-    def say(self, word: Word) -> None:
-        self.said.append(word)
+    def say(self, *words: Word) -> None:
+        self.said.extend(words)
 
 
 async def ask(
@@ -120,3 +120,12 @@ async def test_a_client_that_announces_a_wait_hears_that_nothing_is_decided_here
     plain = await ask(House(), method, asked, AGENT, Client("2025-11-25"))
     assert isinstance(plain, Failure)
     assert plain.reason == "method_not_found"
+
+
+async def test_two_spellings_of_one_permission_say_the_same_or_nothing() -> None:
+    house = House(perm_001={"files"})
+    both = {"shell": "approved", "shell.execute": "denied", "camera": "approved"}
+    found = await ask(house, "mgp/permission/response", RULING | {"grants": both})
+    assert isinstance(found, Failure)
+    assert "two spellings of shell.execute" in found.message
+    assert house.said == []

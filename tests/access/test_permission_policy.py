@@ -43,7 +43,7 @@ class World:
         self.queue = Approvals(state_in(folder), clock=self.clock, random=os.urandom)
         self.desk = ApprovalQueue(self.queue, self.write)
         self.permitting = Permitting(self.store, self.desk, self.write)
-        self.desk.ruled = self.permitting.ruled
+        self.desk.ruled.listen(self.permitting.ruled)
         self.permitting.adopt(self.settings(**mgp))
 
     def settings(self, **mgp: Any) -> Settings:
@@ -105,6 +105,21 @@ def test_each_policy_decides_as_the_specification_says(
     assert [(event, name) for event, name, _ in world.record] == wanted
     world.declare("memory.read", "camera")
     assert len(world.record) == len(wanted)  # a new connection is no new decision
+
+
+def test_without_a_queue_what_nobody_decided_stays_undecided_and_what_the_policy_says_holds(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(tmp_path, permission_policy="interactive", permissions_required=["memory.read"])
+    alone = Permitting(world.store, None, world.write)
+    alone.adopt(world.settings(permission_policy="interactive"))
+    found = alone.declared("files", ["camera"])
+    assert {one.value for one in found.values()} == {"deferred"}
+    assert "nobody is asked about camera: no queue is there" in caplog.text
+    assert "files" in alone.barred
+    assert world.waiting() == []
+    alone.adopt(world.settings(permission_policy="deny_all"))
+    assert ("PERMISSION_DENIED", "camera") in [(event, name) for event, name, _ in world.record]
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -195,7 +210,7 @@ def test_words_that_are_read_again_and_are_the_same_make_nobody_look_again(world
 async def test_whoever_waits_is_woken_by_every_change(world: World) -> None:
     """MGP-3.6-4"""
     changes: list[int] = []
-    world.permitting.changed = lambda: changes.append(world.permitting.version)
+    world.permitting.changed.listen(lambda _: changes.append(world.permitting.version))
     turn = world.permitting.turn()
     assert world.permitting.turn() is turn
     world.say("camera", "approved")
@@ -300,7 +315,7 @@ def test_a_no_that_cannot_be_recorded_just_now_holds_at_once_and_is_recorded_lat
     world = World(tmp_path, permission_policy="auto_approve")
     world.declare("camera")
     heard: list[int] = []
-    world.permitting.changed = lambda: heard.append(1)
+    world.permitting.changed.listen(lambda _: heard.append(1))
     operator = Permissions(state_in(tmp_path), clock=world.clock)
     operator.put(Word("files", "camera", "denied", "olga"))
     look(world.store)
@@ -316,3 +331,21 @@ def test_a_no_that_cannot_be_recorded_just_now_holds_at_once_and_is_recorded_lat
     world.permitting.look()
     assert (len(world.record), heard) == (known, [1, 1])
     world.close()
+
+
+def test_a_server_that_left_the_configuration_is_forgotten(world: World, tmp_path: Path) -> None:
+    """And asks anew when it comes back, also one that had asked about too much."""
+    world.declare("camera")
+    world.permitting.asked("files", ["memory.read"])
+    world.permitting.named("files", "perm-1")
+    with pytest.raises(TooManyPermissions):
+        world.permitting.asked("files", [f"com.example.p{number}" for number in range(65)])
+    (tmp_path / "other.toml").write_text("")
+    world.permitting.adopt(load(tmp_path / "other.toml", environ={"HOME": str(tmp_path)}))
+    found = world.permitting
+    for known in (found._needs, found._wishes, found._known, found._requests, found._refused):
+        assert not known
+    assert not found._recorded
+    assert not found.barred
+    world.permitting.adopt(world.settings())
+    assert world.declare("camera") == {"camera": "deferred"}

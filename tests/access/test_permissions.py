@@ -31,7 +31,7 @@ def steps(store: Permissions) -> list[tuple[str, str]]:
 
 def test_a_word_outlives_the_gateway_and_carries_its_time(tmp_path: Path) -> None:
     store = opened(tmp_path)
-    said = store.put(YES)
+    (said,) = store.put(YES)
     assert said.decided == 100.0
     store.close()
     again = opened(tmp_path)
@@ -89,3 +89,12 @@ def test_a_store_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     store._rows.state.close()
     with pytest.raises(StoreError, match="the permissions in"):
         store.put(YES)
+
+
+def test_what_is_said_together_holds_together_or_not_at_all(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    with pytest.raises(ValueError, match="256"):
+        store.put(YES, Word("files", "x" * 257, "approved", "olga"))
+    assert (store.of("files"), store.changes()) == ([], [])
+    assert len(store.put(YES, Word("files", "location", "denied", "olga"))) == 2
+    assert {one.permission for one in store.of("files")} == {YES.permission, "location"}

@@ -11,7 +11,7 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
 from gatewright.access.resolve_gate import Resolve
 from gatewright.call import KERNEL, Call, Caller, Refusal, Target, Tool, UserContext
-from tests.gate_parts import AGENT, Mute, a_call, a_tool
+from tests.gate_parts import AGENT, OPERATOR, Mute, a_call, a_tool
 
 
 class Catalogue:
@@ -220,3 +220,18 @@ async def test_of_names_that_hold_the_wanted_one_the_nearest_in_length_comes_fir
     gate = Resolve(Catalogue(_tools("read_file_with_all_about_it", "read_file")), _everything)
     found = await _refusal(gate, a_call(name="read_file"))
     assert found.details == {"suggestions": ["srv__read_file", "srv__read_file_with_all_about_it"]}
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+async def test_a_hidden_tool_behind_thousands_of_others_is_not_given_away(hidden: bool) -> None:
+    """No call looks at all of them; so nobody learns from the answer whether all may be used."""
+    tools = _tools(*(f"open-{number}" for number in range(5_000)), "last")
+    grants = Grants([Grant(AGENT.id, "srv", "last", "deny")] if hidden else [], {"srv": "opt-out"})
+    access = Access(grants, lambda: 1000.0)
+    gate = Resolve(Catalogue(tools), access.may_see)
+    found = await _refusal(gate, a_call(name="srv__none", caller=AGENT))
+    assert found.reason == "access_denied"
+    few = Resolve(Catalogue(_tools("open")), access.may_see)
+    assert (await _refusal(few, a_call(name="srv__none"))).reason == "tool_not_found"
+    known = await _refusal(gate, a_call(name="srv__none", caller=OPERATOR))
+    assert known.reason == "tool_not_found", "operators may know of all there is"

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,25 +12,27 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from gatewright.access.gate import Access
-from gatewright.access.grants import Grant, Grants, Layer
+from gatewright.access.grants import Grant, Grants
 from gatewright.access.permission_gate import Permission
-from gatewright.access.permission_policy import Permitting
-from gatewright.access.permissions import Permissions
-from gatewright.app.policy import PolicyFactory, Revoked, Still, Table, table_of
-from gatewright.approvals.request import Approval, Asked
-from gatewright.call import Back, Call, Caller, Refusal, Tool, UserContext
-from gatewright.config import Settings, load
+from gatewright.app.features import FEATURES, features_of
+from gatewright.app.policy import Made, PolicyFactory, Revoked, Still, sight_of
+from gatewright.call import Back, Call, Caller, Gate, Refusal, Tool, UserContext
+from gatewright.call import Who as Who_
+from gatewright.config import Settings
+from gatewright.config.model import Storage
+from gatewright.feature import Rules
+from gatewright.identity.issuers import Known
+from gatewright.identity.session_gate import Session
+from gatewright.in_force import InForce
 from gatewright.pins.gate import Definition
-from gatewright.pins.pinning import Pinning
-from gatewright.pins.store import Pins
 from gatewright.pipeline import Gates
-from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.catalogue import EVERYTHING, Catalogue
 from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.task_methods import ServerTasks
 from gatewright.servers.task_owners import MadeTasks
+from tests.feature_parts import ground, settings
 from tests.gate_parts import AGENT, Mute, a_call, a_tool, a_tool_call
-from tests.storage.parts import state_in
 
 FLEET = ServerSet({}, {}, {}, Catalogue([]))
 SERVERS = FLEET, Dispatch(FLEET, ServerTasks(MadeTasks(time.time, os.urandom)))
@@ -47,42 +46,25 @@ class NoKeys:
         return "unknown"
 
 
-class NoDesk:
-    """A queue that nobody uses."""
+class House:
+    """A gateway's policies, one configuration after the other."""
 
-    def in_turn(self) -> AbstractAsyncContextManager[None]:
-        return nullcontext()
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        on = ground(folder)
+        self.now = on.now
+        features = features_of(FEATURES, on)
+        owners: dict[str, Who_] = {}
+        session = Session(owners.get)
+        self.judges = PolicyFactory(on.now, features, NoKeys(), {}, session)
 
-    def redeem(self, asked: Asked) -> None:
-        return None
+    def made(self, text: str = "") -> Made:
+        """The policy of a configuration, which is not taken."""
+        return self.judges.of(self.judges.table(settings(self.folder, text)), *SERVERS)
 
-    def ask(self, asked: Asked, **more: object) -> None:
-        return None
-
-    @property
-    def page(self) -> Callable[[Approval], str]:
-        return lambda _: ""
-
-    async def decided(self, id: str) -> None:
-        return None
-
-    def want(self, server: str, permission: str, **more: object) -> None:
-        return None
-
-    def unwanted(self, server: str, permission: str) -> None:
-        return None
-
-
-def pinning(folder: Path) -> Pinning:
-    """Pins of nothing yet."""
-    return Pinning(Pins(state_in(folder), clock=lambda: 0.0), lambda event_type, **more: 0)
-
-
-def permitting(folder: Path) -> Permitting:
-    """Permissions of no server."""
-    return Permitting(
-        Permissions(state_in(folder), clock=lambda: 0.0), NoDesk(), lambda event_type, **more: 0
-    )
+    def take(self, made: Made) -> None:
+        """From now on it is this one."""
+        self.now.take(self.now.settings, made.gates, FLEET, made.known)
 
 
 class Who:
@@ -106,21 +88,22 @@ def now_is(
     caller: Caller | Refusal = AGENT,
     present: Tool | None = None,
     held: str = "",
-) -> Callable[[], Gates]:
+) -> InForce:
     """The gates that are asked after a wait, by what holds then."""
     barred = {"srv": Refusal("permission_denied", "it was revoked")} if denied else {}
-    found_ = SimpleNamespace(
-        authenticate=Who(caller),
-        access=found,
-        permission=Permission(Grants(()), lambda: 0.0, barred=barred),
-        definition=Definition(lambda _: held, lambda _: present),
-    )
-    return lambda: found_  # type: ignore[return-value]
+    now = InForce(Settings(storage=Storage(path=Path("state"))))
+    gates: dict[str, Gate] = {
+        "authenticate": Who(caller),
+        "access": found,
+        "permission": Permission(Grants(()), lambda: 0.0, barred=barred),
+        "definition": Definition(lambda _: held, lambda _: present),
+    }
+    now.take(now.settings, gates, FLEET, Known())
+    return now
 
 
-def settings(folder: Path, text: str = "") -> Settings:
-    (folder / "mgp.toml").write_text(text)
-    return load(folder / "mgp.toml", environ={"HOME": str(folder)})
+def still(then: Access, now: InForce) -> Still:
+    return Still({"access": then}, now)
 
 
 def access(*grants: Grant) -> Access:
@@ -135,7 +118,7 @@ async def test_after_a_wait_both_tables_have_to_allow_it(
 ) -> None:
     """What was taken away meanwhile is gone, what was given is for the next call."""
     current = access(*now)
-    found = await Still(access(*then), now_is(current))(a_tool_call(a_tool()), Mute())
+    found = await still(access(*then), now_is(current))(a_tool_call(a_tool()), Mute())
     assert isinstance(found, Call) == passes
     if isinstance(found, Refusal):
         assert found.reason == "access_denied"
@@ -179,7 +162,7 @@ async def test_a_call_that_runs_is_of_whom_the_new_configuration_says(
 async def test_after_a_wait_a_permission_that_was_revoked_meanwhile_is_gone() -> None:
     """MGP-6.4-5: somebody agreed to the call, and somebody else took the permission back."""
     yes = access(*YES)
-    found = await Still(yes, now_is(yes, denied=True))(a_tool_call(a_tool()), Mute())
+    found = await still(yes, now_is(yes, denied=True))(a_tool_call(a_tool()), Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "permission_denied"
 
@@ -198,7 +181,7 @@ async def test_after_a_wait_who_calls_and_what_is_called_are_asked_about_again(
     now: dict[str, Any], gate: str
 ) -> None:
     """MGP-4.4-3: a person agreed to a call of this caller, of the tool as it was then."""
-    found = await Still(access(*YES), now_is(access(*YES), **now))(a_tool_call(a_tool()), Mute())
+    found = await still(access(*YES), now_is(access(*YES), **now))(a_tool_call(a_tool()), Mute())
     assert isinstance(found, Refusal)
     assert found.gate == gate
 
@@ -206,55 +189,63 @@ async def test_after_a_wait_who_calls_and_what_is_called_are_asked_about_again(
 async def test_after_a_wait_another_notation_of_a_definition_is_the_same(tmp_path: Path) -> None:
     same = replace(a_tool(), definition={"name": Raw(b' "\\u0065cho" ')})
     call = a_tool_call(a_tool())
-    assert await Still(access(*YES), now_is(access(*YES), present=same))(call, Mute()) == call
+    assert await still(access(*YES), now_is(access(*YES), present=same))(call, Mute()) == call
 
 
 async def test_the_record_says_what_the_call_was_let_in_by() -> None:
     tool = a_tool()
     narrow = access(Grant(AGENT.id, "srv", tool.target.name), *YES)
-    found = await Still(access(*YES), now_is(narrow))(a_tool_call(tool), Mute())
+    found = await still(access(*YES), now_is(narrow))(a_tool_call(tool), Mute())
     assert isinstance(found, Call)
     assert found.facts["access"] == "server_grant"
 
 
 async def test_what_a_caller_has_used_up_stays_used_up(tmp_path: Path) -> None:
-    judges = PolicyFactory(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path))
+    house = House(tmp_path)
 
     async def left(text: str) -> int:
-        found = settings(tmp_path, text)
-        gates = judges.of(
-            found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), *SERVERS
-        )
-        judges.take(gates)
-        verdicts = [gates.rate(a_call(), Mute()) for _ in range(10)]
+        found = house.made(text)
+        house.take(found)
+        verdicts = [found.gates["rate"](a_call(), Mute()) for _ in range(10)]
         return sum(isinstance(one, Call) for one in verdicts)
 
     assert await left("[limits]\ncalls_per_minute = 5\n") == 5
     assert await left("[limits]\ncalls_per_minute = 6\n") <= 1
 
 
-def test_schemas_are_compiled_anew_only_where_their_rules_changed(tmp_path: Path) -> None:
-    judges = PolicyFactory(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path))
-    first, same, other = (
-        judges.of(
-            found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), *SERVERS
-        ).schema
-        for found in (
-            settings(tmp_path),
-            settings(tmp_path, "[limits]\ncalls_per_minute = 5\n"),
-            settings(tmp_path, "[limits]\nschema_depth = 5\n"),
-        )
-    )
+async def test_schemas_are_compiled_anew_only_where_their_rules_changed(tmp_path: Path) -> None:
+    house, found = House(tmp_path), []
+    for text in ("", "[limits]\ncalls_per_minute = 5\n", "[limits]\nschema_depth = 5\n"):
+        made = house.made(text)
+        house.take(made)
+        found.append(made.gates["schema"])
+    first, same, other = found
     assert first is same
     assert other is not first
 
 
-def test_gates_that_were_not_taken_are_nobodys_current_ones(tmp_path: Path) -> None:
-    judges, found = (
-        PolicyFactory(NoKeys(), {}, {}, NoDesk(), pinning(tmp_path), permitting(tmp_path)),
-        settings(tmp_path),
-    )
-    table: Table = table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path))
-    judges.take(judges.of(found, table, *SERVERS))
-    judges.of(found, table_of(found, Layer(), pinning(tmp_path), permitting(tmp_path)), *SERVERS)
-    assert judges.access() is table.access
+async def test_gates_that_were_not_taken_are_nobodys_current_ones(tmp_path: Path) -> None:
+    house = House(tmp_path)
+    made = house.made()
+    house.take(made)
+    house.made()
+    assert house.now.gate("access", Access) is made.gates["access"]
+
+
+async def test_the_gates_are_those_of_the_list_in_its_order(tmp_path: Path) -> None:
+    assert tuple(House(tmp_path).made().gates) == Gates._fields
+
+
+def test_nobody_sees_anything_where_no_feature_says_who_may(tmp_path: Path) -> None:
+    sight = sight_of([], settings(tmp_path), [])
+    assert not sight.tool(Caller("root", "operator"), a_tool())
+    assert not sight.server(Caller("root", "operator"), "srv")
+    assert not sight.resource(Caller("root", "operator"), a_tool().target)
+
+
+def test_what_a_feature_holds_back_nobody_sees(tmp_path: Path) -> None:
+    rules = [Rules(sight=EVERYTHING), Rules(held=lambda tool: "it has changed", version=lambda: 7)]
+    sight = sight_of(rules, settings(tmp_path), [])
+    assert not sight.tool(AGENT, a_tool())
+    assert sight.held(a_tool()) == "it has changed"
+    assert sight.version() == (0, 7)

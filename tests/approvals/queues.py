@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -33,9 +32,8 @@ class Desk:
         self.news = asyncio.Event()
         self.address = ""
 
-    @property
-    def page(self) -> Callable[[Approval], str]:
-        return lambda one: self.address and f"{self.address}/{one.id}"
+    def page(self, one: Approval) -> str:
+        return self.address and f"{self.address}/{one.id}"
 
     def in_turn(self) -> AbstractAsyncContextManager[None]:
         return nullcontext()
@@ -101,10 +99,11 @@ class World:
         self.redeemed: list[Call] = []
         self.looks = Polls(lambda: self.now)
         self.access = Access(Grants(tuple(self.grants)), lambda: 0.0)
+        queue = Queue(self.desk, policy, hold_s, self.desk.page)
         self.confirm = Confirm(
             self.access,
             lambda: self.now,
-            operators=Operators(Queue(self.desk, policy, hold_s), self.looks, self.redeemed.append),
+            operators=Operators(queue, self.looks, self.redeemed.append),
             rule=lambda _: rule,
             again=(Strict(),),
         )

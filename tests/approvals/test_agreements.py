@@ -6,6 +6,7 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from gatewright.approvals.agreements import KEPT, Agreements
+from gatewright.call import ANONYMOUS
 from tests.gate_parts import AGENT, OPERATOR, a_tool, a_tool_call
 
 
@@ -29,6 +30,18 @@ def test_a_yes_holds_for_its_caller_and_tool_until_it_ends() -> None:
     assert not kept.holds(call, tool, 0)
     clock.now += 60
     assert not kept.holds(call, tool, 60)
+
+
+def test_anonymous_callers_say_yes_for_their_own_session() -> None:
+    kept = Agreements(Clock())
+    tool = a_tool("search")
+    ours = a_tool_call(tool, caller=ANONYMOUS, session="ours")
+    kept.add(ours, tool)
+    assert kept.holds(ours, tool, 60)
+    assert not kept.holds(a_tool_call(tool, caller=ANONYMOUS, session="theirs"), tool, 60)
+    alone = a_tool_call(tool, caller=ANONYMOUS, session=None)
+    kept.add(alone, tool)
+    assert not kept.holds(alone, tool, 60), "nobody knows whose the next one is"
 
 
 def test_another_definition_of_the_tool_is_asked_about_again() -> None:

@@ -22,6 +22,7 @@ from tests.audit.parts import approval
 
 ARGUMENTS = '{"path":"/<b>\\u202e"}'
 CALL = Asked("ann", "files", "wipe", sha256(ARGUMENTS.encode()).hexdigest())
+BASE = "http://127.0.0.1:8420"
 HERE = ("127.0.0.1", 5)
 KEYS = {"op": Caller("olga", "operator"), "agent": Caller("ann")}
 
@@ -51,8 +52,8 @@ class World:
     def __init__(self, asked: Asked = CALL) -> None:
         self.queue = Queue(asked)
         self.page = ApprovalPage(self.queue, self.identify, os.urandom)
-        self.page.base = "http://127.0.0.1:8420"
-        self.path = self.page.url(self.queue.one).removeprefix(self.page.base)
+        self.page.reached_at(BASE)
+        self.path = self.page.url(self.queue.one).removeprefix(BASE)
 
     @staticmethod
     def identify(door: str, key: str | None) -> Caller | Refusal:
@@ -155,10 +156,9 @@ async def test_other_machines_are_shown_nothing(world: World, client: Any) -> No
     assert (await world.ask(client=client))[0] == 404
 
 
-async def test_other_methods_are_refused_and_addresses_are_fresh_each_time(world: World) -> None:
+async def test_other_methods_are_refused(world: World) -> None:
     assert (await world.ask("PUT"))[0] == 405
-    assert world.page.url(world.queue.one) != world.page.url(world.queue.one)
-    world.page.base = ""
+    world.page.reached_at("")
     assert world.page.url(world.queue.one) == ""
 
 
@@ -244,3 +244,33 @@ async def test_half_an_escape_is_read_as_it_stands(world: World) -> None:
     body = urlencode(FORM | {"seen": SEEN}).encode() + b"&comment=%" + b"%" * 3000 + b"%4"
     assert (await world.post(body))[0] == 200
     assert world.queue.said[0][2] == "%" * 3001 + "%4"
+
+
+async def test_no_number_of_addresses_takes_another_one_away(world: World) -> None:
+    """A caller that repeats a waiting call is shown an address each time; those of others stay good."""
+    for number in range(2_000):
+        world.page.url(replace(world.queue.one, id=f"ap_{number:016x}"))
+    assert world.page.url(world.queue.one).endswith(world.path), "one request has one address"
+    status, _, page = await world.ask()
+    assert status == 200
+    assert "it is dangerous" in page
+
+
+async def test_an_address_that_was_not_made_here_is_none(world: World) -> None:
+    """Nor is one of another request, or of another gateway with the same request."""
+    id, _, mac = world.path.removeprefix("/approvals/").partition(".")
+    other = World(CALL)
+    for path in (
+        id,
+        f"{id}.",
+        f"{id}.{mac[:-1]}",
+        f"{id}.{mac}0",
+        f".{mac}",
+        f"ap_0.{mac}",
+        f"{id}.{'0' * 64}",
+        f"\udcff.{mac}",
+        other.path.removeprefix("/approvals/"),
+        "",
+    ):
+        status, _, page = await world.ask(path=f"/approvals/{path}")
+        assert (status, "dangerous" in page) == (404, False), path

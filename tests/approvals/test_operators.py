@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
 from gatewright.approvals import Confirm, Rule
-from gatewright.approvals.request import CannotDecideError
+from gatewright.approvals.request import Approval, Asked, CannotDecideError
 from gatewright.call import Call, Caller, Client, Event, Refusal, verdict_of
 from gatewright.transport import slices
 from tests.approvals.queues import NEVER, OPERATOR_RULE, WIPE, Hearing, Showing, World, refused
@@ -175,6 +175,24 @@ async def test_whoever_fills_the_queue_has_to_wait(tmp_path: Path) -> None:
         await world.run(arguments={"n": number})
     found = refused(await world.run(arguments={"n": 100}), "resource_exhausted")
     assert "gatewright approve" in found.message
+
+
+async def test_whoever_finds_the_queue_full_after_the_wait_is_told_that(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not that something waits which does not."""
+    world = World(tmp_path, OPERATOR_RULE, 0.01)
+    put, puts = world.desk.ask, 0
+
+    def ask(asked: Asked, **more: Any) -> Approval | None:
+        nonlocal puts
+        puts += 1
+        return put(asked, **more) if puts == 1 else None
+
+    monkeypatch.setattr(world.desk, "ask", ask)
+    found = refused(await world.run(), "resource_exhausted")
+    assert "too many requests" in found.message
+    assert puts == 2
 
 
 async def test_an_operator_that_asks_is_another_one_than_the_host_of_that_name(

@@ -36,6 +36,11 @@ risk_level = "dangerous"
 """
 
 
+def nowhere(one: Approval) -> str:
+    """No page is there."""
+    return ""
+
+
 def settings(folder: Path, content: str = CONTENT) -> Settings:
     (folder / "mgp.toml").write_text(content)
     return load(folder / "mgp.toml", environ={"HOME": str(folder), "GATEWRIGHT_STATE": str(folder)})
@@ -73,14 +78,14 @@ async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(
 ) -> None:
     found = settings(tmp_path)
     desk = desk_of(found, state_in(tmp_path), nothing)
-    assert (desk.lasts_s, desk.tell, queue_of(found, desk).hold_s) == (60, None, 3)
+    assert (desk.lasts_s, desk.tell, queue_of(found, desk, nowhere).hold_s) == (60, None, 3)
     other = settings(tmp_path, '[approvals]\nwebhook = "http://127.0.0.1:1/"\n')
     offered = [desk.offered]
     adopt(desk, settings(tmp_path, '[approvals]\napprover = "caller"\n'))
     assert [*offered, desk.offered] == [True, False]
     adopt(desk, other)
     assert (desk.lasts_s, desk.tell is None) == (3600, False)
-    assert queue_of(other, desk).policy != queue_of(found, desk).policy
+    assert queue_of(other, desk, nowhere).policy != queue_of(found, desk, nowhere).policy
     desk.close()
 
 

@@ -280,6 +280,44 @@ async def test_what_was_written_before_the_record_failed_is_not_written_again(
     assert [one[3]["approval"] for one in trail.steps] == [one.id for one in made if one]
 
 
+async def test_a_permission_that_cannot_be_stored_is_recorded_once_and_holds_up_nobody(
+    desk: ApprovalQueue, tmp_path: Path, trail: Trail
+) -> None:
+    wish, call = desk.want("files", "camera", risk="dangerous", quorum=1), desk.ask(ASKED, **MORE)
+    assert wish is not None
+    assert call is not None
+    waiting = asyncio.ensure_future(desk.decided(call.id))
+    await asyncio.sleep(0)
+    ruled: list[Approval] = []
+    failing = True
+
+    def rule(one: Approval) -> None:
+        if failing:
+            raise StoreError("the permissions cannot be used")
+        ruled.append(one)
+
+    desk.ruled.listen(rule)
+    operator = store(tmp_path)
+    for one in (wish, call):
+        operator.approve(one.id, by="olga")
+    operator.close()
+    look(desk._store)
+    trail.steps.clear()
+    for _ in range(3):
+        with pytest.raises(StoreError, match="the permissions"):
+            desk.look()
+    assert trail.names == ["approved", "approved"], "each once"
+    async with asyncio.timeout(10):
+        await waiting
+    assert desk.redeem(ASKED) is not None
+    assert trail.names == ["approved", "approved", "used"], "no use without its record"
+    failing = False
+    desk.look()
+    desk.look()
+    assert [one.id for one in ruled] == [wish.id]
+    assert trail.names == ["approved", "approved", "used"]
+
+
 async def test_calls_ask_one_after_the_other_with_a_rest_as_long_as_was_worked(
     tmp_path: Path, trail: Trail
 ) -> None:

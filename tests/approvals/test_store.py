@@ -253,9 +253,15 @@ def test_every_step_is_told_once_for_the_record(queue: Approvals, clock: Clock) 
 
 def test_what_has_been_over_for_a_month_is_forgotten(queue: Approvals, clock: Clock) -> None:
     queue.deny(ask(queue).id, by="olga")
+    voted = ask(queue, other(1), quorum=2)
+    queue.approve(voted.id, by="olga")
     clock.now += 40 * 86_400
+    waiting = ask(queue, other(2), quorum=2)
+    queue.approve(waiting.id, by="olga")
     queue.recorded(one.number for one in queue.changes())
-    assert queue.all() == []
+    assert [one.id for one in queue.all()] == [waiting.id]
+    votes = queue._rows.rows("SELECT approval FROM approval_votes")
+    assert votes == [(waiting.id,)], "with its votes"
 
 
 def other(number: int) -> Asked:
@@ -338,6 +344,18 @@ def test_who_agreed_to_other_arguments_has_to_agree_again(queue: Approvals) -> N
     assert waiting is not None
     assert waiting.arguments == '{"path":"/tmp"}'  # which is what everybody else is shown
     assert queue.approve(made.id, by="olga").state == "approved"
+
+
+def test_edited_arguments_are_never_those_of_a_whole_tool(queue: Approvals) -> None:
+    """Else every call of the tool would run with them, whatever it asked for."""
+    made = ask(queue, quorum=2)
+    voted = queue.approve(made.id, by="olga", edited='{"path":"/tmp"}')
+    assert (voted.state, voted.arguments) == ("pending", '{"path":"/tmp"}'), "as it is from now on"
+    with pytest.raises(ValueError, match="any-arguments"):
+        queue.approve(made.id, by="otto", scope="tool", lasts_s=60)
+    assert queue.redeem(replace(ASKED, arguments_digest="b" * 64)) is None
+    again = queue.approve(made.id, by="otto", scope="arguments", lasts_s=60)
+    assert (again.state, again.edited) == ("approved", '{"path":"/tmp"}')
 
 
 @pytest.mark.parametrize("edited", ["{", "[]", "1", '{"a":'])

@@ -8,7 +8,20 @@ import msgspec
 import pytest
 
 from gatewright.audit.call_records import context_of, intent_of
-from gatewright.audit.records import GATEWAY, Actor, Record, Stamps, Subject, encode, to_mgp
+from gatewright.audit.chain import GENESIS, seal
+from gatewright.audit.records import (
+    GATEWAY,
+    Actor,
+    Decision,
+    Program,
+    Record,
+    Request,
+    Stamps,
+    Subject,
+    encode,
+    shortened,
+    to_mgp,
+)
 from gatewright.call import Answer, Failure, Outcome, Refusal
 from tests.audit.parts import ANSWER, STAMP, Clock, a_call, a_tool, an_end, noise
 
@@ -117,3 +130,43 @@ def test_an_intent_has_no_mgp_form() -> None:
 
 def test_an_actor_without_a_key_has_no_key_id() -> None:
     assert msgspec.json.encode(Actor("agent", "ann")) == b'{"type":"agent","id":"ann"}'
+
+
+def test_a_shortened_record_is_small_whatever_callers_chose() -> None:
+    """With the head of a message it fits into two kilobytes, which datagrams hold on every system."""
+    name = '\u0001\U0001f600\\"' * 500
+    record = Record(
+        "0" * 36,
+        "2026-09-21T12:00:00.000Z",
+        "dev.gatewright.intent",
+        "pending",
+        Actor("agent", name, "key00001"),
+        Subject(name, name, name),
+        trace_id=name,
+        call=name,
+        method=name,
+        door="http",
+        session=name,
+        client=Program(name, name),
+        request=Request("d" * 64, 1),
+        decision=Decision("access", "access_denied"),
+        details={"much": "x" * 9_000, "risk_level": "safe"},
+    )
+    line = seal(7, encode(record), GENESIS)[0]
+    found = msgspec.json.decode(shortened(line))
+    assert len(shortened(line)) < 1_800
+    assert found["details"] == {"risk_level": "safe", "cut": True}
+    whole = msgspec.json.decode(line)
+    same = (
+        "id",
+        "time",
+        "event_type",
+        "seq",
+        "hash",
+        "prev_hash",
+        "outcome",
+        "decision",
+        "request",
+    )
+    assert {one: found[one] for one in same} == {one: whole[one] for one in same}
+    assert list(found) == list(whole)

@@ -49,7 +49,7 @@ async def test_no_answered_call_is_missing_after_kill_nine_at_random_moments(
     generator = random.Random(sync)
     answered: list[int] = []
     for number in range(ROUNDS):
-        pause = generator.uniform(0.0, 0.7)
+        pause = generator.uniform(0.0, 0.2)
         answered += _until_killed(tmp_path, sync, number * 1_000_000, pause)
         found = verified(tmp_path)
         assert found.problem is None, number

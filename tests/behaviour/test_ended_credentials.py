@@ -205,7 +205,7 @@ async def test_a_key_that_reaches_its_end_ends_no_call_that_began_before(
     """Nor the connection on which its answer has to come; that one ends after it."""
     key = _made(gateway)
     async with host(gateway, door, headers={"authorization": f"Bearer {key}"}) as client:
-        ident = await _slow(client, 3)
+        ident = await _slow(client, 2)
         _expire(gateway, key)
         assert (await client.finish(ident))["content"][0]["text"] == "awake"
         await asyncio.wait_for(client.gone.wait(), SOON_S)

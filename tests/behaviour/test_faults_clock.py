@@ -100,7 +100,7 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
     )
     async with Gateway(settings, [local]) as gateway:
         found.gateway = gateway
-        callers = gateway._office.callers
+        callers = gateway.callers
         found.keys = {name: callers.create(name, by="test")[1] for name in ("ann", "bob")}
         yield found
 

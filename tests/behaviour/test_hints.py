@@ -7,13 +7,13 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import forked_path
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, host
 
@@ -33,14 +33,13 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 def at_a_terminal(command: str) -> str:
     """What a command prints, typed as it stands at a terminal that is nowhere near the gateway; the exit code is 0."""
-    own = Path(sys.executable).parent
     names = ("GATEWRIGHT_STATE", "MGP_CONFIG_PATH")
     environ = {name: value for name, value in os.environ.items() if name not in names}
     leader, follower = pty.openpty()
     try:
         done = subprocess.run(
             ["/bin/sh", "-c", command],
-            env={**environ, "PATH": f"{own}{os.pathsep}{environ['PATH']}"},
+            env={**environ, "PATH": forked_path.path()},
             stdin=follower,
             capture_output=True,
             timeout=60,

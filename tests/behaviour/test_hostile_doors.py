@@ -15,7 +15,7 @@ from benchmarks.hostile.__main__ import Innocent, turn
 from benchmarks.hostile.house import House, house
 from tests.costs import queued_ms
 
-LONGEST_MS, TURN_S = 1000.0, 0.5
+LONGEST_MS, TURN_S = 1000.0, 0.3
 SIZE = 400_000
 CHOSEN = (
     "approvals.waiting.members_let_in",

@@ -7,7 +7,6 @@ to the one for backslashes in SQL, forty bracket expressions to those of `sed` a
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
@@ -20,7 +19,7 @@ from gatewright.validators import checks_for, code_source, network, paths, sql_r
 from gatewright.validators.sandbox import Sandbox
 from gatewright.validators.shell_scripts import awk_rule, sed_rule
 from gatewright.validators.shell_strict import strict
-from tests.behaviour.test_hostile_inputs import DOUBLING, MEASURABLE_S, cost_of
+from tests.costs import DOUBLED, MEASURABLE_S, cost, grows
 
 LONGEST_S = 5
 ENDS = ("", "'", "\\", "#", "]", "/", ")", "\n")
@@ -112,21 +111,21 @@ def texts(fragments: tuple[str, ...], size: int, parts: int = 1) -> Iterator[tup
             )
 
 
-def _told(work: Callable[[str], object], text: str, _: bytes) -> None:
-    work(text)
-
-
 @pytest.fixture
 def alarm() -> Iterator[None]:
     """What takes too long is ended: patterns of `re` look for signals."""
 
     def rung(_: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"more than {LONGEST_S} s")
+        raise TimeoutError(f"more than {LONGEST_S} s of this process")
 
-    before = signal.signal(signal.SIGALRM, rung)
+    before = signal.signal(signal.SIGVTALRM, rung)
     yield
-    signal.alarm(0)
-    signal.signal(signal.SIGALRM, before)
+    _alarm(0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+def _alarm(seconds: float) -> None:
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
 
 
 @pytest.mark.parametrize("name", WORK)
@@ -136,39 +135,31 @@ def test_no_repetition_takes_longer_than_its_length(name: str) -> None:
     halves = dict(texts(fragments, size, 2))
     slow: dict[str, float] = {}
     for called, text in texts(fragments, size):
-        signal.alarm(LONGEST_S)
-        began = time.thread_time()
-        work(text)
-        signal.alarm(0)
-        if time.thread_time() - began >= 2 * MEASURABLE_S:
-            ratio = doubled(work, halves[called], text)
-            slow |= {called: ratio} if ratio > DOUBLING else {}
+        _alarm(LONGEST_S)
+        spent = cost(partial(work, text))
+        _alarm(0)
+        if spent >= MEASURABLE_S / 2:
+            ratio = grows(partial(work, halves[called]), partial(work, text), DOUBLED)
+            slow |= {called: ratio} if ratio > DOUBLED else {}
     assert slow == {}
 
 
-def doubled(work: Callable[[str], object], half: str, text: str) -> float:
-    """How much more a text costs than its half; measured again while it seems too much, as somebody else may have been busy."""
-    less = more = float("inf")
-    for turn in range(80):
-        time.sleep(0.01 * min(turn, 25))
-        less = min(less, cost_of(partial(_told, work, half), b""))
-        more = min(more, cost_of(partial(_told, work, text), b""))
-        if more / less <= DOUBLING:
-            break
-    return more / less
-
-
 @pytest.mark.parametrize(
-    ("work", "text"),
+    ("work", "begin", "unit", "count", "end"),
     [
-        (sed_rule, "s/" + "[]a]" * 400),
-        (sed_rule, "/" + "[^]b]" * 400),
-        (awk_rule, "/" + "[]a]" * 400),
-        (scanned, "''" * 45 + "\\"),
-        (scanned, "explain (" + "wal " * 900),
+        (sed_rule, "s/", "[]a]", 400, ""),
+        (sed_rule, "/", "[^]b]", 400, ""),
+        (awk_rule, "/", "[]a]", 400, ""),
+        (scanned, "", "''", 44, "\\"),
+        (scanned, "explain (", "wal ", 900, ""),
     ],
 )
 @pytest.mark.usefixtures("alarm")
-def test_what_never_ended_ends(work: Callable[[str], object], text: str) -> None:
-    signal.alarm(LONGEST_S)
-    assert cost_of(lambda _: work(text), b"") < 0.1
+def test_what_never_ended_ends(
+    work: Callable[[str], object], begin: str, unit: str, count: int, end: str
+) -> None:
+    whole, half = (begin + unit * (count // part) + end for part in (1, 2))
+    _alarm(LONGEST_S)
+    work(whole)
+    _alarm(0)
+    assert grows(partial(work, half), partial(work, whole), DOUBLED) <= DOUBLED

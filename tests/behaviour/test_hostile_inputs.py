@@ -6,15 +6,12 @@ where it was judged on the event loop. `python -m benchmarks.hostile` has the wh
 
 from __future__ import annotations
 
-import gc
 import http.client
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,9 +26,9 @@ from benchmarks.processes import Process, started
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.validators import Checks, checks_for
-from tests.costs import queued_ms
+from tests.costs import DOUBLED, growth, queued_ms
 
-LONGEST_MS, TURN_S = 1000.0, 0.5
+LONGEST_MS, TURN_S = 1000.0, 0.3
 SIZE, RESULT = 400_000, 500_000
 CHOSEN = (
     "readonly.sql.0.list",
@@ -87,7 +84,7 @@ def test_a_hostile_input_keeps_nobody_else_waiting(
     row = turn(innocent, attack, TURN_S)
     queued = queued_ms(gateway.pid, innocent.pid) - queued
     assert row["longest_ms"] < LONGEST_MS + queued, (row, queued)
-    assert row["calls"] > 20
+    assert row["calls"] > 2
     assert row["said"][:3] in {"200", "400", "403", "413", "422", "502", "503", "504"}, row
 
 
@@ -107,56 +104,10 @@ def test_the_metrics_say_how_long_the_loop_stood_still(
     assert re.search(r"^gatewright_worker_kills_total [1-9]", text, re.MULTILINE)
 
 
-REPEATS = 3
-MORE_TURNS = 25
-MEASURABLE_S = 0.004
-"""Processor time below which the clock and the caches of the machine say more than the work."""
 SIZES = tuple(1_000 << step for step in range(7))
-DOUBLING = 2.3
-Work = Callable[[bytes], object]
 
 
-def cost_of(work: Work, text: bytes) -> float:
-    """Processor seconds of this thread, the least of some turns. Without the garbage collector, which looks at all that the
-    tests before have left, now and then."""
-    found = []
-    gc.disable()
-    try:
-        for _ in range(REPEATS):
-            began = time.thread_time()
-            work(text)
-            found.append(time.thread_time() - began)
-    finally:
-        gc.enable()
-    return min(found)
-
-
-def growth(work: Work, texts: Sequence[bytes]) -> list[float]:
-    """By how much the cost of a text twice as long is more, twice in a row, from the first length on at which it can be measured.
-    Texts come whole, so that none is exactly twice as long: what is said is of one that were. Empty where all cost too little."""
-    found: list[float] = []
-    before = 0.0
-    for less, more in pairwise(texts):
-        before = before or cost_of(work, less)
-        if before < MEASURABLE_S:
-            before = 0.0
-            continue
-        after = cost_of(work, more)
-        longer = len(more) / len(less) / 2
-        for number in range(MORE_TURNS):
-            if after <= DOUBLING * longer * before:
-                break
-            time.sleep(0.01 * number)  # somebody else may have been busy: minima of more turns
-            before = min(before, cost_of(work, less))
-            after = min(after, cost_of(work, more))
-        found.append(after / before / longer)
-        if len(found) == 2:
-            break
-        before = after
-    return found
-
-
-def judged(tool: str) -> Work:
+def judged(tool: str) -> Callable[[bytes], object]:
     options = {"sandbox": {"mode": "strict"}} if tool == "strict" else {}
     checks = checks_for(TOOLS[tool], options, {}, tool)
     assert isinstance(checks, Checks)
@@ -183,11 +134,14 @@ ENDLESS = ".sql.5."
 
 
 def test_a_cost_that_grows_faster_than_its_text_is_seen() -> None:
-    """What the next tests measure with: the work of the first grows with the square of its text."""
-    texts = [b"x" * size for size in (500, 1000, 2000, 4000)]
-    assert max(growth(lambda text: [text.count(b"xy") for _ in text], texts)) > DOUBLING
-    linear = [b"x" * size for size in (100_000, 200_000, 400_000, 800_000)]
-    assert max(growth(lambda text: [one + 1 for one in text], linear)) < DOUBLING
+    """What the next tests measure with, with texts that become as long as a fast machine needs: the work of the first grows with
+    the square of its text."""
+    texts = (b"x" * (500 << step) for step in range(12))
+    assert min(growth(lambda text: [text.count(b"xy") for _ in text], texts)) > DOUBLED
+    linear = (b"x" * (5_000 << step) for step in range(12))
+    found = growth(lambda text: [one + 1 for one in text], linear)
+    assert len(found) == 2
+    assert max(found) < DOUBLED
 
 
 @pytest.mark.parametrize("tool", TOOLS)
@@ -195,7 +149,7 @@ def test_judging_takes_time_in_proportion_to_what_is_judged(tool: str) -> None:
     work = judged(tool)
     texts = by_name(lambda name, of: of == tool and ENDLESS not in name, SIZES)
     found = {name: growth(work, several) for name, several in texts.items()}
-    assert {name: one for name, one in found.items() if max(one, default=0) > DOUBLING} == {}
+    assert {name: one for name, one in found.items() if max(one, default=0) > DOUBLED} == {}
     assert any(found.values())
 
 
@@ -204,5 +158,5 @@ def test_counting_what_a_text_holds_takes_time_in_proportion_to_it() -> None:
     sizes = [100_000 << step for step in range(4)]
     texts = by_name(lambda name, _: name.startswith("json."), sizes)
     found = {name: growth(lambda text: flaw_of(text, limits), one) for name, one in texts.items()}
-    assert {name: one for name, one in found.items() if max(one, default=0) > DOUBLING} == {}
+    assert {name: one for name, one in found.items() if max(one, default=0) > DOUBLED} == {}
     assert any(found.values())

@@ -6,13 +6,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from gatewright.config.build import build
 from gatewright.config.documents import parse
+from tests import forked_path
 from tests.behaviour.gateway import ROOT
 
 PAGE = (ROOT / "docs" / "identity.md").read_text()
@@ -24,7 +24,6 @@ DEADLINE_S = 120.0
 def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path) -> None:
     """`jq` is what a reader has; where it is missing, Python reads the same list."""
     (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{tmp_path}/state"\n')
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     text = "\n".join(COMMANDS)
     if shutil.which("jq") is None:
         picked = "import json,sys; print([k['id'] for k in json.load(sys.stdin) if k['name']=='build-bot'][0])"
@@ -42,7 +41,7 @@ def test_the_commands_of_the_page_run_in_their_order(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         cwd=tmp_path,
-        env={**os.environ, "PATH": path, "HOME": str(tmp_path)},
+        env={**os.environ, "PATH": forked_path.path(), "HOME": str(tmp_path)},
         timeout=DEADLINE_S,
         check=False,
     )

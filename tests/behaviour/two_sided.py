@@ -18,6 +18,8 @@ from msgspec.structs import replace
 import gatewright.audit.trail as stores
 import gatewright.servers.server as upstream
 from gatewright.app.gateway import Gateway
+from gatewright.approvals.feature import ApprovalsFeature
+from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval
 from gatewright.config.build import build
 from gatewright.config.documents import parse
@@ -55,6 +57,7 @@ class House(Musts):
     """The gateway and everybody around it."""
 
     gateway: Gateway
+    desk: ApprovalQueue
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
@@ -72,14 +75,15 @@ class House(Musts):
         self.links.clear()  # which are not remembered beyond a process, nor are pages
         self.pages.clear()
         await self.gateway.__aenter__()
-        assert self.gateway.app.approvals is not None
-        self.gateway.app.approvals.base = PAGES
+        features = self.gateway.features
+        (self.desk,) = (one.queue for one in features if isinstance(one, ApprovalsFeature))
+        self.gateway.reached.send(PAGES)
         # It takes time here as for everybody else in the model: none, so that nobody waits for their turn.
-        self.gateway.desk._clock = self._loop.time
+        self.desk._clock = self._loop.time
         self.run += 1
         self.rooms.begin()
         await self.gateway.supervisor.settled()
-        callers = self.gateway._office.callers
+        callers = self.gateway.callers
         for agent in dict.fromkeys(one.agent for one in HOSTS.values()):
             if agent not in self.keys:
                 self.keys[agent] = callers.create(agent, by="test")[1]
@@ -149,11 +153,11 @@ class House(Musts):
         return isinstance(end, Pipe) and isinstance(link, PipeLink) and end.reaches(link)
 
     def request(self, ident: str) -> Approval | None:
-        return self.gateway.desk.get(ident)
+        return self.desk.get(ident)
 
     def undecided(self) -> list[Approval]:
         """What waits for an operator, oldest first."""
-        found = self.gateway.desk._store.waiting()
+        found = self.desk._store.waiting()
         return [one for one in found if self.seen(one.id) is not None]
 
     def decides(self, one: Approval, *, yes: bool, edited: str = "") -> None:
@@ -164,7 +168,7 @@ class House(Musts):
         else:
             self.no.add(one.id)
         words = json.dumps({"m": edited}) if edited else ""
-        self.gateway.desk.decide(one.id, yes, by="olga", seen=one.arguments, edited=words)
+        self.desk.decide(one.id, yes, by="olga", seen=one.arguments, edited=words)
 
     def promised(self, server: str, kind: str) -> None:
         """Whoever may see the server may hear once more that a list of it has changed. What the hostile one takes is called

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from gatewright.app.gateway import Gateway
+from gatewright.rooms.feature import RoomsFeature
 from gatewright.rooms.gateway_participant import KernelInRoom
 from gatewright.rooms.inside import Inside
 from tests.behaviour.two_sided_clients import Client, Sees
@@ -67,7 +68,8 @@ class Guest(Client):
 
     @property
     def handle(self) -> str | None:
-        hub = self._gateway.app.rooms.hub if self._gateway.app.rooms else None
+        features = self._gateway.features
+        (hub,) = (one.hub for one in features if isinstance(one, RoomsFeature))
         seat = None if hub is None else hub.rooms[HALL].members[KERNEL].seat
         assert isinstance(seat, Inside)
         kernel = getattr(seat.participant._answering._responder, "__self__", None)

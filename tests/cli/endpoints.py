@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -57,7 +58,7 @@ class Endpoint:
         state.mkdir(parents=True, exist_ok=True)
         running = {
             "url": self.url,
-            "pid": 1,
+            "pid": os.getpid(),
             "operator_token": "operator-token",
             "local_token": "local-token",
             "version": "0.1.0",

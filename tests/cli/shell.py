@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +97,15 @@ class Shell:
         conform(arguments, ended.stdout)
         return Done(ended.returncode, ended.stdout, ended.stderr)
 
-    def run_at_terminal(self, *arguments: str, answers: str = "", after: str = "") -> Done:
+    def run_at_terminal(
+        self,
+        *arguments: str,
+        answers: str = "",
+        after: str = "",
+        then: Callable[[str], None] | None = None,
+    ) -> Done:
         """Run one command with all three streams on one terminal; what it shows, without styles, is in `out`.
-        The answers are typed once it has shown `after`."""
+        The answers are typed once it has shown `after`; and `then` is told what it has shown by then."""
         self.accept()
         ours, theirs = os.openpty()
         process = fork_server.Popen(
@@ -118,11 +124,18 @@ class Shell:
                 if answers and after.encode() in shown:
                     os.write(ours, answers.encode())
                     answers = ""
+                if then is not None and after.encode() in shown:
+                    then(_STYLE.sub("", shown.decode()))
+                    then = None
                 if not (piece := os.read(ours, 65536)):
                     break
                 shown += piece
         except OSError:
             pass  # the terminal has nobody left at its other end
+        except BaseException:
+            process.kill()
+            process.wait(DEADLINE_S)
+            raise
         finally:
             os.close(ours)
         code = process.wait(DEADLINE_S)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from gatewright.cli.output import Exit
+from tests import forked_path
 from tests.cli.gateways import EXAMPLES, serving
 from tests.cli.schemas import commands
 from tests.cli.shell import DEADLINE_S, Shell
@@ -43,7 +41,7 @@ def beside(shell: Shell) -> Iterator[Shell]:
     """A shell in a folder with the example, beside its gateway; `gatewright` is on the path."""
     for name in ("mgp.toml", "demo_server.py"):
         shutil.copy(EXAMPLES / name, shell.folder)
-    shell.environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shell.environment["PATH"] = forked_path.path()
     made = shell.run("key", "create", "root", "--operator", "--json").document
     with serving(shell):
         bot = shell.run("key", "create", "bot", "--json", "--key", made["key"]).document

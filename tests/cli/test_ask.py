@@ -70,7 +70,9 @@ def test_an_event_stream_is_read_to_the_answer_and_progress_goes_to_standard_err
     stream = b": hello\n\n"
     for data in (
         notification("notifications/progress", {"progress": 1, "message": "half way"}),
-        notification("notifications/message", {"level": "info", "data": "a \x1b[1mlog line"}),
+        notification(
+            "notifications/message", {"level": "info", "data": "a \x1b[1mlog line\nerror: b"}
+        ),
         notification("notifications/progress", {"progress": 2}),
         notification("notifications/odd", []),
         b'{"jsonrpc":"2.0","id":1,"result":{"ok":true}}',
@@ -78,7 +80,7 @@ def test_an_event_stream_is_read_to_the_answer_and_progress_goes_to_standard_err
         stream += b"event: message\ndata: " + data + b"\n\n"
     endpoint.replies["tools/call"] = lambda _: (200, "text/event-stream", stream)
     assert ask(where(endpoint), "tools/call", {"name": "t"}) == {"ok": True}
-    assert capfd.readouterr().err == "half way\na \\u{1b}[1mlog line\n"
+    assert capfd.readouterr().err == "> half way\n> a \\u{1b}[1mlog line\n> error: b\n"
 
 
 @pytest.mark.parametrize("name", sorted(REASONS))

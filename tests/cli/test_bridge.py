@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -15,6 +16,9 @@ from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.http11 import Request, Response
 from websockets.typing import Subprotocol
 
+from gatewright.cli.bridge import Bridge
+from gatewright.cli.running import Endpoint
+from gatewright.transport.base import Closed, Receiver
 from tests.cli.shell import DEADLINE_S, Shell
 
 T = TypeVar("T")
@@ -56,7 +60,7 @@ class Gateway:
         self.shell.state.mkdir(parents=True, exist_ok=True)
         running = {
             "url": f"http://127.0.0.1:{self.port}/mcp",
-            "pid": 1,
+            "pid": os.getpid(),
             "operator_token": "operator-token",
             "local_token": f"local-token-{self.port}",
             "version": "0.1.0",
@@ -271,6 +275,132 @@ async def test_a_session_is_made_again_before_anything_else_is_said(
         assert (await host.message())["id"] == 5
 
 
+async def answer_opening(connection: ServerConnection, **answer: Any) -> None:
+    """Answer the request that opens a session again."""
+    opening = json.loads(await within(connection.recv()))
+    assert opening["method"] == "initialize"
+    await connection.send(json.dumps({"jsonrpc": "2.0", "id": opening["id"], **answer}))
+
+
+async def test_an_opening_that_fails_is_tried_again_until_one_succeeds(
+    shell: Shell, gateway: Gateway
+) -> None:
+    async with bridged(shell) as host:
+        connection = await gateway.accepted()
+        await open_session(host, connection)
+        await connection.close(1001)
+        for _ in range(3):
+            dying = await gateway.accepted()
+            await within(dying.recv())
+            await dying.close(1001)
+        await answer_opening(await gateway.accepted(), error={"code": -32000, "message": "full"})
+        await host.notes("does not open the session again: full")
+        again = await gateway.accepted()
+        await answer_opening(again, result={})
+        assert json.loads(await within(again.recv()))["method"] == "notifications/initialized"
+        await host.say(ask(5))
+        assert json.loads(await within(again.recv())) == ask(5)
+
+
+async def test_while_the_session_is_refused_calls_are_told_why(
+    shell: Shell, gateway: Gateway
+) -> None:
+    async with bridged(shell, "--wait", "0") as host:
+        connection = await gateway.accepted()
+        await open_session(host, connection)
+        await connection.close(1001)
+        await answer_opening(await gateway.accepted(), error={"code": -32000, "message": "full"})
+        await host.notes("does not open the session again: full")
+        await host.say(ask(5))
+        answer = await host.message()
+        assert answer["id"] == 5
+        assert "full; nothing was sent" in answer["error"]["message"]
+
+
+class Line:
+    """A connection, or the pipe of the host, within this process."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self.receiver = receiver
+        self.sent: list[Any] = []
+        self.over = asyncio.Event()
+
+    def send(self, message: bytes) -> None:
+        if self.over.is_set():
+            raise Closed("closed")
+        self.sent.append(json.loads(message))
+
+    def close(self) -> None:
+        self.over.set()
+
+    async def wait_closed(self) -> str:
+        await self.over.wait()
+        return "closed"
+
+    async def stop(self, grace_s: float) -> None:
+        self.close()
+
+    def hear(self, **message: Any) -> None:
+        """Let a message arrive."""
+        self.receiver.message(json.dumps({"jsonrpc": "2.0", **message}).encode())
+
+    def fall(self) -> None:
+        """End from the other side."""
+        self.over.set()
+        self.receiver.closed("closed by the peer")
+
+
+class Lines:
+    """What a bridge within this process connects to, in place of its own pipes and of a gateway. The second connection
+    has no time for the answer to its opening."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.host: Line
+        self.made: asyncio.Queue[Line] = asyncio.Queue()
+        self._times = iter([60, 0, 60])
+        self._patch = monkeypatch
+        monkeypatch.setattr("gatewright.cli.bridge.connect", self._connect)
+        monkeypatch.setattr("gatewright.cli.bridge.open_stdio", self._open_stdio)
+
+    async def _connect(self, url: str, *, receiver: Receiver, **_: Any) -> Line:
+        self._patch.setattr("gatewright.cli.bridge.OPEN_S", next(self._times))
+        self.made.put_nowait(line := Line(receiver))
+        return line
+
+    async def _open_stdio(self, receiver: Receiver, limits: Any) -> Line:
+        self.host = Line(receiver)
+        return self.host
+
+
+async def test_the_end_and_the_late_frames_of_a_connection_that_was_given_up_count_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A connection that does not answer is closed, which it says when its closing frame was answered, or never was."""
+    lines = Lines(monkeypatch)
+    running = asyncio.create_task(
+        Bridge(lambda: Endpoint("http://127.0.0.1:9/mcp"), wait_s=60).run()
+    )
+    first = await within(lines.made.get())
+    lines.host.hear(**ask(0, "initialize"))
+    first.hear(id=0, result={})
+    first.fall()
+    silent, good = [await within(lines.made.get()) for _ in range(2)]
+    assert silent.over.is_set()
+    lines.host.hear(**ask(1))
+    good.hear(id=good.sent[0]["id"], result={})
+    while good.sent[-1] != ask(1):
+        await asyncio.sleep(0)
+    silent.hear(id=1, result={"of": "nobody"})
+    silent.receiver.closed("closed")
+    lines.host.hear(**ask(2))
+    assert good.sent[-1] == ask(2)
+    lines.host.receiver.closed("end of input")
+    for ident in (1, 2):
+        good.hear(id=ident, result={})
+    await within(running)
+    assert [(one["id"], one["result"]) for one in lines.host.sent] == [(0, {}), (1, {}), (2, {})]
+
+
 async def test_while_the_gateway_stays_away_every_question_is_answered(
     shell: Shell, gateway: Gateway
 ) -> None:
@@ -365,3 +495,8 @@ async def test_a_terminated_bridge_leaves_nothing_open(shell: Shell, gateway: Ga
         host.process.send_signal(signal.SIGTERM)
         assert await within(host.process.wait()) == -signal.SIGTERM
         await within(connection.wait_closed())
+
+
+def test_what_is_no_url_is_told(shell: Shell) -> None:
+    done = shell.run("bridge", "--url", "http://[x")
+    assert (done.code, done.error["code"]) == (2, "usage")

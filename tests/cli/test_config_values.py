@@ -83,3 +83,15 @@ def test_what_an_api_is_shown_is_not_shown_here() -> None:
     found = values_of(build([parse(text, FILE)], {"KEY": "hunter2"}, Path("/state")))
     assert "hunter2" not in str(found)
     assert found["servers.pets.credentials.two"] == "${KEY}"
+
+
+def test_a_secret_in_the_address_that_hears_of_approvals_is_not_shown() -> None:
+    for address, shown in (
+        ("https://me:hunter2hunter2@hooks.example/x", False),
+        ("https://hooks.example/ghp_16C7e42F292c6912E7710c838347Ae178B4a", False),
+        ("https://hooks.example/approvals", True),
+    ):
+        text = f'[approvals]\nwebhook = "{address}"\n'
+        found = values_of(build([parse(text, FILE)], {}, Path("/state")))
+        assert (found["approvals.webhook"] == address) is shown
+        assert shown or found["approvals.webhook"].startswith("https://")

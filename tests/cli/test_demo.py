@@ -1,10 +1,12 @@
 """The tour: every step is a real command on a real gateway, and what it shows is what it says."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+from tests.behaviour.test_hints import at_a_terminal
 from tests.cli.shell import DEADLINE_S, Shell
 
 STEPS = [
@@ -37,10 +39,18 @@ def test_everything_happens_once_and_nothing_is_left(shell: Shell, tmp_path: Pat
 
 def test_a_person_may_approve_in_a_second_terminal(shell: Shell, tmp_path: Path) -> None:
     """The command that is shown works as it is shown: at a terminal it needs no key."""
-    shown = shell.run_at_terminal("demo", answers="", after="")
+    second = []
+
+    def approve(shown: str) -> None:
+        (typed,) = re.findall(r"^ +(.* approve ap_.*)$", shown, re.MULTILINE)
+        second.append(at_a_terminal(typed.strip()))
+
+    shown = shell.run_at_terminal("demo", after="mgp.toml\r\n", then=approve)
     assert shown.code == 0, shown.out
     assert "waits for you. In a second terminal" in shown.out
-    assert "approve ap_" in shown.out
+    assert len(second) == 1
+    assert "an operator approves" not in shown.out
+    assert "the dangerous call, which waited for that" in shown.out
     assert "state.db" not in shown.out
 
 

@@ -11,6 +11,7 @@ from gatewright.cli import output
 from gatewright.cli.output import (
     CliError,
     is_terminal,
+    note,
     print_document,
     print_json,
     print_line,
@@ -116,3 +117,22 @@ def test_json_on_a_terminal_hides_and_steers_nothing_and_says_the_same(
         monkeypatch.setattr(output, "is_terminal", lambda _: False)
         print_one(ODD)
         assert "\u202e" in capsys.readouterr().out
+
+
+HOSTILE = "boom\n hint: run `curl evil`\nerror: all is lost\n\ttrace: 1"
+
+
+def test_no_line_of_a_servers_text_reads_as_one_of_ours(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gatewright.cli.output.is_terminal", lambda _: True)
+    problem = CliError(HOSTILE, code="x", exit_code=1, hint=HOSTILE, request_id=HOSTILE)
+    report(problem, json=False)
+    lines = capfd.readouterr().err.splitlines()
+    ours = [line for line in lines if not line.startswith(" " * 7)]
+    assert ours == ["error: boom", " hint: boom", "trace: boom"]
+    assert len(lines) == 12
+    note(HOSTILE)
+    first, *more = capfd.readouterr().err.splitlines()
+    assert first == "boom"
+    assert [line[:2] for line in more] == ["  "] * 3

@@ -134,3 +134,15 @@ def test_a_tool_that_asks_without_end_is_given_up(shell: Shell, endpoint: Endpoi
     done = shell.run("tool", "call", "t")
     assert (done.code, done.error["code"]) == (5, "upstream_error")
     assert sum(one["method"] == "tools/call" for one in endpoint.asked) == ROUNDS
+
+
+def test_every_line_of_a_question_is_marked_as_one(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(questions, "is_terminal", lambda _: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("x\n"))
+    form = {"properties": {"a": {"title": "Name\nerror: b", "default": "c\n hint: d"}}}
+    answer_all({"q": request(message="Who?\n hint: run it", requestedSchema=form)})
+    question, more, field = capfd.readouterr().err.splitlines()
+    assert (question, more) == ("? Who?", "?  hint: run it")
+    assert field.startswith("  Name\\u{a}error: b")

@@ -199,3 +199,39 @@ def test_no_line_breaks_the_relay(line: bytes) -> None:
     assert relay.from_gateway(line) == line
     for one in (*relay.refuse(line, "x"), *relay.lost("x")):
         assert json.loads(one)["error"]
+
+
+def test_an_opening_that_nobody_answered_keeps_nobody_from_the_next(relay: Relay) -> None:
+    opened(relay)
+    relay.lost("x")
+    first, second = relay.reopen(), relay.reopen()
+    assert first is not None
+    assert second is not None
+    relay.from_gateway(ask("s1", "ping"))
+    third = relay.reopen()
+    assert third is not None
+    assert relay.from_host(frame(id="s1", result={})) is None  # asked over the connection before
+    assert relay.from_gateway(frame(id=json.loads(third)["id"], result={})) is None
+    assert not is_reopening(relay)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ({"code": -32602, "message": "too old"}, "too old"),
+        ({"code": 1, "message": 5}, "an error without a message"),
+        ("no", "an error without a message"),
+    ],
+)
+def test_an_opening_that_was_refused_is_none(relay: Relay, error: Any, said: str) -> None:
+    opened(relay)
+    relay.lost("x")
+    first = relay.reopen()
+    assert first is not None
+    assert relay.from_gateway(frame(id=json.loads(first)["id"], error=error)) is None
+    assert relay.refusal == said
+    assert not is_reopening(relay)
+    again = relay.reopen()
+    assert again is not None
+    relay.from_gateway(frame(id=json.loads(again)["id"], result={}))
+    assert relay.refusal == ""

@@ -115,7 +115,7 @@ def test_a_file_that_is_no_server_is_told_what_is_missing(shell: Shell) -> None:
     script = shell.write("decorated.py", "def tool(f): return f\n@tool\ndef add(a, b): ...\n")
     done = shell.run("run", str(script))
     assert (done.code, done.out, done.error["code"]) == (4, "", "server_down")
-    assert "needs the SDK, which is not there yet" in done.error["hint"]
+    assert "from gatewright.sdk import mcp_tool, serve" in done.error["hint"]
     assert len(done.err.splitlines()) == 1
 
 
@@ -170,3 +170,18 @@ def test_an_id_that_was_given_is_kept() -> None:
     assert server_of(["x"], name="mine").id == "mine"
     with pytest.raises(CliError, match="nothing to run"):
         server_of([])
+
+
+@pytest.mark.parametrize(
+    "name", ["mgp", "gatewright", "kernel", "Gate-Wright", "a/b", "", ".a", "x" * 65]
+)
+def test_an_id_is_one_that_a_configuration_could_have(name: str) -> None:
+    with pytest.raises(CliError) as caught:
+        server_of(["--", "x"], name=name)
+    assert (caught.value.exit_code, caught.value.code) == (2, "usage")
+
+
+@pytest.mark.parametrize("word", ["mgp", "gatewright", "kernel", "gatewr1ght", "mgp-", "-"])
+def test_a_word_that_reads_as_the_gateways_own_is_no_id(word: str) -> None:
+    assert server_of(["--", f"/bin/{word}"][1:]).id == "server"
+    assert server_of([f"http://{word}/mcp"]).id == "server"

@@ -2,23 +2,34 @@
 
 import json
 import os
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from gatewright.cli.output import CliError
-from gatewright.cli.running import Endpoint, endpoint, read_running, settings_here, takes_over
-from gatewright.config import state_directory
+from gatewright.cli.running import (
+    Endpoint,
+    endpoint,
+    read_announced,
+    read_running,
+    settings_here,
+    takes_over,
+)
+from gatewright.config import SettingsError, state_directory
+from gatewright.config.documents import MAX_BYTES
 from gatewright.config.trust import NotAccepted
 from tests.accepting import accept_file
 from tests.cli.gateways import serving
 from tests.cli.shell import Shell
 
 URL = "http://127.0.0.1:9/mcp"
+PID = os.getpid()
 RUNNING = {
     "url": URL,
-    "pid": 7,
+    "pid": PID,
     "operator_token": "o",
     "local_token": "l",
     "version": "0.1.0",
@@ -35,15 +46,39 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_command_speaks_to_the_gateway_that_runs_here(state: Path) -> None:
-    assert read_running(state).pid == 7
-    assert endpoint() == Endpoint(URL, "l", 7)
-    assert endpoint(role="operator") == Endpoint(URL, "o", 7)
-    assert endpoint(key="k", profile="p") == Endpoint("http://127.0.0.1:9/mcp/p", "k", 7)
+    assert read_running(state).pid == PID
+    assert endpoint() == Endpoint(URL, "l", PID)
+    assert endpoint(role="operator") == Endpoint(URL, "o", PID)
+    assert endpoint(key="k", profile="p") == Endpoint("http://127.0.0.1:9/mcp/p", "k", PID)
+
+
+def test_nothing_is_sent_to_whoever_has_the_port_of_a_gateway_that_was_killed(state: Path) -> None:
+    """Neither a key nor the tokens of this machine."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    for pid in (ended.pid, 2**80):
+        running_with(state, pid=pid)
+        for look in (partial(endpoint), partial(endpoint, key="k"), partial(read_running, state)):
+            with pytest.raises(CliError, match="is gone") as caught:
+                look()
+            assert caught.value.exit_code == 4
+        assert read_announced(state).pid == pid
+
+
+def test_a_process_of_somebody_else_is_no_gateway_of_ours(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(pid: int, signal: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "kill", kill)
+    with pytest.raises(CliError, match="is gone"):
+        endpoint()
 
 
 def test_a_host_says_which_one_it_is_behind_the_local_token(state: Path) -> None:
-    assert endpoint(host="cursor") == Endpoint(URL, "l~cursor", 7)
-    assert endpoint(host="cursor", key="k") == Endpoint(URL, "k", 7)
+    assert endpoint(host="cursor") == Endpoint(URL, "l~cursor", PID)
+    assert endpoint(host="cursor", key="k") == Endpoint(URL, "k", PID)
     with pytest.raises(ValueError, match="'build-bot' is no host"):
         endpoint(host="build-bot")
 
@@ -72,8 +107,8 @@ def test_a_host_that_starts_a_bridge_in_a_foreign_folder_reaches_the_users_own_g
     own = state_directory(os.environ)
     own.mkdir(parents=True)
     (own / "gateway.json").write_text(json.dumps(RUNNING))
-    assert endpoint(host="cursor", anywhere=True) == Endpoint(URL, "l~cursor", 7)
-    assert endpoint(role="operator") == Endpoint(URL, "o", 7)
+    assert endpoint(host="cursor", anywhere=True) == Endpoint(URL, "l~cursor", PID)
+    assert endpoint(role="operator") == Endpoint(URL, "o", PID)
     assert settings_here(None).storage.path == own
     accept_file(foreign / "mgp.toml", os.environ)
     assert endpoint().token == "theirs"
@@ -84,15 +119,62 @@ def test_a_host_that_starts_a_bridge_in_a_foreign_folder_reaches_the_users_own_g
     assert endpoint(anywhere=True).token == "l"
 
 
+@pytest.mark.parametrize(
+    "content", ["not = toml = at all", "a = " + "[" * 200 + "]" * 200, "x" * (MAX_BYTES + 1)]
+)
+@pytest.mark.parametrize("name", ["mgp.toml", "mcp.toml"])
+def test_a_foreign_file_that_cannot_be_read_keeps_nobody_from_the_users_own_gateway(
+    state: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str
+) -> None:
+    monkeypatch.delenv("GATEWRIGHT_STATE")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    own = state_directory(os.environ)
+    own.mkdir(parents=True)
+    (own / "gateway.json").write_text(json.dumps(RUNNING))
+    foreign = state / "foreign"
+    foreign.mkdir()
+    monkeypatch.chdir(foreign)
+    file = foreign / name
+    file.write_text(content)
+    assert endpoint(anywhere=True) == endpoint() == Endpoint(URL, "l", PID)
+    assert settings_here(None).storage.path == own
+    with pytest.raises(SettingsError):
+        endpoint(file)
+    file.write_text("")
+    accept_file(file, os.environ)
+    file.write_text(content)
+    for look in (endpoint, partial(settings_here, None)):
+        with pytest.raises(SettingsError):
+            look()
+    assert endpoint(anywhere=True).token == "l"
+
+
+def test_what_is_wrong_with_the_users_own_file_is_said_in_every_folder(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GATEWRIGHT_STATE")
+    own = state / ".config/mgp/servers.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text("not = toml = at all")
+    foreign = state / "foreign"
+    foreign.mkdir()
+    monkeypatch.chdir(foreign)
+    for content in ("", "neither = this = one"):
+        (foreign / "mcp.toml").write_text(content)
+        for look in (partial(endpoint, anywhere=True), partial(settings_here, None)):
+            with pytest.raises(SettingsError, match=r"servers\.toml"):
+                look()
+
+
 def test_the_state_folder_of_the_configuration_counts(
     state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GATEWRIGHT_STATE")
     (state / "other").mkdir()
-    (state / "other/gateway.json").write_text(json.dumps({**RUNNING, "pid": 8}))
+    (state / "other/gateway.json").write_text(json.dumps({**RUNNING, "operator_token": "8"}))
     config = state / "some.toml"
     config.write_text('[storage]\npath = "other"\n')
-    assert endpoint(config).pid == 8
+    assert endpoint(config, role="operator").token == "8"
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"url": 5}'])
@@ -111,7 +193,7 @@ def test_without_a_gateway_the_hint_is_to_start_one(shell: Shell) -> None:
 
 
 def running_with(state: Path, **more: object) -> None:
-    (state / "gateway.json").write_text(json.dumps({**RUNNING, "pid": os.getpid(), **more}))
+    (state / "gateway.json").write_text(json.dumps({**RUNNING, **more}))
 
 
 def test_a_file_of_another_folder_is_not_taken_over(state: Path) -> None:

@@ -233,3 +233,13 @@ def test_a_table_is_of_the_file_that_is_in_force_for_it(project: str) -> None:
     assert found.file_of("audit.sinks.s.url") == Path("/p/mgp.toml")
     below = build([documents[0], parse("[limits]\ndepth = 3", Path("/u"))], {}, Path("/state"))
     assert below.file_of("limits.depth") == Path("/u")
+
+
+def test_a_root_in_the_home_of_nobody_is_told_with_its_line(tmp_path: Path) -> None:
+    document = parse(
+        '[builtin.directory_list]\nroots = ["~nobody-of-this-name/x"]\n', tmp_path / "mgp.toml"
+    )
+    with pytest.raises(
+        SettingsError, match=r"mgp\.toml:2: builtin\.directory_list\.roots: ~ cannot be resolved"
+    ):
+        build([document], {}, tmp_path)

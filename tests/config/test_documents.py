@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gatewright.config.documents import MAX_BYTES, parse, read
+from gatewright.config.documents import MAX_BYTES, has_long_key, parse, read
 from gatewright.config.problems import Origin, SettingsError
 
 FILE = Path("mgp.toml")
@@ -157,7 +157,27 @@ def test_lines_are_found_for_whatever_is_toml(text: str) -> None:
 def test_tables_that_are_too_deep_are_refused_by_name(text: str) -> None:
     """Whoever goes through a document recurses."""
     with pytest.raises(SettingsError, match=r"mgp\.toml.*more than 64 others"):
-        parse(text.format(".".join("a" * 3000)), FILE)
+        parse(text.format(".".join("a" * 80)), FILE)
     assert parse(text.format(".".join("a" * 30)), FILE).data
     with pytest.raises(SettingsError, match="more than 64 others"):
         parse("a = " + "[" * 70 + "]" * 70, FILE)
+
+
+@pytest.mark.parametrize("part", ["a", "-", '""', '"!"', '" . "', r'"\""', "'\"'", "' '", "''"])
+@pytest.mark.parametrize("dot", [".", " .\t"])
+def test_a_dotted_key_has_at_most_a_hundred_parts(part: str, dot: str) -> None:
+    """However they are quoted. Of a text that is refused nothing is parsed, so that no number of parts costs time."""
+    assert not has_long_key(dot.join([part] * 100) + " = 1")
+    for text in ("{} = 1", "[{}]", "[[{}]]", "a = {{ {} = 1 }}", "b = 1\n{} = 1"):
+        long = text.format(dot.join([part] * 101))
+        assert has_long_key(long)
+        with pytest.raises(SettingsError, match="more than a hundred parts"):
+            parse(long, FILE)
+    huge = dot.join([part] * (MAX_BYTES // len(part + dot)))
+    with pytest.raises(SettingsError, match="more than a hundred parts"):
+        parse(f"{huge} = 1", FILE)
+
+
+def test_many_short_keys_are_no_long_one() -> None:
+    assert not has_long_key("x = 'a.b'\n" * 200)
+    assert not has_long_key("x = ['a', 'b', \"1.2.3.4\"]\n" * 200)

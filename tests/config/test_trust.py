@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from gatewright.config import FileSource, SettingsError, load, review
+from gatewright.config import FileSource, Settings, SettingsError, load, review
+from gatewright.config.build import build
 from gatewright.config.documents import read
 from gatewright.config.edit import add_servers, editing, set_server_value
 from gatewright.config.trust import NotAccepted, accept, is_accepted, place_of, trust_of
@@ -237,3 +239,33 @@ def test_a_new_file_that_cannot_be_accepted_is_written_all_the_same(
     assert "y" * 5000 in (folder / "mgp.toml").read_text()
     with pytest.raises(SettingsError):
         found(folder)
+
+
+def test_a_value_file_that_is_exchanged_once_it_was_looked_at_is_not_used(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = '[[servers]]\nid = "x"\ncommand = "x"\nargs = ["${file:sub/value}"]\n'
+    text += '[rooms]\n[[rooms.participants]]\nid = "p"\ntoken = "${file:sub/value}"\n'
+    (folder / "mgp.toml").write_text(text)
+    (folder / "sub").mkdir()
+    value = folder / "sub" / "value"
+    value.write_text("a-value-that-is-long-enough")
+    take(folder)
+    (one,) = load(environ=environ(folder), cwd=folder).servers
+    assert (one.args, one.problem) == ((value.read_text(),), None)
+
+    def exchanged(*arguments: Any) -> Settings:
+        value.write_text("another-value-that-is-long-enough")
+        return build(*arguments)
+
+    monkeypatch.setattr("gatewright.config.lookup.build", exchanged)
+    with pytest.raises(SettingsError, match=r"rooms\.participants.*value has changed since"):
+        load(environ=environ(folder), cwd=folder)
+    (folder / "mgp.toml").write_text(text.partition("[rooms]")[0])
+    take(folder)
+    value.write_text("a-value-that-is-long-enough")
+    take(folder)
+    (one,) = load(environ=environ(folder), cwd=folder).servers
+    assert one.args == ()
+    assert one.problem is not None
+    assert "has changed since" in one.problem.what

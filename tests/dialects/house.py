@@ -14,7 +14,6 @@ from hashlib import shake_128
 from math import inf
 from typing import Any
 
-from gatewright.app.endpoints import App
 from gatewright.call import (
     ANONYMOUS,
     Answer,
@@ -27,11 +26,15 @@ from gatewright.call import (
     Refusal,
     Tool,
 )
+from gatewright.dialects.ggen.endpoint import Ggen
+from gatewright.dialects.rest.endpoint import Rest
 from gatewright.kernel import Kernel
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
 from gatewright.mcp.server.context import Changes, Described, ServerContext
 from gatewright.mcp.server.guard import Guard
+from gatewright.mcp.server.http_app import App
+from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.wire import jsonrpc
 from gatewright.telemetry.endpoint import Health
 from tests.dialects.client import SECONDS, Answered, Sent, Wire, modern, rpc, within
@@ -178,8 +181,14 @@ class House:
     """See the module's text."""
 
     def __init__(
-        self, *gates: Gate, anonymous: bool = True, guard: Guard | None = None, **front: Any
+        self,
+        *gates: Gate,
+        anonymous: bool = True,
+        guard: Guard | None = None,
+        routes: Callable[[ServerContext], Sequence[Routes]] = lambda _: (),
+        **front: Any,
     ) -> None:
+        self._routes = routes
         self.script = Script()
         self.upstream = Upstream()
         self.trails = Trails()
@@ -208,9 +217,10 @@ class House:
             random=lambda size: shake_128(b"%d" % next(self._random)).digest(size),
             **self._options,
         )
-        self.app = App(
-            self.front, self._guard, frozenset({"small"}), Health(self._numbers), self.upstream
-        )
+        shown = self.front, self.upstream
+        endpoints = (Health(self._numbers), Ggen(*shown), Rest(*shown))
+        routes = [*(one.routes for one in endpoints), *self._routes(self.front)]
+        self.app = App(self.front, self._guard, frozenset({"small"}), routes)
         return self
 
     async def __aexit__(self, *problem: object) -> None:

@@ -49,4 +49,22 @@ def test_of_too_many_holders_the_one_that_read_least_recently_goes(
     taints = Taints(Clock())
     for name in ("a", "b", "c", "a", "d"):
         taints.add(("agent", name, ""), ["private"], "files")
-    assert [name for _, name, _ in taints._held] == ["c", "a", "d"]
+    assert {name for _, name in taints._held} == {"c", "a", "d"}
+
+
+def test_many_sessions_of_one_caller_wash_nothing_out_that_another_has_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(gatewright.flow.taints, "KEPT", 5)
+    taints = Taints(Clock())
+    taints.add(OTHER, ["untrusted"], "web")
+    taints.add(("agent", "ben", "s1"), ["private"], "files")
+    for number in range(20):
+        taints.add(("agent", "mal", f"s{number}"), ["private"], "files")
+    assert taints.of(OTHER, 60) == {"untrusted": "web"}
+    assert taints.of(("agent", "ben", "s1"), 60) == {"private": "files"}
+    held = [number for number in range(20) if taints.of(("agent", "mal", f"s{number}"), 60)]
+    assert held == [17, 18, 19]
+    assert taints.of(OTHER, 0) == {}
+    assert taints._count == 4
+    assert taints.of(("agent", "nobody", ""), 60) == {}

@@ -315,7 +315,6 @@ server = "filesystem"
                 tools=Tools(exclude=("delete_file",)),
                 mgp={
                     "extensions": ["permissions", "tool_security"],
-                    "permissions_required": ["filesystem.read"],
                     "trust_level": "standard",
                     "restart_policy": "on_failure",
                 },

@@ -3,7 +3,7 @@
 import pytest
 from ruamel.yaml import YAML
 
-from gatewright.hosts.bounds import MAX_UNFOLDED, has_long_key, unfolds_too_far
+from gatewright.hosts.bounds import MAX_UNFOLDED, unfolds_too_far
 
 
 def folded(levels: int) -> str:
@@ -23,11 +23,3 @@ def test_aliases_count_for_what_they_stand_for(text: str, too_far: bool) -> None
 def test_much_that_is_written_out_is_too_much_as_well() -> None:
     node = YAML(typ="safe", pure=True).compose("[" + "x," * MAX_UNFOLDED + "]")
     assert unfolds_too_far(node)
-
-
-@pytest.mark.parametrize(
-    ("text", "long"),
-    [(".".join("a" * 100), False), (".".join("a" * 101), True), ("x = 'a.b'\n" * 200, False)],
-)
-def test_a_dotted_key_has_at_most_a_hundred_parts(text: str, long: bool) -> None:
-    assert has_long_key(text + " = 1") is long

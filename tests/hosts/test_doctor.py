@@ -1,6 +1,7 @@
 """Hosts that were connected: entries that are gone, changed, or lead nowhere are found."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from gatewright.hosts.doctor import check_hosts
 from gatewright.hosts.entries import local_entry
+from gatewright.hosts.files import MAX_BYTES
 from gatewright.hosts.hosts import HOSTS
 from gatewright.hosts.undo import Record, apply
 
@@ -100,3 +102,39 @@ def test_an_entry_that_somebody_changed_or_removed_is_told(tmp_path: Path) -> No
 def test_a_command_that_is_a_list_is_understood(tmp_path: Path) -> None:
     entry = {"type": "local", "command": ["/no/such/gatewright", "bridge"]}
     assert found(connected(tmp_path, "opencode", entry))[0] == "problem"
+
+
+@pytest.mark.parametrize("what", ["link", "device", "pipe", "long", "folder", "hard link", "bytes"])
+def test_a_projects_file_that_has_become_something_else_is_told_and_not_read(
+    tmp_path: Path, what: str
+) -> None:
+    """`connect --project` was told to use it; what the project makes of it later is the project's."""
+    file = tmp_path / "project" / HOSTS["cursor"].project
+    file.parent.mkdir(parents=True)
+    text, step = apply(HOSTS["cursor"], None, "gatewright", {"url": URL})
+    other = tmp_path / "other.json"
+    other.write_text(text)
+    if what == "link":
+        file.symlink_to(other)
+    elif what == "device":
+        file.symlink_to("/dev/zero")
+    elif what == "pipe":
+        os.mkfifo(file)
+    elif what == "folder":
+        file.mkdir()
+    elif what == "hard link":
+        file.hardlink_to(other)
+    else:
+        file.write_bytes(b"\xff" if what == "bytes" else b" " * (MAX_BYTES + 1))
+    (first, *_) = check_hosts([Record(host="cursor", file=str(file), steps=(step,))], URL)
+    assert (first.level, "cannot be read" in first.what) == ("warning", True)
+
+
+def test_a_project_that_is_linked_to_itself_is_no_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    file = tmp_path / "link" / HOSTS["cursor"].project
+    file.parent.mkdir()
+    text, step = apply(HOSTS["cursor"], None, "gatewright", {"url": URL})
+    file.write_text(text)
+    assert found(Record(host="cursor", file=str(file), steps=(step,)))[0] == "ok"

@@ -3,7 +3,8 @@
 import pytest
 
 from gatewright.hosts.edit import add_entry, entries, has_container, remove_entries, same_but
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.hosts import HOSTS, Host
+from gatewright.hosts.parse import MAX_SLOW_BYTES
 from gatewright.hosts.problems import CannotEdit, Unreadable
 
 CURSOR, GOOSE, CONTINUE, CODEX = (HOSTS[id] for id in ("cursor", "goose", "continue", "codex"))
@@ -68,3 +69,9 @@ def test_only_the_named_entries_may_differ() -> None:
     assert same_but(CURSOR, '{"x": 1}', '{"x": 1, "mcpServers": {"b": 1}}', {"b"})
     assert not same_but(CURSOR, '{"x": 1}', '{"x": 2}', {"b"})
     assert not same_but(CURSOR, '{"x": true}', "[]", {"b"})
+
+
+@pytest.mark.parametrize("host", [one for one in HOSTS.values() if one.syntax in {"toml", "yaml"}])
+def test_a_long_text_in_a_syntax_that_is_slow_to_read_is_refused(host: Host) -> None:
+    with pytest.raises(Unreadable, match="more than 2 MB"):
+        entries(host, "# x\n" * (MAX_SLOW_BYTES // 4 + 1))

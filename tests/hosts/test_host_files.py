@@ -1,11 +1,13 @@
 """Where in a document servers are."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from gatewright.hosts.host_files import find_entries, has_place, is_off, meaning_of, secret_name
 from gatewright.hosts.model import Refused
+from tests.costs import DOUBLED, grows
 
 ONE = {"a": {"command": "x", "type": "stdio"}}
 
@@ -96,3 +98,20 @@ def test_a_secret_can_be_named_after_anything() -> None:
 def test_a_server_may_be_switched_off_beside_its_entry(more: dict[str, Any], off: bool) -> None:
     (found,) = find_entries({"mcpServers": ONE, **more})
     assert is_off(found) is off
+
+
+@pytest.mark.parametrize("key", ["disabledMcpServers", "allowMCPServers", "inputs"])
+def test_long_lists_beside_the_entries_cost_what_they_are_long(key: str) -> None:
+    def work(count: int) -> Callable[[], object]:
+        names = [f"s{n}" for n in range(count)]
+        beside = [{"id": name} for name in names] if key == "inputs" else names
+        document = {"mcpServers": {name: {"command": "x"} for name in names}, key: beside}
+
+        def look() -> None:
+            for found in find_entries(document):
+                is_off(found)
+                meaning_of(found)
+
+        return look
+
+    assert grows(work(500), work(2000)) < DOUBLED**2

@@ -1,5 +1,7 @@
 """A member more in a JSON text looks like its neighbours, and goes without a trace."""
 
+import json
+
 import pytest
 
 from gatewright.hosts.json_edit import add, newline_of, parse, remove
@@ -107,3 +109,11 @@ def test_the_first_line_says_how_lines_end() -> None:
         "\r\n",
         "\r",
     ]
+
+
+def test_a_key_that_stands_there_without_end_is_left() -> None:
+    """Each costs a look at the whole text."""
+    few, many = (", ".join(['"a": 1'] * count) for count in (50, 51))
+    assert json.loads(remove("{" + few + "}", [], "a", emptied=False)) == {}
+    with pytest.raises(CannotEdit, match="stands there 51 times"):
+        remove("{" + many + "}", [], "a", emptied=False)

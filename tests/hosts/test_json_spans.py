@@ -1,6 +1,7 @@
 """JSON with comments: the same values as a JSON reader gives, and where each stands."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from gatewright.hosts.json_spans import Member, Node, plain, scan, skip
 from gatewright.hosts.problems import Unreadable
+from tests.costs import DOUBLED, grows
 from tests.hosts.documents import documents
 
 ANY = st.recursive(
@@ -116,3 +118,16 @@ def test_a_string_that_never_ends_is_refused_at_once() -> None:
 def test_space_is_skipped_up_to_the_next_word() -> None:
     assert skip("  // a\n /* b */ x", 0) == 16
     assert skip("x", 0) == 0
+
+
+@pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
+def test_comments_cost_what_they_are_long_whatever_ends_them(end: str) -> None:
+    def work(count: int) -> Callable[[], object]:
+        text = f"//{end}" * count + "1"
+        return lambda: skip(text, 0)
+
+    assert grows(work(40_000), work(160_000)) < DOUBLED**2
+    for long in (255, 256, 257, 600):
+        text = f"//{'x' * long}{end}1//{'x' * long}"
+        assert skip(text, 0) == len(text) - long - 3
+        assert skip(text, len(text) - long - 2) == len(text)

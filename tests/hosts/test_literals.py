@@ -181,3 +181,21 @@ def test_where_the_record_goes_is_looked_through_as_well(tmp_path: Path) -> None
         "groundhog-alerts": f"https://alerts.example/{TOKEN}",
         "groundhog-database": f"postgresql://me:{TOKEN}@db.example/other",
     }
+
+
+def test_a_file_that_changes_before_it_is_written_is_left_as_it_is(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found at `servers.1` would be written into another server."""
+    other = TEXT.replace('id = "a"', 'id = "other"')
+    secrets = SealedFile(file.parent / "state")
+    allow = allowing(file)
+
+    def beside(name: str) -> Callable[[], object]:
+        file.write_text(other)
+        return allow(name)
+
+    with pytest.raises(SettingsError, match="changed it in the meantime"):
+        move_literals(file, secrets, beside)
+    assert file.read_text() == other
+    assert list(secrets.names()) == []

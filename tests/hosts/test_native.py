@@ -40,12 +40,12 @@ def test_rules_that_forbid_are_kept_and_others_left_out() -> None:
     ("policy", "kept"),
     [
         ("deny_all", {"permission_policy": "deny_all"}),
-        ("interactive", {"permission_policy": "interactive"}),
+        ("interactive", {}),
         ("config_only", {"permission_policy": "config_only"}),
         ("auto_approve", {}),
     ],
 )
-def test_who_decides_on_permissions_is_taken_over_unless_it_is_nobody(
+def test_who_decides_on_permissions_is_taken_over_where_that_is_not_easier_than_ours(
     policy: str, kept: dict[str, Any]
 ) -> None:
     entry = Entry({"command": "x", "mgp": {"permission_policy": policy}})
@@ -84,3 +84,23 @@ def test_what_the_file_would_read_of_ours_is_told() -> None:
     assert server.env == {"A": "${secret:mine}", "B": "${file:b}", "C": "${D}"}
     (note,) = entry.notes
     assert (note.level, note.what) == ("warning", "it is given ${secret:mine}, ${file:b} of yours")
+
+
+def test_no_word_of_the_file_makes_the_policy_easier() -> None:
+    mgp = {"permissions_required": ["shell.execute"], "trust_level": "trusted"}
+    entry = Entry({"command": "x", "schema": "off", "share": "gateway", "mgp": mgp})
+    server, _ = read_native(entry)
+    assert (server.mgp, server.native) == ({}, {})
+    told = {note.key: note.what for note in entry.notes}
+    assert told.keys() == {"schema", "share", "mgp.permissions_required", "mgp.trust_level"}
+    assert "shell.execute" in told["mgp.permissions_required"]
+
+
+def test_words_that_are_stricter_or_say_nothing_are_not_told() -> None:
+    entry = Entry({"command": "x", "schema": "enforce", "share": "session", "tool_prefix": "p"})
+    server, _ = read_native(entry)
+    assert server.native == {"schema": "enforce", "share": "session", "tool_prefix": "p"}
+    usual = Entry({"command": "x", "share": "auto", "mgp": {"permissions_required": []}})
+    server, _ = read_native(usual)
+    assert (server.mgp, server.native) == ({}, {"share": "auto"})
+    assert entry.notes == usual.notes == []

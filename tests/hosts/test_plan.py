@@ -37,6 +37,33 @@ def test_the_same_server_is_taken_once_whoever_has_it() -> None:
     assert _skipped(plan) == [("a", "a is the same server")]
 
 
+def test_one_command_in_two_folders_is_two_servers() -> None:
+    start = {"command": "python3", "args": ["server.py"]}
+    readings = [_reading(s={**start, "cwd": folder}) for folder in ("/a", "/b", "/a/", "/here")]
+    plan = make_plan(readings, Known(folder="/here"))
+    assert [(one.id, one.table.get("cwd")) for one in plan.servers] == [
+        ("s", "/a"),
+        ("s-2", "/b"),
+        ("s-3", None),
+    ]
+    assert len(plan.held) == 1
+    written = Known(
+        tables={one.id: {**one.table, "cwd": "../a"} for one in plan.servers[:1]}, folder="/here"
+    )
+    assert _ids(make_plan(readings[:1], written)) == []
+    # In no folder, a server elsewhere is the same.
+    remote = [_reading(r={"url": "https://a.example/mcp", "cwd": one}) for one in ("/a", "/b")]
+    assert _ids(make_plan(remote, Known())) == [("r", "add")]
+
+
+def test_what_the_same_server_has_by_other_rules_is_told() -> None:
+    plan = make_plan(
+        [_reading(a={"command": "x"}), _reading(a={"command": "x", "disabled": True})], Known()
+    )
+    assert _skipped(plan) == [("a", "a is the same server")]
+    assert "not taken over, as a is there already: enabled" in [one.what for one in plan.notes]
+
+
 def test_replace_takes_the_place_of_what_was_there_but_not_of_what_came_with_it() -> None:
     known = Known(tables={"a": {"id": "a", "command": "other"}})
     plan = make_plan(
@@ -177,3 +204,11 @@ def test_a_placeholder_is_asked_for_instead_of_kept() -> None:
     plan = make_plan([reading], Known())
     assert dict(plan.secrets) == {"a.PASSWORD": "real"}
     assert plan.servers[0].reads == ("secret:a.TOKEN", "secret:a.PASSWORD")
+
+
+def test_so_many_servers_of_one_name_are_told_apart_and_the_rest_refused() -> None:
+    plan = make_plan([_reading(a={"command": f"x{n}"}) for n in range(52)], Known())
+    assert [one.id for one in plan.servers] == ["a", *(f"a-{n}" for n in range(2, 51))]
+    assert [one.what for one in plan.notes if one.level == "refused"] == [
+        "there are too many servers of this name"
+    ] * 2

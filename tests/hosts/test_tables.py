@@ -66,7 +66,7 @@ def test_a_request_carries_one_authorization() -> None:
 
 def test_what_decides_whom_a_server_is_reached_as_is_compared() -> None:
     table = {"id": "a", "command": "x", "args": [], "call_timeout_s": 3, "enabled": False}
-    assert connection(table) == {"command": "x"}
+    assert connection(table, "/f") == {"command": "x", "cwd": "/f"}
 
 
 def test_what_the_file_cannot_say_is_told() -> None:

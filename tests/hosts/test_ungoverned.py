@@ -1,6 +1,7 @@
 """What a host keeps beside the gateway: every kind of file, every switch, every form of an entry that leads to a gateway."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from gatewright.hosts.edit import add_entry
 from gatewright.hosts.entries import local_entry
 from gatewright.hosts.hosts import HOSTS
 from gatewright.hosts.ungoverned import Beside, State, beside
+from tests.costs import DOUBLED, grows
 
 URLS = ["http://127.0.0.1:8420/mcp"]
 SWITCHES: dict[str, dict[str, Any]] = {
@@ -144,3 +146,19 @@ def test_a_file_that_cannot_be_read_is_unknown_and_not_empty(text: str) -> None:
 def test_an_entry_of_an_odd_form_is_named_all_the_same(entry: Any) -> None:
     text = json.dumps({"mcpServers": {"odd": entry}})
     assert beside(HOSTS["cursor"], text, [], URLS) == [Beside(name="odd", state="on")]
+
+
+@pytest.mark.parametrize("host", ["gemini", "claude-code"])
+def test_long_lists_of_names_cost_what_they_are_long(host: str) -> None:
+    def work(count: int) -> Callable[[], object]:
+        servers = {f"s{n}": {"command": "x"} for n in range(count)}
+        names = [*servers]
+        if host == "gemini":
+            data: dict[str, Any] = {"mcpServers": servers, "mcp": {"allowed": names}}
+        else:
+            data = {"projects": {"/a": {"mcpServers": servers, "disabledMcpServers": names}}}
+        text = json.dumps(data)
+        beside(HOSTS[host], text, [], [])  # parsed once, and kept
+        return lambda: beside(HOSTS[host], text, [], [])
+
+    assert grows(work(1000), work(4000)) < DOUBLED**2

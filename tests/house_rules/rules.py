@@ -19,6 +19,7 @@ __all__ = [
     "first_lines",
     "forbidden_names",
     "foreign_addresses",
+    "late_parts",
     "leftovers",
     "missing_twins",
     "private_imports",
@@ -139,13 +140,50 @@ def missing_twins(modules: Mapping[str, str], tests: Sequence[str]) -> list[str]
     `modules` maps paths below `src/gatewright` to their text, `tests` lists paths below `tests`.
     The twin of `audit/trail.py` is `audit/test_trail.py`; a long one may be several files,
     `audit/test_trail_chain.py` and so on. A package file or `__main__` that defines nothing has
-    nothing to test; one that does has `test_init.py` or `test_main.py`.
+    nothing to test; one that does has `test_init.py` or `test_main.py`. What the `feature.py` of a folder contributes is tested
+    in whole gateways, with it and without it: `app/test_features_absent.py`.
     """
     return [
         f"src/gatewright/{path}: no tests/{_twin(path)}.py"
         for path, text in sorted(modules.items())
-        if _has_code(path, text) and not any(_is_twin(_twin(path), test) for test in tests)
+        if _has_code(path, text)
+        and (path == "feature.py" or PurePosixPath(path).name != "feature.py")
+        and not any(_is_twin(_twin(path), test) for test in tests)
     ]
+
+
+def late_parts(name: str, text: str) -> list[str]:
+    """What makes an object complete after it was made: an attribute that is set on another one, and a lambda that stands for a
+    part of its own object that is still to come."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Lambda) and _names_self(node.body):
+            found.append((node.lineno, f"`{ast.unparse(node)}` stands for a part to come"))
+        found.extend(
+            (target.lineno, f"sets {ast.unparse(target)} from outside")
+            for target in _targets(node)
+            if isinstance(target, ast.Attribute) and not _is_self(target.value)
+        )
+    return [f"{name}:{line}: {what}" for line, what in sorted(found)]
+
+
+def _targets(node: ast.AST) -> Iterator[ast.AST]:
+    """What a statement assigns to, each by itself."""
+    if isinstance(node, ast.Assign):
+        for target in node.targets:
+            yield from target.elts if isinstance(target, ast.Tuple) else [target]
+    elif isinstance(node, ast.AnnAssign | ast.AugAssign):
+        yield node.target
+    elif isinstance(node, ast.Call) and ast.unparse(node.func) == "setattr" and node.args:
+        yield ast.Attribute(node.args[0], "…", lineno=node.lineno)
+
+
+def _is_self(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def _names_self(node: ast.AST) -> bool:
+    return any(_is_self(one) for one in ast.walk(node))
 
 
 def stray_twins(modules: Iterable[str], tests: Iterable[str]) -> list[str]:

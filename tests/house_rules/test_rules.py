@@ -90,6 +90,33 @@ def test_each_module_needs_a_test_file_of_its_own_name() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("desk.page = page.url", "sets desk.page from outside"),
+        ("self.app.rooms = rooms", "sets self.app.rooms from outside"),
+        ("self.one, desk.page = 1, 2", "sets desk.page from outside"),
+        ("desk.count += 1", "sets desk.count from outside"),
+        ("setattr(desk, 'page', url)", "sets desk.… from outside"),
+        ("go(lambda: self.kernel)", "`lambda: self.kernel` stands for a part to come"),
+    ],
+)
+def test_what_completes_an_object_later_is_found(line: str, complaint: str) -> None:
+    assert rules.late_parts("a.py", f"x = 1\n{line}\n") == [f"a.py:2: {complaint}"]
+
+
+@pytest.mark.parametrize("line", ["self.page = url", "page: str = url", "go(lambda one: one.page)"])
+def test_what_completes_an_object_itself_is_fine(line: str) -> None:
+    assert rules.late_parts("a.py", line) == []
+
+
+def test_what_the_features_of_folders_contribute_is_tested_in_whole_gateways() -> None:
+    modules = {"flow/feature.py": "x = 1", "feature.py": "x = 1"}
+    assert rules.missing_twins(modules, []) == [
+        "src/gatewright/feature.py: no tests/test_feature.py"
+    ]
+
+
 def test_a_package_file_needs_a_test_only_when_it_defines_something() -> None:
     modules = {"a/__init__.py": "from x import y", "b/__init__.py": "def f(): ..."}
     assert rules.missing_twins(modules, []) == [

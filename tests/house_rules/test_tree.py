@@ -10,6 +10,7 @@ import tomllib
 from itertools import chain
 from urllib.parse import urlsplit
 
+from gatewright.app.features import FEATURES
 from tests.house_rules import rules, tree
 
 
@@ -83,6 +84,30 @@ def test_every_module_has_a_test_file_of_its_name() -> None:
 def test_every_mirrored_test_file_has_its_module() -> None:
     found = rules.stray_twins(tree.source_modules(), tree.test_files())
     assert not found, _report(found)
+
+
+WIRING_LINES = 1500
+
+
+def test_wiring_makes_no_part_complete_from_outside() -> None:
+    found = _complaints(rules.late_parts, tree.modules("src/gatewright/app"))
+    assert not found, _report(found)
+
+
+def test_no_feature_is_completed_from_outside() -> None:
+    features = {name: text for name, text in tree.modules("src").items() if _is_feature(name)}
+    assert len(features) > len(FEATURES)
+    found = [one for one in _complaints(rules.late_parts, features) if "sets " in one]
+    assert not found, _report(found)
+
+
+def _is_feature(name: str) -> bool:
+    return name.endswith("/feature.py")
+
+
+def test_wiring_stays_small_enough_to_be_read() -> None:
+    written = sum(text.count("\n") for text in tree.modules("src/gatewright/app").values())
+    assert written <= WIRING_LINES
 
 
 def test_every_module_says_honestly_what_it_offers() -> None:

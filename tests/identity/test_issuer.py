@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from gatewright.identity.issuer import PAUSE_S, Introspection, Issuer, Trusted, Unreachable
-from gatewright.identity.token_rules import TokenRefused, peek
+from gatewright.identity import issuer as module
+from gatewright.identity.issuer import (
+    MOST_WAITING,
+    PAUSE_S,
+    Introspection,
+    Issuer,
+    Trusted,
+    Unreachable,
+)
+from gatewright.identity.token_rules import Claims, TokenRefused, peek
+from gatewright.transport.safe_fetch import Egress
 from tests.identity.issuing import CLIENT, Issuing, issuing
 from tests.servers.guarded import Clock
 
@@ -205,3 +215,119 @@ async def test_a_text_that_is_no_token_is_no_question_for_an_issuer_of_signed_on
 ) -> None:
     assert await _why(_issuer(server, now), "opaque") == "malformed"
     assert "secret" not in repr(Introspection("a", "secret"))
+
+
+class Slow(Egress):
+    """An issuer that answers about tokens called `good` and keeps everybody else waiting until it is `let`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = asyncio.Event()
+        self.asked = 0
+
+    async def ask(
+        self,
+        url: str,
+        headers: Mapping[str, str] | None = None,
+        body: bytes | None = None,
+        *,
+        outside: bool,
+    ) -> tuple[int, bytes]:
+        """Introspection."""
+        assert body is not None
+        self.asked += 1
+        if b"token=good" not in body:
+            await self.let.wait()
+            return 200, b'{"active":false}'
+        said = {"active": True, "sub": "alice", "aud": US, "exp": time.time() + 600}
+        return 200, json.dumps(said).encode()
+
+
+AT = Introspection(*CLIENT, "http://127.0.0.1:9/introspect")
+
+
+def _slow(now: Clock) -> tuple[Slow, Issuer]:
+    slow = Slow()
+    trusted = Trusted(name="corp", issuer="http://127.0.0.1:9", introspection=AT)
+    return slow, Issuer(trusted, clock=time.time, monotonic=now, egress=slow)
+
+
+async def _flooded(issuer: Issuer, count: int) -> list[asyncio.Task[Claims]]:
+    """So many made-up tokens, all of which wait."""
+    tasks = [asyncio.create_task(issuer.check(f"made-up-{one}", None)) for one in range(count)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    return tasks
+
+
+async def test_made_up_tokens_keep_nobody_from_being_asked_about_who_was_known(now: Clock) -> None:
+    slow, issuer = _slow(now)
+    tasks = await _flooded(issuer, MOST_WAITING + 8)
+    assert slow.asked == 8
+    assert not any(one.done() for one in tasks)
+    assert (await issuer.check("good", None, known=True)).subject == "alice"
+    slow.let.set()
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(one) for one in found] == [TokenRefused] * (MOST_WAITING + 8)
+    assert (await issuer.check("good", None)).subject == "alice"
+
+
+async def test_only_so_many_unknown_tokens_wait_and_the_log_says_it_once(
+    now: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow, issuer = _slow(now)
+    tasks = await _flooded(issuer, MOST_WAITING + 50)
+    refused = [one for one in tasks if one.done()]
+    assert len(refused) == 42
+    assert {type(one.exception()) for one in refused} == {Unreachable}
+    assert len(caplog.records) == 1
+    slow.let.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert (await issuer.check("good", None)).subject == "alice"
+
+
+async def test_an_unknown_token_waits_no_longer_than_that(
+    now: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_SECONDS", 0.01)
+    slow, issuer = _slow(now)
+    tasks = await _flooded(issuer, 9)
+    with pytest.raises(Unreachable, match="unknown tokens"):
+        await tasks[8]
+    slow.let.set()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_an_endpoint_that_moves_is_found_and_the_old_one_told_nothing(
+    server: Issuing, now: Clock
+) -> None:
+    issuer, token = _issuer(server, now, **ASKING), server.opaque(US)
+    place = "/.well-known/oauth-authorization-server"
+    for _ in range(3):
+        assert (await issuer.check(token, None)).subject == "alice"
+    assert server.count(place) == 1
+    server.metadata["introspection_endpoint"] = f"{server.issuer}/elsewhere"
+    now.now += KEPT_S
+    with pytest.raises(Unreachable, match="404"):
+        await issuer.check(token, None)
+    assert (server.count("/introspect"), server.count(place)) == (3, 2)
+    server.metadata["introspection_endpoint"] = f"{server.issuer}/introspect"
+    now.now += KEPT_S
+    assert (await issuer.check(token, None)).subject == "alice"
+
+
+async def test_where_to_introspect_is_believed_no_longer_than_that(
+    server: Issuing, now: Clock
+) -> None:
+    issuer, token = _issuer(server, now, **ASKING), server.opaque(US)
+    assert (await issuer.check(token, None)).subject == "alice"
+    place = "/.well-known/oauth-authorization-server"
+    server.broken |= {place, "/.well-known/openid-configuration"}
+    now.now += KEPT_S
+    for _ in range(3):
+        with pytest.raises(Unreachable, match="503"):
+            await issuer.check(token, None)
+    assert (server.count("/introspect"), server.count(place)) == (1, 2), "not for each token"
+    server.broken.clear()
+    now.now += PAUSE_S
+    assert (await issuer.check(token, None)).subject == "alice"

@@ -6,9 +6,12 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from gatewright.call import Caller
 from gatewright.identity.key_lookup import FreshKeys
 from gatewright.identity.keys import Callers
+from gatewright.storage.errors import StoreError
 from tests.storage.parts import state_in
 
 
@@ -21,6 +24,36 @@ def test_a_key_made_elsewhere_counts_at_once_and_a_guess_never_does(tmp_path: Pa
         key, secret = there.create("ada", by="test")
         assert keys.verify(secret) == Caller("ada", "agent", key.id)
         assert keys.verify(secret + "x") == "unknown"
+    finally:
+        here.close()
+        there.close()
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_fails_elsewhere_makes_a_wrong_key_no_more_than_wrong(
+    tmp_path: Path, first: bool
+) -> None:
+    """Whoever shows it learns nothing of it; a new key counts all the same."""
+    state, other = state_in(tmp_path), state_in(tmp_path)
+    grants = state.section("grants", "the grants")
+
+    def fail() -> None:
+        raise StoreError("the grants cannot be used")
+
+    if first:
+        grants.listen(fail)
+    here = Callers(state, clock=time.time, random=os.urandom)
+    grants.listen(fail)
+    there = Callers(other, clock=time.time, random=os.urandom)
+    try:
+        with other.section("grants", "the grants").changing():
+            pass
+        keys = FreshKeys(here)
+        assert keys.verify("gw_guess") == "unknown"
+        key, secret = there.create("ada", by="test")
+        assert keys.verify(secret) == Caller("ada", "agent", key.id)
+        with pytest.raises(StoreError, match="the grants"):
+            here.refresh_if_changed()  # which is for the regular look to say
     finally:
         here.close()
         there.close()

@@ -184,6 +184,38 @@ async def test_a_flood_of_one_bad_token_is_one_question(server: Issuing) -> None
     assert server.count("/introspect") == 1
 
 
+async def test_who_was_good_waits_behind_nobody_s_guesses(
+    server: Issuing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also once its issuer was away, and when a token in use is looked at after a reload."""
+    house = House(server, introspection=Introspection(*CLIENT), recheck_s=40.0)
+    known: list[bool] = []
+    check = Issuer.check
+
+    async def watched(self: Issuer, token: str, seen: Any, **more: bool) -> Claims:
+        known.append(more["known"])
+        return await check(self, token, seen, **more)
+
+    monkeypatch.setattr(Issuer, "check", watched)
+    token = server.opaque(US)
+    assert await house.reason(token) is None
+    server.broken.add("/introspect")
+    house.later.now += 40.0
+    assert await house.reason(token) == "issuer_unavailable"
+    server.broken.clear()
+    house.later.now += 40.0
+    assert await house.reason(token) is None
+    assert known == [False, True, True]
+    server.revoked.add(token)
+    house.later.now += 40.0
+    assert await house.reason(token) == "auth_failed"
+    house.later.now += 40.0
+    assert await house.reason(token) == "auth_failed"
+    assert known == [False, True, True, True, False]
+    assert await House(server, introspection=Introspection(*CLIENT)).tokens.renew(token) is not None
+    assert known.pop() is True, "it is in use"
+
+
 async def test_an_issuer_that_cannot_be_asked_has_a_reason_of_its_own(server: Issuing) -> None:
     server.broken.add("/jwks")
     assert await House(server).reason(server.sign(US)) == "issuer_unavailable"

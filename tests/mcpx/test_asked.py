@@ -43,10 +43,9 @@ class Model:
         request = self.asked(envelope.correlation_id)
         if family(envelope) != "mcp/response" or request is None or family(request) not in REQUEST:
             return True
-        first = next(one for one in self.passed if one.id == request.id and family(one) in ASKS)
-        since = self.passed.index(
-            first
-        )  # said once more, also to others, it is answered no second time
+        since = next(  # said once more, it is answered no second time
+            at for at, one in enumerate(self.passed) if one.id == request.id and family(one) in ASKS
+        )
         again = any(
             family(one) == "mcp/response"
             and (one.correlation_id, one.sender) == (request.id, envelope.sender)

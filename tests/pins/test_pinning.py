@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import Security, Target, Tool
 from gatewright.config import Settings, load
@@ -327,3 +328,36 @@ def test_what_another_process_accepted_is_looked_at_until_that_succeeds(
     assert trail.steps[-1] == ("accepted", "wipe", "olga")
     assert pinning.look(Catalogue(()))
     assert not pinning.look(Catalogue(()))
+
+
+async def test_what_left_the_configuration_is_forgotten_and_holds_nothing_back(
+    pinning: Pinning, tmp_path: Path
+) -> None:
+    """At the reload after: calls that began before the first may still ask."""
+    (tmp_path / "other.toml").write_text("")
+    none = load(tmp_path / "other.toml", environ={"HOME": str(tmp_path)})
+    pinning.shelved("srv", [tool()])
+    other = tool(says="wipes everything")
+    await pinning.look_ahead("srv", [other])
+    pinning.shelved("srv", [other])
+    pinning.adopt(none)
+    assert "has changed" in pinning.held(other)
+    pinning.adopt(none)
+    for known in (pinning._shelves, pinning._coming, pinning._judged, pinning._read):
+        assert not known
+    pinning.adopt(settings(tmp_path))
+    pinning.shelved("srv", [other])
+    assert "has changed" in pinning.held(other), "the store knows"
+
+
+async def test_a_configuration_that_was_not_taken_leaves_nothing(
+    pinning: Pinning, tmp_path: Path
+) -> None:
+    (tmp_path / "other.toml").write_text('[[servers]]\nid = "sr"\ncommand = "true"\n')
+    other = load(tmp_path / "other.toml", environ={"HOME": str(tmp_path)})
+    odd = tool("v__wipe")
+    await pinning.look_ahead("sr", [replace(odd, target=Target("sr", "v__wipe"))], other)
+    await pinning.look_ahead("srv", [tool()], settings(tmp_path))
+    pinning.shelved("srv", [tool()])
+    assert not pinning._coming
+    assert {one.server for one in (*pinning._judged, *pinning._read)} == {"srv"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,6 +71,24 @@ def test_an_operator_accepts_what_was_looked_at_and_nothing_newer(pins: Pins) ->
     )
     assert judge(pins, seen(says="three")) == ["pinned"]
     assert pins.changes()[-1].by == "olga"
+
+
+def test_to_accept_a_tool_no_other_one_is_read(pins: Pins, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server decides how many it has and how large they are, and all of them may be accepted one after the other."""
+    tools = [Seen(f"tool-{number}", "{}", "digest", "odd") for number in range(50)]
+    pins.judge("files", tools, ask_first=False)
+    read: list[int] = []
+    rows = type(pins._rows).rows
+
+    def counted(self: Any, *asked: Any) -> list[Any]:
+        found = rows(self, *asked)
+        read.append(len(found))
+        return found
+
+    monkeypatch.setattr(type(pins._rows), "rows", counted)
+    for one in tools:
+        assert pins.accept("files", one.tool, digest="digest", by="olga").standing == "pinned"
+    assert sum(read) == 2 * len(tools)
 
 
 def test_a_change_after_an_acceptance_is_a_change_again(pins: Pins) -> None:

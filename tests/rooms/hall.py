@@ -140,8 +140,7 @@ class Hall:
         return self.now()
 
     async def __aenter__(self) -> Hall:
-        self._house = House(anonymous=False)
-        await self._house.__aenter__()
+        self._house = House(anonymous=False, routes=lambda _: [self.door.routes])
         self.hub = Hub(
             self.policy,
             journal=self.notes,
@@ -157,7 +156,8 @@ class Hall:
         )
         self.promotion = Promotion(self.hub, self.trust)
         admin = RoomsAdmin(self.hub, self.promotion, self._operators)
-        self._house.app.rooms = self.door = RoomsDoor(self.hub, identities, admin)
+        self.door = RoomsDoor(self.hub, identities, admin)
+        await self._house.__aenter__()
         self.server = await serve(self._house.app, limits=self._limits)
         self.url = self.server.url.replace("http", "ws", 1) + "/ws"
         return self

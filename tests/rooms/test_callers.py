@@ -27,10 +27,8 @@ class _Hub:
 
 
 def _callers() -> tuple[RoomCallers, _Hub]:
-    callers, hub = RoomCallers(_Keys(), "secret"), _Hub()
-    callers.hub = hub_any = hub  # type: ignore[assignment]
-    assert hub_any is hub
-    return callers, hub
+    hub: Any = _Hub()
+    return RoomCallers(_Keys(), "secret", hub), hub
 
 
 def test_a_handle_is_good_for_as_long_as_the_participant_is_there() -> None:
@@ -84,6 +82,6 @@ def test_nobody_makes_a_handle_who_does_not_know_the_secret() -> None:
         assert callers.verify(forged) == "unknown"
 
 
-def test_before_there_are_rooms_every_handle_is_gone() -> None:
-    callers = RoomCallers(_Keys(), "secret")
+def test_before_anybody_is_there_every_handle_is_gone() -> None:
+    callers, _ = _callers()
     assert callers.verify(callers.handle("t", "eve", callers.who("t", "eve"))) == "gone"

@@ -7,6 +7,9 @@ import asyncio
 import base64
 import json
 import os
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import aiohttp
 import pytest
@@ -14,8 +17,10 @@ from msgspec.structs import replace
 from websockets.asyncio.client import connect
 
 from gatewright.call import Refusal
-from gatewright.rooms.endpoint import PATHS, SUBPROTOCOL, _asked
+from gatewright.rooms.endpoint import PATHS, SUBPROTOCOL, RoomsDoor, _asked, _Chair
+from gatewright.rooms.policy import Identity
 from gatewright.transport.base import Limits
+from gatewright.transport.slices import AT_ONCE
 from tests.rooms.hall import FULL, Hall, token_of
 
 UPGRADE = (
@@ -152,3 +157,35 @@ def test_a_query_of_thousands_of_fields_is_refused(fields: bytes) -> None:
     asked = _asked(scope, {}, token_in_query=False)
     assert isinstance(asked, Refusal)
     assert (asked.reason, asked.message) == ("invalid_request", "the query cannot be read")
+
+
+async def test_thousands_of_keys_are_verified_anew_a_few_in_each_turn() -> None:
+    """The verifications are counted: two digests each, and the loop stands still for all of one turn."""
+    verified: list[str] = []
+
+    def of(token: str) -> Refusal:
+        verified.append(token)
+        return Refusal("auth_failed", "taken back")
+
+    direct: Any = SimpleNamespace(outlet=None)
+    places = [
+        SimpleNamespace(
+            member=SimpleNamespace(seat=_Chair(direct, f"key-{number}"), is_here=number != 7),
+            identity=Identity(f"p{number}", FULL),
+        )
+        for number in range(1000)
+    ]
+    ended: list[object] = []
+    hub: Any = SimpleNamespace(
+        places=lambda: iter(places), end=lambda place, *_: ended.append(place)
+    )
+    identities: Any = SimpleNamespace(of=of)
+    admin: Any = None
+    door = RoomsDoor(hub, identities, admin)
+    door.look(1, 0.0)
+    counts = [len(verified)]
+    while len(verified) < 999:
+        await asyncio.sleep(0)
+        counts.append(len(verified))
+    assert max(after - before for before, after in pairwise([0, *counts])) <= AT_ONCE
+    assert ended == [*places[:7], *places[8:]]

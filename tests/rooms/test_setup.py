@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import msgspec
 import pytest
 
 from gatewright.call import Caller, Refusal
 from gatewright.config.build import build
 from gatewright.config.documents import parse
 from gatewright.config.model import Settings
+from gatewright.config.rooms import Rooms
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.topic import Member, No
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.policy import Identity, Topic
-from gatewright.rooms.setup import House, RoomJournal, policy_of, rooms_of, stamp
+from gatewright.rooms.setup import RoomJournal, Seated, hub_of, policy_of, rooms_of, stamp
 from gatewright.rooms.trust_store import RoomTrust, Word
 from tests.storage.parts import nowhere, state_in
 
@@ -72,11 +72,13 @@ class NoKeys:
         return "unknown"
 
 
-def _house(front: Any, log: Any) -> House:
+def _house(rooms: Rooms, log: Any, trust: RoomTrust) -> Seated:
     async def rehearse(call: Any) -> Any:
         raise AssertionError(call)
 
-    return House(front, log, RoomCallers(NoKeys(), "secret"), rehearse, nowhere())
+    hub, front = hub_of(rooms, log, trust), cast("Any", Front())
+    callers = RoomCallers(NoKeys(), "secret", hub)
+    return Seated(front, log, callers, rehearse, hub, trust)
 
 
 def test_the_settings_become_the_policy() -> None:
@@ -126,10 +128,10 @@ participants = [{id = "ann", profile = "mute"}, {id = "bob", profile = "full"}]
 
 def test_rooms_are_there_where_they_are_configured() -> None:
     log: Any = Log()
-    front: Any = Front()
-    assert rooms_of(loaded(""), _house(front, log)) is None
-    door = rooms_of(loaded(TEXT), _house(front, log))
-    assert door is not None
+    assert loaded("").rooms is None
+    rooms = loaded(TEXT).rooms
+    assert rooms is not None
+    door = rooms_of(rooms, _house(rooms, log, RoomTrust(nowhere())), Path("state"))
     found = door.identities.of("key")
     assert isinstance(found, Identity)
     assert (found.id, found.capabilities) == ("key-holder", ("mcp/response:*", "chat"))
@@ -147,10 +149,10 @@ people = ["ana"]
 """
     RoomTrust(state_in(tmp_path)).put("orchestrator", Word(blocked=True))
     log: Any = Log()
-    front: Any = Front()
-    house = msgspec.structs.replace(_house(front, log), database=state_in(tmp_path))
-    door = rooms_of(loaded(text), house)
-    assert door is not None
+    rooms = loaded(text).rooms
+    assert rooms is not None
+    house = _house(rooms, log, RoomTrust(state_in(tmp_path)))
+    door = rooms_of(rooms, house, tmp_path)
     assert list(door.hub.places()) == []
     assert "orchestrator does not sit in ops: an operator keeps" in caplog.text
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from msgspec.structs import replace
 from gatewright.call import Refusal, Tool
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.gate import Schema
+from gatewright.schemas.objection import Objection
 from tests.gate_parts import Mute, a_call, a_tool, a_tool_call
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -103,3 +105,21 @@ async def test_the_bounds_of_a_schema_are_those_of_the_configuration() -> None:
         Schema(compiled=Compiled(depth=1)), a_tool(schema={"items": {"items": {}}}), {}
     )
     assert "deeper than 1 levels" in found.message
+
+
+NUMBERS = {"properties": {"n": {"items": {"enum": [number + 0.5 for number in range(2000)]}}}}
+
+
+@pytest.mark.parametrize("fits", [True, False])
+async def test_what_a_schema_takes_long_for_is_judged_beside_the_loop(fits: bool) -> None:
+    async def beside(*_: Any) -> Any:
+        return None if fits else (Objection("/n", "enum", "is none of them"), [])
+
+    gate = Schema(beside=beside)
+    call = a_tool_call(a_tool(schema=NUMBERS), arguments={"n": [1999.5] * 20})
+    found = gate(call, Mute())
+    assert isinstance(found, Awaitable)
+    outcome = await found
+    assert (outcome is call) is fits
+    few = a_tool_call(a_tool(schema=NUMBERS), arguments={"n": [1999.5]})
+    assert gate(few, Mute()) is few

@@ -152,3 +152,27 @@ def test_members_that_no_schema_judges_may_be_called_as_they_like(member: str) -
     """Servers write results by the names that their own classes have for the members."""
     answer = Answer(f'{{"content":[],"structuredContent":{{"n":1}},{member}}}'.encode())
     assert said(answer) is answer
+
+
+NUMBERS = b'{"properties":{"n":{"items":{"enum":[%b]}}}}' % b",".join(
+    b"%d.5" % number for number in range(2000)
+)
+MANY = b'{"structuredContent":{"n":[%b]}}' % b",".join([b"1999.5"] * 20)
+
+
+@pytest.mark.parametrize("of_task", [False, True])
+async def test_what_a_schema_takes_long_for_is_judged_beside_the_loop(of_task: bool) -> None:
+    seen = []
+
+    async def beside(_: Call, raw: bytes, *__: Any) -> Objection | None:
+        seen.append(raw)
+        return None
+
+    call, answer = call_of(NUMBERS), Answer(MANY)
+    if of_task:
+        call = replace(call, kind="method", method="tasks/get", tool=None, task_tool=call.tool)
+        answer = Answer(b'{"taskId":"T","status":"completed","result":%b}' % MANY)
+    found = OutputSchema(Compiled(), beside=beside).outcome(call, answer)
+    assert isinstance(found, Awaitable)
+    assert await found is answer
+    assert seen == [MANY]

@@ -240,7 +240,7 @@ def test_a_value_that_would_take_too_long_is_objected_to() -> None:
 
 
 def test_what_is_dear_and_still_within_the_budget_is_checked() -> None:
-    schema = compile_schema({"items": {"allOf": [{"type": "integer"}] * 30}})
+    schema = compile_schema({"items": {"allOf": [{"type": "integer"}] * 700}})
     assert schema.violations([1, 2], 9) == []
     assert schema.objection([1, 2]) is None
     found = schema.objection([1] * 100_000)

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from gatewright.sdk.asking import Running
+from gatewright.sdk.context import Context
 from gatewright.sdk.running import run_function, too_long
-from gatewright.sdk.threads import Expired
+from gatewright.sdk.threads import MOST, Expired
+
+DEADLINE_S = 60
 
 
 async def later(value: Any) -> Any:
@@ -101,3 +104,64 @@ async def test_who_is_cancelled_from_inside_or_leaves_fails_and_nobody_else() ->
     with pytest.raises(RuntimeError, match=r"the tool ended with SystemExit\(3\)"):
         await run_function("f", leaves, True, 5)
     assert await run_function("f", lambda: later(7), True, 5) == 7
+
+
+class Asked:
+    """Questions that nobody answers, and the threads that wait for them."""
+
+    def __init__(self) -> None:
+        self.asking = threading.Semaphore(0)
+        self.let_go = threading.Semaphore(0)
+        self.given_up = 0
+
+    async def never(self) -> None:
+        self.asking.release()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            self.given_up += 1
+            raise
+
+    async def begin(self, count: int) -> list[asyncio.Task[None]]:
+        """So many calls, each of which waits for an answer."""
+        tasks = [asyncio.create_task(self.call()) for _ in range(count)]
+        for _ in tasks:
+            while not self.asking.acquire(blocking=False):
+                await asyncio.sleep(0.001)
+        return tasks
+
+    async def call(self) -> None:
+        running = Running(asyncio.get_running_loop())
+        context = Context(tool="ask", running=running)
+
+        def ask() -> None:
+            try:
+                context.wait(self.never())
+            finally:
+                self.let_go.release()
+
+        await run_function("ask", ask, False, 600, running)
+
+    async def end(self, tasks: list[asyncio.Task[None]]) -> None:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for _ in tasks:
+            assert await asyncio.to_thread(self.let_go.acquire, timeout=DEADLINE_S)
+
+
+async def test_a_call_that_ends_takes_its_question_and_its_thread_along() -> None:
+    asked = Asked()
+    await asked.end(await asked.begin(3))
+    async with asyncio.timeout(DEADLINE_S):
+        while asked.given_up < 3:
+            await asyncio.sleep(0.001)
+
+
+async def test_threads_that_wait_for_an_answer_keep_no_other_call_from_one() -> None:
+    asked = Asked()
+    tasks = await asked.begin(2 * MOST)
+    async with asyncio.timeout(DEADLINE_S):
+        assert await run_function("other", lambda: 7, False, 600) == 7
+    await asked.end(tasks)
+    assert await run_function("other", lambda: 8, False, 600) == 8

@@ -85,9 +85,19 @@ async def test_what_cannot_be_recorded_is_not_done() -> None:
     """MGP-1.2-5"""
     async with desk(python("echo")) as found:
         found.fails = True
-        with pytest.raises(Unrecorded):
-            await found.ask("restart", server="echo")
+        for verb in ("restart", "stop"):
+            with pytest.raises(Unrecorded):
+                await found.ask(verb, server="echo")
+        await found._again(())  # nor with the next reload
         assert found.supervisor.states == {"echo": "connected"}
+        found.fails = False
+        await found.ask("stop", server="echo")
+        found.fails = True
+        for verb in ("restart", "start"):
+            with pytest.raises(Unrecorded):
+                await found.ask(verb, server="echo")
+        await found._again(())
+        assert found.supervisor.states == {"echo": "disconnected"}
 
 
 async def test_log_lines_are_told_from_where_somebody_has_read_to() -> None:

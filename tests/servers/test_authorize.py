@@ -8,10 +8,11 @@ from aiohttp import web
 
 from gatewright.mcp.client.authorization import NotAuthorized
 from gatewright.oauth.client import Identity
+from gatewright.oauth.documents import Challenge
 from gatewright.secret_scanning import HELD
 from gatewright.secret_scanning.exact import LEAST
 from gatewright.servers.authorize import Bearer, OAuth, authorizer_for
-from gatewright.servers.login_store import Logins
+from gatewright.servers.login_store import Kept, Logins
 from gatewright.servers.spec import Auth, ServerSpec
 from tests.servers.guarded import AuthorizationServer, Clock, Make, Pair, never, request, serving
 
@@ -190,6 +191,23 @@ async def test_an_issuer_in_trouble_costs_no_login(pair: Pair, make: Make, clock
     assert await request(auth, server.url) == 200
 
 
+@pytest.mark.parametrize("status", [302, 403, 404])
+async def test_somebody_else_s_answer_costs_no_login(
+    pair: Pair, make: Make, clock: Clock, status: int
+) -> None:
+    """A captive portal, a firewall, an endpoint that moves: the refresh token is tried again, and not thrown away."""
+    server, issuer = pair
+    await request(make(), server.url)
+    issuer.tokens.clear()
+    issuer.status = status
+    auth = make(browser=None)
+    with pytest.raises(NotAuthorized, match=f"HTTP {status}; it is asked again later"):
+        await request(auth, server.url)
+    issuer.status = None
+    clock.now += 10
+    assert await request(auth, server.url) == 200
+
+
 async def test_an_old_token_is_still_shown_while_the_issuer_is_in_trouble(
     pair: Pair, make: Make, clock: Clock
 ) -> None:
@@ -359,3 +377,24 @@ async def test_an_error_that_repeats_a_token_is_told_without_it(pair: Pair, make
     with pytest.raises(NotAuthorized, match="own-secret") as caught:
         await request(make(relogin=True), server.url)
     assert refresh not in str(caught.value)
+
+
+async def test_more_scopes_than_are_remembered_are_not_written_down_with_each_request(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server may ask for others with each call."""
+    auth, written = make(), []
+    save = auth._save
+
+    def counted(kept: Kept) -> None:
+        written.append(len(kept.wanted))
+        save(kept)
+
+    monkeypatch.setattr(auth, "_save", counted)
+    many = tuple(f"scope{number}" for number in range(1000))
+    for _ in range(2):
+        auth._want(Challenge(scopes=many))
+    for number in range(20):
+        auth._want(Challenge(scopes=(f"other{number}",)))
+    assert len(written) == 1
+    assert auth._load().wanted == many[: written[0]]

@@ -12,6 +12,7 @@ from gatewright.mcp.protocol.negotiate import Face
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.spec import CatalogueLimits, Restart
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.view import View
 from tests.servers.rig import FakeBack, dispatch, make_call, python, running, within
 
 CLIENT = Client("2025-11-25", mgp=Mgp("0.2.0", ("discovery",)))
@@ -139,3 +140,22 @@ async def test_an_operator_alone_is_told_of_tools_that_nobody_sees() -> None:
         assert none["left_out"] == {"count": 1, "tools": [{"name": "echo", "why": why}]}
         for one in await listed(supervisor, asking()):
             assert not {"held_back", "left_out"} & one.keys()
+
+
+async def test_the_tools_of_all_servers_are_gone_through_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not once for each server: that would be the product of the two."""
+    gone_through: list[str] = []
+    items = View.items
+
+    def counted(self: View, method: str) -> Any:
+        gone_through.append(method)
+        return items(self, method)
+
+    async with running(python("echo"), python("echo", id="b"), python("echo", id="c")) as found:
+        await listed(found, asking())  # what somebody may see is known from now on
+        monkeypatch.setattr(View, "items", counted)
+        tools = [one["tools"] for one in await listed(found, asking())]
+    assert tools == [["echo__echo"], ["b__echo"], ["c__echo"]]
+    assert gone_through.count("tools/list") == 1

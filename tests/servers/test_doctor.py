@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from gatewright.app.preflight import Found
 from gatewright.config import Server, load
 from gatewright.servers.doctor import check_servers, offered, way_out
+from gatewright.servers.preflight import Found
 
 TEXT = """
 [[servers]]

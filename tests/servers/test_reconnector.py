@@ -209,6 +209,63 @@ async def test_the_pauses_between_failures_grow_to_their_limit() -> None:
             assert gap >= least - 0.005
 
 
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+async def test_a_server_that_was_away_for_any_number_of_attempts_comes_back(
+    transport: str,
+) -> None:
+    """The pause stays at its limit, however often it would have been doubled."""
+    async with kept(transport, restart=Restart(first_s=0.01, most_s=0.02, max=100)) as (
+        keeper,
+        plug,
+    ):
+        plug.works = lambda: False
+        keeper._quick = 5000
+        keeper.start()
+        await plug.until("disconnected", 3)
+        plug.works = lambda: True
+        await plug.until("connected")
+
+
+async def test_an_unexpected_error_over_its_lists_is_no_end_of_trying() -> None:
+    async with kept() as (keeper, plug):
+        broken = iter([ValueError("bug")])
+
+        async def connected(link: Link) -> None:
+            for problem in broken:
+                raise problem
+
+        keeper._connected = connected
+        keeper.start()
+        await plug.until("connected", 2)
+        assert ("disconnected", "internal error: bug") in plug.states
+        assert not plug.made[0].open
+        assert await within(keeper.ready(DEADLINE)) is plug.made[1]
+
+
+async def test_who_cannot_be_told_of_a_state_and_what_cannot_be_paused_are_no_end_of_trying(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with kept() as (keeper, plug):
+        pause, broken = keeper._pause, iter([ValueError("worse")])
+
+        def changed(state: State, reason: str) -> None:
+            plug.changed(state, reason)
+            raise ValueError("bug")
+
+        async def paused(now: float) -> None:
+            for problem in broken:
+                raise problem
+            await pause(now)
+
+        keeper._changed = changed
+        monkeypatch.setattr(keeper, "_pause", paused)
+        plug.works = lambda: len(plug.states) > 4
+        keeper.start()
+        await plug.until("connected")
+        assert ("disconnected", "internal error: worse") in plug.states
+        assert "that server s is disconnected could not be told" in caplog.text
+
+
 async def test_an_http_server_that_is_down_refuses_at_once_and_is_tried_by_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -385,3 +442,30 @@ async def test_a_server_that_loses_a_permission_is_closed_until_it_has_it_again(
         keeper.again()
         await plug.until("connected", 2)
         assert await within(keeper.ready(DEADLINE)) is plug.made[1]
+
+
+async def test_a_permission_that_comes_back_before_the_pause_begins_is_not_missed() -> None:
+    """What waits for the link's end hears of it a turn later."""
+    async with kept(restart=Restart(policy="never")) as (keeper, plug):
+        keeper.start()
+        await within(keeper.ready(DEADLINE))
+        keeper.bar("camera was revoked")
+        keeper.again()
+        await plug.until("connected", 2)
+
+
+async def test_a_call_whose_session_has_ended_is_not_told_to_start_a_server() -> None:
+    async with kept() as (keeper, _):
+        hanging: asyncio.Future[Link] = asyncio.get_running_loop().create_future()
+
+        async def hang() -> Link:
+            return await hanging
+
+        keeper._connect = hang
+        keeper.start()
+        waiting = asyncio.ensure_future(keeper.ready(DEADLINE))
+        await asyncio.sleep(0)
+        await within(keeper.end())
+        assert await within(waiting) == Failure(
+            "session_unknown", "the session has ended: nothing was run"
+        )

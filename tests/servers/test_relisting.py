@@ -63,10 +63,14 @@ async def test_a_call_waits_for_the_lists_and_not_for_ever() -> None:
     assert late is not None
     assert "has not said yet what it offers" in late.message
     waiting = asyncio.ensure_future(found.objection(call, 0, 20))
-    found.begins()  # and again, before it said anything
-    for _ in range(2):
+    with found.ends():
+        found.begins()  # and again, before it said anything
+    for _ in range(2):  # those lists may be older than the second connection
         await asyncio.sleep(0)
         assert not waiting.done()
-        with pytest.raises(OSError, match="gone"), found.ends():
-            raise OSError("gone")
+        assert found.unlisted
+    found.begins()
+    with pytest.raises(OSError, match="gone"), found.ends():
+        raise OSError("gone")
+    assert not found.unlisted, "lists that are asked for after several connections are those of all"
     assert await waiting is None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gatewright.servers.reserved_names import Reserved
+from gatewright.servers.reserved_names import KEPT_CHARS, Reserved
 
 
 def test_names_are_those_that_were_listed_last_and_only_a_change_is_kept() -> None:
@@ -31,3 +31,14 @@ def test_what_was_forgotten_is_kept_only_where_it_is_listed() -> None:
     assert found.again({}, {"a": ["t"]}.get)
     assert [found.of("a"), found.of("b")] == [{"t"}, set()]
     assert kept == ["a"]
+
+
+def test_a_name_that_is_no_name_of_mcp_is_known_and_not_written() -> None:
+    """A server may list hundreds of kilobytes of them, others each second."""
+    kept: list[list[str]] = []
+    found = Reserved({}, lambda _, names: kept.append(sorted(names)))
+    long = "x" * (KEPT_CHARS + 1)
+    for names in (["t", long], ["t", f"{long}y"], [long[1:], long]):
+        found.put("a", names)
+        assert found.of("a") == set(names)
+    assert kept == [["t"], [long[1:]]]

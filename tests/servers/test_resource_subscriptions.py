@@ -9,6 +9,7 @@ import pytest
 from gatewright.call import Answer, Failure, Refusal
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.resource_subscriptions import SEVERAL, Subscriptions
+from tests.servers.rig import DEADLINE, FakeBack, make_call, within
 from tests.servers.wishing import FakeWay, asks, rest
 
 NO = Refusal("access_denied", "no")
@@ -280,3 +281,32 @@ async def test_everybody_hears_of_a_resource_under_their_own_names() -> None:
     found = [wants.names("x:1", one) for one in ("a", "b", "c")]
     assert found == [{"mine"}, {"yours"}, set()]
     assert [wants.led("mine", one) for one in ("a", "b")] == ["x:1", None]
+
+
+async def test_a_server_that_acknowledges_nothing_holds_nobody_up_longer_than_a_call_may_take() -> (
+    None
+):
+    """However many others it keeps waiting, and whoever wants word of nothing any more."""
+    way = FakeWay(LATEST_MODERN, tools={"listChanged": True})
+    wants = Subscriptions(way, changes=True)
+    way.call_s = 0.05
+    asked = [asks(wants.subscribe, f"x:{number}", "a") for number in range(50)]
+    for one in asked:
+        outcome = await within(one)
+        assert isinstance(outcome, Failure)
+        assert outcome.reason == "upstream_timeout"
+    assert wants.wanted() == []
+    way.call_s = DEADLINE
+    kept = asks(wants.subscribe, "x:kept", "a")
+    await rest()
+    call = make_call("method", "resources/subscribe", {"uri": "x:soon"}, deadline=0.0)
+    soon = wants.subscribe("x:soon", "b", {}, call, FakeBack())
+    outcome = await within(soon)
+    assert isinstance(outcome, Failure)
+    assert outcome.reason == "upstream_timeout"
+    wants.hold("x:1", "c", ["x:1"])
+    way.call_s = 0.05
+    assert isinstance(await within(asks(wants.unsubscribe, "x:1", "c")), Answer)
+    kept.cancel()
+    await wants.close()
+    await way.stop()

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from gatewright.call import ANONYMOUS, Call, Caller, CannotAsk, Client, Failure, Question
-from gatewright.mcp.protocol.eras import QUESTIONS
+from gatewright.call import ANONYMOUS, Call, Caller, CannotAsk, Client, Question
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.elicitation import ELICIT
 from tests.servers.rig import make_call
@@ -40,23 +37,3 @@ def test_a_page_of_one_who_has_no_session_is_not_put_to_another() -> None:
         screen.question(stateless(ANN, profile="narrow"), page())
     asked = screen.question(stateless(BOB), page("e-2"))
     assert (asked.params or {})["elicitationId"] == "files/e-2"
-
-
-def test_an_error_asks_to_open_so_many_pages_and_no_more() -> None:
-    def failed(count: int) -> Failure:
-        pages = [page(f"e-{number}").params for number in range(count)]
-        error = {"code": -32042, "message": "m", "data": {"elicitations": pages}}
-        found = House().screen.outcome(
-            stateless(ANN), Failure("upstream_error", error=json.dumps(error).encode())
-        )
-        assert isinstance(found, Failure)
-        return found
-
-    shown = failed(QUESTIONS).error
-    assert shown is not None
-    assert len(json.loads(shown)["data"]["elicitations"]) == QUESTIONS
-    refused = failed(QUESTIONS + 1)
-    assert (refused.error, refused.message) == (
-        None,
-        f"server files asks {QUESTIONS + 1} questions at once, and may ask {QUESTIONS}",
-    )

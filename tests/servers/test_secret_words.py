@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.servers import secret_words
 from gatewright.servers.secret_words import speaks_as_us, wants_secret
 from tests.servers.form_texts import ASKING, ASKING_TOO, HONEST, HONEST_TOO
 
@@ -62,3 +66,40 @@ def test_small_letters_of_an_abbreviation_mean_something_else() -> None:
         False,
         False,
     ]
+
+
+class Counting(frozenset[str]):
+    """Counts the words that are looked up."""
+
+    looked = 0
+
+    def isdisjoint(self, other: Iterable[Any]) -> bool:
+        found = list(other)
+        Counting.looked += len(found)
+        return super().isdisjoint(found)
+
+
+class Compared(str):
+    """Counts with how many words it is compared."""
+
+    __slots__ = ()
+    times = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Compared.times += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("words", ["code number", "cookie jar", "public my key", "number token"])
+def test_a_text_takes_time_in_proportion_to_its_length(
+    words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server may write as many words as it likes that count by what stands around them."""
+    for name in ("_WITH_CODES", "_OF_BROWSERS", "_BEFORE_CODES", "_COUNTING", "_COUNTED"):
+        monkeypatch.setattr(secret_words, name, Counting(getattr(secret_words, name)))
+    monkeypatch.setattr(secret_words, "_PUBLIC", Compared(secret_words._PUBLIC))
+    Counting.looked = Compared.times = 0
+    text = f"{words} " * 2000
+    assert not wants_secret(text)
+    assert Counting.looked + Compared.times <= 8 * len(text.split())

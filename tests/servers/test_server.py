@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,6 +16,9 @@ import pytest
 from gatewright.call import Answer, Failure
 from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.protocol.negotiate import Face
+from gatewright.servers import server as server_module
+from gatewright.servers import session_sink
+from gatewright.servers.dial import reach
 from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.servers.supervisor import Supervisor
 from gatewright.transport.base import Limits
@@ -312,3 +316,60 @@ async def test_why_the_mgp_of_a_server_does_not_count_is_logged(
         assert supervisor.status()[0].state == "connected"
     said = [one.getMessage() for one in caplog.records if one.name == "gatewright.server.s"]
     assert [why in one for one in said if "MGP" in one] == [True]
+
+
+def _child(link: PipeLink) -> int:
+    number: int = link._pipe.pid  # type: ignore[union-attr]
+    return number
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DEADLINE):
+        while not true():
+            await asyncio.sleep(0.01)
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[PipeLink]:
+    """Every link that is made, whoever gets it."""
+    links: list[PipeLink] = []
+
+    async def reached(*parts: Any) -> Any:
+        link = await reach(*parts)
+        assert isinstance(link, PipeLink)
+        links.append(link)
+        return link
+
+    monkeypatch.setattr(server_module, "reach", reached)
+    return links
+
+
+@pytest.mark.parametrize("ends", ["session", "time"])
+async def test_a_session_that_ends_while_its_server_waits_for_roots_leaves_no_child(
+    ends: str, made: list[PipeLink], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does one whose roots came in no time: the connection is there, and nobody has it yet."""
+    asked = asyncio.Event()
+
+    async def never(_: Any) -> Any:
+        asked.set()
+        await asyncio.get_running_loop().create_future()
+
+    monkeypatch.setattr(session_sink, "_ROOTS_S", slow := 600.0)
+    rooted = python("rooted", restart=Restart(first_s=slow, most_s=slow), connect_s=slow)
+    async with running(rooted) as supervisor:
+        await _until(lambda: made[0].wants_roots)
+        back = FakeBack(roots=never)
+        call = asyncio.ensure_future(ask(supervisor, "rooted/allowed", back=back))
+        await within(asked.wait())
+        keeper = supervisor._servers["rooted"]._lanes.own("s1")
+        assert keeper is not None
+        assert keeper._limit is not None
+        if ends == "session":
+            supervisor.forget("s1")
+        else:
+            keeper._limit.reschedule(0.0)
+        child = _child(made[1])
+        await _until(lambda: not alive(child))
+        assert alive(_child(made[0]))
+        call.cancel()

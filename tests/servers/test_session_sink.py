@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import pytest
 from gatewright.call import CannotAsk, Question
 from gatewright.mcp.client.link import Link
 from gatewright.servers.reconnector import Reconnector
+from gatewright.servers.relist_delay import AT_ONCE
 from gatewright.servers.session_sink import SessionSink
 from tests.servers.rig import FakeBack, within
 
@@ -22,15 +24,19 @@ class Server:
 
     def __init__(self) -> None:
         self.heard: list[Any] = []
+        self.tasks: list[asyncio.Task[Any]] = []
 
     def said_to(self, session: str, link: Link, method: str, params: dict[str, Any]) -> None:
         self.heard.append((session, link, method, params))
 
-    def renewed_own(self, session: str, link: Link) -> None:
-        self.heard.append((session, link))
+    def renewed_own(self) -> None:
+        self.heard.append("renewed")
 
-    def tell_own(self, session: str, link: Link) -> None:
+    async def tell_own(self, session: str, link: Link) -> None:
         self.heard.append(("tell", session, link))
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        self.tasks.append(asyncio.ensure_future(work))
 
     async def admit(self, link: Link, keeper: Reconnector | None = None) -> None:
         self.heard.append((link, keeper))
@@ -46,16 +52,41 @@ async def test_the_server_learns_whose_connection_it_was() -> None:
     sink.renewed(LINK)
     await sink.connected(LINK)
     await sink.admit(LINK)
-    sink.keeper = cast("Reconnector", "keeper")
+    sink.keeper = keeper = cast("Reconnector", SimpleNamespace(link=LINK))
     await sink.admit(LINK)
     assert await sink.asked(LINK, 7) == {"asked": 7}
+    await within(asyncio.gather(*server.tasks))
     assert server.heard == [
         ("mine", LINK, "notifications/message", {"data": 1}),
-        ("mine", LINK),
-        ("tell", "mine", LINK),
+        "renewed",
         (LINK, None),
-        (LINK, "keeper"),
+        (LINK, keeper),
+        ("tell", "mine", LINK),
+        ("tell", "mine", LINK),
     ]
+
+
+async def test_a_connection_that_is_renewed_while_it_is_told_is_told_once_more_and_not_at_once() -> (
+    None
+):
+    """What a session wants to hear is asked of the server, which may forget our session for that: without end."""
+    server = Server()
+    sink = SessionSink(server, "mine")
+    sink.keeper = cast("Reconnector", SimpleNamespace(link=LINK))
+
+    async def tell_own(session: str, link: Link) -> None:
+        server.heard.append("told")
+        for _ in range(3):
+            sink.renewed(link)
+
+    server.tell_own = tell_own  # type: ignore[method-assign]
+    sink.renewed(LINK)
+    async with asyncio.timeout(20):
+        while server.heard.count("told") < AT_ONCE:
+            await asyncio.sleep(0.01)
+    assert len(server.tasks) == 1
+    assert server.heard.count("told") == AT_ONCE
+    server.tasks[0].cancel()
 
 
 async def test_roots_are_those_of_whoever_waits_and_then_as_they_were_last_shown() -> None:

@@ -121,3 +121,16 @@ def test_a_successor_has_the_lines_and_not_the_words() -> None:
     after.process(main=True)("new")
     assert (after.count, after.last_words, after.present) == (LINES + 6, (), ("new",))
     assert after.lines[-1] == "new"
+
+
+def test_what_a_successor_wrote_before_it_took_over_is_kept_behind_a_full_log() -> None:
+    """Often it is why it does not come up."""
+    before, after = StandardError(LOG), StandardError(LOG)
+    former, take = before.process(main=True), after.process(main=True)
+    for number in range(LINES):
+        former(str(number))
+    take("no licence")
+    after.follow(before)
+    take("good bye")
+    assert [*after.lines][-3:] == [str(LINES - 1), "no licence", "good bye"]
+    assert (len(after.lines), after.count) == (LINES, LINES + 2)

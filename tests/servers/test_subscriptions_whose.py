@@ -12,6 +12,7 @@ from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.resource_subscriptions import Subscriptions
+from gatewright.servers.spec import ServerSpec
 from gatewright.servers.subscriptions import ServerSubscriptions
 from tests.servers.rig import FakeBack, make_call, within
 from tests.servers.scripted import Ear, linked
@@ -31,6 +32,7 @@ class OneServer:
     """A server with a main connection that every call goes on."""
 
     id = "srv"
+    spec = ServerSpec(id="srv")
 
     def __init__(self, link: Link) -> None:
         self.link: Any = link

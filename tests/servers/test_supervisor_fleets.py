@@ -90,6 +90,25 @@ async def test_a_changed_server_ends_its_calls_and_then_itself_while_the_new_one
         await gone(before)
 
 
+async def test_what_a_new_server_lists_while_the_switch_is_prepared_is_not_lost() -> None:
+    """Nobody hears it then, and it may not change again."""
+    specs = (python("echo"), python("asker"))
+    async with running(specs[0]) as supervisor:
+        staged = await within(supervisor.stage(specs, {}, patience_s=DEADLINE))
+        fleet, fresh = supervisor.fleet_of(staged, {}, EVERYTHING), staged.servers["asker"]
+        before = fresh.listing
+        assert fresh.link is not None
+        await fresh.link.fetch("tools/call", {"name": "grow", "arguments": {}}, DEADLINE)
+        async with asyncio.timeout(DEADLINE):
+            while fresh.listing is before:
+                await asyncio.sleep(0.01)
+        hearing = Hearing(supervisor)
+        supervisor.switch(fleet, ())
+        await hearing.until(bool)
+        assert "asker__grown_1" in await listed(supervisor)
+        assert hearing.heard == [("asker", "notifications/tools/list_changed", {})]
+
+
 async def test_tools_of_a_removed_server_are_gone_and_those_who_listen_are_told() -> None:
     async with running(python("echo"), python("asker")) as supervisor:
         hearing = Hearing(supervisor)

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Failure
-from gatewright.mcp.protocol.eras import QUESTIONS
+from gatewright.call import Answer
 from gatewright.mcp.protocol.task_ids import RELATED
 from tests.behaviour.task_places import (
     ANN,
@@ -121,16 +120,3 @@ async def test_what_a_task_came_to_holds_nothing_that_is_the_gateways(house: Hou
         assert not [one for one in heard if word in one], word
     if house.era == "modern":
         assert any('"why":1' in one for one in heard)
-
-
-async def test_a_task_that_asks_more_than_anybody_answers_asks_nothing(tmp_path: Path) -> None:
-    async with running(speaker(tmp_path, "one", "modern")) as supervisor:
-        house = House(supervisor, "modern")
-        wanted = {str(number): {"method": "roots/list"} for number in range(QUESTIONS + 1)}
-        task = await house.make(ANN, said={"status": "input_required", "inputRequests": wanted})
-        outcome = await house.about(ANN, "get", task)
-        assert isinstance(outcome, Failure)
-        assert (
-            outcome.message
-            == f"server one asks {QUESTIONS + 1} questions at once, and may ask {QUESTIONS}"
-        )

@@ -14,6 +14,7 @@ from gatewright.servers.listing import Listing
 from gatewright.servers.notifications import Listener, ServerNotifications
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.visibility import Visibility
+from gatewright.transport.large_text import LARGE
 
 ANN, BOB = Caller("ann"), Caller("bob")
 TOOLS = "notifications/tools/list_changed"
@@ -132,3 +133,21 @@ async def test_a_change_in_the_middle_of_a_look_is_left_to_the_next_one(world: W
     world.eyes.set()
     await world.look()
     assert ("bob", TOOLS) in await world.look()
+
+
+async def test_what_each_listener_was_shown_takes_no_room_of_its_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where the digest is made beside the loop."""
+    world = World()
+    world.eyes.set(("ann", "a"), ("bob", "a"), ("bob", "b"))
+    for caller in (ANN, BOB):
+        world.watch(caller)
+    for most in (LARGE, 0):
+        monkeypatch.setattr("gatewright.servers.visibility.LARGE", most)
+        world.sightings = Visibility(world.hub, lambda: world.catalogue)
+        await world.look()
+        shown = [*world.sightings._shown.values()]
+        assert len(shown) == 2
+        assert shown[0] != shown[1]
+        assert {len(text) for one in shown for text in one.values()} == {32}

@@ -8,7 +8,7 @@ from typing import Any
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.mcp.protocol.mcp_client import Hello
-from tests.servers.rig import FakeBack, make_call
+from tests.servers.rig import DEADLINE, FakeBack, make_call
 
 __all__ = ["FakeLink", "FakeWay", "asks", "rest"]
 
@@ -44,6 +44,7 @@ class FakeWay:
     """One connection; each message waits in `said_` until the test answers it."""
 
     id = "srv"
+    call_s = DEADLINE
 
     def __init__(self, revision: str = "2025-11-25", **capabilities: Any) -> None:
         self.hello = Hello(revision, capabilities=capabilities)

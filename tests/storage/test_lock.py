@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.storage.errors import StoreBusyError, StoreError
-from gatewright.storage.lock import FolderLock
+from gatewright.storage.lock import FolderLock, has_recorded
 
 HOLDER = """
 import sys
@@ -64,3 +64,44 @@ def test_a_folder_that_cannot_be_made_is_a_store_error(tmp_path: Path) -> None:
     (tmp_path / "state").write_text("a file")
     with pytest.raises(StoreError, match="cannot be used"):
         FolderLock(tmp_path / "state")
+
+
+@pytest.mark.parametrize("written", [-1, 0, 3])
+def test_a_full_disk_takes_away_no_mark_of_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: int
+) -> None:
+    """With it the loss of a record is noticed. Nor does it keep the folder, once it is given back."""
+    lock = FolderLock(tmp_path)
+    lock.keep()
+
+    def full(descriptor: int, text: bytes, at: int) -> int:
+        if written < 0:
+            raise OSError(28, "No space left on device")
+        return written
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        lock.release()
+        assert has_recorded(tmp_path)
+        with pytest.raises(StoreError, match="No space"):
+            FolderLock(tmp_path)
+        assert has_recorded(tmp_path)
+    again = FolderLock(tmp_path)
+    assert again.recorded
+    again.release()
+    assert (tmp_path / "lock").read_bytes() == b"recorded\n"
+
+
+def test_a_mark_that_cannot_be_made_is_made_with_a_later_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The record is written by then: nobody's call is refused for it."""
+    lock = FolderLock(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", lambda *_: 0)
+        for _ in range(3):
+            lock.keep()
+    assert (lock.recorded, len(caplog.records)) == (False, 1)
+    lock.keep()
+    assert (lock.recorded, has_recorded(tmp_path)) == (True, True)
+    lock.release()

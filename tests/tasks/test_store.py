@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import sys
+from typing import Any
 
 import pytest
 
@@ -121,3 +123,38 @@ def test_all_bytes_are_bounded_together_and_what_ended_first_goes(
     assert world.book.all_of(a_call()) == [made[1], made[0], fresh]
     world.book.end(fresh, "ended", Answer(b"{}" * asked), "")
     assert world.book.all_of(a_call()) == [made[0], fresh]
+
+
+def test_room_for_a_long_result_costs_a_step_for_each_that_goes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The work is counted: neither what goes nor what works is gone through for each."""
+
+    def steps(count: int) -> int:
+        world, found = World(), 0
+        for number in range(count):
+            world.made(Caller(f"working-{number}"))
+        ended = [world.made(Caller(f"ended-{number}")) for number in range(count)]
+        last = world.made()
+        for one in ended:
+            world.book.end(one, "ended", Answer(b"{}"), "")
+        monkeypatch.setattr(gatewright.tasks.store, "BYTES", world.book._bytes)
+
+        def line(frame: Any, event: str, _: object) -> Any:
+            nonlocal found
+            found += event == "line" and frame.f_code.co_filename == gatewright.tasks.store.__file__
+            return line
+
+        before = sys.gettrace()
+        sys.settrace(line)
+        try:
+            world.book.end(last, "ended", Answer(b" " * (2 * count + last.bytes)), "")
+        finally:
+            sys.settrace(before)
+        left = [*world.book._entries.values()]
+        assert [one.outcome is None for one in left] == [True] * count + [False]
+        assert world.book._bytes == sum(one.bytes for one in left)
+        monkeypatch.undo()
+        return found
+
+    assert steps(400) <= 5 * steps(100)

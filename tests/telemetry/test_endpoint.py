@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
+from prometheus_client import generate_latest
 
 from gatewright.audit.sinks import State
+from gatewright.telemetry import endpoint
 from gatewright.telemetry.endpoint import Collected, Health
 from tests.dialects.house import ANN, House, text
 from tests.dialects.steps import CALL
@@ -62,6 +65,31 @@ async def test_a_gateway_that_cannot_record_is_not_ready_but_alive() -> None:
         b'{"ready":false,"audit":false,"servers":{}}',
     )
     assert await asked("/livez", audit_ok=False) == (200, b"ok\n")
+
+
+async def test_the_text_of_the_metrics_is_written_beside_the_loop_and_once_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With a thousand tools it takes a tenth of a second, and any caller may ask at any time."""
+    going, most = 0, 0
+    threads: set[bool] = set()
+    written = generate_latest
+
+    def write(registry: Any) -> bytes:
+        nonlocal going, most
+        going += 1
+        most = max(most, going)
+        threads.add(threading.current_thread() is threading.main_thread())
+        text = written(registry)
+        going -= 1
+        return text
+
+    monkeypatch.setattr(endpoint, "generate_latest", write)
+    async with House() as house:
+        every = [house.open(method="GET", path="/metrics", key="key-ann") for _ in range(5)]
+        for one in every:
+            assert (await one.whole()).status == 200
+    assert (most, threads) == (1, {False})
 
 
 async def test_numbers_are_told_to_who_may_come_in() -> None:

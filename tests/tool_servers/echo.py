@@ -9,7 +9,6 @@ of it is not this server. With a delay every call waits by itself; calls do not 
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import os
 import sys
@@ -18,7 +17,6 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.tool_servers.webwires import serve_http
 from tests.tool_servers.wires import LEGACY, Call, RefusalError, serve_stdio
 
 __all__ = ["main"]
@@ -89,10 +87,14 @@ def main(arguments: list[str] | None = None) -> int:
         if call.id is None:
             return None
         if call.method == "tools/call":
+            import asyncio  # noqa: PLC0415 - not for the loop, which is started most often
+
             await asyncio.sleep(options.delay)
         return _answer(call.method, call.params)
 
     if options.http is not None:
+        from tests.tool_servers.webwires import serve_http  # noqa: PLC0415 - as above
+
         return serve_http(app, options.http)
     return serve_stdio(app) if options.delay else _loop()
 

@@ -1,6 +1,6 @@
 """A server that speaks MGP: it says what was negotiated, declares security, puts `_mgp` into results.
 
-    python tests/tool_servers/mgp_server.py [--place mgp|experimental|extensions]
+    python tests/tool_servers/mgp_server.py [--place mgp|experimental|extensions] [--validator NAME]
 
 Tools: `hello` (the agreed extensions), `requests` (what it was sent, as JSON), `annotated` (a result
 with `_mgp`), `fail` (an error with `_mgp` in its data).
@@ -24,6 +24,7 @@ OURS = ("security", "audit", "lifecycle", "streaming")
 RECOVERY = {"category": "external", "retryable": True, "retry_after_ms": 5}
 
 place = "mgp"
+validator = "none"
 agreed: list[str] = []
 seen: list[dict[str, Any]] = []
 
@@ -60,7 +61,7 @@ def _tool(name: str) -> dict[str, Any]:
         "name": name,
         "description": name,
         "inputSchema": {"type": "object"},
-        "security": {"risk_level": "safe", "side_effects": [], "validator": "none"},
+        "security": {"risk_level": "safe", "side_effects": [], "validator": validator},
     }
 
 
@@ -94,10 +95,12 @@ async def app(call: Call) -> Any:
 
 def main(arguments: list[str] | None = None) -> int:
     """Serve as the command line says."""
-    global place
+    global place, validator
     parser = argparse.ArgumentParser(description="A server that speaks MGP")
     parser.add_argument("--place", default="mgp", choices=["mgp", "experimental", "extensions"])
-    place = parser.parse_args(arguments).place
+    parser.add_argument("--validator", default="none")
+    options = parser.parse_args(arguments)
+    place, validator = options.place, options.validator
     return serve_stdio(app)
 
 

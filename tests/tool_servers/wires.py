@@ -7,14 +7,16 @@ Calls run side by side; a cancelled one is cancelled as a task and never answere
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import os
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # who answers line by line starts without it
+    import asyncio
 
 __all__ = [
     "LEGACY",
@@ -134,6 +136,8 @@ class Client:
 
     async def ask(self, method: str, params: Any, send: Send) -> Any:
         """Ask the client over `send` and wait for its answer."""
+        import asyncio  # noqa: PLC0415
+
         key = f"s{next(self._ids)}"
         future = asyncio.get_running_loop().create_future()
         self._waiting[key] = future
@@ -148,6 +152,8 @@ class Client:
         self, raw: bytes | str, send: Send, headers: dict[str, str] | None = None
     ) -> asyncio.Task[None] | None:
         """Act on one message; for a request the task that will answer it over `send`."""
+        import asyncio  # noqa: PLC0415
+
         text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
         try:
             message = json.loads(text)
@@ -232,6 +238,8 @@ def hello(call: Call, name: str, capabilities: Any, **more: Any) -> dict[str, An
 
 
 async def _stdio(app: App) -> None:
+    import asyncio  # noqa: PLC0415
+
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=LINE_LIMIT)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
@@ -250,6 +258,8 @@ async def _stdio(app: App) -> None:
 
 def serve_stdio(app: App) -> int:
     """Serve stdin and stdout until stdin ends; the exit status."""
+    import asyncio  # noqa: PLC0415
+
     try:
         asyncio.run(_stdio(app))
     except (BrokenPipeError, ConnectionResetError, KeyboardInterrupt):

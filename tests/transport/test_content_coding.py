@@ -104,7 +104,7 @@ def test_what_comes_to_nothing_is_told_of_every_few_kilobytes() -> None:
     assert len(pieces) == -(-len(nothing) // GIVEN)
 
 
-NOISE = bytes(random.Random(0).choices(range(256), k=8_000_000))
+NOISE = random.Random(0).randbytes(8_000_000)
 
 
 @pytest.mark.parametrize("kind", ["members", "noise", "zeros"])

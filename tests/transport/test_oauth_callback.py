@@ -154,3 +154,36 @@ async def test_a_port_in_use_is_named() -> None:
         with pytest.raises(LandingTaken, match=f"port {port}"):
             async with Landing(port):
                 pass
+
+
+async def raw(port: int, sent: bytes) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(sent)
+    try:
+        return await asyncio.wait_for(reader.read(), 20)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("target", ["http://[", "//[", "http://[::1"])
+async def test_a_target_that_is_none_is_answered_as_any_other(
+    target: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with asyncio.timeout(20), Landing(0) as landing:
+        landing.expect(visited(landing))
+        port = urlsplit(landing.url).port or 0
+        found = await raw(port, f"GET {target} HTTP/1.1\r\n\r\n".encode())
+        assert found.startswith(b"HTTP/1.1 404 ")
+    assert not caplog.records
+
+
+async def test_a_spare_connection_of_a_browser_is_not_waited_for() -> None:
+    async with Landing(0) as landing:
+        port = urlsplit(landing.url).port or 0
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        async with asyncio.timeout(20):
+            while not landing._connected:
+                await asyncio.sleep(0.001)
+    assert await asyncio.wait_for(reader.read(), 20) == b""
+    assert not landing._connected or all(one.is_closing() for one in landing._connected)
+    writer.close()

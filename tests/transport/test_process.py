@@ -105,6 +105,15 @@ async def test_a_child_killed_by_a_signal_says_which(start: Start) -> None:
         child.send(b"x")
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGRTMIN"), reason="no real-time signals here")
+async def test_a_signal_without_a_name_ends_a_child_as_any_other(start: Start) -> None:
+    child, collector = await start("cat")
+    number = signal.SIGRTMIN + 1
+    os.kill(child.pid, number)
+    assert await collector.end() == f"killed by signal {number}"
+    await within(child.stop(5))
+
+
 async def test_half_a_frame_at_the_end_is_an_error_and_not_a_message(start: Start) -> None:
     _, collector = await start("sh", "-c", 'echo whole; printf "{\\"half"; exit 1')
     assert await collector.end() == "half a frame, then exited with status 1"

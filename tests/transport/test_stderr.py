@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.transport import stderr
 from gatewright.transport.base import FROM_SERVERS, Limits
-from gatewright.transport.stderr import LAST_LINES, LogLines
+from gatewright.transport.stderr import LAST_LINES, LOOKS, LogLines
 
 
 def log(limits: Limits = FROM_SERVERS) -> tuple[LogLines, list[str]]:
@@ -58,8 +59,9 @@ def test_what_a_flood_says_last_is_told_when_it_ends_however_it_comes_in_pieces(
     lines.end()
     whole = b"".join(pieces).decode().replace("\r\n", "\n").split("\n")
     every = [line for line in whole if line]
-    last = every[1:][-LAST_LINES:]
-    assert said[:1] == every[:1]
+    seen = [line for line in whole[:LOOKS] if line][:1]
+    last = every[len(seen) :][-LAST_LINES:]
+    assert said[: len(seen)] == seen
     assert said[len(said) - len(last) :] == last
     assert len(said) <= LAST_LINES + 2
 
@@ -90,6 +92,42 @@ def test_a_flood_costs_no_more_than_its_length_to_remember_its_end() -> None:
         said[1]
         == f"({30_000 * 50 + 1 - 1 - LAST_LINES} more lines on standard error were left out)"
     )
+
+
+@pytest.mark.parametrize("blank", [b"\n", b"\r\n", b" \n", b"\x1b[m\n", b"\x1b[0m\r\n"])
+def test_blank_lines_without_end_are_no_dearer_than_those_that_are_shown(
+    blank: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The work is counted: only so many lines of a second are made text, whether anything is shown of them or not."""
+    looked: list[bytes] = []
+    shown = stderr._shown
+
+    def count(line: bytes | bytearray) -> str:
+        looked.append(bytes(line))
+        return shown(line)
+
+    monkeypatch.setattr(stderr, "_shown", count)
+    lines, said = log(Limits(stderr_lines_per_s=5))
+    reads = 20
+    for _ in range(reads):
+        lines.feed(blank * 30_000, 0.5)
+    lines.feed(b"the reason\n", 0.5)
+    assert len(looked) <= 5 * LOOKS + (reads + 1) * LAST_LINES
+    lines.end()
+    assert said[-1] == "the reason"
+
+
+def test_blank_lines_between_lines_take_nothing_from_what_may_be_shown() -> None:
+    lines, said = log(Limits(stderr_lines_per_s=5))
+    lines.feed(b"\n\r\n".join(b"%d\n" % number for number in range(5)), 0)
+    assert said == ["0", "1", "2", "3", "4"]
+
+
+def test_what_a_flood_ends_with_is_not_hidden_by_lines_without_text() -> None:
+    lines, said = log(Limits(stderr_lines_per_s=1))
+    lines.feed(b"first\nthe reason\n" + b"\x1b[m\n" * (LAST_LINES - 1), 0)
+    lines.end()
+    assert said[-1] == "the reason"
 
 
 def test_control_characters_cannot_reach_a_terminal() -> None:

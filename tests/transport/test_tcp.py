@@ -13,6 +13,8 @@ import pytest
 
 from gatewright.transport.base import Closed, Limits, Pipe
 from gatewright.transport.http_server import CannotListen, tls_context
+from gatewright.transport.http_slices import SLICE_BYTES
+from gatewright.transport.line_stream import LineInbox
 from gatewright.transport.tcp import LineServer, serve_lines
 from tests.transport.authority import Authority
 
@@ -83,6 +85,33 @@ async def test_messages_go_both_ways_one_a_line() -> None:
         writer.close()
         assert await asyncio.wait_for(house.found[0].over, SECONDS) == "closed by the peer"
         assert house.server.connections == 0
+
+
+@pytest.mark.parametrize("sent", [b"\r\n", b"\n", b"{}\n"])
+async def test_what_is_read_is_looked_at_in_slices_in_turns_with_others(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+    feed = LineInbox.feed
+
+    def count(self: LineInbox, data: bytes) -> None:
+        looked.append(len(data))
+        feed(self, data)
+
+    monkeypatch.setattr(LineInbox, "feed", count)
+    async with served(Limits(turn_messages=1000)) as house:
+        flood = sent * (300_000 // len(sent)) + b"last\n"
+        opened = [await asyncio.open_connection("127.0.0.1", house.server.port) for _ in range(2)]
+        for _, writer in opened:
+            writer.write(flood)
+            writer.write_eof()
+        for reader, writer in opened:
+            said = await asyncio.wait_for(reader.read(), SECONDS)
+            assert said.endswith(b"again last\n")
+            writer.close()
+        assert max(looked) <= SLICE_BYTES
+        assert sum(looked) == 2 * len(flood)
+        assert len({id(pipe._turns) for pipe in (echo.pipe for echo in house.found)}) == 1  # type: ignore[attr-defined]
 
 
 async def test_who_has_said_everything_still_gets_its_answers() -> None:

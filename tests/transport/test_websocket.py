@@ -125,6 +125,31 @@ async def test_headers_reach_the_server(door: Open) -> None:
     assert (b"authorization", b"Bearer x") in seen
 
 
+@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+async def test_no_redirect_is_followed_so_no_header_reaches_another_server(
+    door: Open, status: int
+) -> None:
+    asked: list[str] = []
+
+    async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
+        asked.append("elsewhere")
+        await refuse(receive, send, 403, b"{}")
+
+    other = await door(elsewhere)
+
+    async def away(scope: Any, receive: Any, send: Any) -> None:
+        asked.append("here")
+        place = other.url if len(asked) == 1 else "/elsewhere"
+        await refuse(receive, send, status, b"{}", ((b"location", place.encode()),))
+
+    at = await door(away)
+    for _ in range(2):  # to another origin, and to another path of its own
+        with pytest.raises(CannotConnect, match=f"redirect.*not followed.*HTTP {status}") as told:
+            await within(connect(at.url, receiver=Collector(), headers={"X-Api-Key": "secret"}))
+        assert told.value.status == status
+    assert asked == ["here", "here"]
+
+
 async def test_stopping_the_server_tells_clients_to_go(door: Open) -> None:
     at = await door(echo=False)
     _, collector = await client(at)

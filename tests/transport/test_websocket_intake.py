@@ -198,3 +198,27 @@ async def test_a_large_message_may_have_as_many_pieces_as_kilobytes() -> None:
     wire.intake.take(b"".join(pieces))
     await wire.quiet()
     assert (wire.floods, wire.got) == ([], b"".join(pieces))
+
+
+async def test_one_that_breaks_in_its_turn_costs_the_others_none_of_theirs() -> None:
+    told: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, about: told.append(about.get("exception")))
+    turns, worked = Turns(loop), asyncio.Event()
+
+    class One:
+        def __init__(self, *, broken: bool) -> None:
+            self.broken = broken
+
+        def work(self) -> None:
+            if self.broken:
+                raise ZeroDivisionError
+            worked.set()
+
+    try:
+        turns.want(One(broken=True))
+        turns.want(One(broken=False))
+        await within(worked.wait())
+    finally:
+        loop.set_exception_handler(None)
+    assert [type(one) for one in told] == [ZeroDivisionError]

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -50,6 +52,18 @@ async def test_one_process_answers_one_order_after_the_other(workers: Workers) -
 async def test_a_load_of_many_mebibytes_comes_and_goes_whole(workers: Workers) -> None:
     load = os.urandom(1 << 20) * 9
     assert (await workers.run("ann", b"", load))[1] == load[::-1]
+
+
+async def test_an_answer_beyond_the_bound_is_not_read_and_ends_its_process(
+    workers: Workers,
+) -> None:
+    workers._answer_bytes = 1000
+    process = int((await workers.run("ann", b"", b"x" * 900))[0])
+    with pytest.raises(Overtime):
+        await workers.run("ann", b"", b"x" * 1001)
+    assert workers.killed == 1
+    assert not alive(process)
+    assert (await workers.run("ann", b"", b"abc"))[1] == b"cba"
 
 
 @pytest.mark.parametrize("how", [b"hang", b"sleep", b"die"])
@@ -179,3 +193,27 @@ async def test_a_program_that_cannot_be_started_is_no_answer() -> None:
         await found.run("ann", b"", b"")
     assert time.monotonic() >= began
     await found.close()
+
+
+class NoThreads(ThreadPoolExecutor):
+    """None can be started, from some moment on."""
+
+    full = False
+
+    def submit(self, *given: Any, **more: Any) -> Any:
+        if self.full:
+            raise RuntimeError("can't start new thread")
+        return super().submit(*given, **more)
+
+
+@pytest.mark.parametrize("began", [False, True])
+async def test_without_a_thread_nobody_waits_for_an_answer(workers: Workers, began: bool) -> None:
+    workers._threads = threads = NoThreads(1)
+    if began:
+        await workers.run("ann", b"0", b"")
+    threads.full = True
+    with pytest.raises(Overtime):
+        await asyncio.wait_for(workers.run("ann", b"0", b""), 20)
+    assert workers._running == 0
+    threads.full = False
+    await asyncio.wait_for(workers.run("ann", b"0", b""), 20)

@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from gatewright.validators.code_names import Names, folded
+from gatewright.validators.code_source import BadSource
 
 
 @pytest.mark.parametrize(
@@ -121,3 +122,22 @@ def test_a_name_reaches_a_module_and_what_is_in_it() -> None:
         True,
         False,
     ]
+
+
+def test_aliases_are_followed_in_any_order_and_number() -> None:
+    aliases = "\n".join(f"a{n} = a{n + 1}" for n in range(500))
+    names = Names(ast.walk(ast.parse(f"{aliases}\nimport os as a500\nwith a0 as b: pass")))
+    assert names.paths(ast.Name("b")) == {"os"}
+
+
+def test_a_name_that_leads_ever_further_keeps_its_module_and_last_member() -> None:
+    code = "from tree import node\nnode = node.left\nnode = node.right\nlast = node"
+    paths = Names(ast.walk(ast.parse(code))).paths(ast.Name("last"))
+    assert {"tree.node", "tree.node.left.right", "tree.left", "tree.right"} <= paths
+
+
+def test_bindings_that_lead_to_more_than_is_followed_are_refused() -> None:
+    imports = "\n".join(f"import m{n} as x" for n in range(300))
+    aliases = "\n".join(f"x{n} = x" for n in range(300))
+    with pytest.raises(BadSource, match="in more ways than are followed"):
+        Names(ast.walk(ast.parse(f"{imports}\n{aliases}")))

@@ -171,3 +171,31 @@ def test_the_hints_say_which_lists_are_in_force() -> None:
     assert strict["blocked_imports"] == []
     assert "json" not in strict["allowed_imports"]
     assert "os" in strict["allowed_imports"]
+
+
+@pytest.mark.parametrize("level", ["standard", "strict", "readonly"])
+def test_a_module_is_followed_through_aliases_that_are_bound_in_any_order(level: str) -> None:
+    """Each is bound in a function, so the order in which they run is not that of the source."""
+    names = "abcdefgh"
+    binds = [
+        f"def f{n}():\n  global {names[n + 1]}\n  {names[n + 1]} = {names[n]}"
+        for n in range(len(names) - 1)
+    ]
+    bound = "\n".join(reversed(binds))
+    runs = "\n".join(f"f{n}()" for n in range(len(names) - 1))
+    code = f"import os\n{bound}\na = os\n{runs}\nh.system('id')"
+    assert violations(code, level=level) == ["Blocked pattern: 'os.system'"]
+
+
+def test_names_that_cannot_be_followed_are_a_violation() -> None:
+    bound = [f"import m{n} as x" for n in range(300)] + [f"x{n} = x" for n in range(300)]
+    assert violations("\n".join(bound)) == [
+        "Names: bound to each other in more ways than are followed"
+    ]
+
+
+def test_an_empty_list_of_allowed_imports_allows_none() -> None:
+    found = prepare({"level": "strict", "allowed_imports": []}).judge("import asyncio")
+    assert found is not None
+    assert found.details["violations"] == ["Blocked import: 'asyncio'"]
+    assert found.details["hints"]["allowed_imports"] == []

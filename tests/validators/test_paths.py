@@ -329,3 +329,34 @@ def test_plain_searches_in_a_path_find_what_the_patterns_say(path: str) -> None:
     assert may_be_read_otherwise(path) == READ_OTHERWISE.within(path)
     assert may_climb(path) == CLIMBING.within(path)
     assert names_variable(path) == VARIABLE.within(path)
+
+
+def test_below_what_is_not_there_the_file_system_is_asked_nothing() -> None:
+    asked: list[str] = []
+
+    def readlink(path: str) -> str | None:
+        asked.append(path)
+        return "" if "none" in path else None
+
+    assert path_rule("a/none/" + "b/" * 1000, "/srv", readlink) is None
+    assert asked == ["/srv/a", "/srv/a/none"]
+    asked.clear()
+    assert path_rule("none/../c/d", "/srv", readlink) is None
+    assert asked == ["/srv/none", "/srv/c", "/srv/c/d"]
+
+
+def test_a_link_behind_what_is_not_there_is_followed() -> None:
+    links = {"/srv/none": "", "/srv/out": "/etc"}
+    assert path_rule("none/../out/x", "/srv", links.get) == "link"
+
+
+def test_a_path_of_more_components_than_are_looked_up_is_refused() -> None:
+    assert path_rule("a/" * 256, "/srv", lambda _: None) is None
+    assert path_rule("a/" * 257, "/srv", lambda _: None) == "too_long"
+
+
+def test_what_is_not_there_is_told_from_what_is_no_link(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    judge = prepare({"root": str(tmp_path)})
+    for path in ("file", "file/below", "none/below"):
+        assert judge.judge(path) is None

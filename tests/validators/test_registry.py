@@ -12,7 +12,15 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.schemas.json_strings import Place, light_text
 from gatewright.schemas.objection import Objection
 from gatewright.validators import registry
-from gatewright.validators.registry import BUILT_IN, GROUP, Checks, available, checks_for, preparer
+from gatewright.validators.registry import (
+    BUILT_IN,
+    GROUP,
+    Checks,
+    available,
+    checks_for,
+    plugged,
+    preparer,
+)
 
 
 class Shouting:
@@ -41,8 +49,10 @@ def _plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     )
     monkeypatch.setattr(registry, "entry_points", points.select)
     preparer.cache_clear()
+    plugged.cache_clear()
     yield
     preparer.cache_clear()
+    plugged.cache_clear()
 
 
 def checks(names: str, options: Any = None, pointers: Any = None, tool: str = "tool") -> Checks:
@@ -152,3 +162,20 @@ def test_how_long_a_text_is_never_hides_what_takes_long(pointers: dict[str, list
         arguments = {"a": "x" * count}
         size = len(jsonrpc.encode({"name": "t", "arguments": arguments}))
         assert checks.takes_long(arguments, size) == checks.takes_long(arguments)
+
+
+def test_plug_ins_are_looked_for_once_whatever_names_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[str] = []
+
+    def points(group: str) -> EntryPoints:
+        looked.append(group)
+        return EntryPoints([])
+
+    monkeypatch.setattr(registry, "entry_points", points)
+    plugged.cache_clear()
+    for number in range(200):
+        assert "is not available" in str(checks_for(f"unknown{number}", {}, {}, "t"))
+    plugged.cache_clear()
+    assert looked == [GROUP]

@@ -1,5 +1,6 @@
 """Allowed resources: which paths and URIs fit a pattern, whoever spells them how."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -187,3 +188,26 @@ def test_no_text_gets_out_of_a_folder(text: str) -> None:
 def test_a_uri_that_shows_one_thing_and_carries_another_fits_nothing(url: str) -> None:
     assert not _allows(url, "https://**/**")
     assert _allows("https://a.example/x", "https://**/**")
+
+
+def test_a_path_is_looked_up_once_whatever_the_groups(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = Resources([["**"], ["a/**"], [f"{tmp_path}/**"]], str(tmp_path))
+    looked: list[str] = []
+    real = os.path.realpath
+
+    def counted(path: str) -> str:
+        looked.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os.path, "realpath", counted)
+    assert judge.allows("a/b")
+    assert len(looked) == 1
+
+
+def test_a_path_costs_what_the_file_system_is_asked() -> None:
+    here, elsewhere = Resources([["**"]], "/srv"), Resources([["**"]])
+    assert here.cost("a/" * 100) > 10 * here.cost("a")
+    assert elsewhere.cost("a/" * 100) < here.cost("a/" * 100)
+    assert here.cost(None) > 0

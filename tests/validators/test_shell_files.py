@@ -1,7 +1,10 @@
 """Files that hold secrets or belong to the host are found behind every spelling of their path."""
 
+import fnmatch
+
 import pytest
 
+from gatewright.validators import shell_files
 from gatewright.validators.shell_files import is_sensitive, names_sensitive_file
 from gatewright.validators.shell_syntax import Word, read
 
@@ -90,3 +93,27 @@ def test_a_quoted_pattern_is_only_a_text() -> None:
     assert is_sensitive("/e?c/shadow", glob=True)
     assert not is_sensitive("/e?c/shadow")
     assert not names_sensitive_file(Word("/e?c/shadow", bare=False))
+
+
+@pytest.mark.parametrize("part", ["a*", "e*", "*", "etc", "a"])
+def test_a_long_path_is_compared_a_few_times_for_each_component(
+    part: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+    fits = fnmatch.fnmatchcase
+
+    def counted(name: str, pattern: str) -> bool:
+        compared.append(name)
+        return fits(name, pattern)
+
+    monkeypatch.setattr(shell_files, "fnmatchcase", counted)
+    is_sensitive.cache_clear()
+    for glob in (False, True):
+        is_sensitive("/" + f"{part}/" * 31 + "x/" * 225, glob=glob)
+    assert len(compared) < 10_000
+
+
+def test_a_word_with_more_patterns_than_a_path_has_is_refused() -> None:
+    assert not is_sensitive("a*/" * 32, glob=True)
+    assert is_sensitive("a*/" * 33, glob=True)
+    assert not is_sensitive("a*/" * 33)

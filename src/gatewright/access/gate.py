@@ -17,7 +17,7 @@ that are named for it need no grant, but what the table denies stays denied (dec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 from msgspec import Raw
@@ -74,6 +74,8 @@ _Question = tuple[str, str, str, str]
 _Definition = Mapping[str, Raw]
 Judged = tuple[bool, str, Decision]
 """Whether it is allowed, the level that says so, and the table's word."""
+_TOUCHED_US = 50_000
+"""Microseconds that judging the paths of one call may take: here they are judged on the event loop, some hundred of them."""
 
 
 class Access:
@@ -134,14 +136,15 @@ class Access:
 
     def of_tool(self, caller: Caller, server: str, name: str, tool: Tool | None) -> Judged:
         """What holds for a tool by its own name; `tool` is what the catalogue has of that name."""
-        judged = self._decide(caller, server, name, None if tool is None else tool.definition)
+        known = None if tool is None else tool.definition
+        judged = (self._found if tool is None else self._decide)(caller, server, name, known)
         if not caller.user:
             return judged
         return _named(judged, _may_invoke(caller, Target(server, name), tool))
 
     def of_server(self, caller: Caller, server: str) -> Judged:
-        """What holds for a server as a whole."""
-        return self._decide(caller, server, _WHOLE_SERVER)
+        """What holds for a server as a whole, also for one that there is not."""
+        return self._found(caller, server, _WHOLE_SERVER, None)
 
     def may_see(self, caller: Caller, tool: Tool) -> bool:
         """Whether a call of this tool would pass, so that lists show what can be called and no more."""
@@ -185,9 +188,14 @@ class Access:
         if found is None or found[0] is not definition:
             if len(self._decided) > _REMEMBERED:
                 self._decided = {}
-            word = self._grants.decide(caller.id, server, tool, now, _digest_of(definition))
-            found = self._decided[question] = definition, _judge(caller, server, word)
+            judged = self._found(caller, server, tool, definition)
+            found = self._decided[question] = definition, judged
         return found[1]
+
+    def _found(self, caller: Caller, server: str, tool: str, known: _Definition | None) -> Judged:
+        """Not remembered: who asks what would be names what there is not, at any length and without end."""
+        word = self._grants.decide(caller.id, server, tool, self._clock(), _digest_of(known))
+        return _judge(caller, server, word)
 
     def _own(self, call: Call) -> Refusal | None:
         """Calls without a target. Only what the gateway answers by itself may have none."""
@@ -254,7 +262,8 @@ class Access:
         # A prompt has arguments as a tool has, and its server may put the file that they name into it.
         pointers = () if tool is None else tool.security.validator_args.get("paths", ())
         named = [("declared", bounds), ("named", bounds)] if pointers else [("named", bounds)]
-        found = Checks(named, {"declared": pointers}).objection(call.arguments)
+        checks = Checks(named, {"declared": pointers})
+        found = checks.objection(call.arguments, _TOUCHED_US)
         if found is None:
             return None
         details = found[1].details or {"reason": f"It {found[1].message}"}
@@ -319,30 +328,27 @@ def _named(judged: Judged, said: bool | None) -> Judged:
 def _lacks(call: Call, permission: str) -> Refusal:
     scopes = rights_of(call.caller.user).step_up(permission)
     if scopes:
+        # A client that asks for more must not lose those that its token has (RFC 6750 §3.1).
+        held = dict.fromkeys(scope for said in call.caller.user for scope in said.scopes)
         return Refusal(
             "insufficient_scope",
             f"{call.caller.id} does not hold {ggen_permission(permission)}: a token with the scope "
             f"{scopes[0]} does",
             {
-                "scope": " ".join((*_scopes(call.caller), scopes[0])),
+                "scope": " ".join((*held, scopes[0])),
                 "missing_permissions": [permission],
                 "source": _BY_CALLER,
             },
             gate=Access.name,
         )
-    held = ggen_permission(permission)
-    made = to_type("key create {} --another --permission {}", _holder(call), held)
+    wanted = ggen_permission(permission)
+    made = to_type("key create {} --another --permission {}", _holder(call), wanted)
     return Refusal(
         "permission_denied",
-        f"{call.caller.id} does not hold {ggen_permission(permission)}{_other_key(made)}",
+        f"{call.caller.id} does not hold {wanted}{_other_key(made)}",
         {"missing_permissions": [permission], "source": _BY_CALLER},
         gate=Access.name,
     )
-
-
-def _scopes(caller: Caller) -> Iterable[str]:
-    """Those that its token has: a client that asks for more must not lose them (RFC 6750 §3.1)."""
-    return dict.fromkeys(scope for said in caller.user for scope in said.scopes)
 
 
 def _other_key(command: str) -> str:

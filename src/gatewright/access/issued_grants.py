@@ -21,7 +21,7 @@ from gatewright.storage.changes import Changes
 from gatewright.storage.migrations import upsert
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["GrantChange", "Issued"]
+__all__ = ["NAME_CHARS", "GrantChange", "Issued"]
 
 _COLUMNS = (
     "agent, server, tool, permission, granted_by, granted_at, expires_at, justification, "
@@ -30,7 +30,8 @@ _COLUMNS = (
 _KEY = "agent = ? AND server = ? AND tool = ?"
 _PUT = upsert("grants")
 _WHOLE_SERVER = ""
-_NAME_CHARS = 256
+NAME_CHARS = 256
+"""So long may a name in a grant be."""
 _TEXT_CHARS = 2000
 
 
@@ -201,7 +202,7 @@ def _check(grant: Grant) -> None:
         if not _is_name(name):
             raise ValueError(
                 "a grant names an agent, a server and perhaps a tool, each in 1 to "
-                f"{_NAME_CHARS} printable characters"
+                f"{NAME_CHARS} printable characters"
             )
     if grant.permission not in get_args(Permission):
         raise ValueError(f"a grant says allow or deny, not {grant.permission!r}")
@@ -220,4 +221,4 @@ def _check(grant: Grant) -> None:
 
 
 def _is_name(text: str) -> bool:
-    return 1 <= len(text) <= _NAME_CHARS and text.isprintable() and text == text.strip()
+    return 1 <= len(text) <= NAME_CHARS and text.isprintable() and text == text.strip()

@@ -8,11 +8,12 @@ it was.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 import msgspec
 
 from gatewright.access.grants import Decision, Grant, Key
+from gatewright.access.issued_grants import NAME_CHARS
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.command_text import to_type
 from gatewright.mcp.wire import jsonrpc
@@ -55,16 +56,17 @@ class Authority(Protocol):
         """Where the configuration has a grant for the same; empty where it has none."""
 
 
+_Name = Annotated[str, msgspec.Meta(max_length=NAME_CHARS)]
+"""No grant has a longer one, so a longer one is a mistake, and nobody has to search for it."""
+
+
 class _Query(msgspec.Struct):
-    agent_id: str
-    server_id: str
-    tool_name: str | None = None
+    agent_id: _Name
+    server_id: _Name
+    tool_name: _Name | None = None
 
 
-class _Revoke(msgspec.Struct):
-    agent_id: str
-    server_id: str
-    tool_name: str | None = None
+class _Revoke(_Query):
     entry_type: _Entry | None = None
 
 

@@ -33,8 +33,8 @@ class Authority(Protocol):
     def servers_of(self, ident: str) -> set[str]:
         """Which servers a request of this id was about."""
 
-    def say(self, word: Word) -> None:
-        """An operator says something. Raises `ValueError`."""
+    def say(self, *words: Word) -> None:
+        """An operator says something, all of it or nothing. Raises `ValueError`."""
 
 
 class _Ruling(msgspec.Struct):
@@ -81,15 +81,28 @@ def _ruled(authority: Authority, call: Call) -> Outcome:
         ruling = msgspec.convert(call.params, _Ruling)
         ends = None if ruling.expires_at is None else moment_of(ruling.expires_at)
         server = _server(authority, ruling)
-        for name, value in ruling.grants.items():
-            if value != "deferred":
-                known = canonical_permission(name) or name
-                authority.say(Word(server, known, value, call.caller.id, expires=ends))
+        words = [
+            Word(server, name, value, call.caller.id, expires=ends)
+            for name, value in _said(ruling.grants).items()
+            if value != "deferred"
+        ]
+        if words:
+            authority.say(*words)
     except (ValueError, msgspec.ValidationError) as problem:
         return Failure("invalid_params", f"params: {problem}")
     now = authority.of(server)
     names = [canonical_permission(name) or name for name in ruling.grants]
     return _answer(decision(ruling.request_id, {name: now[name] for name in names if name in now}))
+
+
+def _said(grants: Mapping[str, Value]) -> dict[str, Value]:
+    """What is said of each permission by its canonical name. Raises `ValueError` where two spellings of one say different things."""
+    found: dict[str, Value] = {}
+    for name, value in grants.items():
+        known = canonical_permission(name) or name
+        if found.setdefault(known, value) != value:
+            raise ValueError(f"two spellings of {known[:100]} say different things; leave one out")
+    return found
 
 
 def _server(authority: Authority, ruling: _Ruling) -> str:

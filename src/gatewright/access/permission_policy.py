@@ -17,7 +17,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -29,6 +29,7 @@ from gatewright.call import Refusal
 from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.config.oversight import PermissionPolicy
+from gatewright.listeners import Signal
 from gatewright.mcp.wire.permissions import MOST, Value, permission_risk
 from gatewright.servers.admission import Standing, TooManyPermissions
 from gatewright.storage.each import run_each
@@ -84,12 +85,13 @@ class Permitting:
     hold_s = 45.0
     quorum = 1
 
-    def __init__(self, store: Permissions, asks: Asks, record: Record) -> None:
+    def __init__(self, store: Permissions, asks: Asks | None, record: Record) -> None:
+        """Without `asks` there is no queue: what nobody has decided stays undecided."""
         self.barred: dict[str, Refusal] = {}
         self.version = 0
         """Changes whenever an answer may have changed."""
-        self.changed: Callable[[], None] = lambda: None
-        """Is called then. Must not raise."""
+        self.changed: Signal[None] = Signal()
+        """Told then."""
         self._store = store
         self._asks = asks
         self._record = record
@@ -118,8 +120,17 @@ class Permitting:
             degrades = mgp is not None and mgp.missing_permissions == "degrade"
             rules[one.id] = _Rule(own or settings.permissions.policy, listed, degrades)
         if rules != self._rules:
-            self._rules = rules
+            gone, self._rules = set(self._rules).difference(rules), rules
+            self._forget(gone)
             self._news()
+
+    def _forget(self, servers: Set[str]) -> None:
+        """These are configured no more: what they asked about, they ask about again when they come back."""
+        for known in (self._needs, self._wishes, self._known, self._requests):
+            for server in servers:
+                known.pop(server, None)
+        self._refused -= servers
+        self._recorded = {key: one for key, one in self._recorded.items() if key[0] not in servers}
 
     # -- for servers (`Permits`) ---------------------------------------------------------------------
 
@@ -185,9 +196,9 @@ class Permitting:
         """Which servers a request of this id was about."""
         return {server for server, idents in self._requests.items() if ident in idents}
 
-    def say(self, word: Word) -> None:
-        """An operator says something. Raises `ValueError`, `StoreError`, `Unrecorded`."""
-        self._store.put(word)
+    def say(self, *words: Word) -> None:
+        """An operator says something, all of it or nothing. Raises `ValueError`, `StoreError`, `Unrecorded`."""
+        self._store.put(*words)
         self._news()
 
     def ruled(self, approval: Approval) -> None:
@@ -245,7 +256,7 @@ class Permitting:
             self._write_down,
             *(partial(self._decide_again, server) for server in asking if server in self._rules),
             self._bar,
-            self.changed,
+            partial(self.changed.send, None),
             self._tell_turn,
         )
         self._due = None
@@ -262,7 +273,11 @@ class Permitting:
         """How each stands; what nobody has decided is put to the operators, what the policy has is recorded."""
         found = {name: self._standing(server, name) for name in permissions}
         for name, one in found.items():
-            if one.value == "deferred":
+            if self._asks is None and one.value == "deferred":
+                log.warning("server %s: nobody is asked about %s: no queue is there", server, name)
+            elif self._asks is None:
+                self._note(server, name, one)
+            elif one.value == "deferred":
                 risk = permission_risk(name)
                 if self._asks.want(server, name, risk=risk, quorum=self.quorum) is None:
                     log.warning(
@@ -361,13 +376,14 @@ class Permitting:
 
 
 def permitting_of(
-    settings: Settings, state: StateDatabase, desk: ApprovalQueue, record: Record
+    settings: Settings, state: StateDatabase, desk: ApprovalQueue | None, record: Record
 ) -> Permitting:
     """The permissions in a state. Raises `StoreError`."""
     store = Permissions(state, clock=time.time)
     found = Permitting(store, desk, record)
     found.adopt(settings)
-    desk.ruled = found.ruled
+    if desk is not None:
+        desk.ruled.listen(found.ruled)
     return found
 
 

@@ -83,23 +83,29 @@ class Permissions:
         now = self._clock()
         return [one for one in self._words.values() if one.server == server and one.holds(now)]
 
-    def put(self, word: Word) -> Word:
-        """Say something, and return it with the time in it. Raises `ValueError` for what cannot be said."""
-        word = msgspec.structs.replace(
-            word, decided=self._clock(), comment=word.comment[:_COMMENT_CHARS]
-        )
-        for name in (word.server, word.permission, word.by):
+    def put(self, *words: Word) -> list[Word]:
+        """Say something, all of it or nothing, and return it with the time in it. Raises `ValueError` for what cannot be said."""
+        now = self._clock()
+        said = [
+            msgspec.structs.replace(one, decided=now, comment=one.comment[:_COMMENT_CHARS])
+            for one in words
+        ]
+        for name in (name for one in said for name in (one.server, one.permission, one.by)):
             if not 1 <= len(name) <= _NAME_CHARS or not name.isprintable():
                 raise ValueError(f"a name has 1 to {_NAME_CHARS} printable characters")
         with self._rows.changing():
-            before = self._get(word.server, word.permission)
-            had = before is not None and before.value == "approved" and before.holds(word.decided)
-            action: Action = "granted" if word.value == "approved" else "denied"
-            self._rows.execute(_PUT, msgspec.structs.astuple(word))
-            # MGP §6.4 tells a denial of what was allowed (PERMISSION_REVOKED) from one of what was not.
-            self._note("revoked" if had and action == "denied" else action, word)
+            for one in said:
+                self._put(one)
         self._load()
-        return word
+        return said
+
+    def _put(self, word: Word) -> None:
+        before = self._get(word.server, word.permission)
+        had = before is not None and before.value == "approved" and before.holds(word.decided)
+        action: Action = "granted" if word.value == "approved" else "denied"
+        self._rows.execute(_PUT, msgspec.structs.astuple(word))
+        # MGP §6.4 tells a denial of what was allowed (PERMISSION_REVOKED) from one of what was not.
+        self._note("revoked" if had and action == "denied" else action, word)
 
     def refresh_if_changed(self) -> bool:
         """Read the words again where another process was heard to have changed them, or one has come to its end."""

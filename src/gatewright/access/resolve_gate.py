@@ -122,7 +122,11 @@ class Resolve:
         """Whether there are tools that this caller may not know of: then what there is not has to sound like them.
         Whose rights name single tools hears which right it lacks anyway, and the gateway's own tools are no secret."""
         user = call.caller.user
-        return not (user and rights_of(user).names_tools) and any(
-            tool.target.server != KERNEL and not self._may_use(call.caller, tool)
-            for tool in islice(self._catalogue.tools(call.profile), _LOOKED_AT)
-        )
+        if user and rights_of(user).names_tools:
+            return False
+        tools = iter(self._catalogue.tools(call.profile))
+        for tool in islice(tools, _LOOKED_AT):
+            if tool.target.server != KERNEL and not self._may_use(call.caller, tool):
+                return True
+        # Behind those that were looked at there may be one. Operators may know of all there is.
+        return call.caller.kind != "operator" and next(tools, None) is not None

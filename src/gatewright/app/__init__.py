@@ -1,8 +1,7 @@
 """Wiring: makes the parts of a gateway from its settings, starts, reloads and stops them.
 
-`gateway` starts and stops everything in order, `policy` makes gates and filters of one configuration, `reload` follows the files,
-`endpoints` is the ASGI application, `state_watcher` applies what other processes change, `worker` is what worker processes run and
-`offload` how gates and filters ask them.
+`gateway` starts and stops everything in order, `features` is the list of what is made, `policy` puts the gates and filters of one
+configuration together, `state_watcher` applies what other processes change, `worker` is what worker processes run.
 """
 
 from gatewright.app.announce import Ready

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["urls_of"]
 
+_ORDER = ("rpc", "rest", "docs", "health", "rooms")
 
-def urls_of(base: str, profiles: Iterable[str], *, rooms: bool) -> dict[str, str]:
-    """URLs by name; `base` is that of the server, without a path. `mcp/NAME` is the endpoint of a profile."""
-    socket = f"ws{base.removeprefix('http')}"
-    urls = {
-        "mcp": f"{base}/mcp",
-        "sse": f"{base}/sse",
-        "websocket": f"{socket}/mcp",
-        "rpc": f"{base}/rpc",
-        "rest": f"{base}/tools",
-        "docs": f"{base}/docs",
-        "health": f"{base}/readyz",
-    }
-    if rooms:
-        urls["rooms"] = f"{socket}/ws"
+
+def urls_of(
+    base: str,
+    profiles: Iterable[str],
+    features: Iterable[Callable[[str], Mapping[str, str]]],
+) -> dict[str, str]:
+    """URLs by name; `base` is that of the server, without a path, `features` give theirs for that. `mcp/NAME` is the endpoint of a profile."""
+    more = {name: url for one in features for name, url in one(base).items()}
+    urls = {"mcp": f"{base}/mcp", "sse": f"{base}/sse"}
+    urls["websocket"] = f"ws{base.removeprefix('http')}/mcp"
+    urls |= {name: more[name] for name in _ORDER if name in more}
     return urls | {f"mcp/{name}": f"{base}/mcp/{name}" for name in profiles}

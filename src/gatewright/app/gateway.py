@@ -1,90 +1,94 @@
-"""`Gateway`: builds stores, servers, gates, kernel and endpoints from settings, and starts, reloads and stops them in order."""
+"""`Gateway`: puts the spine and the features together from settings, and starts, reloads and stops them in order."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import time
 import weakref
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from gatewright import __version__, pipeline
-from gatewright.access.permission_policy import permitting_of
+from gatewright import pipeline
 from gatewright.app.addresses import urls_of
 from gatewright.app.announce import Ready, announced
-from gatewright.app.endpoints import App
-from gatewright.app.former_policies import Running
-from gatewright.app.groundhog import GroundhogSide
-from gatewright.app.offload import Beside, workers
-from gatewright.app.outward import OwnUrls
-from gatewright.app.own_methods import dispatch_of, kernel_names_of, kernel_tools, own_methods
-from gatewright.app.policy import PolicyFactory, Revoked, Table, filters_of, table_of
-from gatewright.app.precompile import prepare_slowly
+from gatewright.app.features import FEATURES, features_of
+from gatewright.app.numbers import Numbers
+from gatewright.app.policy import Made, PolicyFactory, Revoked, Table
 from gatewright.app.randomness import Pool
-from gatewright.app.record_events import Events
-from gatewright.app.settings_adapters import (
-    EXTENSIONS,
-    authorizers_of,
-    guard_of,
-    http_limits,
-    info_of,
-    json_limits,
-    own_callers,
-    profiles_of,
-    spec_of,
-    supervisor_of,
-    terms_of,
-)
 from gatewright.app.signals import stop_signal
 from gatewright.app.state_watcher import StateWatcher
-from gatewright.approvals.endpoint import ApprovalPage
-from gatewright.approvals.policy import adopt, desk_of
+from gatewright.app.worker import MODULE
 from gatewright.audit.anchoring import anchoring_of, record_of, state_of
+from gatewright.audit.events import Events
 from gatewright.audit.notifications import witness
-from gatewright.audit.sink_settings import positions_of, sinks_of
+from gatewright.audit.sink_settings import positions_of
 from gatewright.audit.sinks import SinkPositions
 from gatewright.call import Who
 from gatewright.call_policy import CLOSED, Policy
 from gatewright.command_text import typed_as
 from gatewright.config import Settings, is_loopback
 from gatewright.config.gateway_command import typed_for
+from gatewright.config.held_secrets import hold_secrets
+from gatewright.feature import Counts, Feature, Ground, House, Inside, Listener, Rights, offered
 from gatewright.hosts import local_agents
+from gatewright.identity.gate import Keys
 from gatewright.identity.key_lookup import FreshKeys
+from gatewright.identity.keys import Callers
+from gatewright.identity.names import Names
+from gatewright.identity.own_credentials import own_callers
 from gatewright.identity.recheck import Rechecking
+from gatewright.identity.session_gate import Session
 from gatewright.identity.sessions import METHOD as SESSIONS
 from gatewright.identity.sessions import SessionList
+from gatewright.in_force import InForce
 from gatewright.kernel import Hooks, Kernel
+from gatewright.listeners import Signal
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
-from gatewright.mcp.server.context import ServerContext, Standing
+from gatewright.mcp.server.context import ServerContext, Standing, nothing_more
+from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.locality import worded
 from gatewright.mcp.server.long_lived import Dismissing
 from gatewright.mcp.server.stdio import serve_stdio
-from gatewright.pins.pinning import pinning_of
-from gatewright.redaction.policy import Spoken, hold_secrets
-from gatewright.rooms.callers import RoomCallers
-from gatewright.rooms.setup import House, rooms_of
+from gatewright.missing import absent, check_asked, closed
 from gatewright.secret_scanning import HELD, PROCESS, prepare
 from gatewright.servers.administration import Administration
+from gatewright.servers.dispatches import dispatch_of
+from gatewright.servers.former_policies import Running
 from gatewright.servers.local import LocalServer
+from gatewright.servers.own_urls import OwnUrls
+from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.server_side import ServerSide
+from gatewright.servers.settings_adapters import (
+    EXTENSIONS,
+    authorizers_of,
+    guard_of,
+    http_limits,
+    info_of,
+    json_limits,
+    profiles_of,
+    spec_of,
+    supervisor_of,
+    terms_of,
+)
 from gatewright.servers.supervisor import HELD_S
 from gatewright.servers.task_store import ServerTaskStore
+from gatewright.servers.uri_offload import UriReaders
 from gatewright.storage.opening import beside
-from gatewright.tasks.tasks import tasks_of
-from gatewright.telemetry.endpoint import Health
-from gatewright.telemetry.metrics import CallCounts
-from gatewright.telemetry.numbers import Listener, Numbers
-from gatewright.telemetry.otel import telemetry_of
-from gatewright.telemetry.watchdog import Watchdog
 from gatewright.transport import http_server
+from gatewright.transport.connection_limits import Seats
+from gatewright.transport.workers import Workers
 
 __all__ = ["Gateway"]
+
+log = logging.getLogger("gatewright")
 
 
 class Gateway:
@@ -95,131 +99,160 @@ class Gateway:
         settings: Settings,
         local: Sequence[LocalServer] = (),
         follows: Sequence[Sequence[Path]] = (),
+        features: Sequence[type[Feature]] = FEATURES,
     ) -> None:
-        """`follows` are the files that its configuration comes from."""
+        """`follows` are the files that its configuration comes from; `features` are made in this order."""
         self.settings = settings
         self._local = local
+        self._made_of = features
         self._state = settings.storage.path
         self._random = Pool()
         self._adopting = asyncio.Lock()
         self._follows = follows
-        self._mark_key = os.urandom(32)
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
             self._tokens["operator"] = ""
         HELD.hold(PROCESS, self._tokens.values())
 
     async def __aenter__(self) -> Gateway:
-        typed_as(typed_for(self.settings, os.environ))  # first: all that is made here inherits it
-        self._listeners: list[Listener] = []
+        settings = self.settings
+        typed_as(typed_for(settings, os.environ))  # first: all that is made here inherits it
+        self.missing = absent({one.name for one in self._made_of})
+        check_asked(settings, self.missing)
+        for one in self.missing:
+            log.warning("%s", one.text)
+        hold_secrets(settings)
         self.database = state_of(self._state)
-        self.counted = CallCounts()
-        self.groundhog = GroundhogSide(self.settings, self.database, self._listeners)
-        positions = positions_of(self.settings)
-        self.audit = record_of(self.settings, self.database, self._random, taken=positions.taken)
+        positions = positions_of(settings)
+        self.audit = record_of(settings, self.database, self._random, taken=positions.taken)
         self._anchoring = await anchoring_of(self._state, self.audit, self.database)
         self.events = Events(self.audit)
-        self._office = StateWatcher(self.database, self.events)
-        self.desk = desk_of(self.settings, self.database, self.audit.event)
-        self.beside = Beside(workers())
-        self.pinning = pinning_of(
-            *(self.settings, self.database, self.audit.event),
-            kernel_names_of(self._office),
-            self.beside.read,
-        )
-        self.permitting = permitting_of(self.settings, self.database, self.desk, self.audit.event)
+        self.now = InForce(settings)
+        self.callers = Callers(self.database, clock=time.time, random=os.urandom)
+        self._workers = Workers(MODULE)
+        self._listeners: list[Listener] = []
         self._server_tasks = ServerTaskStore(beside(self.database), clock=time.time)
-        self._spoken = Spoken(self.settings, self._mark_key)
-        self._own_urls = OwnUrls(self.settings)
-        self.watchdog = Watchdog(self.settings.limits.stall_ms / 1000)
-        self.telemetry = telemetry_of(self.settings, __version__)
-        self._put_together(positions)
+        self.features = self._made_features(positions)
+        self._put_together()
+        self._serve()
         prepare()
-        self.watchdog.start()
+        for around in self._around:
+            around.begin()
         self.supervisor.start()
-        self.sinks.start()
-        self._following = [
-            asyncio.create_task(self._office.follow(self._looks(), self.supervisor.sightings.look)),
-            asyncio.create_task(self._rechecking.follow()),
-            asyncio.create_task(self._anchoring.follow()),
-            asyncio.create_task(Dismissing(self.front).follow()),
-            asyncio.create_task(prepare_slowly()),
-        ]
+        self._following = [asyncio.create_task(one) for one in self._work()]
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         for task in self._following:
             task.cancel()
         await self.app.close()
-        await self._tasks.close()
+        for around in self._around:
+            await around.stop()
         await self.supervisor.close()
-        parts = (self._anchoring, self._office, self.desk, self.pinning, self.permitting)
-        last = self.database  # who closes it last brings its log into its file
-        for one in (self._server_tasks, *parts, last):
-            one.close()
-        await self.beside.workers.close()
-        self.watchdog.close()
-        await self.sinks.close()
-        await self.telemetry.close()
+        self._server_tasks.close()
+        self._anchoring.close()
+        for feature, around in reversed([*zip(self.features, self._around, strict=True)]):
+            await feature.close()
+            await around.close()
+        self.callers.close()
+        self.database.close()  # who closes it last brings its log into its file
+        await self._workers.close()
         await self.audit.close()
 
     # -- parts
 
-    def _put_together(self, positions: SinkPositions) -> None:
-        settings, info = self.settings, info_of(self.settings)
-        owners: dict[str, Who] = {}
-        standing: dict[str, Standing] = {}
-        table = table_of(settings, self._office.issued.layer, self.pinning, self.permitting)
-        side = self._side(owners.__contains__)
-        self.supervisor = supervisor_of(settings, table.sight, self.events.server, side)
+    def _made_features(self, positions: SinkPositions) -> Sequence[Feature]:
+        names = Names(self.callers, local_agents.AGENTS, self.now.completed)
+        ground = Ground(
+            settings=self.settings,
+            now=self.now,
+            database=self.database,
+            audit=self.audit,
+            positions=positions,
+            callers=self.callers,
+            workers=self._workers,
+            random=self._random,
+            who=names.who,
+            listeners=self._listeners,
+            redeemed=Signal(),
+            strained=Signal(),
+        )
+        return features_of(self._made_of, ground)
+
+    def _put_together(self) -> None:
+        settings, features = self.settings, self.features
+        self._owners: dict[str, Who] = {}
+        self._standing: dict[str, Standing] = {}
+        self._judges = self._policies()
+        table = self._judges.table(settings)
+        self.supervisor = supervisor_of(settings, table.sight, self.events.server, self._side())
         witness(self.audit, self.supervisor.hub)
-        self.sinks = sinks_of(settings, positions, self.supervisor.tell_audit)
-        self._running = Running()
-        self._room_callers = RoomCallers(FreshKeys(self._office.callers), os.urandom(32).hex())
-        self._judges = PolicyFactory(
-            self._room_callers,
-            own_callers(self._tokens, settings),
-            owners,
-            self.desk,
-            self.pinning,
-            self.permitting,
-            beside=self.beside,
-        )
-        parts = self.desk, self._judges.looks, self.supervisor, self._random
-        self._tasks = tasks_of(*parts)
-        hooks = (
-            Hooks(around=(worded, self._tasks.around), ended=(self.counted.ended,)),
-            self.telemetry.hooks,
-            self.groundhog.hooks(self.counted, self.audit),
-        )
-        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(*hooks))
+        self._around = [one.around(self.supervisor) for one in features]
+        hooks = [one.hooks for one in self._around]
+        self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(Hooks(around=(worded,)), *hooks))
         self.administration = Administration(self.supervisor, self.again, self.events.acted)
-        own = own_methods(self.administration, self._office, self.permitting, self.kernel)
-        own[SESSIONS] = SessionList(standing, self._judges)
-        own |= self.groundhog.methods(self.supervisor, self._judges)
-        of_calls = own, self._tasks.methods, self.events.retried, self._random
-        self._dispatch = dispatch_of(self.supervisor, self.kernel, *of_calls)
-        found, _ = self._judge_by(settings, table, self.supervisor.fleet)
-        self.permitting.changed = self._permitted
-        self._office.open(
-            settings=lambda: self.settings,
-            access=self._judges.access,
-            catalogue=lambda: self.supervisor.catalogue,
-            end_refused=self.kernel.end_refused,
-            completed=self._judges.completed,
+        inside = self._inside = Inside(
+            servers=self.supervisor,
+            kernel=self.kernel,
+            gates=pipeline.Gates._fields,
+            rights=offered(features, Rights) or Rights(),
+            counts=offered(features, Counts) or Counts(),
         )
+        methods = [self.administration.methods, *(one.methods(inside) for one in features)]
+        own = {name: method for one in methods for name, method in one.items()}
+        own[SESSIONS] = SessionList(self._standing, inside.counts)
+        shared = {name: one for around in self._around for name, one in around.shared.items()}
+        of_calls = own, shared, self.events.retried, self._random
+        self._dispatch = dispatch_of(self.supervisor, self.kernel, *of_calls)
+        self._running = Running()
+        self._judge_by(table, self.supervisor.fleet)
+
+    def _policies(self) -> PolicyFactory:
+        keys: Keys = FreshKeys(self.callers)
+        for one in self.features:
+            keys = one.keys(keys)
+        hosts = local_agents.credentials(self._tokens["local"])
+        tokens = own_callers(self._tokens, self.settings, hosts)
+        return PolicyFactory(
+            self.now,
+            self.features,
+            keys,
+            tokens,
+            Session(self._owners.get),
+            missing=self.missing,
+            links=UriReaders(self._workers),
+        )
+
+    def _side(self) -> ServerSide:
+        """What servers are given: by the spine, in place of what is missing, by features."""
+        pages = next((one.pages for one in self.features if one.pages), "")
+        self._own_urls = OwnUrls(self.settings, pages)
+        side = ServerSide(
+            local=self._local,
+            leads_here=self._own_urls.leads_here,
+            opened=self._owners.__contains__,
+            keep=self._server_tasks,
+        )
+        side = closed(side, self.missing, self.now)
+        for one in self.features:
+            side = one.side(side)
+        return side
+
+    def _serve(self) -> None:
+        settings, now = self.settings, self.now
+        announced = (one.announced for one in self._around if one.announced is not None)
         self.front = ServerContext(
             kernel=self.kernel,
-            announced=self._tasks.announced,
+            announced=next(announced, nothing_more),
             upstream=self.supervisor,
-            identify=found.authenticate.identify,
-            bearer=found.authenticate.bearer,
-            protected=self._judges.protected,
+            identify=now.authenticate.identify,
+            bearer=now.authenticate.bearer,
+            protected=now.protected,
             face=Face(EXTENSIONS),
-            info=info,
+            info=info_of(settings),
             sealer=Sealer(os.urandom(32)),
-            owners=owners,
-            standing=standing,
+            owners=self._owners,
+            standing=self._standing,
             refused=self.events.refused,
             random=self._random,
             limits=json_limits(settings.limits),
@@ -227,77 +260,39 @@ class Gateway:
             queue_bytes=settings.limits.queue_bytes,
             subscriptions=settings.limits.subscriptions_per_client,
         )
-        self._open_endpoints()
-
-    def _open_endpoints(self) -> None:
-        settings = self.settings
+        counting = [one.numbers for one in self.features] + [one.numbers for one in self._around]
         numbers = Numbers(
-            counted=self.counted,
-            watchdog=self.watchdog,
             kernel=self.kernel,
             supervisor=self.supervisor,
             front=self.front,
-            queue=self.desk,
             audit=self.audit,
-            sinks=self.sinks,
-            workers=self.beside.workers,
-            listeners=self._listeners,
+            parts=counting,
+            missing=[one.name for one in self.missing],
         )
-        self.telemetry.observe(numbers)
-        self.app = App(
-            self.front,
-            guard_of(settings),
-            frozenset(settings.profiles),
-            Health(numbers, lambda: self.supervisor.catalogue),
-            self.supervisor,
-            self.groundhog.open(self.front, self.supervisor, self.audit, self._judges),
-        )
-        self._rechecking = Rechecking(lambda: self._judges.tokens, self.kernel, self.front.tokens)
-        self.app.approvals = page = ApprovalPage(
-            self.desk,
-            lambda door, key: self.front.identify(door, key),  # noqa: PLW0108 - it changes
-            os.urandom,
-        )
-        self.desk.page = page.url
-        self.app.rooms = rooms_of(
-            settings,
-            House(self.front, self.audit, self._room_callers, self.kernel.rehearse, self.database),
-        )
+        reached = self.reached = Signal[str]()
+        house = House(inside=self._inside, front=self.front, numbers=numbers, reached=reached)
+        self._serving = [one.serve(house) for one in self.features]
+        routes = [one.routes for one in self._serving]
+        self.app = App(self.front, guard_of(settings), frozenset(settings.profiles), routes)
 
-    def _side(self, opened: Callable[[str], bool]) -> ServerSide:
-        """What the parts add to the servers."""
-        return ServerSide(
-            local=[*self._local, kernel_tools(self._office), *self.groundhog.local],
-            looks=self.pinning.look_ahead,
-            shelved=self.pinning.shelved,
-            reserved=self.pinning.reserved(),
-            permits=self.permitting,
-            clean=self._spoken.clean,
-            leads_here=self._own_urls.leads_here,
-            opened=opened,
-            keep=self._server_tasks,
-        )
-
-    def _looks(self) -> Sequence[Callable[[], object]]:
-        rooms = self.app.rooms
-        return (  # what operators decided in processes of their own
-            self.desk.look,
-            lambda: self.pinning.look(self.supervisor.catalogue),
-            self.permitting.look,
-            lambda: None if rooms is None else rooms.look(self._office.callers.loads, time.time()),
-        )
-
-    def _permitted(self) -> None:
-        """Permissions of servers stand differently: so do servers, and calls that run."""
-        self.kernel.end_refused()
-        self.supervisor.fleet.permitted(self.permitting.barred)
+    def _work(self) -> Iterator[Coroutine[Any, Any, object]]:
+        """What goes on until the end."""
+        end_refused = self.kernel.end_refused
+        watcher = StateWatcher(self.database, self.callers, self.events, end_refused)
+        looks = [look for one in self._serving for look in one.looks]
+        yield watcher.follow(looks, self.supervisor.sightings.look)
+        yield Rechecking(self.now.tokens, self.kernel, self.front.tokens).follow()
+        yield self._anchoring.follow()
+        yield Dismissing(self.front).follow()
+        for one in self._serving:
+            yield from (work() for work in one.work)
 
     # -- other settings
 
     async def adopt(self, settings: Settings) -> None:
         """Go on with other settings: everything that calls are judged by changes at once, between two
-        calls, when the servers that it needs are there or have had their time. What can only be
-        chosen at the start has to be as it is (`changes.pinned`)."""
+        calls, when the servers that it needs are there or have had their time. What can only be chosen at the start has to be as
+        it is (`changes.pinned`). Raises `SettingsError`."""
         async with self._adopting:
             await self._adopt(settings)
 
@@ -307,56 +302,56 @@ class Gateway:
             await self._adopt(self.settings, anew)
 
     async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
+        check_asked(settings, self.missing)
         hold_secrets(settings)
         specs = [self.administration.word(spec_of(settings, server)) for server in settings.servers]
-        table = await asyncio.to_thread(
-            table_of, settings, self._office.issued.layer, self.pinning, self.permitting
-        )
+        table = await asyncio.to_thread(self._judges.table, settings)
         try:
             patience_s, entries = settings.gateway.startup_wait_s, authorizers_of(settings, specs)
             staged = await self.supervisor.stage(specs, entries, patience_s=patience_s, anew=anew)
-            for one in staged.fresh:
-                tools = () if one.shelved is None else one.shelved.shelf.tools
-                await self.pinning.look_ahead(one.id, tools, settings)
+            await self._look_ahead(staged.fresh, settings)
             before, words = self.supervisor.catalogue, (profiles_of(settings), table.sight)
             fleet, version = self.supervisor.fleet_of(staged, *words), before.version
             await fleet.catalogue.warm(before.viewed)
             if before.version != version:  # a server offers something else by now
                 fleet = self.supervisor.fleet_of(staged, *words)
-            self._switch(settings, table, fleet)
+            self._switch(table, fleet)
         except BaseException:
             await self.supervisor.discard()
             raise
         await self.supervisor.tell_differences(before)
 
-    def _switch(self, settings: Settings, table: Table, fleet: ServerSet) -> None:
+    async def _look_ahead(self, servers: Iterable[Server], settings: Settings) -> None:
+        for one in servers:
+            tools = () if one.shelved is None else one.shelved.shelf.tools
+            for feature in self.features:
+                await feature.look_ahead(one.id, tools, settings)
+
+    def _switch(self, table: Table, fleet: ServerSet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
+        settings, held_s = table.settings, HELD_S + self.settings.approvals.hold_s
         guard = guard_of(settings)
-        found, former = self._judge_by(settings, table, fleet)
+        made, former = self._judge_by(table, fleet)
         over = self._running.until(former)
-        self._spoken.adopt(settings)
         self._own_urls.adopt(settings)
-        terms = terms_of(settings, found.authenticate, self._judges.protected)
-        self.supervisor.switch(fleet, over, HELD_S + self.settings.approvals.hold_s, terms.info)
+        terms = terms_of(settings, made.authenticate, self.now.protected)
+        self.supervisor.switch(fleet, over, held_s, terms.info)
         self.front.adopt(terms)
         self.app.adopt(guard, frozenset(settings.profiles))
-        adopt(self.desk, settings)
-        self.pinning.adopt(settings)
-        self.permitting.adopt(settings)
-        self.kernel.end_refused([Revoked(table.access, fleet, found.authenticate.standing)])
-        self.watchdog.adopt(settings.limits.stall_ms / 1000)
+        for one in self.features:
+            one.adopt(settings)
+        revoked = Revoked(made.gates["access"], fleet, made.authenticate.standing)
+        self.kernel.end_refused([revoked])
         self.settings = settings
 
-    def _judge_by(
-        self, settings: Settings, table: Table, fleet: ServerSet
-    ) -> tuple[pipeline.Gates, weakref.ref[Policy]]:
-        """Calls begin by these settings from now on: their gates, and the policy before."""
+    def _judge_by(self, table: Table, fleet: ServerSet) -> tuple[Made, weakref.ref[Policy]]:
+        """Calls begin by this table from now on: their gates, and the policy before."""
         dispatch = self._dispatch(fleet)
-        found = self._judges.of(settings, table, fleet, dispatch)
-        filters = filters_of(settings, self._mark_key, found, fleet.catalogue, self.beside)
-        former = self.kernel.swap(pipeline.ordered_gates(found), dispatch, filters)
-        self._judges.take(found)
-        return found, former
+        made = self._judges.of(table, fleet, dispatch)
+        gates = pipeline.ordered_gates(made.gates.values())
+        former = self.kernel.swap(gates, dispatch, made.filters)
+        self.now.take(table.settings, made.gates, fleet, made.known)
+        return made, former
 
     # -- serving
 
@@ -368,16 +363,16 @@ class Gateway:
         )
         self._listeners.append(server)
         stop = stop_signal()
-        if is_loopback(at.host) and self.app.approvals is not None:
-            self.app.approvals.base = server.url
+        if is_loopback(at.host):
+            self.reached.send(server.url)
         async with contextlib.AsyncExitStack() as serving:
             serving.push_async_callback(server.stop, 5.0)
-            side = self.groundhog.listening(self.app, server.seats)
-            more = await serving.enter_async_context(side)
+            more = await self._listen(serving, server.seats)
             serving.callback(self.app.farewell)  # first of all: what would not end by itself
-            urls = urls_of(server.url, settings.profiles, rooms=self.app.rooms is not None)
+            urls = urls_of(server.url, settings.profiles, [one.urls for one in self._serving])
             ready = Ready(f"{server.url}/mcp", urls | more, {})
-            bare = (*server.clear_text, *self.groundhog.clear_text)
+            also = [address for one in self._serving for address in one.clear_text()]
+            bare = (*server.clear_text, *also)
             with announced(
                 self._state, ready.url, self._tokens, clear_text=bare, follows=self._follows
             ):
@@ -387,6 +382,14 @@ class Gateway:
                 reasons = {one.id: one.reason for one in status if one.reason}
                 on_ready(msgspec.structs.replace(ready, servers=states, reasons=reasons))
                 await stop
+
+    async def _listen(self, serving: contextlib.AsyncExitStack, seats: Seats) -> dict[str, str]:
+        """Listen at the addresses of features, too: their URLs by name."""
+        found: dict[str, str] = {}
+        for one in self._serving:
+            if one.listening is not None:
+                found |= await serving.enter_async_context(one.listening(self.app, seats))
+        return found
 
     async def serve_stdio(self, profile: str, host: str = "") -> None:
         """Serve the host at our standard input and output until it closes or a signal comes."""

@@ -1,283 +1,147 @@
-"""Builds the policy of one configuration (access table, gates, filters), swapped whole on reload, and re-judges running calls.
+"""Builds the policy of one configuration (gates, filters, who sees what) of what features make of it; re-judges running calls.
 
-Theory: everything that a configuration says about who may do what is made into new gates, whole, and
-the kernel takes them all at once. What was never configured outlives them: the keys, the sessions, how
-much each caller has used up, compiled schemas. Nothing here is changed while a call uses it.
+Everything that a configuration says about who may do what is made into new gates, whole, and the kernel takes them all at once.
+What was never configured outlives them in the features: sessions, what each caller has used up, compiled schemas. Where the
+feature of a gate is not there, `missing` stands in its place.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from gatewright import pipeline
-from gatewright.access.gate import Access
-from gatewright.access.grants import Grants, Layer
-from gatewright.access.permission_gate import Permission
-from gatewright.access.permission_policy import Permitting
-from gatewright.access.resolve_gate import Resolve
-from gatewright.access.resolver import Subjects
-from gatewright.app.offload import Beside
-from gatewright.app.settings_adapters import folders_of, grants_of
-from gatewright.approvals.agreements import Agreements
-from gatewright.approvals.gate import Confirm, OpenWorld
-from gatewright.approvals.operators import ApprovalRequests, Operators
-from gatewright.approvals.policy import queue_of, rules_of
-from gatewright.call import Back, Call, Caller, Filter, Refusal, Who, verdict_of
+from gatewright.call import Back, Call, Caller, Filter, Gate, Refusal, Tool, verdict_of
+from gatewright.call_policy import Judge, Since
 from gatewright.config import Settings
-from gatewright.flow.filter import Flow as FlowFilter
-from gatewright.flow.gate import Flow, FlowRule
-from gatewright.flow.taints import Taints
+from gatewright.feature import Feature, Making, Rules
 from gatewright.identity.gate import Authenticate, Keys
 from gatewright.identity.issuers import Known, known_of
 from gatewright.identity.session_gate import Session
-from gatewright.identity.sessions import METHOD as SESSIONS
-from gatewright.limits.gate import Rate
-from gatewright.limits.poll_allowance import PollAllowance
-from gatewright.limits.polls import Polls
-from gatewright.limits.rules import Meters, meters_of, size_of
-from gatewright.limits.tool_gate import ToolRate
-from gatewright.mcp.server.protected_resource import Protected
-from gatewright.mcp.wire.permissions import ASKED
-from gatewright.pins.gate import Definition
-from gatewright.pins.pinning import Pinning, pinned_sight
-from gatewright.redaction.filter import Redact
-from gatewright.redaction.policy import redaction_of, wanted_of
-from gatewright.redaction.sanitize_gate import Sanitize
-from gatewright.schemas.compiled import Compiled
-from gatewright.schemas.gate import Schema
-from gatewright.schemas.output_filter import OutputSchema
-from gatewright.servers.catalogue import Catalogue, Sight
+from gatewright.in_force import InForce
+from gatewright.missing import Missing, Without
+from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Dispatch
-from gatewright.servers.link_filter import Links
+from gatewright.servers.link_filter import Beside, Links
 from gatewright.servers.server_set import ServerSet
-from gatewright.transport.safe_fetch import addresses_of
-from gatewright.validators.gate import Validators
 
-if TYPE_CHECKING:
-    from gatewright.identity.tokens import Tokens
-
-__all__ = ["OPEN_METHODS", "PolicyFactory", "Revoked", "Still", "Table", "filters_of", "table_of"]
-
-OPEN_METHODS = frozenset(
-    {
-        "mgp/discovery/list",
-        "mgp/access/query",
-        "mgp/access/grant",
-        "mgp/access/revoke",
-        SESSIONS,
-        *ASKED,
-    }
-)
-"""Methods of MGP that exist for everybody who negotiated their extension; the others exist for operators
-alone. What of them an agent may do they say themselves."""
+__all__ = ["Made", "PolicyFactory", "Revoked", "Still", "Table", "sight_of"]
 
 
 class Table(NamedTuple):
-    """Who may do what, by one configuration."""
+    """What features make of one configuration."""
 
-    grants: Grants
-    access: Access
+    settings: Settings
+    rules: Sequence[Rules]
     sight: Sight
 
 
-def table_of(settings: Settings, issued: Layer, pinning: Pinning, permitting: Permitting) -> Table:
-    """The access table, and the gate that reads it. Any thread may make one."""
-    grants = grants_of(settings, issued)
-    access = Access(grants, time.time, open_methods=OPEN_METHODS, folders=folders_of(settings))
-    pinned = pinned_sight(access.may_see, pinning.held)
-    barred = permitting.barred
-    sight = Sight(
-        lambda caller, tool: tool.target.server not in barred and pinned(caller, tool),
-        access.may_reach,
-        lambda: (access.version(), pinning.version, permitting.version),
-        access.may_touch,
-        pinning.held,
-    )
-    return Table(grants, access, sight)
+class Made(NamedTuple):
+    """The policy of one configuration; `known` are the OAuth issuers."""
 
-
-def filters_of(
-    settings: Settings,
-    key: bytes,
-    found: pipeline.Gates,
-    catalogue: Catalogue,
-    beside: Beside | None = None,
-) -> Sequence[Filter]:
-    """What cleans what travels back. `key` makes the marks of what was taken out this gateway's own, `found` are
-    the gates that let the call pass, `catalogue` knows whose resources are, `beside` does what is large."""
-    flow, schema = found.flow, found.schema
-    return pipeline.ordered_filters(
-        pipeline.Filters(
-            FlowFilter(flow.taints, flow.rule.holder, idle=flow.idle),
-            OutputSchema(schema.compiled, schema.off, beside.fit if beside else None),
-            Redact(redaction_of(settings, key), beside.clean if beside else None),
-            Links(catalogue, beside),
-            size_of(settings),
-        )
-    )
+    gates: Mapping[str, Gate]
+    filters: Sequence[Filter]
+    authenticate: Authenticate
+    known: Known
 
 
 class PolicyFactory:
-    """Makes the gates, for one configuration after the other. `keys` are the API keys, `tokens` those of
-    this process's own making, `owners` the sessions and who opened each, `desk` the queue of what waits for a person, `pinning` what is held back."""
+    """Makes the gates, for one configuration after the other. `keys` are the API keys, `tokens` those of this process's own making,
+    `session` is the gate that knows who opened which session; `links` reads large results."""
 
     def __init__(
         self,
+        now: InForce,
+        features: Sequence[Feature],
         keys: Keys,
         tokens: Mapping[str, Caller],
-        owners: Mapping[str, Who],
-        desk: ApprovalRequests,
-        pinning: Pinning,
-        permitting: Permitting,
+        session: Session,
         *,
-        beside: Beside | None = None,
+        missing: Sequence[Without] = (),
+        links: Beside | None = None,
     ) -> None:
-        self._beside = beside
-        self._desk = desk
-        self._pinning = pinning
-        self._permitting = permitting
+        self._now = now
+        self._features = features
         self._keys = keys
         self._tokens = tokens
-        self._taints = Taints(time.monotonic)
-        self._agreements = Agreements(time.monotonic)
-        self.looks = Polls(time.monotonic)
-        """Which calls wait for a person; whoever lets one wait says so there."""
-        self._lists = PollAllowance(time.monotonic)
-        self._session = Session(owners.get)
-        self._known = self._staged = Known()
-        self._current: pipeline.Gates | None = None
-        self._schema: Schema | None = None
-        self._schema_of: object = None
+        self._session = session
+        self._links = links
+        self._missing = missing
 
-    def of(
-        self, settings: Settings, table: Table, fleet: ServerSet, dispatch: Dispatch
-    ) -> pipeline.Gates:
-        """One of each, for these settings; `dispatch` is where calls go that they let pass. They count as the current ones once `take` has them."""
-        access, meters = table.access, self._meters(settings)
-        beside = self._beside
-        judging = (
-            Sanitize(wanted_of(settings), beside.visible if beside else None),
-            self._schema_gate(settings),
-            Validators(addresses_of, beside.judge if beside else None),
-            Permission(
-                table.grants,
-                time.time,
-                barred=self._permitting.barred,
-                value=self._permitting.value,
-            ),
+    def table(self, settings: Settings) -> Table:
+        """Who may see what, and what gates will be made of. Any thread may make one."""
+        rules = [one.rules(settings) for one in self._features]
+        return Table(settings, rules, sight_of(rules, settings, self._missing))
+
+    def of(self, table: Table, servers: ServerSet, dispatch: Dispatch) -> Made:
+        """One of each; `dispatch` is where calls go that they let pass. Nothing of them holds before it is taken."""
+        settings, gates = table.settings, dict[str, Gate]()
+        known = known_of(settings, self._now.known)
+        authenticate = self._authenticate(settings, known)
+        making = Making(
+            settings=settings,
+            servers=servers,
+            dispatch=dispatch,
+            sight=table.sight,
+            made=gates,
+            former=self._now.gates,
+            still=Still(gates, self._now),
         )
-        sanitize, schema, validators, permission = judging
-        return pipeline.Gates(
-            authenticate=Authenticate(
-                self._keys,
-                tokens=self._tokens,
-                anonymous=settings.gateway.anonymous == "allow",
-                users={name: one.context for name, one in settings.agents.items()},
-                bearers=self._known_of(settings).tokens,
-            ),
-            session=self._session,
-            rate=Rate(meters.callers, self.looks, self._lists),
-            resolve=Resolve(
-                Subjects(fleet, dispatch, access.may_reach, self._permitting.barred),
-                table.sight.tool,
-                access.may_see,
-            ),
-            access=access,
-            tool_rate=ToolRate(meters.targets, meters.callers, self.looks),
-            definition=Definition(self._pinning.held, fleet.catalogue.present),
-            sanitize=sanitize,
-            schema=schema,
-            validators=validators,
-            permission=permission,
-            flow=Flow(self._taints, _flow_of(settings)),
-            confirm=Confirm(
-                Still(access, self.current),
-                time.monotonic,
-                operators=Operators(queue_of(settings, self._desk), self.looks, meters.give_back),
-                rule=rules_of(settings),
-                open_world=OpenWorld(self._agreements, settings.approvals.open_world_s),
-                again=judging,
-            ),
+        gates["authenticate"], gates["session"] = authenticate, self._session
+        makers = {name: make for one in table.rules for name, make in one.gates.items()}
+        instead = {gate: one for one in self._missing for gate in one.gates}
+        for name in pipeline.Gates._fields[2:]:
+            if name == "resolve":
+                # What has no gate of its own is refused before a name that means nothing without it.
+                ungated = (one for one in self._missing if not one.gates)
+                gates |= {one.name: Missing(one.name, one, settings) for one in ungated}
+            made = makers.get(name)
+            gates[name] = made(making) if made else Missing(name, instead[name], settings)
+        return Made(gates, self._filters(table, making), authenticate, known)
+
+    def _filters(self, table: Table, making: Making) -> Sequence[Filter]:
+        makers = {name: make for one in table.rules for name, make in one.filters.items()}
+        made = {name: make(making) for name, make in makers.items()}
+        made["links"] = Links(making.servers.catalogue, self._links)
+        return pipeline.ordered_filters(
+            made[one] for one in pipeline.Filters._fields if one in made
         )
 
-    def take(self, found: pipeline.Gates) -> None:
-        """From now on these are the current ones."""
-        self._current = found
-        self._known = self._staged
-
-    def current(self) -> pipeline.Gates:
-        """The present gates."""
-        if self._current is None:
-            raise RuntimeError("no gates were taken yet")
-        return self._current
-
-    def access(self) -> Access:
-        """The gate that says who may do what now."""
-        return self.current().access
-
-    @property
-    def protected(self) -> Protected | None:
-        """What is said to clients that have no token, where tokens are taken."""
-        return self._known.protected
-
-    @property
-    def tokens(self) -> Tokens | None:
-        """Who knows access tokens, where they are taken."""
-        return self._known.tokens
-
-    def count(self, door: str, caller: Caller) -> Refusal | None:
-        """Count a request of a caller that never becomes a call, or say why it is over a limit."""
-        if self._current is None:
-            return None
-        return self._current.rate.meter.take(door, caller.who, caller.key_id)
-
-    def limited(self, door: str, caller: Caller) -> Refusal | None:
-        """Why the next call of a caller at a door would be over a limit; nothing is counted."""
-        if self._current is None:
-            return None
-        return self._current.rate.meter.would(door, caller.who, caller.key_id)
-
-    def _known_of(self, settings: Settings) -> Known:
-        self._staged = known_of(settings, self._known)
-        return self._staged
-
-    def _meters(self, settings: Settings) -> Meters:
-        current = self._current
-        before = current and Meters(current.rate.meter, current.tool_rate.meter)
-        return meters_of(settings, time.monotonic_ns, before)
-
-    def permission(self) -> Permission:
-        """The gate that says who holds which permission now."""
-        if self._current is None:
-            raise RuntimeError("no gates were taken yet")
-        return self._current.permission
-
-    def held(self, caller: Caller) -> list[str]:
-        """Every permission that a caller holds now."""
-        return self.permission().held(caller)
-
-    def completed(self, caller: Caller) -> Caller:
-        """A caller with what the configuration says of it now."""
-        return caller if self._current is None else self._current.authenticate.completed(caller)
-
-    def _schema_gate(self, settings: Settings) -> Schema:
-        off = frozenset(one.id for one in settings.servers if one.schema == "off")
-        limits = settings.limits
-        facts = off, limits.schema_depth, limits.subschemas
-        if self._schema is None or facts != self._schema_of:
-            bounds = Compiled(limits.schema_depth, limits.subschemas)
-            self._schema = Schema(off, bounds, self._beside.check if self._beside else None)
-            self._schema_of = facts
-        return self._schema
+    def _authenticate(self, settings: Settings, known: Known) -> Authenticate:
+        return Authenticate(
+            self._keys,
+            tokens=self._tokens,
+            anonymous=settings.gateway.anonymous == "allow",
+            users={name: one.context for name, one in settings.agents.items()},
+            bearers=known.tokens,
+        )
 
 
-def _flow_of(settings: Settings) -> FlowRule:
-    said = settings.flow
-    return FlowRule(said.then, said.per, said.lasts_s)
+def sight_of(rules: Sequence[Rules], settings: Settings, missing: Sequence[Without]) -> Sight:
+    """Who may see what: where a feature says so, and nobody else; nothing that is held back, nor what may not be called because
+    a feature is missing."""
+    seen = next((one.sight for one in rules if one.sight is not None), None)
+    if seen is None:
+        return Sight(lambda *_: False, lambda *_: False, lambda: 0, lambda *_: False)
+    may_see, version = seen.tool, seen.version
+    holding = [one.held for one in rules if one.held is not None]
+    holding += [partial(one.held, settings) for one in missing]
+    versions = [one.version for one in rules if one.version is not None]
+
+    def first(tool: Tool) -> str:
+        return next((why for one in holding if (why := one(tool))), "")
+
+    held = holding[0] if len(holding) == 1 else first  # asked of each tool of a list
+
+    def tool(caller: Caller, tool: Tool) -> bool:
+        return may_see(caller, tool) and not held(tool)
+
+    return Sight(
+        tool, seen.server, lambda: (version(), *(one() for one in versions)), seen.resource, held
+    )
 
 
 class Still:
@@ -286,21 +150,36 @@ class Still:
 
     name = "access"
 
-    def __init__(self, access: Access, current: Callable[[], pipeline.Gates]) -> None:
-        self._access = access
-        self._current = current
+    def __init__(self, then: Mapping[str, Gate], now: InForce) -> None:
+        """`then` are the gates that the call has passed."""
+        self._then = then
+        self._now = now
 
     async def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        current = self._current()
-        known = await verdict_of(current.authenticate, call, back)
+        then, now = self._then["access"], self._now.gates
+        known = await verdict_of(now["authenticate"], call, back)
         if isinstance(known, Refusal):
-            return replace(known, gate=current.authenticate.name)
-        verdict = self._access(known, back)
+            return replace(known, gate="authenticate")
+        verdict = await verdict_of(then, known, back)
         if isinstance(verdict, Refusal):
             return verdict
-        if current.access is not self._access and (refusal := current.access.judge(verdict)):
-            return refusal
-        return current.permission.judge(verdict) or current.definition.since(verdict) or verdict
+        return self._judged(verdict, then, now) or verdict
+
+    @staticmethod
+    def _judged(call: Call, then: Gate, now: Mapping[str, Gate]) -> Refusal | None:
+        access, permission, definition = now["access"], now["permission"], now["definition"]
+        changed = _judge(access).judge(call) if access is not then else None
+        found = changed or _judge(permission).judge(call)
+        if found is not None or not isinstance(definition, Since):
+            return found
+        return definition.since(call)
+
+
+def _judge(gate: Gate) -> Judge:
+    """A gate that can be asked again. Raises `TypeError`: then nothing passes."""
+    if not isinstance(gate, Judge):
+        raise TypeError(f"gate {gate.name} cannot be asked again")
+    return gate
 
 
 class Revoked:
@@ -311,13 +190,13 @@ class Revoked:
 
     def __init__(
         self,
-        access: Access,
+        access: Gate,
         fleet: ServerSet,
         who: Callable[[Call], Caller | Refusal] | None = None,
     ) -> None:
         """All of the configuration that holds from now on. `who` says who makes a call by it."""
         self._who = who
-        self._access = access
+        self._access = _judge(access)
         self._fleet = fleet
 
     def judge(self, call: Call) -> Refusal | None:

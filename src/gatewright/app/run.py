@@ -10,9 +10,9 @@ from typing import Any
 
 from gatewright.app.announce import Ready
 from gatewright.app.gateway import Gateway
-from gatewright.app.reload import Reloader, Source
 from gatewright.app.signals import on_hangup
 from gatewright.config import Settings
+from gatewright.config.reload import Reloader, Source
 from gatewright.servers.local import LocalServer
 
 __all__ = ["collecting_rarely", "run"]

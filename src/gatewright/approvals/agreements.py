@@ -1,7 +1,8 @@
 """In-memory cache of time-limited consents: a caller and a tool whose further calls need no question.
 
 Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller and
-one tool as it was defined then; a restart forgets it, and so does another definition.
+one tool as it was defined then; a restart forgets it, and so does another definition. Anonymous callers are many under one name: their
+yes is for their session, and where there is none for that one call.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ __all__ = ["KEPT", "Agreements"]
 KEPT = 10_000
 """So many; of more, the oldest goes first."""
 
-_Key = tuple[str, str, str, str]
+_Key = tuple[str, str, str, str, str]
 
 
 class Agreements:
@@ -29,6 +30,8 @@ class Agreements:
     def add(self, call: Call, tool: Tool) -> None:
         """Somebody agreed to a call of this tool, now."""
         key = _key(call, tool)
+        if key is None:
+            return
         self._kept.pop(key, None)  # to the end: the first key is the oldest
         self._kept[key] = tool.definition, self._clock()
         if len(self._kept) > KEPT:
@@ -36,12 +39,18 @@ class Agreements:
 
     def holds(self, call: Call, tool: Tool, lasts_s: float) -> bool:
         """Whether that was done no longer ago than that, about the tool as it is now."""
-        found = self._kept.get(_key(call, tool))
+        key = _key(call, tool)
+        found = None if key is None else self._kept.get(key)
         if found is None:
             return False
         definition, at = found
         return self._clock() - at < lasts_s and definition == tool.definition
 
 
-def _key(call: Call, tool: Tool) -> _Key:
-    return call.caller.kind, call.caller.id, tool.target.server, tool.target.name
+def _key(call: Call, tool: Tool) -> _Key | None:
+    caller, session = call.caller, ""
+    if caller.kind == "anonymous":
+        if call.session is None:
+            return None
+        session = call.session
+    return caller.kind, caller.id, session, tool.target.server, tool.target.name

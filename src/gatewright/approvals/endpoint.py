@@ -2,16 +2,17 @@
 
 Theory. The address is given to the caller whose call waits, who shows it to its user. It is therefore worth nothing by itself: it
 shows the one request that its token was made for, until that is decided, and to decide takes an operator's key. So a host
-that opens the page by itself learns what it knows already. Tokens are 256 random bits, kept as digests, in memory only.
+that opens the page by itself learns what it knows already. A token is the request's id with an HMAC by a key that this process
+alone has: nothing is kept for an address, so nobody who asks for many takes away those of others.
 
 The page has no script and loads nothing; all text in it is spelled out. It is served to this machine alone.
 """
 
 from __future__ import annotations
 
+import hmac
 import ipaddress
 from base64 import b64encode
-from collections import OrderedDict
 from collections.abc import Callable, Generator, Mapping
 from hashlib import sha256
 from html import escape
@@ -21,8 +22,10 @@ from urllib.parse import unquote_to_bytes
 from gatewright.approvals.request import Approval, CannotDecideError
 from gatewright.call import Caller, Refusal
 from gatewright.command_text import to_type
+from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import send_plain
 from gatewright.mcp.server.http_request import Connection
+from gatewright.mcp.server.routes import Handler, Profiles, Routes
 from gatewright.secret_scanning.visible import spelled
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 from gatewright.transport.slices import in_slices
@@ -30,7 +33,6 @@ from gatewright.transport.slices import in_slices
 __all__ = ["PATH", "ApprovalPage", "Decides"]
 
 PATH = "/approvals/"
-_KEPT = 1000
 _KEEP = "\n"
 _FORM_BYTES = 256 * 1024
 _FIELDS_MOST = 16
@@ -77,22 +79,28 @@ class ApprovalPage:
         random: Callable[[int], bytes],
     ) -> None:
         """`identify(door, key)` says whose key it is."""
-        self.base = ""
-        """Where this gateway is reached on this machine; without it there are no pages."""
+        self._base = ""
         self._queue = queue
         self._identify = identify
-        self._random = random
-        self._tokens: OrderedDict[bytes, str] = OrderedDict()
+        self._key = random(32)
+        self.routes = Routes(find=self._find)
+
+    def _find(self, path: str, profiles: Profiles) -> Handler | None:
+        return self._served if path.startswith(PATH) else None
+
+    async def _served(self, connection: Connection, headers: HttpHeaders) -> None:
+        await self(connection)
+
+    def reached_at(self, base: str) -> None:
+        """Where this gateway is reached on this machine; without that there are no pages."""
+        self._base = base
 
     def url(self, one: Approval) -> str:
-        """A fresh address for a request; empty where no page can be served."""
-        if not self.base:
-            return ""
-        token = self._random(32).hex()
-        self._tokens[_digest(token)] = one.id
-        if len(self._tokens) > _KEPT:
-            self._tokens.popitem(last=False)
-        return f"{self.base}{PATH}{token}"
+        """The address of a request; empty where no page can be served."""
+        return f"{self._base}{PATH}{self._token(one.id)}" if self._base else ""
+
+    def _token(self, id: str) -> str:
+        return f"{id}.{hmac.digest(self._key, _bytes(id), 'sha256').hex()}"
 
     async def __call__(self, connection: Connection) -> None:
         """Answer one request below `PATH`."""
@@ -111,12 +119,14 @@ class ApprovalPage:
             await send_plain(connection.send, 405, b"GET or POST\n", ((b"allow", b"GET, POST"),))
 
     def _meant(self, path: str) -> Approval | None:
-        digest = _digest(path.removeprefix(PATH))
-        one = self._queue.get(self._tokens.get(digest, ""))
-        if one is None or one.state != "pending":
-            self._tokens.pop(digest, None)  # what is decided is decided once
+        token = path.removeprefix(PATH)
+        id = token.partition(".")[0]
+        # Before the store is asked: who guesses has no part in its work.
+        if not hmac.compare_digest(_bytes(token), _bytes(self._token(id))):
             return None
-        return one
+        one = self._queue.get(id)
+        # What is decided is decided once.
+        return one if one is not None and one.state == "pending" else None
 
     async def _decide(self, connection: Connection, one: Approval) -> None:
         given = await _read(connection)
@@ -148,8 +158,8 @@ class ApprovalPage:
         await _send(connection, 200, found.state.capitalize(), told)
 
 
-def _digest(token: str) -> bytes:
-    return sha256(token.encode("utf-8", "replace")).digest()
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
 
 
 def _shown_digest(one: Approval) -> str:

@@ -16,7 +16,6 @@ from typing import NamedTuple, Protocol
 from gatewright.approvals import texts
 from gatewright.approvals.request import Approval, Asked
 from gatewright.call import Back, Call, CannotAsk, Question, Refusal, Tool
-from gatewright.command_text import to_type
 from gatewright.limits.polls import LOOK, Polls
 from gatewright.mcp.protocol.tasks import TASK
 from gatewright.servers.definition_digest import canonical_steps, digest_steps
@@ -42,21 +41,19 @@ class ApprovalRequests(Protocol):
     ) -> Approval | None:
         """The request for this question. None where its caller has too many waiting."""
 
-    @property
-    def page(self) -> Callable[[Approval], str]:
-        """Gives the URL of a page on which an operator decides; empty where there is none."""
-
     async def decided(self, id: str) -> None:
         """Wait until a request is no longer undecided."""
 
 
 class Queue(NamedTuple):
     """What is needed in order to ask operators. `policy` is the version of the policy in force, to which an
-    approval is bound; `hold_s` is how long a call waits before its caller is told to come back."""
+    approval is bound; `hold_s` is how long a call waits before its caller is told to come back; `page` gives the URL of a page on
+    which an operator decides, empty where there is none."""
 
     desk: ApprovalRequests
     policy: str
     hold_s: float
+    page: Callable[[Approval], str] = lambda _: ""
 
 
 class Agreed(NamedTuple):
@@ -97,12 +94,7 @@ class Operators:
                 return used
             made = put()
         if made is None:
-            return Refusal(
-                "resource_exhausted",
-                f"{tool.exposed} needs an operator's approval, and too many requests of {call.caller.id} wait "
-                f"for one already; `{to_type('approve')}` lists them",
-                {"missing": "approval"},
-            )
+            return texts.crowded(call, tool)
         if made.state == "pending":
             # Not in turn: a call that waits must not keep others from asking.
             with self._looks.held(call, made.id, made.expires - made.requested) as first:
@@ -114,7 +106,7 @@ class Operators:
                 made = put()
         if made is None or made.state != "pending":
             self._looks.over(call)
-        return texts.undecided(call, tool, made)
+        return texts.crowded(call, tool) if made is None else texts.undecided(call, tool, made)
 
     def passed(self, call: Call) -> None:
         """The call runs. Where it came as a look at itself, that was the last one, whoever agreed in the end."""
@@ -156,7 +148,7 @@ async def _show(queue: Queue, made: Approval, call: Call, back: Back) -> None:
     can = call.client.capabilities.get("elicitation")
     if queue.hold_s <= 0 or not isinstance(can, dict) or not isinstance(can.get("url"), dict):
         return
-    url = queue.desk.page(made)
+    url = queue.page(made)
     if url:
         said = f"{made.who} wants to {made.wish}. An operator decides on it on this page."
         params = {

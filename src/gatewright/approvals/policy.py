@@ -42,10 +42,10 @@ def adopt(desk: ApprovalQueue, settings: Settings) -> None:
     desk.adopt(lasts_s=said.expires_s, tell=tell, offered=by_operators(settings))
 
 
-def queue_of(settings: Settings, desk: ApprovalRequests) -> Queue:
+def queue_of(settings: Settings, desk: ApprovalRequests, page: Callable[[Approval], str]) -> Queue:
     """What the gate needs in order to ask operators under this configuration."""
     version = policy_version(settings)
-    return Queue(desk, version, settings.approvals.hold_s)
+    return Queue(desk, version, settings.approvals.hold_s, page)
 
 
 def rules_of(settings: Settings) -> Callable[[Target], Rule]:

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 from gatewright.approvals.request import Approval, ApprovalChange, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
+from gatewright.listeners import Signal
 from gatewright.storage.errors import StoreError
 
 __all__ = ["ApprovalQueue", "Record", "Tell"]
@@ -71,14 +72,15 @@ class ApprovalQueue:
         self._free: deque[asyncio.Future[None]] = deque()
         self._telling: set[asyncio.Task[None]] = set()
         self._writing = False
+        self._half: set[int] = set()
+        """The numbers of steps that are in the record, and of which `ruled` could not be told yet."""
+        self._unruled: Exception | None = None
         self._due = False
         self._clock = clock
         self._line = asyncio.Lock()
         self._free_at = 0.0
-        self.page: Callable[[Approval], str] = lambda _: ""
-        """Gives the URL of a page on which an operator decides; empty where there is none."""
-        self.ruled: Callable[[Approval], None] = lambda _: None
-        """Called with each decision of an operator about a permission of a server."""
+        self.ruled: Signal[Approval] = Signal()
+        """Told what operators decide about permissions of servers. A listener may raise: then the step is put down again later."""
 
     def adopt(self, *, lasts_s: float, tell: Tell | None, offered: bool) -> None:
         """Go on with what a configuration says."""
@@ -201,12 +203,15 @@ class ApprovalQueue:
     def look(self) -> None:
         """Notice what another process did, and what nobody decided in time. Several times a second.
 
-        Raises `StoreError`.
+        Raises `StoreError`, and what `ruled` did.
         """
         self._due = self._store.changed() or self._due
+        self._unruled = None
         self._due = self._write_down() or self._due
         if self._due:
             self._wake()
+        if self._unruled is not None:
+            raise self._unruled
 
     def close(self) -> None:
         """Give the store back; who waits is on its own."""
@@ -243,24 +248,26 @@ class ApprovalQueue:
         self._writing, found = True, False
         try:
             changes = self._store.changes("", STEPS_A_LOOK)
-            while changes:
+            found = bool(changes)
+            self._write_all(changes)
+            while of and self._write_all(self._store.changes(of, STEPS_A_LOOK)):
                 found = True
-                self._write_all(changes)
-                changes = self._store.changes(of, STEPS_A_LOOK) if of else []
         finally:
             self._writing = False
         return found
 
-    def _write_all(self, changes: list[ApprovalChange]) -> None:
+    def _write_all(self, changes: list[ApprovalChange]) -> bool:
+        """Whether any of them is done."""
         done: list[ApprovalChange] = []
         try:
             for change in changes:
-                self._write(change)
-                done.append(change)
+                if self._write(change):
+                    done.append(change)  # noqa: PERF401 - one at a time: the next may raise
         finally:
             if done:  # also where one after them could not be written
                 self._store.recorded(one.number for one in done)
                 self._tell_of(done)
+        return bool(done)
 
     def _tell_of(self, changes: list[ApprovalChange]) -> None:
         tell = self.tell
@@ -268,16 +275,25 @@ class ApprovalQueue:
             if change.action == "requested" and tell is not None:
                 self._tell(tell, change.approval)
 
-    def _write(self, change: ApprovalChange) -> None:
+    def _write(self, change: ApprovalChange) -> bool:
+        """Put one step into the record, and into force; whether nothing of it is left to do."""
         one = change.approval
-        self._record(
-            f"dev.gatewright.approval.{change.action}",
-            actor=_actor(change),
-            target=_target(one),
-            details=_details(one),
-        )
+        if change.number not in self._half:
+            self._record(
+                f"dev.gatewright.approval.{change.action}",
+                actor=_actor(change),
+                target=_target(one),
+                details=_details(one),
+            )
         if one.kind == "server" and change.action in ("approved", "denied"):
-            self.ruled(one)
+            try:
+                self.ruled.send(one)
+            except Exception as problem:  # noqa: BLE001 - `look` raises it; nobody else's step waits for this one
+                self._half.add(change.number)
+                self._unruled = problem
+                return False
+        self._half.discard(change.number)
+        return True
 
     def _tell(self, tell: Tell, approval: Approval) -> None:
         task = asyncio.ensure_future(tell(approval))

@@ -213,8 +213,13 @@ class Approvals:
                 )
             if one.quorum > 1 and not by_key(by):
                 raise CannotDecideError("keyless", needs_keys(one))
+            if scope == "tool" and (edited or one.edited):
+                raise ValueError(
+                    f"the arguments of {id} are edited, and edited arguments are for one question: approve it without "
+                    "--any-arguments"
+                )
             if edited:
-                self._edit(one, edited, scope)
+                self._edit(one, edited)
             voted = self._rows.execute(
                 "INSERT INTO approval_votes (approval, operator, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 (id, by, now),
@@ -226,13 +231,13 @@ class Approvals:
             count = "SELECT count(*) FROM approval_votes WHERE approval = ?"
             if self._rows.execute(count, (id,)).fetchone()[0] < one.quorum:
                 self._note("voted", id, by, now)
-                return one
+                return self._get(id) or one
             ends = one.expires if scope == "once" else now + (lasts_s or 0.0)
             self._decide(one, "approved", (scope, ends), by, comment)
             return self._get(id) or one
 
-    def _edit(self, one: Approval, edited: str, scope: Scope) -> None:
-        if one.kind == "server" or scope == "tool":
+    def _edit(self, one: Approval, edited: str) -> None:
+        if one.kind == "server":
             raise ValueError("only the arguments of one call can be edited")
         # They agreed to other arguments.
         self._rows.execute("DELETE FROM approval_votes WHERE approval = ?", (one.id,))
@@ -298,6 +303,9 @@ class Approvals:
             self._rows.execute(
                 f"DELETE FROM approvals WHERE {old}",  # noqa: S608 - a constant
                 (self._clock() - FINAL_KEPT_S,),
+            )
+            self._rows.execute(
+                "DELETE FROM approval_votes WHERE approval NOT IN (SELECT id FROM approvals)"
             )
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from gatewright.secret_scanning.visible import spelled
 __all__ = [
     "agreed",
     "because",
+    "crowded",
     "lasts",
     "news",
     "question",
@@ -57,16 +58,26 @@ def lasts(call: Call, tool: Tool) -> bool:
     return security.hints == ("open_world",) and not asked and "flow" not in call.facts
 
 
-def undecided(call: Call, tool: Tool, made: Approval | None) -> Refusal:
-    """What a caller is told whose request was denied, or waits on; None is one that is over."""
-    if made is not None and made.state == "denied":
+def crowded(call: Call, tool: Tool) -> Refusal:
+    """What a caller is told of whose requests too many wait already."""
+    return Refusal(
+        "resource_exhausted",
+        f"{tool.exposed} needs an operator's approval, and too many requests of {call.caller.id} wait "
+        f"for one already; `{to_type('approve')}` lists them",
+        {"missing": "approval"},
+    )
+
+
+def undecided(call: Call, tool: Tool, made: Approval) -> Refusal:
+    """What a caller is told whose request was denied, or waits on."""
+    if made.state == "denied":
         because = f": {visible(made.comment)}" if made.comment else ""
         return Refusal(
             "permission_denied",
             f"an operator ({made.by}) denied this call of {tool.exposed}{because}",
             {"missing": "approval", "approval_id": made.id},
         )
-    id = made.id if made is not None else ""
+    id = made.id
     return Refusal(
         "permission_deferred",
         f"{tool.exposed} waits for an operator's approval ({id}){_because(call)}. Nothing was run. Repeat exactly the same call "

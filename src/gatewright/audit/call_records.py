@@ -34,7 +34,7 @@ from gatewright.audit.records import (
     encoder,
 )
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal
-from gatewright.secret_scanning import without_secrets
+from gatewright.secret_scanning import HELD, without_secrets
 from gatewright.secret_scanning.visible import spelled
 
 __all__ = [
@@ -90,6 +90,7 @@ def told_of(call: Call) -> Told | None:
     try:
         asked = _sorting.encode(call.arguments)
         who, way = _standing(
+            HELD.version,
             caller.kind,
             caller.id,
             caller.key_id,
@@ -111,8 +112,9 @@ def told_of(call: Call) -> Told | None:
         return None
 
 
-@lru_cache(4096)  # by value; a text stays as it was cleaned when it was first seen
+@lru_cache(4096)
 def _standing(  # noqa: PLR0913, PLR0917 - each is a part of the key
+    known: int,
     kind: str,
     id: str,
     key_id: str | None,
@@ -124,9 +126,10 @@ def _standing(  # noqa: PLR0913, PLR0917 - each is a part of the key
     program: str,
     version: str,
 ) -> tuple[str, str]:
-    """What stands before the trace id and behind the id of a call."""
+    """What stands before the trace id and behind the id of a call. `known`, here and below: a text that was looked through when
+    fewer secrets were known may hold one."""
     who = encoder.encode(_Who(Actor(kind, id, key_id), Subject(server, _chosen(tool))))
-    way = encoder.encode(_Way(_chosen(method), door, session, _program(program, version)))
+    way = encoder.encode(_Way(_chosen(method), door, session, _program(known, program, version)))
     before, behind = who[1:-1].decode(), way[1:-1].decode()
     return f'{before},"trace_id":"', f',{behind},"request":{{"digest":"'
 
@@ -142,7 +145,7 @@ def _named(call: Call) -> tuple[str, str]:
 
 
 @lru_cache(4096)
-def _program(name: str, version: str) -> Program | None:
+def _program(known: int, name: str, version: str) -> Program | None:
     """As it may be written down: nothing in it hidden or secret, and short."""
     said = (spelled(_chosen(name))[:_PROGRAM_CHARS], spelled(_chosen(version))[:_PROGRAM_CHARS])
     return Program(said[0], said[1] or None) if any(said) else None
@@ -283,7 +286,7 @@ def context_of(call: Call) -> Context:
         _chosen(call.method),
         call.door,
         call.session,
-        _program(*_named(call)),
+        _program(HELD.version, *_named(call)),
         request_of(call),
     )
 
@@ -299,7 +302,7 @@ def _trace(call: Call) -> str:
 def _chosen(text: str) -> str:
     """What a caller chose, a name or an id, without a secret in it."""
     if len(text) <= MAX_CHARS:
-        return _remembered(text)
+        return _remembered(HELD.version, text)
     if len(text) <= _LONGEST_NAME:
         return _cleaned(text)
     # No more is looked through than is kept, and a little: half a secret at the end is not kept either.
@@ -314,9 +317,9 @@ def _cleaned(text: str) -> str:
     return without_secrets(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
-_remembered = lru_cache(4096)(
-    _cleaned
-)  # the names of a gateway are few, and looked at in each call
+@lru_cache(4096)  # the names of a gateway are few, and looked at in each call
+def _remembered(known: int, text: str) -> str:
+    return _cleaned(text)
 
 
 def _subject(call: Call) -> Subject:

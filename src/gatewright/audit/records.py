@@ -1,4 +1,4 @@
-"""Data types of an audit record, its ids and timestamps, its JSON encoding, and its form as an MGP audit notification.
+"""Data types of an audit record, its ids and timestamps, its JSON encoding, its shortened form, and that of an MGP audit notification.
 
 A record is made of facts about a call: who, what, when, how it was decided, how it ended. Arguments
 and results are never in it, only their SHA-256 and their size, and of a refusal only its reason:
@@ -36,6 +36,7 @@ __all__ = [
     "encode",
     "encoder",
     "own_record",
+    "shortened",
     "to_mgp",
 ]
 
@@ -48,6 +49,11 @@ _RESULTS = {"success": "SUCCESS", "denied": "BLOCKED"}
 MAX_CHARS = 256
 """Of one string, where a record would be too long."""
 MAX_BYTES = 32 * 1024
+_SHORT_CHARS = 64
+_DETAILS = ("risk_level", "validator_applied", "duration_ms", "reason")
+"""What is kept of the details where a record is cut."""
+_WHOLE = frozenset({"id", "time", "event_type", "request.digest", "prev_hash", "hash"})
+"""Members with which a record is found again, of which no caller chooses the length."""
 
 
 class Actor(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -210,10 +216,32 @@ def to_mgp(record: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
+def shortened(line: bytes) -> bytes:
+    """A recorded line in one or two kilobytes, for whoever takes no longer ones: its names cut at 64 printable characters and without
+    the facts of gates; `cut` in the details says so. Its hash stays that of the whole record."""
+    record: dict[str, Any] = msgspec.json.decode(line)
+    details = record.get("details", {})
+    record["details"] = {name: details[name] for name in _DETAILS if name in details} | {
+        "cut": True
+    }
+    return encoder.encode(_short("", record))
+
+
+def _short(name: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _short(f"{name}.{key}" if name else key, one) for key, one in value.items()}
+    if name in _WHOLE or not isinstance(value, str):
+        return value
+    # Each character is one byte, in JSON too.
+    plain = (
+        char if " " <= char <= "~" and char not in '"\\' else "?" for char in value[:_SHORT_CHARS]
+    )
+    return "".join(plain)
+
+
 def _plain(record: Record) -> Record:
     """The record with nothing in it that could be too long or no text; `cut` in the details says so."""
-    kept = ("risk_level", "validator_applied", "duration_ms", "reason")
-    details = {name: _clean(record.details[name]) for name in kept if name in record.details}
+    details = {name: _clean(record.details[name]) for name in _DETAILS if name in record.details}
     members = {name: _clean(getattr(record, name)) for name in record.__struct_fields__}
     return Record(**{**members, "details": {**details, "cut": True}})
 

@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -79,16 +80,21 @@ def _module(command: str) -> Any:
     return import_module(f"gatewright.{_MODULES.get(command, f'cli.{command}')}")
 
 
+@cache
+def _built(name: str) -> Any:
+    """A command with everything below it."""
+    command = taught(get_command(_module(name).app))
+    command.name = name
+    return command
+
+
 class _Lazy(TyperGroup):
     """A group whose commands are placeholders until one of them is named."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Replace the placeholder by the command itself, then go on as ever."""
         if args and args[0] in COMMANDS:
-            module = _module(args[0])
-            command = taught(get_command(module.app))
-            command.name = args[0]
-            self.commands[args[0]] = command
+            self.commands[args[0]] = _built(args[0])
         return super().resolve_command(ctx, args)
 
 
@@ -137,8 +143,7 @@ def _options(  # noqa: PLR0913, PLR0917 - one argument for each option
 
 def tree() -> TyperGroup:
     """The whole command tree, every module imported: for documentation and tests, not for running."""
-    found = {name: taught(get_command(_module(name).app)) for name in COMMANDS}
-    return TyperGroup(name="gatewright", commands=found)
+    return TyperGroup(name="gatewright", commands={name: _built(name) for name in COMMANDS})
 
 
 def run(arguments: Sequence[str]) -> int:

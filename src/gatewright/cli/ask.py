@@ -274,14 +274,15 @@ def _events(response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _tell(notification: jsonrpc.Notification) -> None:
-    """Progress and log lines of a running call go to standard error."""
+    """Progress and log lines of a running call go to standard error, marked as the server's words."""
     try:
         params = jsonrpc.decode_whole(notification.params) if notification.params else {}
     except ValueError:
         return
     text = params.get("message", params.get("data")) if isinstance(params, dict) else None
     if isinstance(text, str):
-        note(text)
+        for line in text.split("\n"):
+            note(f"> {line}")
 
 
 def _unanswered(endpoint: Endpoint, what: str) -> CliError:

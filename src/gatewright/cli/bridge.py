@@ -95,6 +95,8 @@ class Bridge:
         self._wait_s = wait_s
         self._relay = Relay(f"gatewright-bridge-{secrets.token_hex(8)}")
         self._connection: Connected | None = None
+        self._link: _Link | None = None
+        self._refusal = ""
         self._lines: deque[bytes] = deque()
         self._held = 0
         self._away = False
@@ -113,6 +115,8 @@ class Bridge:
         while connection is not None:
             self._use(connection)
             lost = await self._relayed(connection)
+            # It may have ended before it was used, and would be told no second time.
+            self._connection = None
             if lost is None or self._over.is_set():
                 break
             note(f"connection lost: {lost}; connecting again")
@@ -130,7 +134,8 @@ class Bridge:
         if self._connection is not None:
             self._pass(line)
         elif self._away or self._held > QUEUE_BYTES:
-            self._answer(self._relay.refuse(line, _away() if self._away else "too much is waiting"))
+            why = self._why_away() if self._away else "too much is waiting"
+            self._answer(self._relay.refuse(line, why))
         else:
             self._lines.append(line)
             self._held += len(line)
@@ -139,15 +144,19 @@ class Bridge:
         """The host has left; what it asked before may still be answered."""
         self._over.set()
 
-    def hand_on(self, frame: bytes) -> None:
-        """A frame of the gateway."""
+    def hand_on(self, link: _Link, frame: bytes) -> None:
+        """A frame of the gateway. One that comes late, over a connection that was given up, is nobody's."""
+        if link is not self._link:
+            return
         passing = self._relay.from_gateway(frame)
         if passing is not None:
             self._answer([passing])
         self._moved.set()
 
-    def lost(self) -> None:
-        """The connection in use has ended; lines wait from now on."""
+    def lost(self, link: _Link) -> None:
+        """A connection has ended; where it is the one in use, lines wait from now on."""
+        if link is not self._link:
+            return
         self._connection = None
         self._moved.set()
 
@@ -199,8 +208,14 @@ class Bridge:
         tries = 0
         try:
             while not self._over.is_set():
+                self._refusal, before = "", self._refusal
                 try:
                     return await self._open_again(await self._dial())
+                except _Refused as refused:
+                    self._refusal = str(refused)
+                    if self._refusal != before:
+                        note(self._why_away())
+                    delay = RETRY_S[-1]
                 except (CliError, SettingsError, Closed, TimeoutError):
                     delay = RETRY_S[min(tries, len(RETRY_S) - 1)]
                 tries += 1
@@ -217,6 +232,8 @@ class Bridge:
                 connection.send(first)
                 async with asyncio.timeout(OPEN_S):
                     await self._opened(connection)
+                if self._relay.refusal:
+                    raise _Refused(self._relay.refusal)
             for frame in self._relay.restore():
                 connection.send(frame)
         except BaseException:
@@ -244,18 +261,34 @@ class Bridge:
         waiting, self._lines = self._lines, deque()
         self._held = 0
         for line in waiting:
-            self._answer(self._relay.refuse(line, _away()))
+            self._answer(self._relay.refuse(line, self._why_away()))
+
+    def _why_away(self) -> str:
+        return (
+            f"the gateway does not open the session again: {self._refusal}"
+            if self._refusal
+            else _away()
+        )
 
     async def _dial(self) -> Connected:
         """One connection. Raises `CliError`."""
         where = self._find()
-        parts = urlsplit(where.url)
+        try:
+            parts = urlsplit(where.url)
+        except ValueError:
+            raise CliError(
+                f"{where.url!r} is no URL",
+                code="usage",
+                exit_code=Exit.USAGE,
+                hint="write it like http://127.0.0.1:8420/mcp",
+            ) from None
         scheme = {"http": "ws", "https": "wss"}.get(parts.scheme, parts.scheme)
         headers = {"Authorization": f"Bearer {where.token}"} if where.token else {}
+        self._link = _Link(self)
         try:
             return await connect(
                 urlunsplit((scheme, *parts[1:])),
-                receiver=_Link(self),
+                receiver=self._link,
                 headers=headers,
                 limits=LIMITS,
             )
@@ -263,17 +296,21 @@ class Bridge:
             raise _refused(where, problem) from None
 
 
+class _Refused(Exception):  # noqa: N818 - named after what happened
+    """The gateway answered the opening of a session with an error; its message."""
+
+
 class _Link:
-    """The receiver of one connection."""
+    """The receiver of one connection; the latest is the one that counts."""
 
     def __init__(self, owner: Bridge) -> None:
         self._owner = owner
 
     def message(self, frame: bytes) -> None:
-        self._owner.hand_on(frame)
+        self._owner.hand_on(self, frame)
 
     def closed(self, reason: str) -> None:
-        self._owner.lost()
+        self._owner.lost(self)
 
 
 async def _end(connection: Connected) -> None:

@@ -37,6 +37,7 @@ def _document_of(settings: Settings) -> dict[str, Any]:
     found["servers"] = {
         server.id: _server(msgspec.to_builtins(server, enc_hook=str)) for server in settings.servers
     }
+    found["approvals"]["webhook"] = clean(found["approvals"]["webhook"])
     found["audit"]["sinks"] = [{**one, **_sink(one)} for one in found["audit"]["sinks"]]
     if settings.protocol is not None:
         found["protocol"]["audit"] = _protocol_audit(found["protocol"]["audit"])

@@ -116,6 +116,7 @@ def _all(
         lambda: check_environment(settings, os.environ),
         lambda: check_gateway(settings),
         lambda: check_protocol(settings),
+        lambda: _features(settings),
         lambda: check_folder(folder),
         lambda: check_store(folder),
         lambda: check_pins(settings),
@@ -157,7 +158,7 @@ def _each(
 
 def _servers(settings: Settings, progress: Progress) -> Iterable[Finding]:
     # Starting servers takes the upstream half: who only looks around does not pay for it.
-    from gatewright.app.preflight import Found, preflight  # noqa: PLC0415
+    from gatewright.servers.preflight import Found, preflight  # noqa: PLC0415
 
     waiting = {one.id for one in settings.servers}
 
@@ -169,6 +170,15 @@ def _servers(settings: Settings, progress: Progress) -> Iterable[Finding]:
     tried = asyncio.run(preflight(settings, settings.servers, done=done))
     for found, server in zip(tried, settings.servers, strict=True):
         yield from check_servers(found, server)
+
+
+def _features(settings: Settings) -> Iterable[Finding]:
+    # The list of features takes the whole gateway, which no other command pays for.
+    from gatewright.app.features import FEATURES  # noqa: PLC0415
+    from gatewright.cli.checks.features import check_features  # noqa: PLC0415
+    from gatewright.missing import absent  # noqa: PLC0415
+
+    return check_features(settings, absent({one.name for one in FEATURES}))
 
 
 def _url(settings: Settings) -> str:

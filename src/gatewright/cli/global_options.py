@@ -11,6 +11,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -169,6 +170,7 @@ _KeyFile = Annotated[
 ]
 
 
+@cache
 def _everywhere() -> list[Any]:
     """The options that every command has. A command of their own, because only Typer makes options."""
     one = typer.Typer(add_completion=False)

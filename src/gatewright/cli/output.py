@@ -110,10 +110,10 @@ def is_terminal(descriptor: int) -> bool:
 
 
 def note(text: str) -> None:
-    """One line for people, beside the data."""
+    """One line for people, beside the data; where a text has more, they stand below it."""
     if HABITS.quiet:
         return
-    print(visible(clean(text)), file=sys.stderr, flush=True)
+    print(_below(visible(clean(text)), "  "), file=sys.stderr, flush=True)
 
 
 def silence_logs() -> Callable[[], None]:
@@ -190,12 +190,18 @@ def report(problem: CliError, *, json: bool) -> None:
             body["request_id"] = problem.request_id
         sys.stderr.write(msgspec.json.encode({"error": body}).decode() + "\n")
     else:
-        sys.stderr.write(f"error: {visible(message)}\n")
-        if hint:
-            sys.stderr.write(f" hint: {visible(hint)}\n")
-        if problem.request_id:
-            sys.stderr.write(f"trace: {visible(problem.request_id)}\n")
+        said = {"error": message, " hint": hint, "trace": problem.request_id}
+        for name, text in said.items():
+            if text or name == "error":
+                sys.stderr.write(f"{name}: {_below(visible(text), ' ' * 7)}\n")
     sys.stderr.flush()
+
+
+def _below(text: str, lead: str) -> str:
+    """The text with something in front of each line but the first: much of what is shown are words of a server, and a line of
+    those must not read as one of ours."""
+    first, *more = text.split("\n")
+    return "\n".join([first, *(lead + line if line else "" for line in more)])
 
 
 def _cell(value: object) -> str:

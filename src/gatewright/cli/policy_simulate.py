@@ -19,7 +19,7 @@ from gatewright.cli.timestamps import ago, as_recorded
 from gatewright.config import load
 
 if TYPE_CHECKING:
-    from gatewright.app.simulate import Finding, Simulation
+    from gatewright.access.simulate import Finding, Simulation
 
 __all__ = ["simulated"]
 
@@ -49,7 +49,7 @@ def simulated(  # noqa: PLR0917 - one argument for each option
     Columns: agent, server, tool, calls, was, now, why.
     """
     # Only who simulates pays for the gates.
-    from gatewright.app.simulate import simulate  # noqa: PLC0415
+    from gatewright.access.simulate import simulate  # noqa: PLC0415
 
     running = load(config)
     folder = running.storage.path

@@ -2,7 +2,7 @@
 
 Only forms (elicitation) are answered; a command has no model to sample and no folders to show. The
 text comes from a tool server or from the gateway's own confirmation, so it is shown as data: what would act on
-the terminal is spelled out. Nothing in front of it says which of the two asks.
+the terminal is spelled out, and each of its lines is marked. Nothing in front of it says which of the two asks.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from gatewright.cli.output import CliError, Exit, is_terminal, note, visible
+from gatewright.cli.output import CliError, Exit, is_terminal, note, one_line
 
 __all__ = ["ROUNDS", "answer_all", "capabilities"]
 
@@ -50,7 +50,8 @@ def _answer(request: Any) -> dict[str, Any]:
             exit_code=Exit.DENIED,
             hint="call it from a host that can answer, or at a terminal",
         )
-    note(f"? {params.get('message')}")
+    for line in str(params.get("message")).split("\n"):
+        note(f"? {line}")
     schema = params.get("requestedSchema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
     try:
@@ -105,7 +106,7 @@ def _read(text: str, schema: Mapping[str, Any]) -> Any:
 
 def _line(prompt: str) -> str:
     """One line from the terminal, asked for on standard error. Raises `EOFError`."""
-    sys.stderr.write(visible(prompt))
+    sys.stderr.write(one_line(prompt))
     sys.stderr.flush()
     line = sys.stdin.readline()
     if not line:

@@ -36,6 +36,8 @@ class Relay:
         self._pending: dict[bytes, str] = {}
         self._theirs: set[bytes] = set()
         self._own: set[bytes] = set()
+        self._first = b""
+        self._refusal = ""
         self._opening: dict[bytes, bytes] = {}
         self._opened: bytes | None = None
         self._initialized: bytes | None = None
@@ -51,6 +53,11 @@ class Relay:
     def reopening(self) -> bool:
         """Whether an answer to one of our own questions is still to come."""
         return bool(self._own)
+
+    @property
+    def refusal(self) -> str:
+        """What the gateway said to the latest opening instead of a result; empty where it said nothing of that kind."""
+        return self._refusal
 
     def from_host(self, line: bytes) -> bytes | None:
         """Note a line about to be sent. None: an answer to a connection that is gone; do not send."""
@@ -74,6 +81,8 @@ class Relay:
             if isinstance(message, jsonrpc.Response):
                 if message.id in self._own:
                     self._own.discard(message.id)
+                    if message.id == self._first and not message.result:
+                        self._refusal = _said(message)
                     return None
                 self._settle(message)
             elif isinstance(message, jsonrpc.Request):
@@ -107,7 +116,15 @@ class Relay:
 
         None where the host opened no session: the stateless era needs none.
         """
-        return None if self._opened is None else self._question("initialize", self._opened)
+        # What an attempt before this one asked, or was asked, went with its connection.
+        self._own.clear()
+        self._theirs.clear()
+        self._refusal = ""
+        if self._opened is None:
+            return None
+        question = self._question("initialize", self._opened)
+        (self._first,) = self._own
+        return question
 
     def restore(self) -> list[bytes]:
         """What else the session consisted of."""
@@ -169,6 +186,15 @@ def _member(params: bytes, name: str) -> bytes | None:
     except ValueError:
         return None
     return None if found is None else bytes(found)
+
+
+def _said(response: jsonrpc.Response) -> str:
+    """The message of an error."""
+    try:
+        text = jsonrpc.decode(_member(response.error, "message") or b"")
+    except ValueError:
+        text = None
+    return text if isinstance(text, str) and text else "an error without a message"
 
 
 def _error(ident: bytes, why: str, *, sent: bool) -> bytes:

@@ -25,6 +25,7 @@ from gatewright.command_text import to_type
 from gatewright.config import Grant, Origin, Server, Settings
 from gatewright.config.gateway_command import typed_for
 from gatewright.config.model import Gateway, Storage
+from gatewright.config.reserved_server_ids import taken_for
 
 __all__ = ["app", "run", "server_of"]
 
@@ -32,6 +33,7 @@ app = group("Run one server behind policy, ad hoc.")
 
 _ORIGIN = Origin(Path("the command line"))
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SERVER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _RUNNERS = frozenset(
     {"npx", "uvx", "bunx", "python", "python3", "node", "docker", "uv", "deno", "run"}
@@ -96,6 +98,8 @@ def server_of(spec: list[str], *, name: str | None = None, env: list[str] | None
             "there is nothing to run",
             f"`{to_type('run -- npx -y PACKAGE')}`, or a URL in its place",
         )
+    if name is not None:
+        _check_id(name)
     first, *rest = spec
     given = dict(_variable(one) for one in env or [])
     if first.startswith(("http://", "https://")):
@@ -135,7 +139,19 @@ def _word(spec: list[str]) -> str:
 def _id(word: str) -> str:
     """A word as an id of a server."""
     found = _UNFIT.sub("-", word).strip("-_")[:64]
-    return found if found and found != "mgp" else "server"
+    return found if _SERVER_ID.fullmatch(found) and not taken_for(found) else "server"
+
+
+def _check_id(name: str) -> None:
+    """As in a configuration. Raises `CliError`."""
+    if own := taken_for(name):
+        raise _usage(
+            f"--id {name!r} reads as {own!r}, which is the gateway's own", "choose another"
+        )
+    if not _SERVER_ID.fullmatch(name):
+        raise _usage(
+            f"--id {name!r} is no id", "use letters, digits, '.', '_' and '-', at most 64 of them"
+        )
 
 
 def _variable(text: str) -> tuple[str, str]:
@@ -166,16 +182,19 @@ def _announce(settings: Settings, spec: list[str], heard: Callable[[], None], re
     pairs = [f"{name}={url}" for name, url in ready.urls.items()]
     print(" ".join(["ready", ready.url, *pairs]), flush=True)
     if is_terminal(2):
-        note(f"\n  {server.id} is behind {ready.url}; every call is checked and recorded")
+        note("")
+        note(f"  {server.id} is behind {ready.url}; every call is checked and recorded")
         note(f"  the record   {typed_for(settings, os.environ).shown('audit tail -f')}")
-        note("  stop         Ctrl-C\n")
+        note("  stop         Ctrl-C")
+        note("")
 
 
 def _hint(first: str, server: Server) -> str:
     if first.endswith(".py"):
         return (
             f"{first} must be a program that speaks MCP on standard input and output when Python "
-            "runs it; a file that only has decorated functions needs the SDK, which is not there yet"
+            "runs it; where it has functions alone, `from gatewright.sdk import mcp_tool, serve` makes "
+            'them tools, and `serve("NAME")` in its last line serves them'
         )
     if server.transport == "http":
         return "is the URL right, and does that server run?"

@@ -1,7 +1,8 @@
 """Finds the running gateway by `gateway.json`, selects URL and bearer token for a command, says whether it will reload a given file.
 
 A gateway writes `gateway.json` (mode 0600) into its state folder at start and removes it at its end.
-Whoever can read that file owns the gateway, so the tokens in it need no further proof.
+Whoever can read that file owns the gateway, so the tokens in it need no further proof. One that was killed leaves it, and
+anybody may have its port since: nothing is sent there unless its process is alive.
 """
 
 from __future__ import annotations
@@ -14,18 +15,20 @@ import msgspec
 
 from gatewright.cli.output import CliError, Exit
 from gatewright.command_text import to_type
-from gatewright.config import Settings, load, state_directory
+from gatewright.config import Settings, SettingsError, load, state_directory
 from gatewright.config.build import build
 from gatewright.config.documents import read
-from gatewright.config.lookup import user_file
-from gatewright.config.trust import NotAccepted
+from gatewright.config.lookup import groups, user_file
+from gatewright.config.trust import NotAccepted, place_of, trust_of
 from gatewright.hosts.local_agents import credential
+from gatewright.storage.errors import StoreError
 
 __all__ = [
     "Endpoint",
     "Running",
     "alive",
     "endpoint",
+    "read_announced",
     "read_running",
     "settings_here",
     "takes_over",
@@ -87,7 +90,7 @@ def endpoint(
 ) -> Endpoint:
     """The gateway to speak to: the named one, else the one that runs here. `host` is which host of this machine
     speaks, where none speaks by a key. A file that was found and never accepted is as if it were not there, with `anywhere`
-    also one that has changed since it was accepted.
+    also one that was accepted and has changed or been broken since.
 
     Raises `CliError` (exit code 4) where none is named and none runs.
     """
@@ -110,12 +113,37 @@ def endpoint(
 def settings_here(config: Path | None) -> Settings:
     """The settings, for a command that needs little more than the state folder. A file of somebody else in the folder where
     the command is typed is left alone and keeps nobody from deciding."""
+    return _loaded(config, anywhere=bool(os.environ.get("GATEWRIGHT_STATE")))
+
+
+def _loaded(config: Path | None, *, anywhere: bool) -> Settings:
+    """The settings; those of this user alone where a file was found that is somebody else's, with `anywhere` also where one
+    was accepted and is not any more what it was."""
     try:
         return load(config)
-    except NotAccepted as problem:
-        if config is None and (os.environ.get("GATEWRIGHT_STATE") or not problem.changed):
+    except SettingsError as problem:
+        if config is None and _is_foreign(problem, anywhere=anywhere):
             return _own_settings()
         raise
+
+
+def _is_foreign(problem: SettingsError, *, anywhere: bool) -> bool:
+    """Whether all that is wrong is in files that were found here and, unless `anywhere`, never accepted. One that cannot even be
+    read (`mcp.toml` is a name that others use too) is refused before acceptance is asked."""
+    if isinstance(problem, NotAccepted):
+        return anywhere or not problem.changed
+    if os.environ.get("MGP_CONFIG_PATH"):
+        return False
+    found, *_ = groups()
+    wrong = {one.origin.file for one in problem.problems}
+    return wrong <= {*found} and (anywhere or not any(map(_was_accepted, wrong)))
+
+
+def _was_accepted(file: Path) -> bool:
+    try:
+        return trust_of(os.environ).accepted(place_of(file)) is not None
+    except StoreError:
+        return True  # nobody knows: what is wrong is said
 
 
 def _own_settings() -> Settings:
@@ -125,20 +153,28 @@ def _own_settings() -> Settings:
 
 
 def _state(config: Path | None, *, anywhere: bool = False) -> Path:
-    """The state folder. Where the environment names it no file is looked for; a file that was found and never accepted is as
-    if it were not there, with `anywhere` also one that has changed since."""
+    """The state folder. Where the environment names it no file is looked for."""
     if config is None and os.environ.get("GATEWRIGHT_STATE"):
         return state_directory(os.environ)
-    try:
-        return load(config).storage.path
-    except NotAccepted as problem:
-        if problem.changed and not anywhere:
-            raise
-        return _own_settings().storage.path
+    return _loaded(config, anywhere=anywhere).storage.path
 
 
 def read_running(state: Path) -> Running:
-    """The gateway whose state folder this is. Raises `CliError` (exit code 4) where none runs."""
+    """The gateway whose state folder this is. Raises `CliError` (exit code 4) where none runs, also where one has ended
+    without removing its `gateway.json`."""
+    running = read_announced(state)
+    if not alive(running.pid):
+        raise CliError(
+            f"no gateway is running here: the one that wrote {state / 'gateway.json'} (process {running.pid}) is gone",
+            code="gateway_unreachable",
+            exit_code=Exit.UNREACHABLE,
+            hint=_start(),
+        )
+    return running
+
+
+def read_announced(state: Path) -> Running:
+    """What the last gateway with this state folder wrote, which may be gone. Raises `CliError` (exit code 4)."""
     path = state / "gateway.json"
     try:
         return msgspec.json.decode(path.read_bytes(), type=Running)
@@ -159,14 +195,14 @@ def read_running(state: Path) -> Running:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there, whoever's it is."""
+    """Whether a process of this user is there. Root reaches the processes of all."""
     try:
         # Sends nothing: only whether it could be sent.
         os.kill(pid, 0)
-    except ProcessLookupError:
+    # Somebody else's has only taken the number: who may read `gateway.json` may signal its gateway. No system counts as far as
+    # the last of these.
+    except (ProcessLookupError, PermissionError, OverflowError):
         return False
-    except PermissionError:
-        return True
     return True
 
 
@@ -177,8 +213,6 @@ def takes_over(file: Path, state: Path) -> str:
     try:
         running = read_running(state)
     except CliError:
-        return f"no gateway is running with the state folder {state}; {later}"
-    if not alive(running.pid):
         return f"no gateway is running with the state folder {state}; {later}"
     used = running.uses(file)
     if used is None:

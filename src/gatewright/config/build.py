@@ -19,7 +19,7 @@ from gatewright.call import SHIPPED
 from gatewright.command_text import to_type
 from gatewright.config.agents import build_agents
 from gatewright.config.auth import shared_redirects
-from gatewright.config.builtin import Builtin, DirectoryList
+from gatewright.config.builtin import Builtin, resolved
 from gatewright.config.check import Report, Table, meant, read_list, read_table
 from gatewright.config.documents import Document
 from gatewright.config.groundhog_merge import flaws, joined
@@ -54,6 +54,7 @@ _PLAIN: dict[str, type[msgspec.Struct]] = {
     if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
 }
 _PROFILE = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_NO_HOME = ("~ cannot be resolved here", "write the whole path")
 _KNOWN = set(FileTable.__struct_fields__)
 
 
@@ -170,19 +171,19 @@ def _storage(reports: Sequence[Report], table: Table, state: Path) -> Storage:
 
 
 def _secrets(reports: Sequence[Report], table: Table) -> SecretsPlace:
-    key_file = _placed(reports, ("secrets", "key_file"), table)
-    return SecretsPlace(**table | {"key_file": key_file})
+    return SecretsPlace(**table | {"key_file": _placed(reports, ("secrets", "key_file"), table)})
 
 
 def _builtin(reports: Sequence[Report], table: Table) -> Builtin:
     """The shipped tools, with folders from the folder of the document that wrote them."""
     said = table.get("directory_list")
-    if said is None:
-        return Builtin()
-    report = next(one for one in reports if "builtin" in one.document.data)
-    folder = report.document.path.absolute().parent
-    roots = tuple(str(folder / Path(root).expanduser()) for root in said.roots)
-    return Builtin(directory_list=DirectoryList(roots=roots))
+    if said is not None:
+        report = next(one for one in reports if "builtin" in one.document.data)
+        try:
+            return Builtin(directory_list=resolved(said, report.document.path.absolute().parent))
+        except RuntimeError:
+            report.error(("builtin", "directory_list", "roots"), *_NO_HOME)
+    return Builtin()
 
 
 def _placed(reports: Sequence[Report], key: tuple[str, str], table: Table) -> Path | None:
@@ -196,11 +197,10 @@ def _placed(reports: Sequence[Report], key: tuple[str, str], table: Table) -> Pa
         if isinstance(held := one.document.data.get(key[0]), dict) and held.get(key[1]) == written
     )
     try:
-        path = Path(written).expanduser()
+        return report.document.path.absolute().parent / Path(written).expanduser()
     except RuntimeError:
-        report.error(key, "~ cannot be resolved here", "write the whole path")
+        report.error(key, *_NO_HOME)
         return None
-    return report.document.path.absolute().parent / path
 
 
 def _servers(reports: Sequence[Report], sources: Sources) -> tuple[Server, ...]:

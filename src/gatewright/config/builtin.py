@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-__all__ = ["Builtin", "DirectoryList"]
+__all__ = ["Builtin", "DirectoryList", "resolved"]
 
 
 class DirectoryList(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,3 +27,8 @@ class Builtin(msgspec.Struct, frozen=True, kw_only=True):
 
     directory_list: DirectoryList = DirectoryList()
     """The tool that lists folders; see `[builtin.directory_list]`."""
+
+
+def resolved(said: DirectoryList, folder: Path) -> DirectoryList:
+    """The same with whole paths, from the folder of its file. Raises `RuntimeError` for `~name` where nobody is called so."""
+    return DirectoryList(roots=tuple(str(folder / Path(one).expanduser()) for one in said.roots))

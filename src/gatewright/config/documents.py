@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +14,20 @@ import msgspec
 
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.statements import KeyPath, statements
+from gatewright.patterns import Pattern
 
-__all__ = ["MAX_BYTES", "Document", "parse", "read"]
+__all__ = ["LONG_KEY", "MAX_BYTES", "Document", "has_long_key", "parse", "read"]
 
 MAX_BYTES = 1024 * 1024
 """A configuration written by hand is never longer."""
 
 MAX_DEPTH = 64
 """Tables and lists in each other; whoever goes through a document may recurse."""
+
+LONG_KEY = "a key of more than a hundred parts; write it as tables"
+
+# tomllib looks every beginning of a dotted key up: 16,000 parts take seconds, and twice as many at least four times that.
+_LONG_KEY = Pattern(r"""(?:(?:[A-Za-z0-9_-]+|"(?:[^"\\\n]|\\.)*"|'[^'\n]*')[ \t]*\.[ \t]*){100}""")
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -28,6 +36,8 @@ class Document(msgspec.Struct, frozen=True):
     path: Path
     data: dict[str, Any]
     lines: dict[KeyPath, int]
+    accepted: Mapping[str, str] | None = None
+    """The files that were accepted with it: path → SHA-256 of the content in hex. None where nobody had to be asked."""
 
     def origin(self, path: KeyPath) -> Origin:
         """Where `path` or the first of what is in it was written, or the nearest table around it that has a line."""
@@ -42,15 +52,19 @@ class Document(msgspec.Struct, frozen=True):
 def read(path: Path) -> Document:
     """Read one file. Raises `SettingsError` when it is missing, no plain file, too long, too deep or no TOML."""
     try:
-        found = path.stat()
-        # Asked before it is opened: opening a pipe waits for its writer.
-        if not stat.S_ISREG(found.st_mode):
-            raise _unreadable(path, "this is not a regular file", "name a TOML file")
-        if found.st_size > MAX_BYTES:
-            raise _unreadable(
-                path, f"the file has {found.st_size} bytes", f"keep it <= {MAX_BYTES}"
-            )
-        content = path.read_bytes()
+        # Opened before it is judged, so that both are the same file; a pipe must not be waited for.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise _unreadable(path, "this is not a regular file", "name a TOML file")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                content = file.read(MAX_BYTES + 1)
+        finally:
+            os.close(descriptor)
+        if len(content) > MAX_BYTES:
+            size = max(found.st_size, len(content))
+            raise _unreadable(path, f"the file has {size} bytes", f"keep it <= {MAX_BYTES}")
     except FileNotFoundError:
         raise _unreadable(path, "there is no such file", "check the path") from None
     except OSError as problem:
@@ -67,6 +81,10 @@ def read(path: Path) -> Document:
 
 def parse(text: str, path: Path) -> Document:
     """Read the text of one file. Raises `SettingsError` with the line where TOML ends, or where the tables are too deep."""
+    # A found file is parsed by every command before anybody accepted it.
+    if has_long_key(text):
+        what, _, instead = LONG_KEY.partition("; ")
+        raise _unreadable(path, what, instead)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
@@ -82,6 +100,12 @@ def parse(text: str, path: Path) -> Document:
         raise _unreadable(path, what, "write them flatter: nothing of a configuration is that deep")
     # Only now: the scanner trusts that the text is TOML and not too deep.
     return Document(path, data, _lines(text.replace("\r\n", "\n")))
+
+
+def has_long_key(text: str) -> bool:
+    """Whether a TOML text has a dotted key of more than a hundred parts, however they are quoted: the parser's time grows with
+    the square of them, and what it gives nests as deep."""
+    return _LONG_KEY.search(text) is not None
 
 
 def _is_deeper(value: Any, most: int) -> bool:

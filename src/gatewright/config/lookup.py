@@ -52,9 +52,11 @@ def load(
     # A file that was named is used; one that was found, or named relative to wherever this runs, has to be accepted.
     if config is None and not Path(variables.get("MGP_CONFIG_PATH", "")).is_absolute():
         own = {*_user(variables)}
-        for document in documents:
+        for number, document in enumerate(documents):
             if document.path not in own:
-                accepted[document.path] = check_accepted(document, variables)
+                digests = accepted[document.path] = check_accepted(document, variables)
+                # What it names is read again below, and may be another file by then.
+                documents[number] = msgspec.structs.replace(document, accepted=digests)
     settings = build(documents, variables, state_directory(variables))
     servers = tuple(_as_accepted(one, accepted) for one in settings.servers)
     return msgspec.structs.replace(settings, servers=servers) if accepted else settings

@@ -161,7 +161,8 @@ class RoomsTable(msgspec.Struct, frozen=True, kw_only=True):
     echo: bool = True
     """Whether a participant gets its own messages too."""
     max_topics: Amount = 1000
-    """How many topics there may be at once."""
+    """How many topics there may be at once. One participant may open a tenth of them, and ten always; topics that
+    `[rooms.topics.NAME]` names do not count."""
     max_participants: Amount = 10_000
     """How many participants one topic may have."""
     message_bytes: AmountOfBytes = 256 * 1024
@@ -308,7 +309,7 @@ def _check_parts(table: RoomsTable, report: Report) -> None:
 
 def _completed(table: RoomsTable, report: Report, sources: Sources) -> Rooms | None:
     folder = report.document.path.absolute().parent
-    sources = sources.of(report.document.path)
+    sources = sources.of(report.document.path, report.document.accepted)
     tokens: dict[str, str] = {}
     at: KeyPath = ()
     key = ""

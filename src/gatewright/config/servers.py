@@ -274,7 +274,7 @@ def _completed(
     at: KeyPath = path
     folder = report.document.path.absolute().parent
     # A secret is given to the file that names it, not to the configuration as a whole (`secret_users`).
-    sources = sources.of(report.document.path)
+    sources = sources.of(report.document.path, report.document.accepted)
     written: dict[str, str] = {}
 
     def text(key: str | int, value: str, of: str = "") -> str:

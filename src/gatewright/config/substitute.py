@@ -10,6 +10,7 @@ held as a secret from then on (`secret_scanning.HELD`).
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat
@@ -53,15 +54,28 @@ class Sources:
         *,
         store: Path,
         file: Path = Path("-"),
+        accepted: Mapping[str, str] | None = None,
     ) -> None:
+        """`accepted` are the files that may be read, where not all may: path → SHA-256 of the content in hex."""
         self._variables = variables
         self._open = secrets
         self._store = store
         self._file = file
+        self._accepted = accepted
 
-    def of(self, file: Path) -> Sources:
+    def of(self, file: Path, accepted: Mapping[str, str] | None = None) -> Sources:
         """The same for another configuration file."""
-        return Sources(self._variables, self._open, store=self._store, file=file)
+        return Sources(self._variables, self._open, store=self._store, file=file, accepted=accepted)
+
+    def check(self, path: Path, content: bytes) -> None:
+        """Raises `Undefined` for the content of a file that is not the one that was accepted."""
+        if self._accepted is None:
+            return
+        if self._accepted.get(str(path)) != hashlib.sha256(content).hexdigest():
+            raise Undefined(
+                f"{path} has changed since it was looked at",
+                "`config trust` shows what it says now",
+            )
 
     def variable(self, name: str, default: str | None) -> str:
         """Of the environment. Raises `Undefined`."""
@@ -114,7 +128,7 @@ def substitute(text: str, sources: Sources, folder: Path) -> str:
         if kind == "secret":
             return sources.secret(rest)
         if kind == "file":
-            return _content(rest, folder)
+            return _content(rest, folder, sources)
         variable = _VARIABLE.fullmatch(found[1])
         if variable is None:
             raise Undefined(f"{found[0]} is not a substitution", _FORMS)
@@ -128,7 +142,7 @@ def hides(text: str) -> bool:
     return any(found[0] != "$${" for found in _PATTERN.finditer(text))
 
 
-def _content(name: str, folder: Path) -> str:
+def _content(name: str, folder: Path, sources: Sources) -> str:
     """A file below `folder`, without the line end that editors put last."""
     instead = "name a file below the folder of the configuration, without a link out of it"
     written = PurePath(name)
@@ -139,7 +153,9 @@ def _content(name: str, folder: Path) -> str:
         target = (root / written).resolve()
         if not target.is_relative_to(root):
             raise Undefined(f"${{file:{name}}} leads out of the configuration's folder", instead)
-        content = _read(target, name).decode().removesuffix("\n").removesuffix("\r")
+        read = _read(target, name)
+        sources.check(folder / name, read)
+        content = read.decode().removesuffix("\n").removesuffix("\r")
     except (OSError, ValueError) as problem:
         why = problem.strerror if isinstance(problem, OSError) else "it is not UTF-8 text"
         raise Undefined(f"the file {name} cannot be read: {why}", "check it") from None

@@ -1,6 +1,6 @@
-"""Protocols besides MCP through which tools are called: ggen, REST, Groundhog; and MGP methods about the gateway as a whole.
+"""Protocols besides MCP for calling tools: ggen, REST with OpenAPI, Groundhog; and dry-run methods of the gateway (`mgp/`).
 
-`one_shot` runs calls of callers that only wait for an answer (ggen, REST). `groundhog/client` handles messages of one Groundhog
-client, `sessions` and `identity` say who speaks, `endpoint` and `listener` how it comes in; its tools are `shipped` ones and those
-of `register`, whose processes are `confined`. `openapi/` writes the document of the REST endpoints.
+Begin with `one_shot`, which runs calls of callers that only wait for an answer (ggen, REST). `groundhog/client` handles the
+messages of one Groundhog client, `sessions` and `identity` say who speaks, `endpoint` and `listener` how it comes in; its tools
+are `shipped` ones and those of `register`, run `confined`. `openapi/` writes the document of the REST endpoints.
 """

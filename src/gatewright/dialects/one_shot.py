@@ -1,4 +1,4 @@
-"""Runs one-shot calls (REST, ggen): no session, so elicitation and sampling fail with `CannotAsk`.
+"""Runs one-shot calls (REST, ggen) without a session, encodes results and argument errors, and cancels work when the client leaves.
 
 ggen and REST are like that: one request, one answer, no session. A server that needs to ask
 its caller something is told that it cannot.
@@ -32,7 +32,7 @@ _REMEMBERED, _REMEMBERED_BYTES = 16, 256 * 1024
 
 
 class Who(NamedTuple):
-    """Who asks, what he showed for it, and the profile that he sees."""
+    """The caller of a request, the credential that it came with, and the profile that it is for."""
 
     caller: Caller
     credential: str | None
@@ -40,7 +40,7 @@ class Who(NamedTuple):
 
 
 class Shown(Protocol):
-    """What there is to call, as these doors need to know it."""
+    """The catalogue of tools, as the endpoints of one-shot calls need it."""
 
     def tool(self, profile: str, name: str, caller: Caller) -> Tool | None:
         """A tool by any of its names, where the caller may see it."""
@@ -63,7 +63,7 @@ _NO_WAY_BACK = _NoWayBack()
 
 
 class OneShotCalls:
-    """Leads such calls through the kernel. `door` is what the record calls the door."""
+    """Runs one-shot calls through the kernel. `door` is the endpoint's name in the audit record."""
 
     def __init__(self, front: ServerContext, shown: Shown, door: str) -> None:
         self._front = front
@@ -92,6 +92,7 @@ class OneShotCalls:
         raw = ggen.result_of(answer, method, self._front.info)
         if method != "tools/list":
             return raw
+        # By its text and not by who asked: two callers who may see the same share one.
         found = self._lists.get(raw)
         if found is None:
             found = await in_slices(ggen.described(raw))
@@ -144,6 +145,6 @@ async def unless_gone(http: HttpRequest, work: Coroutine[Any, Any, T]) -> T | No
         doing.cancel()
         await asyncio.wait((doing,))
         return None
-    finally:
+    finally:  # also where this task is cancelled itself
         gone.cancel()
         doing.cancel()

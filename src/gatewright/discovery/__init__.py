@@ -1,4 +1,4 @@
 """Tool discovery: search and ranking in `tools/list`, and resolution of a tool id with a version.
 
-What is there and who may see it is the catalogue's to say (`Offer`); here it is only chosen from.
+Begin with `search`. Which tools there are and who may see them is the catalogue's to say (`search.Offer`).
 """

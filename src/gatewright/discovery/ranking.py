@@ -56,6 +56,7 @@ def ranked(query: str, texts: Iterable[Text]) -> Generator[None, None, list[int]
             yield
             if count := _hits(word, bag):
                 hits.append((number, count))
+        # The 1 keeps a word that nearly all tools have from counting against them.
         rarity = math.log(1 + (len(bags) - len(hits) + 0.5) / (len(hits) + 0.5))
         for number, count in hits:
             norm = _K1 * (1 - _B + _B * lengths[number] / average)

@@ -58,7 +58,7 @@ _Found = tuple[Shown, Tool, About]
 
 
 class Search:
-    """The gateway's answer to a list with wishes."""
+    """Answers `tools/list` where it has a category, trust level, query or limit."""
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ __all__ = ["ToolIds"]
 
 
 class ToolIds:
-    """The way from a tool id to a name."""
+    """Resolves a tool id and a version to the name of a tool in the catalogue. `offer` gives the catalogue of the moment."""
 
     def __init__(self, offer: Callable[[], Offer]) -> None:
         self._offer = offer

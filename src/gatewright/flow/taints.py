@@ -9,13 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
+from gatewright.servers.top_counts import Most
+
 __all__ = ["KEPT", "Holder", "Taints"]
 
 KEPT = 100_000
-"""So many holders; of more, those go first that read nothing for the longest time."""
+"""So many holders; of more, that one of whoever has the most goes that read nothing for the longest time."""
 
 Holder = tuple[str, str, str]
 """Kind and id of a caller, and a session."""
+
+_Caller = tuple[str, str]
+_Marks = dict[str, tuple[str, float]]
 
 
 class Taints:
@@ -23,25 +28,45 @@ class Taints:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._held: dict[Holder, dict[str, tuple[str, float]]] = {}
+        self._held: dict[_Caller, dict[str, _Marks]] = {}
+        """By caller and session, in the order of the last reading."""
+        self._most: Most[_Caller] = Most()
+        self._count = 0
 
     def add(self, holder: Holder, marks: Iterable[str], tool: str) -> None:
         """The holder has read something through `tool`, now."""
-        now = self._clock()
-        held = self._held.pop(holder, {})  # and to the end: the order is that of the last reading
+        now, held = self._clock(), self._taken(holder)
         for mark in marks:
             held[mark] = tool, now
-        self._held[holder] = held
-        if len(self._held) > KEPT:
-            del self._held[next(iter(self._held))]
+        caller, session = holder[:2], holder[2]
+        self._held.setdefault(caller, {})[session] = held
+        self._most.add(caller)
+        self._count += 1
+        if self._count > KEPT:
+            # Of whoever has the most: many sessions of one wash nothing out that another has read.
+            most = self._most.first()
+            self._taken((*most, next(iter(self._held[most]))))
+
+    def _taken(self, holder: Holder) -> _Marks:
+        """What a holder has read, which is not held any more."""
+        caller, session = holder[:2], holder[2]
+        mine = self._held.get(caller, {})
+        found = mine.pop(session, None)
+        if found is None:
+            return {}
+        if not mine:
+            del self._held[caller]
+        self._most.remove(caller)
+        self._count -= 1
+        return found
 
     def of(self, holder: Holder, lasts_s: float) -> Mapping[str, str]:
         """Mark → the tool that brought it, for as long as that counts."""
-        held = self._held.get(holder)
+        held = self._held.get(holder[:2], {}).get(holder[2])
         if held is None:
             return {}
         oldest = self._clock() - lasts_s
         found = {mark: tool for mark, (tool, at) in held.items() if at > oldest}
         if not found:
-            del self._held[holder]
+            self._taken(holder)
         return found

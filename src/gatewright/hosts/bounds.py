@@ -1,23 +1,12 @@
-"""Checks on foreign TOML and YAML before its values are built: over-long dotted keys, nesting, alias expansion (billion laughs)."""
+"""Check on foreign YAML before its values are built: nesting and alias expansion (billion laughs)."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from gatewright.patterns import Pattern
-
-__all__ = ["MAX_UNFOLDED", "has_long_key", "unfolds_too_far"]
+__all__ = ["MAX_UNFOLDED", "unfolds_too_far"]
 
 MAX_UNFOLDED = 200_000
-
-# tomllib looks every beginning of a dotted key up: 16,000 parts take seconds, and twice as many at least four times that.
-_LONG_KEY = Pattern(r"(?:[\w\"'-]+[ \t]*\.[ \t]*){100}")
-
-
-def has_long_key(text: str) -> bool:
-    """Whether a TOML text has a dotted key of more than a hundred parts: the parser's time grows with the square of
-    them, and what it gives nests as deep."""
-    return _LONG_KEY.search(text) is not None
 
 
 def unfolds_too_far(node: Any) -> bool:

@@ -11,12 +11,15 @@ from urllib.parse import urlsplit
 from gatewright.cli.finding import Finding, Level
 from gatewright.command_text import to_type
 from gatewright.config import is_loopback
+from gatewright.hosts.commands.changes import linked
 from gatewright.hosts.commands.import_sources import places_of
 from gatewright.hosts.commands.ungoverned import command_of, left_beside, listed, local_urls
 from gatewright.hosts.edit import entries
 from gatewright.hosts.hosts import Host, find_host
+from gatewright.hosts.model import CannotRead
 from gatewright.hosts.problems import Unreadable
 from gatewright.hosts.undo import Record, Step
+from gatewright.hosts.whole_file import read_text
 
 __all__ = ["check_hosts"]
 
@@ -45,8 +48,8 @@ def _beside(host: Host, records: list[Record], url: str) -> Iterator[Finding]:
     written, ways = {}, {}
     for record in records:
         file = Path(record.file)
-        with suppress(OSError, UnicodeDecodeError):  # said above
-            written[file] = (file.read_text("utf-8"), [step.name for step in record.steps])
+        with suppress(CannotRead, Unreadable):  # said above
+            written[file] = (_text_of(host, file), [step.name for step in record.steps])
         project = file not in places_of(host)
         # `connect --project` edits the file of the folder it is typed in: no line typed here reaches another project's.
         if record.steps and not (project and file != Path.cwd() / host.project):
@@ -61,8 +64,8 @@ def _looked_at(host: Host, record: Record, step: Step, url: str) -> Finding:
     file = Path(record.file)
     again = to_type("connect {}", host.id)
     try:
-        now = entries(host, file.read_text("utf-8")).get(step.name)
-    except (OSError, UnicodeDecodeError, Unreadable) as problem:
+        now = entries(host, _text_of(host, file)).get(step.name)
+    except (CannotRead, Unreadable) as problem:
         return _said(host, "warning", f"{file} cannot be read: {problem}", again)
     if now is None:
         what = f"our entry {step.name} is no longer in {file}"
@@ -83,6 +86,18 @@ def _looked_at(host: Host, record: Record, step: Step, url: str) -> Finding:
         what = f"its entry leads to {way}, but the gateway is at {url}"
         return _said(host, "problem", what, again)
     return _changed(host, step, now) or _said(host, "ok", f"uses {way} as {step.name}")
+
+
+def _text_of(host: Host, file: Path) -> str:
+    """The text of a host's file, which a project may have made anything of since. Raises `CannotRead` and `Unreadable`."""
+    if file not in places_of(host) and host.project:
+        what = linked(file, file.parents[len(Path(host.project).parts) - 1])
+        if what:
+            raise CannotRead("linked", what, "put a plain file of that project there")
+    text = read_text(file)
+    if text is None:
+        raise CannotRead("missing", f"{file}: there is no such file", "check the path")
+    return text
 
 
 def _way(host: Host, entry: Mapping[str, Any]) -> list[str] | str:

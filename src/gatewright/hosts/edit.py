@@ -14,6 +14,7 @@ from typing import Any
 
 from gatewright.hosts import json_edit, toml_edit, yaml_edit
 from gatewright.hosts.hosts import Host, Syntax
+from gatewright.hosts.parse import MAX_SLOW_BYTES
 from gatewright.hosts.problems import CannotEdit, Unreadable
 
 __all__ = ["add_entry", "document", "entries", "has_container", "remove_entries", "same_but"]
@@ -112,6 +113,8 @@ def _parse(host: Host, text: str) -> Any:
 @lru_cache(maxsize=4)
 def _read(syntax: Syntax, text: str) -> Any:
     """What a text says; not to be changed, because the same text is asked for several times."""
+    if syntax in ("toml", "yaml") and len(text) > MAX_SLOW_BYTES:
+        raise Unreadable(f"{syntax.upper()} of more than {MAX_SLOW_BYTES // 1024 // 1024} MB", 0)
     if syntax == "toml":
         return toml_edit.parse(text)
     return yaml_edit.parse(text) if syntax == "yaml" else json_edit.parse(text)

@@ -22,6 +22,15 @@ __all__ = ["Found", "find_entries", "has_place", "is_off", "meaning_of", "secret
 _NO_NAME = Pattern(r"[^A-Za-z0-9._-]+")
 
 
+class _Holder(msgspec.Struct, frozen=True, kw_only=True):
+    """What the table that holds entries says about all of them: read once, and not for each."""
+
+    off: frozenset[str]
+    only: frozenset[str] | None
+    """The names that are left where the others are switched off."""
+    inputs: Mapping[str, Mapping[str, Any]]
+
+
 class Found(msgspec.Struct, frozen=True, kw_only=True):
     """One entry and how to understand it. `workspace` is the project that it belongs to, None for none."""
 
@@ -30,7 +39,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     data: Any
     workspace: str | None
-    document: Mapping[str, Any]
+    holder: _Holder
 
 
 def find_entries(
@@ -107,6 +116,7 @@ def _is_map_of(
 def _of(
     entries: Mapping[Any, Any], dialect: Dialect, key: str, workspace: str | None, holder: Any
 ) -> Iterator[Found]:
+    about = _about(holder if isinstance(holder, dict) else {})
     for name, data in entries.items():
         title = (
             data.get("name") if isinstance(data, dict) and dialect.format == "continue" else name
@@ -117,14 +127,34 @@ def _of(
             name=title if isinstance(title, str) else str(name)[:200],
             data=data,
             workspace=workspace,
-            document=holder if isinstance(holder, dict) else {},
+            holder=about,
         )
+
+
+def _about(holder: Mapping[str, Any]) -> _Holder:
+    mcp = holder.get("mcp")
+    rules = mcp if isinstance(mcp, dict) else {}
+    off = [rules.get("excluded"), *(holder.get(key) for key in _OFF)]
+    only = rules.get("allowed") or holder.get("allowMCPServers")
+    return _Holder(
+        off=frozenset().union(*map(_names, off)),
+        only=_names(only) if isinstance(only, list) else None,
+        inputs=_inputs(holder),
+    )
+
+
+def _names(value: Any) -> frozenset[str]:
+    return (
+        frozenset(one for one in value if isinstance(one, str))
+        if isinstance(value, list)
+        else frozenset()
+    )
 
 
 def meaning_of(found: Found) -> Meaning:
     """What the placeholders of an entry stand for beyond the environment."""
     known = places(found.workspace, os.sep)
-    asked = _inputs(found.document)
+    asked = found.holder.inputs
     secrets = found.dialect.format == "continue"
 
     def meaning(inner: str) -> str | None:
@@ -141,12 +171,8 @@ def meaning_of(found: Found) -> Meaning:
 
 def is_off(found: Found) -> bool:
     """Whether the document switches a server off outside of its entry: Gemini's and Claude Code's lists."""
-    mcp = found.document.get("mcp")
-    rules = mcp if isinstance(mcp, dict) else {}
-    off = [rules.get("excluded"), *(found.document.get(key) for key in _OFF)]
-    only = rules.get("allowed") or found.document.get("allowMCPServers")
-    named_off = any(isinstance(one, list) and found.name in one for one in off)
-    return named_off or (isinstance(only, list) and found.name not in only)
+    holder = found.holder
+    return found.name in holder.off or (holder.only is not None and found.name not in holder.only)
 
 
 _OFF = ("excludeMCPServers", "disabledMcpServers")

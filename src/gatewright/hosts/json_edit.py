@@ -24,6 +24,8 @@ _LAST_LINE_COMMENT = Pattern(
     r"(?:[ \t\r\n]|/\*[^*]*\*+(?:[^/*][^*]*\*+)*/|//[^\r\n]*[\r\n])*//[^\r\n]*"
 )
 _SPACES = " \t\r\n"
+_SAME = 50
+"""How often one key may stand in an object."""
 
 
 class _Style(msgspec.Struct, frozen=True):
@@ -80,6 +82,11 @@ def add(text: str, container: Sequence[str], name: str, entry: Any) -> str:
 def remove(text: str, container: Sequence[str], name: str, *, emptied: bool) -> str:
     """The text without that member; with `emptied` also without the objects that are empty then."""
     path = [*container, name]
+    holder = _reach(scan(text), container)
+    same = sum(one.key == name for one in (holder.members if holder else None) or ())
+    # Each is looked for in the whole text.
+    if same > _SAME:
+        raise CannotEdit(f"`{'.'.join(path)}` stands there {same} times")
     text = _removed(text, path)
     while _reach(scan(text), path) is not None:  # a key may stand there twice
         text = _removed(text, path)

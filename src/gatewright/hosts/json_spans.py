@@ -22,6 +22,7 @@ __all__ = ["Member", "Node", "plain", "scan", "skip"]
 MAX_DEPTH = 200
 
 _SPACES = " \t\r\n"
+_PIECE = 256
 _PLAIN = Pattern(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _NUMBER = Pattern(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _NUMBER_SIGNS = "+-.0123456789eE"
@@ -85,14 +86,22 @@ def skip(text: str, at: int) -> int:
         if text[at : at + 1] in _SPACES and at < len(text):
             at += 1
         elif text.startswith("//", at):
-            line = text.find("\n", at)
-            line = len(text) if line < 0 else line
-            carriage = text.find("\r", at, line)
-            at = line if carriage < 0 else carriage
+            at = _line_end(text, at)
         elif text.startswith("/*", at) and (closed := text.find("*/", at + 2)) >= 0:
             at = closed + 2
         else:
             return at
+
+
+def _line_end(text: str, at: int) -> int:
+    """Where the line of a place ends, by `\\n` or `\\r`. Looked for a piece at a time: a text may have none of one of them, and
+    would be read to its end for each comment."""
+    while at < len(text):
+        ends = [text.find(sign, at, at + _PIECE) for sign in "\n\r"]
+        if found := [end for end in ends if end >= 0]:
+            return min(found)
+        at += _PIECE
+    return len(text)
 
 
 def _scalar(text: str, at: int) -> str | None:

@@ -20,7 +20,7 @@ from gatewright.command_text import to_type
 from gatewright.config.check import Report
 from gatewright.config.documents import Document, read
 from gatewright.config.edit import editing
-from gatewright.config.problems import Problem
+from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.secrets import Secrets
 from gatewright.config.statements import KeyPath
 from gatewright.hosts.host_files import secret_name
@@ -69,6 +69,10 @@ def move_literals(path: Path, secrets: Secrets, allowed: Allow) -> list[Problem]
     moved = [report.problem(one.path, "moved to the secret store", one.text) for one in changes]
     # In this order: a file that names a secret never stands without it.
     with keeping(secrets, made.values, allowed), editing(path) as draft:
+        # Nobody kept others from writing until now, and `servers.3` may be another server.
+        if draft.data != document.data:
+            what = "somebody has changed it in the meantime; nothing was written"
+            raise SettingsError([Problem(Origin(path), "", what, "run the command again")])
         for one in changes:
             draft.put(one.path, one.text)
     # The store had these values under these names already; what is new is that this file may use them.

@@ -1,12 +1,13 @@
-"""Parses `[[servers]]` of another `mgp.toml` or `mcp.toml`; keeps tool rules that tighten policy, drops opt-out, trust and auto-approval.
+"""Parses `[[servers]]` of another `mgp.toml` or `mcp.toml`; keeps tool rules that tighten policy, drops opt-out, trust, permissions and auto-approval.
 
-Of a tool's rule only what forbids or asks for more is kept. `opt-out` becomes a suggestion; a tool called safe, `trusted` and
-`auto_approve` are told and dropped: whoever writes a server down does not decide what it may do here.
+Of a tool's rule only what forbids or asks for more is kept. `opt-out` becomes a suggestion; a tool called safe, `trusted`,
+permissions that a server would have without a question, and every other word that could make our policy easier are told and
+dropped: whoever writes a server down does not decide what it may do here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gatewright.hosts.dialects import TRANSPORTS
@@ -18,10 +19,16 @@ from gatewright.secret_scanning.credentials import mask, mask_reference
 
 __all__ = ["read_native"]
 
-_KEPT = ("share", "schema", "tool_prefix")
-_MGP_NAMES = ("extensions", "permissions_required")
+_EASIER = {"share": ("gateway",), "schema": ("off",)}
+"""Key of a server → the words that could be easier than ours; one that there is not keeps the server out, as everywhere."""
+_MGP_EASIER = {
+    "trust_level": ("trusted",),
+    "permission_policy": ("auto_approve", "interactive"),
+}
+_MGP_NAMES = ("extensions",)
 _MGP_WORDS = ("server_id", "restart_policy", "max_restarts", "restart_window_secs")
 _MGP_MORE = ("backoff_base_ms", "backoff_max_ms")
+_BY_HAND = "write it by hand if it is meant"
 _EXECUTED = ("cmd:", "command:", "shell:", "exec:")
 
 
@@ -83,7 +90,7 @@ def _auth(entry: Entry) -> Auth | None:
 
 
 def _native(entry: Entry, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {key: entry.word(key) for key in _KEPT if entry.has(key)}
+    found = _words(entry, ("tool_prefix", *_EASIER), _EASIER)
     issuer = Entry(entry.table("auth")).word("issuer")
     if issuer:
         found["issuer"] = issuer
@@ -133,19 +140,29 @@ def _mgp(entry: Entry) -> dict[str, Any] | None:
             value = {str(name): one for name, one in value.items() if isinstance(one, str | int)}
         if isinstance(value, str | int | dict):
             found[key] = value
-    found |= _trusted(entry, inner)
+    found |= _words(inner, _MGP_EASIER, _MGP_EASIER, entry, "mgp.")
+    wanted = inner.words("permissions_required")
+    if wanted:
+        what = f"not taken over: {', '.join(wanted)}, which it would have without a question"
+        entry.note("mgp.permissions_required", what, _BY_HAND)
     _tell_rest(entry, inner, "mgp")
     return found
 
 
-def _trusted(entry: Entry, inner: Entry) -> dict[str, str]:
-    """How far the server is trusted there, and who decides on what it asks for: all but the easiest."""
+def _words(
+    table: Entry,
+    keys: Iterable[str],
+    easier: Mapping[str, tuple[str, ...]],
+    told: Entry | None = None,
+    place: str = "",
+) -> dict[str, str]:
+    """What a table says under these keys, but for the words that are easier, which `told` (itself unless given) is told."""
     found = {}
-    for key, easiest in (("trust_level", "trusted"), ("permission_policy", "auto_approve")):
-        said = inner.word(key)
-        if said == easiest:
-            entry.note(f"mgp.{key}", f"{said} is not taken over", "write it by hand if it is meant")
-        elif said:
+    for key in keys:
+        said = table.word(key)
+        if said in easier.get(key, ()):
+            (told or table).note(f"{place}{key}", f"{key} = {said} is not taken over", _BY_HAND)
+        elif table.has(key):
             found[key] = said
     return found
 

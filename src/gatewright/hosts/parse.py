@@ -11,7 +11,8 @@ import tomllib
 from collections.abc import Callable
 from typing import Any
 
-from gatewright.hosts.bounds import has_long_key, unfolds_too_far
+from gatewright.config.documents import has_long_key
+from gatewright.hosts.bounds import unfolds_too_far
 from gatewright.hosts.model import CannotRead
 from gatewright.patterns import MULTILINE, Pattern
 

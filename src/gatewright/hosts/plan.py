@@ -7,6 +7,7 @@ literal secret in it; the secrets themselves are in `secrets`, which no repr sho
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Literal
 
 import msgspec
@@ -17,7 +18,7 @@ from gatewright.hosts.model import Note, Reading, Server, Source, Suggestion
 from gatewright.hosts.packages import Unpinned, unpinned
 from gatewright.hosts.secure import secure
 from gatewright.hosts.substitution import pieces, references
-from gatewright.hosts.tables import connection, table_of, unsaid
+from gatewright.hosts.tables import connection, differing, table_of, unsaid
 from gatewright.patterns import Pattern
 from gatewright.secret_scanning.credentials import (
     is_placeholder,
@@ -30,6 +31,9 @@ from gatewright.secret_scanning.shown import shown
 __all__ = ["Known", "Plan", "Planned", "make_plan"]
 
 Action = Literal["add", "replace"]
+
+_SAME_NAME = 50
+"""How many servers of one name are told apart: each is compared with all of them."""
 
 _OURS = Pattern(r"(?:^|[/\\])gatewright(?:\.exe)?\Z")
 
@@ -123,7 +127,7 @@ class _Making:
         if _is_ours(server, self.known.urls):
             self._leave(server, "skipped", "this is the gateway itself", "nothing to do")
             return ""
-        for candidate in _candidates(server.id):
+        for candidate in islice(_candidates(server.id), _SAME_NAME):
             mine: dict[str, str] = {}
             # Not over a server of this very import: two sources may have one of the same name.
             over = self.replace and candidate in self.known.tables and candidate not in self.servers
@@ -132,8 +136,12 @@ class _Making:
             clean = secure(named, lambda wish, value: self._keep(wish, value, mine, over))  # noqa: B023 - called at once
             table = table_of(clean, self.known.folder)
             held = self._held(candidate)
-            if held is not None and connection(held) == connection(table):
+            folder = self.known.folder
+            if held is not None and connection(held, folder) == connection(table, folder):
                 self._leave(server, "skipped", f"{candidate} is the same server", "nothing to do")
+                if rules := differing(table, held):
+                    what = f"not taken over, as {candidate} is there already: {', '.join(rules)}"
+                    self._leave(server, "warning", what, "see whether it matters")
                 self.held.append(server.source)
                 return candidate
             if held is None or over:

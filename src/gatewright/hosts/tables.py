@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gatewright.hosts.model import Auth, Note, Server
 
-__all__ = ["connection", "table_of", "unsaid"]
+__all__ = ["connection", "differing", "table_of", "unsaid"]
 
 _CONNECTION = ("transport", "command", "args", "url", "env", "headers", "auth")
+_RULES = ("enabled", "schema", "share", "mgp", "tools")
 
 
 def table_of(server: Server, folder: str = "") -> dict[str, Any]:
@@ -40,9 +42,18 @@ def table_of(server: Server, folder: str = "") -> dict[str, Any]:
     return {key: value for key, value in found.items() if value not in (None, "")}
 
 
-def connection(table: Mapping[str, Any]) -> dict[str, Any]:
-    """What of a table decides which server is reached and as whom."""
-    return {key: table[key] for key in _CONNECTION if table.get(key)}
+def connection(table: Mapping[str, Any], folder: str = "") -> dict[str, Any]:
+    """What of a table decides which server is reached and as whom. `folder` is the one of its file, from which `cwd` counts:
+    `python3 server.py` is another program in each folder."""
+    found = {key: table[key] for key in _CONNECTION if table.get(key)}
+    if "command" in found:
+        found["cwd"] = posixpath.normpath(posixpath.join(folder, str(table.get("cwd") or "")))
+    return found
+
+
+def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """The keys by which two tables of one server rule it differently."""
+    return [key for key in _RULES if key in one and one[key] != other.get(key)]
 
 
 def unsaid(server: Server) -> Iterator[Note]:

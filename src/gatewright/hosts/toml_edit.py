@@ -9,7 +9,7 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from gatewright.hosts.bounds import has_long_key
+from gatewright.config.documents import LONG_KEY, has_long_key
 from gatewright.hosts.json_edit import newline_of
 from gatewright.hosts.problems import CannotEdit, Unreadable
 from gatewright.patterns import Pattern
@@ -22,7 +22,7 @@ _LINE = Pattern(r" \(at line (\d+), column \d+\)\Z")
 def parse(text: str) -> Any:
     """The document; None for a text that says nothing. Raises `Unreadable` with the line."""
     if has_long_key(text):
-        raise Unreadable("a key of more than a hundred parts; write it as tables", 0)
+        raise Unreadable(LONG_KEY, 0)
     try:
         found = tomllib.loads(text.removeprefix("\ufeff").replace("\r\n", "\n"))
     except (tomllib.TOMLDecodeError, RecursionError) as problem:

@@ -112,7 +112,7 @@ def _off(host: Host, whole: Mapping[str, Any]) -> frozenset[str]:
     allowed = rules.get("allowed") or whole.get("allowMCPServers")
     servers = whole.get("mcpServers")
     if isinstance(allowed, list) and isinstance(servers, Mapping):
-        out += [name for name in servers if name not in _names(allowed)]
+        out += servers.keys() - _names(allowed)
     return frozenset(out)
 
 
@@ -121,10 +121,15 @@ def _of_projects(host: Host, whole: Mapping[str, Any]) -> Iterator[tuple[str, An
     projects = whole.get("projects") if host.id == "claude-code" else None
     for folder, project in projects.items() if isinstance(projects, Mapping) else ():
         inside = project.get("mcpServers") if isinstance(project, Mapping) else None
-        for name, one in inside.items() if isinstance(inside, Mapping) else ():
-            off = name in _names(project.get("disabledMcpServers"))
-            yield str(name), one, str(folder), off
+        if isinstance(inside, Mapping):
+            off = _names(project.get("disabledMcpServers"))
+            for name, one in inside.items():
+                yield str(name), one, str(folder), name in off
 
 
-def _names(value: Any) -> list[str]:
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+def _names(value: Any) -> frozenset[str]:
+    return (
+        frozenset(one for one in value if isinstance(one, str))
+        if isinstance(value, list)
+        else frozenset()
+    )

@@ -10,6 +10,7 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from gatewright.hosts.files import read_bytes
@@ -54,29 +55,34 @@ def replace_text(
         return []
     made = _make_folders(target.parent)
     # In the same folder, because only there a rename is one step; mode 0600 from the start, as it may hold secrets.
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    draft = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            # Before the rename: after a power cut the name leads to the old text or to the whole new one.
-            os.fsync(file.fileno())
+    with _draft(target, text.encode()) as draft:
         _resemble(draft, target, 0o600 if private else 0o644)
-        draft.replace(target)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
     return made
 
 
 def write_private(path: Path, content: bytes) -> None:
     """Write a file that only its owner may read, in one step, in a folder that only they may enter."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    Path(name).replace(path)
+    with _draft(path, content):
+        pass
+
+
+@contextlib.contextmanager
+def _draft(target: Path, content: bytes) -> Iterator[Path]:
+    """A file with this content beside its target, whose place it takes at the end; gone where something fails."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            # Before the rename: after a power cut the name leads to the old text or to the whole new one.
+            os.fsync(file.fileno())
+        yield draft
+        draft.replace(target)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def remove_folders(folders: list[Path]) -> None:

@@ -4,6 +4,10 @@ Theory: keys change, networks fail, and anybody may send a token with a key id t
 is fetched when it is needed and not at the start, once at a time, again when it has become old or when a token
 names a key that is not in it, and never more often than every few seconds. A set that is too old
 (`Trusted.keys_max_age_s`) and cannot be fetched is not used: a key may have been withdrawn. Then the answer is `Unreachable`, and nobody is let in.
+Where tokens are introspected, the same holds for what is published about where: an endpoint may have moved.
+
+Questions about tokens that were good before never wait behind those about others: anybody may send any number of made-up
+tokens, and what runs for callers who are known would end when nobody gets to ask about theirs.
 
 Everything is asked through `transport.safe_fetch`: small answers, no redirects, a deadline. An issuer on the
 public internet cannot send us into our own network.
@@ -14,7 +18,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from base64 import b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -26,7 +31,7 @@ from gatewright.oauth.documents import ALGORITHMS, Unusable, server_urls
 from gatewright.transport.safe_fetch import Egress, EgressFailed, is_outside
 from gatewright.web.urls import is_loopback
 
-__all__ = ["PAUSE_S", "Introspection", "Issuer", "Trusted", "Unreachable"]
+__all__ = ["MOST_WAITING", "PAUSE_S", "Introspection", "Issuer", "Trusted", "Unreachable"]
 
 PAUSE_S = 10.0
 """A key set is fetched no more often, whatever tokens come, unless it may not become so old; a failure is believed
@@ -34,6 +39,11 @@ for so long."""
 
 _SECONDS = 5.0
 _AT_ONCE = 8
+"""So many questions about tokens at once; as many again about those that were good before."""
+
+MOST_WAITING = 64
+"""So many unknown tokens may wait until they are asked about; more are refused at once, so that waiting has an end."""
+
 _FORM = "application/x-www-form-urlencoded"
 _OK = 200
 
@@ -103,20 +113,24 @@ class Issuer:
         self._egress = egress or Egress(seconds=_SECONDS)
         self._lock = asyncio.Lock()
         self._asking = asyncio.Semaphore(_AT_ONCE)
+        self._asking_again = asyncio.Semaphore(_AT_ONCE)
+        self._waiting = 0
+        self._busy_at: float | None = None
         self._published: Published | None = None
         self._keys: Keys = {}
-        self._keys_at: float | None = None
+        self._fetched_at: float | None = None
+        """When the keys, or where to introspect, came."""
         self._tried_at: float | None = None
         self._failed = ""
 
-    async def check(self, token: str, seen: Peek | None) -> Claims:
-        """What the issuer says with a token; `seen` is what the token says of itself, if it is a JWT.
-        Raises `TokenRefused` and `Unreachable`."""
+    async def check(self, token: str, seen: Peek | None, *, known: bool = False) -> Claims:
+        """What the issuer says with a token; `seen` is what the token says of itself, if it is a JWT. `known`: it was good
+        before. Raises `TokenRefused` and `Unreachable`."""
         trusted = self.trusted
         if trusted.problem:
             raise Unreachable(trusted.problem)
         if trusted.introspection is not None:
-            return await self._introspect(token, trusted.introspection)
+            return await self._introspect(token, trusted.introspection, known)
         if seen is None:
             raise TokenRefused("malformed")
         if seen.algorithm not in trusted.algorithms:
@@ -134,10 +148,10 @@ class Issuer:
     def believed_until(self) -> float:
         """How long what `check` has just said may be believed, in monotonic seconds."""
         until, trusted = self._monotonic() + self.trusted.recheck_s, self.trusted
-        if trusted.introspection is not None or self._keys_at is None:
+        if trusted.introspection is not None or self._fetched_at is None:
             return until
         # A withdrawn key ends what it signed no later than the set is fetched again: the two times are not added.
-        return min(until, self._keys_at + trusted.keys_max_age_s)
+        return min(until, self._fetched_at + trusted.keys_max_age_s)
 
     async def reach(self) -> None:
         """Ask for what tokens will need, for whoever wants to know whether that works. Raises
@@ -152,37 +166,44 @@ class Issuer:
         except (Unusable, EgressFailed) as problem:
             raise Unreachable(str(problem)) from None
 
-    # -- keys
+    # -- keys, or where to introspect
 
     async def _keys_with(self, key_id: str) -> Keys:
-        if self._are_fresh() and key_id in self._keys:
-            return self._keys
+        await self._have(lambda: key_id in self._keys)
+        return self._keys
+
+    async def _have(self, enough: Callable[[], bool]) -> None:
+        """Fetch what tokens need where that is too old, or not `enough`. Raises `Unreachable` where it stays too old."""
+        if self._are_fresh() and enough():
+            return
         async with self._lock:
-            # Whoever held the lock may have fetched them.
-            if self._are_fresh() and key_id in self._keys:
-                return self._keys
+            # Whoever held the lock may have fetched it.
+            if self._are_fresh() and enough():
+                return
             now = self._monotonic()
-            # A set that has just become too old is fetched at once: the pause is against made-up key ids and failures.
+            # What has just become too old is fetched at once: the pause is against made-up key ids and failures.
             old = not self._are_fresh() and not self._failed
             if self._tried_at is None or old or now - self._tried_at >= PAUSE_S:
                 self._tried_at = now
                 await self._renew()
         if not self._are_fresh():
             raise Unreachable(self._failed or "its keys could not be fetched")
-        return self._keys
 
     def _are_fresh(self) -> bool:
         age = self.trusted.keys_max_age_s
-        return self._keys_at is not None and self._monotonic() - self._keys_at < age
+        return self._fetched_at is not None and self._monotonic() - self._fetched_at < age
 
     async def _renew(self) -> None:
         try:
-            self._keys = await self._fetch()
+            if self.trusted.introspection is None:
+                self._keys = await self._fetch()
+            else:
+                self._published = await self._discovered()
         except (Unusable, EgressFailed) as problem:
             self._failed = str(problem)
-            log.warning("the keys of issuer %s: %s", self.trusted.name, problem)
+            log.warning("what issuer %s publishes: %s", self.trusted.name, problem)
             return
-        self._failed, self._keys_at = "", self._monotonic()
+        self._failed, self._fetched_at = "", self._monotonic()
 
     async def _fetch(self) -> Keys:
         url = self.trusted.jwks_uri or (await self._discovered()).jwks_uri
@@ -201,8 +222,7 @@ class Issuer:
             status, body = await self._ask(url)
             if status == _OK:
                 loopback = is_loopback(issuer)
-                self._published = token_rules.read_published(body, issuer, loopback=loopback)
-                return self._published
+                return token_rules.read_published(body, issuer, loopback=loopback)
             failed = failed or f"{url} was answered with HTTP {status}"
         raise Unusable(failed)
 
@@ -215,7 +235,7 @@ class Issuer:
 
     # -- introspection
 
-    async def _introspect(self, token: str, who: Introspection) -> Claims:
+    async def _introspect(self, token: str, who: Introspection, known: bool) -> Claims:
         form = urlencode({"token": token, "token_type_hint": "access_token"}).encode()
         # RFC 6749 §2.3.1 wants both form-encoded before they are joined.
         pair = f"{quote(who.client_id, safe='')}:{quote(who.client_secret, safe='')}"
@@ -224,7 +244,7 @@ class Issuer:
             "Authorization": "Basic " + b64encode(pair.encode()).decode(),
         }
         try:
-            async with self._asking:
+            async with self._turn(known):
                 url = await self._introspection_url(who)
                 status, body = await self._ask(url, headers, form)
             if status != _OK:
@@ -240,12 +260,42 @@ class Issuer:
             log.warning("the introspection of issuer %s: %s", self.trusted.name, problem)
             raise Unreachable(str(problem)) from None
 
+    @asynccontextmanager
+    async def _turn(self, known: bool) -> AsyncIterator[None]:
+        """Wait until a question may be asked. Raises `Unreachable` where too many unknown tokens wait, or for too long."""
+        if known:
+            async with self._asking_again:
+                yield
+            return
+        if self._waiting >= MOST_WAITING:
+            raise self._busy()
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(_SECONDS):
+                await self._asking.acquire()
+        except TimeoutError:
+            raise self._busy() from None
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._asking.release()
+
+    def _busy(self) -> Unreachable:
+        now, said = self._monotonic(), "more unknown tokens come than it can be asked about"
+        if self._busy_at is None or now - self._busy_at >= PAUSE_S:  # once, and not for each token
+            self._busy_at = now
+            log.warning("the introspection of issuer %s: %s", self.trusted.name, said)
+        return Unreachable(said)
+
     async def _introspection_url(self, who: Introspection) -> str:
         if who.url:
             return who.url
-        published = self._published or await self._discovered()
-        if not published.introspection_endpoint:
+        await self._have(lambda: True)
+        url = self._published.introspection_endpoint if self._published is not None else ""
+        if not url:
             raise Unusable(
                 "the issuer publishes no introspection_endpoint: write introspection_url"
             )
-        return published.introspection_endpoint
+        return url

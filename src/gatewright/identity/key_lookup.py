@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from gatewright.call import Caller
 from gatewright.identity.keys import Callers
 
@@ -17,7 +19,11 @@ class FreshKeys:
     def verify(self, credential: str) -> Caller | str:
         """The key's owner, or in one word why there is none."""
         found = self._callers.verify(credential)
-        # A key that was made a moment ago is good at once; the regular look comes later.
-        if found == "unknown" and self._callers.refresh_if_changed():
-            return self._callers.verify(credential)
-        return found
+        if found != "unknown":
+            return found
+        before = self._callers.loads
+        # A key that was made a moment ago is good at once; the regular look comes later. It also says what fails here: anything
+        # that another process has changed is read, and no trouble with it makes a wrong key anything but wrong.
+        with suppress(Exception):
+            self._callers.refresh_if_changed()
+        return found if self._callers.loads == before else self._callers.verify(credential)

@@ -91,6 +91,8 @@ class Tokens:
         self._good: OrderedDict[bytes, _Good] = OrderedDict()
         # By itself, so that nobody's guesses make us forget the tokens of others.
         self._bad: OrderedDict[bytes, tuple[float, Refusal]] = OrderedDict()
+        # Those that were good when their issuer could last be asked: they wait behind nobody's guesses.
+        self._known: OrderedDict[bytes, bool] = OrderedDict()
 
     def known(self, credential: str) -> Caller | Literal["expired"] | None:
         """Whom a token that was looked at makes of its bearer; None for every other text."""
@@ -108,7 +110,7 @@ class Tokens:
             until, refusal = self._bad.get(digest, (now, _FAILED))
             if now < until:
                 return refusal
-            fresh = self._kept(digest, await self._looked(credential))
+            fresh = self._kept(digest, await self._looked(credential, digest in self._known))
             if isinstance(fresh, Refusal):
                 return fresh
             found = fresh
@@ -131,7 +133,7 @@ class Tokens:
         """Look again at a token that is in use: why it lets nobody in any more, or None. As long as the issuer's last word
         is believed, it changes nothing that it cannot be asked."""
         digest = _digest(credential)
-        fresh, now = await self._looked(credential), self._monotonic()
+        fresh, now = await self._looked(credential, True), self._monotonic()
         found = self._good.get(digest)
         if fresh is _UNAVAILABLE and found is not None and now < found.until:
             later = now + max(_AGAIN_S, (found.until - now) / 2)
@@ -149,18 +151,21 @@ class Tokens:
     def _kept(self, digest: bytes, fresh: _Good | Refusal) -> _Good | Refusal:
         if isinstance(fresh, Refusal):
             self._good.pop(digest, None)
+            if fresh is not _UNAVAILABLE:
+                self._known.pop(digest, None)
             _keep(self._bad, digest, (self._monotonic() + _REFUSED_S, fresh))
         else:
             _keep(self._good, digest, fresh)
+            _keep(self._known, digest, True)
         return fresh
 
-    async def _looked(self, credential: str) -> _Good | Refusal:
+    async def _looked(self, credential: str, known: bool) -> _Good | Refusal:
         seen = peek(credential)
         issuer = self._of_opaque if seen is None else self._by_url.get(seen.issuer)
         try:
             if issuer is None or len(credential) > MOST_CHARS:
                 raise TokenRefused("malformed" if seen is None else "issuer")
-            claims = await issuer.check(credential, seen)
+            claims = await issuer.check(credential, seen, known=known)
             caller = caller_of(issuer.trusted, claims)
         except TokenRefused as problem:
             return self._refused(problem.why, issuer)

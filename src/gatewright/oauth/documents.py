@@ -30,6 +30,7 @@ __all__ = [
     "Unusable",
     "challenge_of",
     "decode_document",
+    "error_in",
     "read_resource",
     "read_server",
     "read_token",
@@ -315,10 +316,22 @@ def _seconds(value: float | str | None) -> float | None:
     return found if math.isfinite(found) and found >= 0 else None
 
 
-def _refusal(status: int, body: bytes) -> str:
+def error_in(status: int, body: bytes) -> str:
+    """The code of the error of a token endpoint (RFC 6749 §5.2); empty where it was somebody else who answered."""
+    found = _refused(body) if status in (400, 401) else None
+    return "" if found is None else found.error
+
+
+def _refused(body: bytes) -> _RefusedToken | None:
     try:
-        found = msgspec.json.decode(body, type=_RefusedToken)
+        return msgspec.json.decode(body, type=_RefusedToken)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _refusal(status: int, body: bytes) -> str:
+    found = _refused(body)
+    if found is None:
         return f"HTTP {status}"
     more = found.error_description
     return f"{found.error[:100]!r}" + (f", {more[:200]!r}" if isinstance(more, str) else "")

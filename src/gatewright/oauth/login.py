@@ -36,6 +36,7 @@ from gatewright.oauth.documents import (
     Resource,
     Token,
     Unusable,
+    error_in,
     read_resource,
     read_server,
     read_token,
@@ -48,7 +49,13 @@ __all__ = ["Get", "Granted", "Login", "Stage", "Step", "Stopped", "Visit"]
 
 Stage = Literal["resource", "server", "refresh", "register", "visit", "token", "over"]
 
-_ABSENT = range(400, 500)
+_LATER = frozenset({408, 425, 429})
+"""Time changes these, and all from 500 on. What else is refused is not there: many servers want a token for any path that
+they do not know, so 401 and 403 say no more than 404 does."""
+
+
+_SPENT = "invalid_grant"
+"""Expired, withdrawn or used up (RFC 6749 §5.2). No other answer speaks of the refresh token."""
 
 
 class Get(msgspec.Struct, frozen=True):
@@ -157,11 +164,8 @@ class Login:
     def _replied(self, status: int, body: bytes, now: float) -> Step:
         if self.stage in ("resource", "server"):
             return self._document(status, body)
-        if status >= 500 or status == 429:
-            place = self._server.issuer
-            return Stopped(
-                f"the authorization server {place} answered HTTP {status}", temporary=True
-            )
+        if _passes(status):
+            return self._in_trouble(status)
         if self.stage == "register":
             self._client = read_registration(status, body, self._server, self._redirect_uri)
             return self._visit()
@@ -181,9 +185,9 @@ class Login:
     def _document(self, status: int, body: bytes) -> Step:
         if status == 200:
             return self._found(body)
-        if status not in _ABSENT:
+        if status not in range(400, 500) or status in _LATER:
             what = "protected resource" if self.stage == "resource" else "authorization server"
-            return Stopped(f"the {what} metadata answered HTTP {status}", temporary=status >= 500)
+            return Stopped(f"the {what} metadata answered HTTP {status}", temporary=_passes(status))
         if self._places:
             return self._next_place()
         if self.stage == "resource":
@@ -303,12 +307,26 @@ class Login:
         if self.stage not in ("refresh", "token"):
             raise Unusable("no token is expected now")
         if self.stage == "refresh" and status != 200:
-            found = self._authorize()  # expired or withdrawn; a person can give a new one
-            return (
-                msgspec.structs.replace(found, spent=True) if isinstance(found, Stopped) else found
-            )
+            return self._not_refreshed(status, body)
         token = read_token(status, body)
         return Granted(self._granted(token, now), self.stage == "token", token.id_token)
+
+    def _not_refreshed(self, status: int, body: bytes) -> Step:
+        error = error_in(status, body)
+        if (
+            not error
+        ):  # a proxy, a firewall, an endpoint that is moving: it says nothing of the refresh token
+            return self._in_trouble(status)
+        if error != _SPENT and not self._callback:
+            read_token(status, body)  # raises what is wrong: with us, or with what was asked for
+        found = self._authorize()  # a person can give a new one
+        if error == _SPENT and isinstance(found, Stopped):
+            return msgspec.structs.replace(found, spent=True)
+        return found
+
+    def _in_trouble(self, status: int) -> Stopped:
+        place = self._server.issuer
+        return Stopped(f"the authorization server {place} answered HTTP {status}", temporary=True)
 
     def _granted(self, token: Token, now: float) -> Grant:
         old = self._grant.refresh_token if self._grant is not None else None
@@ -322,3 +340,7 @@ class Login:
             None if token.expires_in is None else now + token.expires_in,
             self._scopes or token.scopes or (),
         )
+
+
+def _passes(status: int) -> bool:
+    return status >= 500 or status in _LATER

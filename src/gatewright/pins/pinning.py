@@ -100,14 +100,31 @@ class Pinning:
         """Whether another process has changed something that was not looked at to the end."""
         self._coming: dict[str, Sequence[Tool]] = {}
         """Looked at ahead and not shelved yet, the first first."""
+        self._left: set[str] = set()
+        """Servers that the last configuration has no more; calls that began before may still ask about their tools."""
 
     def adopt(self, settings: Settings) -> None:
         """Go on with what a configuration says about each server."""
         modes = _modes(settings)
         self._off = frozenset(one.id for one in settings.servers if not one.enabled)
+        for server in self._left.difference(modes):
+            self._drop(server)
+        self._left = set(self._modes).difference(modes)
         if modes != self._modes:
             self._modes = modes
             self._again()
+
+    def _drop(self, server: str) -> None:
+        """Nothing is known of the tools of a server any more but what the store has."""
+        self._shelves.pop(server, None)
+        self._coming.pop(server, None)
+        self._keep_of(server, frozenset())
+
+    def _keep_of(self, server: str, listed: Collection[Target]) -> None:
+        """Of a server's tools these alone are known from now on."""
+        for known in (self._judged, self._read):
+            for target in [one for one in known if one.server == server and one not in listed]:
+                del known[target]
 
     async def look_ahead(
         self, server: str, tools: Sequence[Tool], settings: Settings | None = None
@@ -116,6 +133,10 @@ class Pinning:
         those to come, where the server is one of theirs. What fails here is judged, or refused, when it is asked for."""
         modes = self._modes if settings is None else _modes(settings)
         mode = modes.get(server)
+        # Of a configuration that was not taken after all.
+        for other in [one for one in self._coming if one not in modes and one not in self._modes]:
+            del self._coming[other]
+            self._keep_of(other, {tool.target for tool in self._shelves.get(other, ())})
         self._coming[server] = tools
         try:
             if mode != "off":
@@ -166,11 +187,7 @@ class Pinning:
         """Judge what a server lists now. Raises `StoreError`."""
         self._shelves[server] = tools
         self._coming.pop(server, None)
-        listed = {tool.target for tool in tools}
-        for target in [one for one in self._judged if one.server == server and one not in listed]:
-            del self._judged[target]
-        for target in [one for one in self._read if one.server == server and one not in listed]:
-            del self._read[target]
+        self._keep_of(server, {tool.target for tool in tools})
         if self._modes.get(server, "off") != "off":
             self._judge(server, tools)
 
@@ -280,7 +297,10 @@ class Pinning:
 
     def _again(self) -> None:
         """Judge what is on the shelves once more. Where all of it stands as before, nobody has to look again."""
-        before, self._judged = self._judged, {}
+        before = self._judged
+        self._judged = {
+            target: one for target, one in before.items() if target.server in self._left
+        }
         try:
             for server, tools in self._shelves.items():
                 # One that is switched off is judged when it is back: what an operator had forgotten of it stays forgotten.

@@ -11,6 +11,7 @@ definition is read, names and defaults and examples as well, because a model rea
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import re2  # type: ignore[import-untyped]
@@ -25,7 +26,6 @@ __all__ = ["HELD_AT", "reserved", "score", "suspicion"]
 HELD_AT = 5
 """From this score on a person looks first."""
 
-_DEEP = 200
 _READ = frozenset({"name", "title", "description", "inputSchema", "outputSchema"})
 _RESERVED = Pattern(r"(?:mgp|rngp|system|systern)[/.]", IGNORECASE)
 """As a name is spelled, and as it looks (`lookalike.seen`)."""
@@ -285,15 +285,18 @@ def score(texts: Iterable[str]) -> tuple[int, list[str]]:
     return sum(points for points, _, _ in found), [what for _, what, _ in found]
 
 
-def _strings(value: Any, depth: int = 0) -> Iterator[str]:
-    """Every string in a value, names of members too."""
-    if isinstance(value, str):
-        yield value
-    elif depth < _DEEP and isinstance(value, dict):
-        for name, one in value.items():
-            yield name
-            if not name.startswith("x-"):  # a vendor's own, for programs
-                yield from _strings(one, depth + 1)
-    elif depth < _DEEP and isinstance(value, list):
-        for one in value:
-            yield from _strings(one, depth + 1)
+def _strings(value: Any) -> Iterator[str]:
+    """Every string in a value at any depth, names of members too. A host sends a schema as it is, so members that no
+    standard knows are read by the model like all others."""
+    open_: list[Iterator[Any]] = [iter((value,))]
+    while open_:
+        for one in open_[-1]:
+            if isinstance(one, str):
+                yield one
+            elif isinstance(one, dict | list):
+                open_.append(
+                    iter(one) if isinstance(one, list) else chain.from_iterable(one.items())
+                )
+                break
+        else:
+            open_.pop()

@@ -200,7 +200,7 @@ class Pins:
         """Rely on what the tool says now. `digest` is of the definition that was looked at: another one that came
         meanwhile is not accepted. Raises `KeyError` for a tool nobody has seen, `ValueError` for another digest."""
         with self._rows.changing():
-            pin = next((one for one in self.of(server) if one.tool == tool), None)
+            pin = self._known(server, [tool]).get(tool)
             if pin is None:
                 raise KeyError(tool)
             if pin.digest != digest:
@@ -209,7 +209,7 @@ class Pins:
             seen = Seen(tool, pin.seen, pin.digest, pin.why)
             self._write(server, seen, "pinned", pin.seen, by)
             self._note("accepted", server, seen, by)
-        return next(one for one in self.of(server) if one.tool == tool)
+            return self._known(server, [tool])[tool]
 
     def forget(self, server: str, *, by: str) -> int:
         """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""

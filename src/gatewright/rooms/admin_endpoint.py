@@ -1,4 +1,4 @@
-"""HTTP admin API of rooms (MCPx §11.3): list participants, and change their capabilities, routing and block state:
+"""HTTP admin API of rooms, for operators (MCPx §11.3): lists participants, changes their capabilities, routing and block state:
 
     GET  /admin/participants                    GET  /admin/participants/ID
     POST /admin/participants/ID/capabilities    {"add": […], "remove": […], "reason": "…"}
@@ -74,6 +74,7 @@ class RoomsAdmin:
         """Answer one request whose Host and Origin were found good."""
         scope, send = connection.scope, connection.send
         caller = self._identify("http", credential)
+        # Before anything is looked up: who is in a room is no stranger's business.
         if isinstance(caller, Caller) and caller.kind != "operator":
             caller = Refusal("access_denied", "only an operator may do this; send its token")
         if isinstance(caller, Refusal):

@@ -25,15 +25,15 @@ class Keys(Protocol):
 class RoomCallers:
     """Looks handles up, and leaves all other credentials to `keys`."""
 
-    def __init__(self, keys: Keys, secret: str) -> None:
+    def __init__(self, keys: Keys, secret: str, hub: Hub) -> None:
         """`secret` begins every handle; nobody else may know it."""
-        self.hub: Hub | None = None
+        self._hub = hub
         self._keys = keys
         self._mark = f"{secret}\n"
 
     def who(self, topic: str, participant: str) -> str:
         """Which of those who may be called so is in a topic (`Identity.who`); empty where nobody is."""
-        identity = None if self.hub is None else self.hub.identity(topic, participant)
+        identity = self._hub.identity(topic, participant)
         return "" if identity is None else identity.who
 
     def handle(self, topic: str, participant: str, who: str) -> str:
@@ -45,7 +45,7 @@ class RoomCallers:
         if not credential.startswith(self._mark):
             return self._keys.verify(credential)
         topic, who, participant = credential[len(self._mark) :].split("\n", 2)
-        identity = None if self.hub is None else self.hub.identity(topic, participant)
+        identity = self._hub.identity(topic, participant)
         if identity is None or identity.who != who:
             return "gone"
         if identity.way == "anonymous":

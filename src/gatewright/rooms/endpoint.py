@@ -1,4 +1,4 @@
-"""WebSocket endpoint of rooms: `GET /ws?topic=NAME` (MCPx §6.2), authentication before the upgrade, envelopes as text frames.
+"""WebSocket endpoint of rooms, `GET /ws?topic=NAME` (MCPx §6.2): authenticates before the upgrade, disconnects lapsed tokens.
 
 Whoever does not get in is answered before the upgrade, with a status that every client understands (decision C-27).
 The token comes in `Authorization`. A browser cannot set that header on a WebSocket; it may offer the subprotocols
@@ -8,6 +8,7 @@ The token comes in `Authorization`. A browser cannot set that header on a WebSoc
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import parse_qsl
 
@@ -15,15 +16,18 @@ from msgspec.structs import replace
 
 from gatewright.call import Refusal
 from gatewright.mcp.server.guard import bearer
-from gatewright.mcp.server.http_reply import Send, challenge
-from gatewright.mcp.server.http_request import Receive
+from gatewright.mcp.server.http_headers import HttpHeaders
+from gatewright.mcp.server.http_reply import Send, challenge, send_json
+from gatewright.mcp.server.http_request import Connection, Receive
+from gatewright.mcp.server.routes import Handler, Profiles, Routes, Socket, Upgrade
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
 from gatewright.mcpx.batches import Batch
-from gatewright.rooms.admin_endpoint import RoomsAdmin
+from gatewright.rooms.admin_endpoint import ADMIN, RoomsAdmin
 from gatewright.rooms.hub import Hub, NoPlace, Place
 from gatewright.rooms.identities import Identities
 from gatewright.rooms.policy import Identity
+from gatewright.transport.slices import by_and_by
 from gatewright.transport.websocket import POLICY_VIOLATION, refuse
 from gatewright.transport.websocket_connection import DIRECT, Direct, text_frame
 
@@ -38,6 +42,7 @@ _REASON_BYTES = 123
 _FIELDS = 32
 RECHECK_S = 0.5
 """How soon the connection of an expired token is closed; that of one that was taken back is at once."""
+_OPEN_A_WEBSOCKET = b'{"error":"upgrade_required","message":"a room is a WebSocket: ws://\xe2\x80\xa6/ws?topic=NAME"}'
 BURST_BYTES = 4 * 1024 * 1024
 """What may wait for one reader that does not keep up. The frames of a room are the same bytes for all its readers, so
 this bounds how far one is behind rather than what it costs."""
@@ -50,8 +55,29 @@ class RoomsDoor:
         self.hub = hub
         self.identities = identities
         self.admin = admin
+        self.routes = Routes(find=self._find, socket=self._socket, close=self._close)
         self._keys_seen = -1
         self._next = 0.0
+
+    def _find(self, path: str, profiles: Profiles) -> Handler | None:
+        if path == ADMIN or path.startswith(f"{ADMIN}/"):
+            return self._admin
+        return _upgrade if path in PATHS else None
+
+    async def _admin(self, connection: Connection, headers: HttpHeaders) -> None:
+        await self.admin(connection, headers.credential)
+
+    def _socket(self, path: str, profiles: Profiles) -> Socket | None:
+        return self._seated if path in PATHS else None
+
+    async def _seated(self, asked: Upgrade) -> bool:
+        # No page has a participant's token unless it was given one; who comes in without may be any page.
+        ways = asked.scope, asked.receive, asked.send
+        await self(*ways, flaw=asked.flaw, of_page=asked.of_page)
+        return True
+
+    async def _close(self) -> None:
+        self.hub.close()
 
     def look(self, keys_seen: int, now: float) -> None:
         """Close the places of those whose token has expired or was taken back since they came. `keys_seen` grows
@@ -59,10 +85,15 @@ class RoomsDoor:
         if keys_seen == self._keys_seen and now < self._next:
             return
         self._keys_seen, self._next = keys_seen, now + RECHECK_S
-        for place in self.hub.places():
-            chair = place.member.seat
-            if isinstance(chair, _Chair) and not self._is_good(place.identity, chair.token, now):
-                self.hub.end(place, POLICY_VIOLATION, "its token is not good any more")
+        # A few in each turn of the loop: a key is verified anew for each of thousands of places.
+        by_and_by([partial(self._look_at, place, now) for place in self.hub.places()])
+
+    def _look_at(self, place: Place, now: float) -> None:
+        chair = place.member.seat
+        if not isinstance(chair, _Chair) or not place.member.is_here:
+            return  # it is of this process, or gone meanwhile
+        if not self._is_good(place.identity, chair.token, now):
+            self.hub.end(place, POLICY_VIOLATION, "its token is not good any more")
 
     def _is_good(self, identity: Identity, token: str | None, now: float) -> bool:
         if identity.expires_at is not None and identity.expires_at <= now:
@@ -80,7 +111,7 @@ class RoomsDoor:
         headers = dict(scope["headers"])
         asked = _asked(scope, headers, token_in_query=self.hub.policy.token_in_query)
         flaw = flaw or (of_page if isinstance(asked, _Asked) and asked.token is None else "")
-        if flaw:
+        if flaw:  # DNS rebinding, or a page of another origin (Cross-Site WebSocket Hijacking)
             asked = Refusal(flaw, "this Host or Origin is not served; see allowed_hosts")
         if isinstance(asked, Refusal):
             await self._refuse(scope, receive, send, asked)
@@ -91,7 +122,7 @@ class RoomsDoor:
             return
         await receive()
         offered = scope.get("subprotocols", ())
-        chosen = SUBPROTOCOL if SUBPROTOCOL in offered else None
+        chosen = SUBPROTOCOL if SUBPROTOCOL in offered else None  # never the one that has the token
         connection: Direct = scope["extensions"].pop(DIRECT)
         await send({"type": "websocket.accept", "subprotocol": chosen})
         _Chair(connection, asked.token).sit(self.hub, identity, asked.topic)
@@ -120,8 +151,13 @@ class RoomsDoor:
         await refuse(receive, send, row.http, body, challenge(row.name) if row.http == 401 else ())
 
 
+async def _upgrade(connection: Connection, headers: HttpHeaders) -> None:
+    wanted = (b"upgrade", b"websocket"), (b"connection", b"upgrade")
+    await send_json(connection.send, _OPEN_A_WEBSOCKET, 426, wanted)
+
+
 class _Chair:
-    """The seat of a client behind a WebSocket."""
+    """A client behind a WebSocket as a `Seat` of the hub, and as the receiver of its connection."""
 
     __slots__ = ("_connection", "_outlet", "_place", "token")
 

@@ -1,4 +1,4 @@
-"""The gateway as a room participant: runs its tools for other members through the kernel, and comments on proposals.
+"""The gateway as a room participant: runs members' MCP requests through the kernel, and posts a dry run of proposals put to it.
 
 What a participant asks of it enters the kernel as from any other endpoint, with the participant as the caller: the same
 gates, filters and record. It is asked through MCP, so each participant who asks has a host of its own here, over a pipe
@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import logging
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
@@ -41,6 +42,11 @@ _REVISION = "2025-06-18"
 """What is spoken with somebody who asks without a handshake."""
 _ASKED = 8
 """For how many who could fulfil a proposal the gates are asked."""
+DRY_RUNS = 8
+"""For how many proposers the gates are asked at once; each proposer's proposals are looked at one after the other."""
+_WAITING = 4
+"""How many more of a proposer's proposals may wait for that. Beyond both, proposals go without."""
+_PAYER = "dry runs"
 HOSTS = 1000
 """How many participants of a room are remembered as hosts."""
 _CROWDED = "too many participants ask at once; ask again"
@@ -76,6 +82,8 @@ class KernelInRoom:
         self._hub = hub
         self._hosts: dict[str, _Host] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._proposed: dict[str, deque[tuple[Envelope, Proposed]]] = {}
+        """Proposer → its proposals whose dry runs wait behind the one that is under way."""
 
     def _closed(self) -> None:
         for host in list(self._hosts.values()):
@@ -133,7 +141,7 @@ class KernelInRoom:
             and envelope.sender != self.participant.id
             and self.participant.id in envelope.to
         ):
-            self.start(self._rehearse(envelope, content))
+            self._want(envelope, content)
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Do something beside everything else."""
@@ -143,6 +151,25 @@ class KernelInRoom:
         return task
 
     # -- dry runs
+
+    def _want(self, envelope: Envelope, proposed: Proposed) -> None:
+        """Look at a proposal by and by: one costs eight rehearsals, and a participant may propose hundreds a second."""
+        line = self._proposed.get(envelope.sender)
+        if line is None and len(self._proposed) < DRY_RUNS:
+            self._proposed[envelope.sender] = deque([(envelope, proposed)])
+            self.start(self._rehearse_in_line(envelope.sender))
+        elif line is not None and len(line) < _WAITING:
+            line.append((envelope, proposed))
+        else:
+            log.debug("no dry run of proposal %s: too many wait", envelope.id)
+
+    async def _rehearse_in_line(self, proposer: str) -> None:
+        line = self._proposed[proposer]
+        try:
+            while line:
+                await self._rehearse(*line.popleft())
+        finally:
+            del self._proposed[proposer]
 
     async def _rehearse(self, envelope: Envelope, proposed: Proposed) -> None:
         operation = proposed.operation
@@ -181,7 +208,10 @@ class KernelInRoom:
         effect = host.inbound(jsonrpc.request(b'"dry"', method, params))
         if not isinstance(effect, mcp.Inbound):
             return str(getattr(effect, "message", "")) or f"{method} is nothing that gates judge"
-        verdicts = await self._rehearsed(host.duplex.peer.call(effect))
+        call = host.duplex.peer.call(effect)
+        # Whoever would make the call has not asked for this, and is not to wait behind it with its own calls.
+        facts = {**call.facts, "asked_by": _PAYER}
+        verdicts = await self._rehearsed(msgspec.structs.replace(call, facts=facts))
         return _said(verdicts)
 
 
@@ -234,8 +264,11 @@ class _Host:
         return self._kernel.who(self._participant) == self.who
 
     def inbound(self, frame: bytes) -> mcp.Effect | None:
-        """What a request of this participant is to the kernel."""
-        return self.duplex.peer.conversation.receive(jsonrpc.parse(frame))
+        """What a request would be to the kernel if this participant made it. It has not, so its own conversation hears nothing of it."""
+        meant = mcp.Conversation(self._kernel.front.face)
+        meant.assume(_REVISION)
+        meant.client = self.duplex.peer.conversation.client or meant.client
+        return meant.receive(jsonrpc.parse(frame))
 
     async def ask(self, frame: bytes, trace: str) -> bytes | None:
         """Put a request to the kernel; its response, or None for a notification. Ids of participants may repeat, so
@@ -249,7 +282,7 @@ class _Host:
                 self.duplex.message(frame)
             return None
         if bytes(members.get("method", b"")) == b'"initialize"':
-            self._begin_again()
+            self._begin_again()  # the assumed conversation would refuse it as a second handshake
         own = jsonrpc.encode(f"room-{next(self._ids)}")
         members["id"] = msgspec.Raw(own)
         members.setdefault("trace_id", msgspec.Raw(jsonrpc.encode(trace)))
@@ -321,7 +354,7 @@ class _Host:
             found = await participant.request(
                 self._participant, request.method, params, timeout_s=300
             )
-            self._check()
+            self._check()  # another may have come under its name meanwhile, and have answered
             answer = jsonrpc.response(request.id, jsonrpc.encode(found))
         except CallError as problem:
             answer = jsonrpc.error(request.id, (problem.code, str(problem)))

@@ -1,4 +1,4 @@
-"""Hub of all topics in this process: join, send, leave, and delivery to seats (WebSockets or objects) in batches.
+"""Hub of all topics in this process: admits participants, routes and audits messages, and delivers them in batches to their seats.
 
 `join` takes an identity and a seat, and gives a `Place`: by it a participant speaks and leaves. A seat is whatever takes
 messages: a WebSocket, or an object of this process. What waits in a room leaves together, once in a turn of the event
@@ -26,8 +26,9 @@ from gatewright.call import Refusal, Unrecorded
 from gatewright.mcpx.batches import Batch
 from gatewright.mcpx.envelope import Envelope, is_participant_id, is_topic
 from gatewright.mcpx.topic import Member, No, Room, Stamp
-from gatewright.rooms.hub_types import Journal, Seat, Seated
+from gatewright.rooms.hub_types import Journal, Seat, Seated, seated
 from gatewright.rooms.policy import Identity, Policy, Trust, with_word
+from gatewright.rooms.topic_shares import TopicShares
 
 __all__ = ["Hub", "NoPlace", "Place"]
 
@@ -96,6 +97,7 @@ class Hub:
         they are not given."""
         self.policy = policy
         self.rooms: dict[str, Room] = {}
+        self._shares = TopicShares()
         self.journal = journal
         self.stamp = stamp
         self._trust = trust
@@ -128,13 +130,15 @@ class Hub:
             return Refusal(
                 "access_denied", "the gateway itself is called so here; use another name"
             )
+        # Only now: those whom the topic is not open to do not learn whether it is full.
         room = self.rooms.get(topic)
         if room is None:
-            full = len(self.rooms) >= self.policy.max_topics
+            flaw = self._shares.flaw(identity, topic, len(self.rooms), self.policy)
         else:
             full = room.is_full and identity.id not in room.members
-        if full:
-            return Refusal("resource_exhausted", "topic_full: the topic has no room for another")
+            flaw = "topic_full: the topic has no room for another" if full else ""
+        if flaw:
+            return Refusal("resource_exhausted", flaw)
         fault = self.journal.fault
         return None if fault is None else Refusal("audit_unavailable", fault)
 
@@ -160,13 +164,14 @@ class Hub:
             limited=identity.way != "gateway",
         )
         member.who = identity.who
-        try:
+        try:  # before it holds: who cannot be recorded does not come in
             self.journal.joined(topic, member, identity.way)
         except Unrecorded as problem:
             raise NoPlace(Refusal("audit_unavailable", str(problem))) from None
         room = self.rooms.get(topic)
         if room is None:
             room = self.rooms[topic] = self._new_room(topic)
+            self._shares.opened(identity, topic, self.policy)
         before = room.join(member)
         place = self._places[member] = Place(self, room, member, identity)
         if before is not None:
@@ -180,6 +185,7 @@ class Hub:
     def _welcome(self, place: Place) -> None:
         """A newcomer hears at once who it is; the others of a large room hear of it a little later."""
         room, member = place.room, place.member
+        # What is on its way to it comes first.
         if member.is_here and room not in self._leaving:
             batch = place.room.flush_to(place.member)
             if batch.messages:
@@ -196,6 +202,7 @@ class Hub:
         else:
             self._dirty.pop(room, None)
             del self.rooms[room.name]
+            self._shares.closed(room.name)
 
     def remove(self, participant: str, reason: str, code: int = NORMAL) -> int:
         """Take away every place of a participant and close its seats. How many those were."""
@@ -206,7 +213,7 @@ class Hub:
 
     def end(self, place: Place, code: int, reason: str) -> None:
         """Take one place away, and close its seat."""
-        self.leave(place, reason)
+        self.leave(place, reason)  # first: its connection then finds no place to leave
         place.member.seat.close(code, reason)
 
     def close(self) -> None:
@@ -272,15 +279,7 @@ class Hub:
     def connections(self, participant: str | None = None) -> list[Seated]:
         """Everybody who is here, or the places of one participant."""
         return [
-            Seated(
-                member.connection,
-                member.id,
-                member.capabilities.patterns,
-                member.since,
-                place.room.name,
-                member.mode,
-                member.echo,
-            )
+            seated(member, place.room.name)
             for member, place in self._places.items()
             if participant is None or member.id == participant
         ]
@@ -312,7 +311,7 @@ class Hub:
         """Route to a participant in another way from the next message on. In how many places."""
         places = [one for one in self._places.values() if one.member.id == participant]
         for place in places:
-            self._finish(place.room)  # as it is routed until now
+            self._finish(place.room)  # what was sent before is delivered by the old mode
             place.member.mode = place.member.mode if mode is None else mode
             place.member.echo = place.member.echo if echo is None else echo
         return len(places)

@@ -11,7 +11,7 @@ from gatewright.mcpx.batches import Batch
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.topic import Member, No
 
-__all__ = ["Journal", "Seat", "Seated"]
+__all__ = ["Journal", "Seat", "Seated", "seated"]
 
 
 class Seat(Protocol):
@@ -66,3 +66,9 @@ class Seated(msgspec.Struct, frozen=True):
     topic: str
     mode: str
     echo: bool
+
+
+def seated(member: Member, topic: str) -> Seated:
+    """The connection of somebody in a topic."""
+    can = member.capabilities.patterns
+    return Seated(member.connection, member.id, can, member.since, topic, member.mode, member.echo)

@@ -1,4 +1,4 @@
-"""Resolves a room token to a participant and capabilities (MCPx §5.1): by configuration, API key or JWT.
+"""Resolves a room token, or none (anonymous), to a participant and capabilities (MCPx §5.1): by configuration, JWT or API key.
 
 In this order, and what was found first counts. A token that is none of these never becomes anonymous. A JWT is checked
 with keys that the configuration has; nothing is fetched.
@@ -63,6 +63,7 @@ class Identities:
         known = policy.tokens.get(digest(token))
         if known is not None:
             return self._named(known.id, known, "configuration")
+        # A JWT in compact form (RFC 7515 §7.1).
         if self._signed is not None and token.count(".") == 2:
             claims = self._signed.claims(token)
             return claims if isinstance(claims, Refusal) else self._of_claims(claims)

@@ -134,14 +134,14 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class Trust(Protocol):
-    """What operators said of participants."""
+    """Operators' changes to participants (`trust_store.RoomTrust`)."""
 
     def word(self, participant: str) -> Word | None:
-        """What was said of somebody; None where nothing was."""
+        """The changes to a participant; None where there are none."""
 
 
 def with_word(capabilities: Sequence[str], word: Word | None) -> tuple[str, ...]:
-    """What somebody may send of whom an operator said something. `chat` stays last, as people list it."""
+    """A participant's capabilities after an operator's changes (`trust_store.Word`). `chat` stays last, as people list it."""
     if word is None:
         return tuple(capabilities)
     kept = [one for one in capabilities if one not in word.removed]

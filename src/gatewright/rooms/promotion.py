@@ -1,4 +1,4 @@
-"""Changes participants' capabilities, routing and block state at run time (MCPx §5.1, §9.2, §11.3), audited before they hold.
+"""Changes participants' capabilities and block state at run time (MCPx §5.1, §9.2, §11.3): audited, stored, then applied.
 
 A change holds from the next message on, and is told to those concerned by a new welcome.
 """
@@ -89,6 +89,7 @@ class Promotion:
     ) -> str:
         _, at = self._hub.stamp()
         what = ("blocked" if word.blocked else "unblocked") if not old and not new else "changed"
+        # The record first: what cannot be recorded does not hold.
         self._hub.journal.changed(participant, what, old, new, by, reason)
         self._trust.put(participant, msgspec.structs.replace(word, by=by, at=at, reason=reason))
         return at

@@ -15,7 +15,6 @@ import msgspec
 from gatewright.audit.records import Actor, Subject
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Caller, Refusal
-from gatewright.config import Settings
 from gatewright.config.rooms import Rooms, RoomsTable
 from gatewright.mcp.server.context import ServerContext
 from gatewright.mcpx.envelope import Envelope
@@ -31,9 +30,8 @@ from gatewright.rooms.orchestrator_setup import orchestrator_in
 from gatewright.rooms.policy import Known, Policy, Topic, Verifier
 from gatewright.rooms.promotion import Promotion
 from gatewright.rooms.trust_store import RoomTrust
-from gatewright.storage.state import StateDatabase
 
-__all__ = ["House", "RoomJournal", "policy_of", "rooms_of", "stamp"]
+__all__ = ["RoomJournal", "Seated", "hub_of", "policy_of", "rooms_of", "stamp"]
 
 log = logging.getLogger("gatewright.rooms")
 
@@ -42,39 +40,40 @@ _QUIET_S = 1.0
 _SAID = 256
 
 
-class House(msgspec.Struct, frozen=True):
+class Seated(msgspec.Struct, frozen=True):
     """What the parts of the gateway that sit in rooms need of it."""
 
     front: ServerContext
     audit: AuditLog
     callers: RoomCallers
     rehearse: Rehearse
-    database: StateDatabase
+    hub: Hub
+    trust: RoomTrust
 
 
-def rooms_of(settings: Settings, house: House) -> RoomsDoor | None:
-    """The door to the rooms; None where there are none. The gateway's own participants sit there from the start.
-
-    Raises `StoreError` where the rules of an orchestrator cannot be read."""
-    rooms = settings.rooms
-    if rooms is None:
-        return None
-    policy, trust = policy_of(rooms), RoomTrust(house.database)
-    hub = Hub(
-        policy,
-        journal=RoomJournal(house.audit, time.monotonic),
+def hub_of(rooms: Rooms, audit: AuditLog, trust: RoomTrust) -> Hub:
+    """The hub, without anybody yet; `trust` is what operators have said of participants."""
+    return Hub(
+        policy_of(rooms),
+        journal=RoomJournal(audit, time.monotonic),
         stamp=stamp,
         trust=trust,
         monotonic=time.monotonic,
     )
-    house.callers.hub = hub
+
+
+def rooms_of(rooms: Rooms, house: Seated, state: Path) -> RoomsDoor:
+    """The door to the rooms. The gateway's own participants sit there from the start; `state` is the folder of their rules.
+
+    Raises `StoreError` where the rules of an orchestrator cannot be read."""
+    hub = house.hub
     identities = Identities(
-        policy,
+        hub.policy,
         keys=lambda token: house.front.identify("websocket", token),
         random=os.urandom,
         signed=_signed(rooms),
     )
-    for seat in _seats(rooms.table, hub, house, settings.storage.path):
+    for seat in _seats(rooms.table, hub, house, state):
         try:
             seat.sit()
         except NoPlace as no:  # an operator keeps it out, for example: everything else goes on
@@ -83,11 +82,11 @@ def rooms_of(settings: Settings, house: House) -> RoomsDoor | None:
     def identify(door: str, token: str | None) -> Caller | Refusal:
         return house.front.identify(door, token)  # another one after each reload
 
-    admin = RoomsAdmin(hub, Promotion(hub, trust), identify)
+    admin = RoomsAdmin(hub, Promotion(hub, house.trust), identify)
     return RoomsDoor(hub, identities, admin)
 
 
-def _seats(table: RoomsTable, hub: Hub, house: House, state: Path) -> Iterator[Inside]:
+def _seats(table: RoomsTable, hub: Hub, house: Seated, state: Path) -> Iterator[Inside]:
     """`state` is the folder in which the rules of orchestrators are kept."""
     if table.kernel is not None:
         for topic in table.kernel.topics:
@@ -202,7 +201,7 @@ class RoomJournal:
         details = {
             "id": envelope.id,
             "kind": envelope.kind[:_SAID],
-            "to": list(envelope.to[:16]),
+            "to": list(envelope.to[:16]),  # of up to 1,000: a record stays short
             "correlation_id": envelope.correlation_id,
         }
         trace = envelope.correlation_id or envelope.id

@@ -51,7 +51,7 @@ class Signed:
 
     def claims(self, token: str) -> Claims | Refusal:
         """What a token says, or why it counts for nothing."""
-        if len(token) > _MAX_CHARS:
+        if len(token) > _MAX_CHARS:  # before anything of it is decoded
             return _FAILED
         try:
             found = jwt.decode(token, self._key, algorithms=self._algorithms).claims

@@ -16,7 +16,7 @@ __all__ = ["RoomTrust", "Word"]
 
 
 class Word(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What was said of one participant, last by whom, when (RFC 3339), and why."""
+    """An operator's changes to a participant: capabilities `added` and `removed`, `blocked`; by whom, when (RFC 3339), why."""
 
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -27,7 +27,7 @@ class Word(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RoomTrust:
-    """The words in one state database."""
+    """Operators' changes by participant, read once from a state database and written through."""
 
     def __init__(self, state: StateDatabase) -> None:
         """Raises `StoreError`."""
@@ -41,10 +41,10 @@ class RoomTrust:
             raise StoreError(f"a word about a participant cannot be read: {problem}") from problem
 
     def word(self, participant: str) -> Word | None:
-        """What was said of somebody; None where nothing was."""
+        """The changes to a participant; None where there are none."""
         return self._words.get(participant)
 
     def put(self, participant: str, word: Word) -> None:
-        """Say something else of somebody. Raises `StoreError`, and then nothing has changed."""
+        """Replace the changes to a participant. Raises `StoreError`, and then nothing has changed."""
         self._documents.put(participant, msgspec.json.encode(word).decode())
         self._words[participant] = word

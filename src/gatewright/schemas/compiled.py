@@ -1,4 +1,4 @@
-"""Cache of compiled JSON Schemas by identity of the decoded schema, bounded in number.
+"""Compiles JSON Schemas and caches them by the identity of the object they were made from, bounded in number.
 
 A schema is known by the identity of the object that it is decoded from, which the catalogue replaces when a definition
 changes. Heavy ones take megabytes, so few of them are kept.
@@ -16,11 +16,12 @@ from gatewright.schemas.schema import CompiledSchema, compile_schema
 __all__ = ["Compiled"]
 
 _KEPT = 16_384
+# Of those that hold up to 16 MiB of compiled patterns (`schema._TIERS`).
 _HEAVY_KEPT = 32
 
 
 class Compiled:
-    """`depth` and `subschemas` bound any one schema."""
+    """Compiled schemas, and why others are unusable. `depth` and `subschemas` bound any one schema (`graph.Graph`)."""
 
     def __init__(self, depth: int = 32, subschemas: int = 1000) -> None:
         self.bounds = depth, subschemas
@@ -40,8 +41,10 @@ class Compiled:
         compiled: CompiledSchema | str
         try:
             compiled = compile_schema(decode(source) if decode else source, *self.bounds)
+        # A verdict is kept as well: a schema that is unusable is not measured again with each call.
         except (UnusableSchema, ValueError) as problem:
             compiled = str(problem)
+        # Nobody says when a definition is gone, so the oldest entry goes, in use or not; it is made anew when it is asked for.
         while len(self._known) >= _KEPT:
             del self._known[next(iter(self._known))]
         key = id(source)

@@ -1,6 +1,6 @@
-"""Lists every schema violation of some arguments by field, with the quoted value and a correction in words.
+"""Lists up to 16 schema violations of some arguments by field, each with the quoted value and suggestions in words.
 
-The gate stops at the first flaw; a caller who is told of all of them corrects them in one round. The
+A caller who is told of all of them corrects them in one round; REST, ggen and MGP `validate` do so. The
 value that does not fit is quoted: it goes back to who sent it, and nowhere else. What is said of it is
 read from the schema alone, so that no tool needs texts of its own; a schema that brings
 `externalDocs` (as OpenAPI has it) names where its author says more.
@@ -60,7 +60,7 @@ class Flaw(msgspec.Struct, frozen=True):
 
 
 class Flaws:
-    """Looks at arguments again after they were refused, or before they are sent. Schemas are compiled once
+    """Validates arguments again after they were refused, or before they are sent. Schemas are compiled once
     and kept by their identity, as many as were asked about last."""
 
     def __init__(self, depth: int = 32, subschemas: int = 1000) -> None:
@@ -74,6 +74,7 @@ class Flaws:
         if not isinstance(compiled, CompiledSchema):
             return []
         found = compiled.violations(arguments, MOST)
+        # By place, arrays before objects; at one place by what makes the other flaws follow (`_ORDER`).
         found.sort(key=lambda one: (*map(_place, one.path), (3, _rank(one.rule), "")))
         return [_flaw(schema, arguments, one) for one in found]
 
@@ -259,6 +260,7 @@ def _schema_at(schema: Any, steps: Sequence[str | int]) -> Mapping[str, Any]:
 
 
 def _resolved(root: Any, schema: Any) -> Mapping[str, Any]:
+    # A reference may lead to another one, or back to itself.
     for _ in range(8):
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):

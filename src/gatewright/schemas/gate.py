@@ -1,4 +1,4 @@
-"""Gate `schema`: validates arguments against the tool's `inputSchema`; refuses tools with unusable schemas.
+"""Gate `schema`: validates arguments against `inputSchema`, large ones in a worker; refuses tools with unusable schemas.
 
 A schema that cannot be used refuses its tool, that of its results as well: what nobody can check is not forwarded,
 unless the operator says so for that server.
@@ -15,6 +15,7 @@ from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.json_strings import light_text, outweighs
 from gatewright.schemas.messages import MOST, misfits
 from gatewright.schemas.objection import Objection
+from gatewright.schemas.schema import TakesLongError
 
 __all__ = ["AT_ONCE", "Checking", "Schema"]
 
@@ -58,6 +59,7 @@ class Schema:
         tool = call.tool
         if tool is None or tool.target.server in self.off:
             return call
+        # Asked before the call: a tool that has run is not undone when its result turns out to be uncheckable.
         output = tool.definition.get("outputSchema")
         if output is not None:
             result = self.compiled.of(output, jsonrpc.decode)
@@ -70,20 +72,28 @@ class Schema:
         if isinstance(compiled, str):
             return _unusable(tool, "input schema", compiled, "its arguments cannot be checked")
         arguments: Any = call.params.get("arguments")
-        if arguments is None:
+        if arguments is None:  # optional in `tools/call` (MCP, tools)
             arguments = {}
         elif type(arguments) is not dict:
             return _NO_OBJECT
-        beside = None if 0 < call.size <= _LIGHT else self._beside
-        if beside is not None and outweighs(arguments, AT_ONCE, _A_VALUE):
+        # A size of 0 is unknown. What is light by its text needs no walk.
+        beside = self._beside
+        light = beside is None or 0 < call.size <= _LIGHT
+        if beside is not None and not light and outweighs(arguments, AT_ONCE, _A_VALUE):
             return self._large(call, tool, beside)
-        objection = compiled.objection(arguments)
-        if objection is None:
-            return call
-        flaws = misfits(tool.schema, arguments, compiled.violations(arguments, MOST))
-        return _refused(tool, objection, flaws)
+        try:
+            objection = compiled.objection(arguments, at_once=beside is not None)
+            if objection is None:
+                return call
+            found = compiled.violations(arguments, MOST, at_once=beside is not None)
+        except TakesLongError:
+            if beside is None:
+                raise
+            return self._large(call, tool, beside)
+        return _refused(tool, objection, misfits(tool.schema, arguments, found))
 
     async def _large(self, call: Call, tool: Tool, beside: Checking) -> Call | Refusal:
+        # As text: a worker is another process, which compiles the schema for itself.
         text = bytes(tool.definition.get("inputSchema") or jsonrpc.encode(tool.schema))
         found = await beside(call, text, self.compiled.bounds)
         if found is None or isinstance(found, Refusal):

@@ -34,6 +34,7 @@ _BELOW = (
     "unevaluatedItems",
     "contains",
 )
+# Built into the validating library; what they refer to costs nothing here.
 _META_SCHEMAS = ("http://json-schema.org/", "https://json-schema.org/")
 
 
@@ -101,8 +102,10 @@ class Graph:
                 schemas += 1
                 base = self._name(node, base)
                 patterns.extend(_patterns(node))
+            # Members that are no schemas by themselves (`true`, numbers) are bounded as well.
             if schemas > most_schemas or len(node) > 10 * most_schemas:
                 raise UnusableSchema(f"has more than {most_schemas:,} subschemas")
+            # A name in a map is no keyword: a property may be called `properties`.
             stack.extend(
                 (value, depth + 1, base, key in _MAPS and not is_map)
                 for key, value in node.items()
@@ -116,7 +119,7 @@ class Graph:
 
     def _name(self, node: Schema, base: str) -> str:
         """Learn the names of a node; return the base of the references inside it."""
-        own = node.get("$id", node.get("id"))
+        own = node.get("$id", node.get("id"))  # `id` until draft 4
         if isinstance(own, str):
             base = _join(base, own).removesuffix("#")
             self._named.setdefault(base, node)
@@ -132,10 +135,12 @@ class Graph:
         for keyword in ("$ref", "$dynamicRef", "$recursiveRef"):
             found = node.get(keyword)
             if isinstance(found, str) and not found.startswith(_META_SCHEMAS):
-                yield from _schemas(self._leads(base, found))
+                led = [*_schemas(self._leads(base, found))]
+                # Any anchor of that name, depending on the way that led there (JSON Schema 2020-12, 8.2.3.2): all count, once.
                 if keyword == "$dynamicRef":
-                    yield from self._dynamic.get(found.partition("#")[2], ())
-        if "$recursiveRef" in node:
+                    led += self._dynamic.get(found.partition("#")[2], ())
+                yield from {id(one): one for one in led}.values()
+        if "$recursiveRef" in node:  # draft 2019-09
             yield self.root
 
     def _leads(self, base: str, reference: str) -> Any:

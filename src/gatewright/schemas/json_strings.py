@@ -15,6 +15,7 @@ __all__ = ["STEP_CHARS", "Place", "is_place", "light_text", "outweighs", "pointe
 
 STEP_CHARS = 200
 """Characters of each step of a pointer that is written."""
+# Digits of an index, at most: no list is longer, and `int` takes the square of a text's length.
 _DIGITS = 10
 
 
@@ -67,6 +68,7 @@ def outweighs(value: Any, most: int, each: int = _EACH) -> bool:
             stack.extend(found.values())
         elif type(found) is list:
             stack.extend(found)
+        # What still waits weighs `each` at least, so a list of a million ends the walk before it begins.
         if weight > most or weight + len(stack) * each > most:
             return True
     return False

@@ -1,4 +1,4 @@
-"""Detects look-alike names by folding and confusable skeletons (Unicode TS 39).
+"""Detects look-alike names by folding and by confusable skeletons (Unicode UTS 39).
 
 Two keys, and names that share either look alike. `folded`: what is left without case, width and kind of separator.
 `skeleton` (Unicode Technical Standard 39, section 4): each character by the one that it is confused with, so that a Cyrillic
@@ -34,6 +34,7 @@ def seen(name: str) -> str:
     if name.isascii():
         return name.translate(_ASCII).casefold()
     table = _table()
+    # UTS 39 asks for NFD alone; NFKC before it takes full-width and styled letters for the plain ones that they look like.
     apart = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", name))
     found = "".join(table.get(char, char) for char in apart)
     return unicodedata.normalize("NFD", found).casefold()
@@ -42,6 +43,7 @@ def seen(name: str) -> str:
 @lru_cache(65_536)
 def keys(name: str) -> tuple[str, str]:
     """Names of which one of the two is equal look alike."""
+    # The signs keep a folded name of one kind from equalling a skeleton of the other.
     return "=" + folded(name), "~" + skeleton(name)
 
 

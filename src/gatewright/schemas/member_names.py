@@ -34,6 +34,7 @@ _KEPT = 50_000
 """Parts and names of all the places of one schema that are remembered."""
 _CHARS = 256
 _OF_TABLES = ("additionalProperties", "patternProperties", "unevaluatedProperties")
+# Keywords of a schema that leave no room for names below it.
 _SIMPLE = frozenset(
     ("type", "description", "title", "default", "enum", "const", "format", "pattern")
 )
@@ -106,6 +107,7 @@ class _At:
         return self.read
 
 
+# Integers, which no member is called.
 _ELSE, _ITEM = -1, 0
 
 
@@ -134,6 +136,7 @@ class SchemaNames:
                 said = self._said(place, found, at, left)
                 stack += self._inside(place, found, at, left) if not said else ()
             except _TooMuchError:
+                # Refused, not passed: a caller could otherwise hide a second `command` behind a thousand members.
                 said = _TOO_MANY
             if said:
                 return Objection(_where(place), RULE, said)
@@ -141,6 +144,7 @@ class SchemaNames:
 
     def _said(self, place: Place | None, found: Any, at: _At, left: _Left) -> str:
         """What is said of the members of one object. Raises `_TooMuchError`."""
+        # Arguments themselves are always compared: two unknown ones that read alike are one parameter to a loose parser.
         compared = type(found) is dict and bool(at.names or place is None)
         left.looked_at -= len(at.parts) + (len(found) if compared else 0)
         if left.looked_at < 0:
@@ -175,6 +179,7 @@ class SchemaNames:
         at = _At([*found.values()])
         self._kept += 1 + len(at.parts) + len(at.names)
         if self._kept > _KEPT and self._known:
+            # Keys are ids of parts, which live as long as the graph: none is another part's later.
             self._known.clear()
             self._root.below.clear()  # all others are led to from there
             self._kept = 0

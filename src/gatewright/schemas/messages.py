@@ -1,4 +1,4 @@
-"""Texts of schema violations: each missing or wrong argument with place and rule, and no values.
+"""Words schema violations for a refusal: place and rule of up to 10, the name probably meant, and never a value.
 
 Each argument that is missing or wrong is named with its place and the rule; one that is missing, together with the unknown
 one that may have been meant as it. No value is repeated: what does not fit may be a secret.
@@ -19,6 +19,7 @@ __all__ = ["MOST", "misfits"]
 MOST = 10
 """So many flaws are told at once."""
 
+# Names of a schema, and unknown arguments, that a misspelt one is compared with.
 _KNOWN = 200
 _REFERENCES = 16
 _MESSAGE_CHARS = 300
@@ -35,6 +36,7 @@ def misfits(
     for one in violations[:MOST]:
         path, said = _said(schema, arguments, one, hints)
         flaw = {"path": path, "rule": one.rule, "message": said}
+        # Several parts of a schema (`allOf`) may be broken in the same way at the same place.
         if flaw not in found:
             found.append(flaw)
     return found

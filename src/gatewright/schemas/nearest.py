@@ -11,13 +11,14 @@ from itertools import chain, islice, pairwise
 __all__ = ["NAME_CHARS", "closest"]
 
 NAME_CHARS = 128
-"""Of a name so many characters are looked at."""
+"""Characters of a name that are compared."""
 
 _COMPARED = 1000
 _COMPARED_CHARS = 20_000
 """Of all names together so many characters are looked at: a quarter of a microsecond each."""
 _BETWEEN = str.maketrans("", "", "_-./: ")
 _SUGGESTED = 3
+# Likeness (0 to 1) from which on a name is suggested.
 _CLOSE = 0.5
 
 
@@ -41,6 +42,7 @@ def _pairs(name: str) -> set[tuple[str, str]]:
     """Neighbours in either order, and next neighbours: two letters that changed places cost little."""
     letters = name[:NAME_CHARS].casefold().translate(_BETWEEN)
     pairs = chain(pairwise(letters), zip(letters, letters[2:], strict=False))
+    # Never empty, because `_likeness` divides by the number.
     return {(one, two) if one < two else (two, one) for one, two in pairs} or {(letters, "")}
 
 

@@ -1,4 +1,4 @@
-"""Filter `output_schema`: rejects results with structured content that violates the tool's `outputSchema`.
+"""Filter `output_schema`: replaces a result, or a task's, by a failure if `structuredContent` violates the `outputSchema`.
 
 A result that does not fit is not passed on: its caller would act on fields that are not there, or are something else. What has
 no structured content is not judged (a question, a task, a server that speaks a revision from before there was any), nor
@@ -16,14 +16,15 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.spellings import misread
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.objection import Objection
+from gatewright.schemas.schema import TakesLongError
 from gatewright.transport.slices import in_slices, whole
 
 __all__ = ["AT_ONCE", "JUDGED", "Fitting", "OutputSchema"]
 
 AT_ONCE = 64 * 1024
+"""Bytes of a result that is checked on the event loop, where its schema lets that be quick; else a worker checks it."""
 JUDGED = frozenset(("structuredContent",))
-"""What is judged here of a result: beside it nothing may stand that reads as it. What else a result has is nothing of a schema's."""
-"""Bytes of a result that is checked where it is."""
+"""The member that is judged: beside it nothing may stand that reads as it. No schema says anything of the others."""
 
 Fitting = Callable[[Call, bytes, bytes, tuple[int, int]], Awaitable[Objection | None]]
 """Checks the structured content of a result against a schema (its text, and the bounds of `Compiled`) beside the loop."""
@@ -67,6 +68,10 @@ class OutputSchema:
             fault = None if result is None else self._judged(result, output)
         except ValueError as problem:
             return _unfit("", "json", str(problem))
+        except TakesLongError:
+            if self._beside is None:
+                raise
+            return self._large_task(call, outcome, output, self._beside)
         return fault or outcome
 
     async def _large_task(
@@ -79,15 +84,21 @@ class OutputSchema:
         if result is None:
             return outcome
         found = await self._large(call, result, output, beside)
+        # Judged was the result inside of what is said of the task; what travels on is the whole.
         return outcome if found is result else found
 
     def _of_call(self, call: Call, outcome: Answer, output: Raw) -> Outcome | Awaitable[Outcome]:
-        if len(outcome.raw) > AT_ONCE and self._beside is not None:
-            return self._large(call, outcome, output, self._beside)
+        beside = self._beside
+        if len(outcome.raw) > AT_ONCE and beside is not None:
+            return self._large(call, outcome, output, beside)
         try:
             return self._judged(outcome, output) or outcome
         except ValueError as problem:
             return _unfit("", "json", str(problem))
+        except TakesLongError:
+            if beside is None:
+                raise
+            return self._large(call, outcome, output, beside)
 
     async def _large(self, call: Call, answer: Answer, output: Raw, beside: Fitting) -> Outcome:
         found = await beside(call, answer.raw, bytes(output), self._compiled.bounds)
@@ -95,6 +106,7 @@ class OutputSchema:
 
     def _judged(self, answer: Answer, output: Raw) -> Failure | None:
         members = jsonrpc.decode_members(answer.raw)
+        # A client that minds no case would take the other member, which nobody has judged.
         twice = misread(members, JUDGED)
         if twice is not None:
             return _unfit("", "names", f"it has {twice[0]!a}, which reads as {twice[1]}")
@@ -104,7 +116,7 @@ class OutputSchema:
         compiled = self._compiled.of(output, jsonrpc.decode)
         if isinstance(compiled, str):
             return _unfit("", "schema", f"the schema {compiled}")
-        objection = compiled.objection(jsonrpc.decode(found))
+        objection = compiled.objection(jsonrpc.decode(found), at_once=self._beside is not None)
         return None if objection is None else _unfitting(objection)
 
     def event(self, call: Call, event: Event) -> Event | None:
@@ -121,6 +133,7 @@ def _result_in(call: Call, raw: bytes) -> Generator[None, None, Answer | None]:
         raw = bytes(members.get("result", b"{}"))
         yield
         members = jsonrpc.decode_members(raw)
+    # A tool's own error has no structure to promise.
     judged = "structuredContent" in members and bytes(members.get("isError", b"")) != b"true"
     return Answer(raw) if judged else None
 

@@ -1,4 +1,4 @@
-"""Compiles a tool's JSON Schema and validates arguments, with patterns on RE2 and exact decimals.
+"""Compiles JSON Schemas and validates values within a cost bound; patterns in linear time where possible, decimals exactly.
 
 Theory: the schema is hostile until measured (`schemas/cost`), references are never fetched, and
 patterns run on an engine that is linear in the text. A pattern that this engine cannot express
@@ -16,18 +16,22 @@ import jsonschema_rs
 import msgspec
 
 from gatewright.mcp.wire.jsonrpc import Num
-from gatewright.schemas.cost import affordable, cost_of
+from gatewright.schemas.cost import AT_ONCE, BUDGET, Load, cost_of
 from gatewright.schemas.graph import UnusableSchema
 from gatewright.schemas.json_strings import pointer
 from gatewright.schemas.member_names import SchemaNames
 from gatewright.schemas.objection import Objection
 
-__all__ = ["CompiledSchema", "Violation", "compile_schema"]
+__all__ = ["CompiledSchema", "TakesLongError", "Violation", "compile_schema"]
 
 _MIB = 1024 * 1024
 _ONE_PATTERN = 10 * _MIB
 _BACKTRACKS = 20_000
 _TOO_COSTLY = "is too large or too deep for this tool's schema"
+_MANY = "does not fit the tool's schema, in more ways than are told"
+_ERRORS = 40_000
+"""Errors that may be made of one value, half a second. A list of what is wrong, or an error of `anyOf`, holds them all."""
+_ERRORS_AT_ONCE = 4_000
 _ASKED = (
     *("pattern", "limit", "types", "options"),
     *("property", "unexpected", "expected_value", "multiple_of"),
@@ -42,6 +46,13 @@ on a schema is `heavy`."""
 _probe = msgspec.json.Encoder().encode
 """Fails on a `Num`, in a fraction of the time that a search in Python takes. The library must never
 see one: some keywords take it for no number at all and let it pass."""
+
+
+_NOTHING = Load(0, 0, 0)
+
+
+class TakesLongError(Exception):
+    """The value is to be judged by a worker: on the event loop that takes too long."""
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -64,39 +75,76 @@ class CompiledSchema:
         self._names = None if self._cost is None else SchemaNames(self._cost.graph)
         self._plain: frozenset[str] = frozenset() if self._names is None else self._names.plain
         patterns = 0 if self._cost is None else self._cost.graph.patterns
-        self._check, self.heavy = _compiled(_exact(schema), patterns)
+        self._check, self.heavy, backtracks = _compiled(_exact(schema), patterns)
+        if self._cost is not None:
+            self._cost.backtracks = backtracks
 
-    def objection(self, value: Any) -> Objection | None:
-        """What is wrong with a decoded JSON value, or None."""
-        cost = self._cost
-        if cost is not None and not (cost.cheap or affordable(cost, value)):
+    def objection(self, value: Any, *, at_once: bool = False) -> Objection | None:
+        """What is wrong with a decoded JSON value, or None. `at_once` raises `TakesLongError` where it takes too long for the event
+        loop."""
+        load = self._load(value)
+        if load is None:
             return Objection("", "too_costly", _TOO_COSTLY)
-        try:
-            _probe(value)
-        except TypeError:
-            value = _decimals(value)
-        try:
-            self._check.validate(value)
-        except jsonschema_rs.ValidationError as error:
-            path = pointer(error.instance_path)
-            return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
+        if at_once and load.work + load.text > AT_ONCE:
+            raise TakesLongError
+        error = self._error(_exact(value), value, load, at_once)
+        if error is not None:
+            return error
+        # Most calls end here: known names only, behind none of which there are others.
         if self._names is None or (type(value) is dict and value.keys() <= self._plain):
             return None
         return self._names.objection(value)
 
-    def violations(self, value: Any, most: int) -> list[Violation]:
-        """The first `most` things that are wrong with a decoded JSON value, in the schema's order."""
-        cost = self._cost
-        if cost is not None and not (cost.cheap or affordable(cost, value)):
+    def violations(self, value: Any, most: int, *, at_once: bool = False) -> list[Violation]:
+        """The first `most` things that are wrong with a decoded JSON value, in the schema's order; `at_once` as for `objection`."""
+        load = self._load(value)
+        if load is None:
             return [Violation((), "too_costly", None, _TOO_COSTLY)]
+        if at_once and load.work + load.text > AT_ONCE:
+            raise TakesLongError
+        if not self._may_tell(value, load, at_once):
+            only = self.objection(value, at_once=at_once)
+            return [] if only is None else [_violation(only)]
         found = [
             Violation(tuple(one.instance_path), one.kind.name, _expected(one.kind), one.message)
             for one in islice(self._check.iter_errors(_exact(value)), most)
         ]
         named = None if self._names is None else self._names.objection(value)
         if named is not None and len(found) < most:
-            found.append(Violation(_steps(named.path), named.rule, None, named.message))
+            found.append(_violation(named))
         return found
+
+    def _load(self, value: Any) -> Load | None:
+        """What validating the value may take, all 0 where it is never much; None where it is too much."""
+        if self._cost is None or self._cost.cheap:
+            return _NOTHING
+        load = self._cost.load(value)
+        return None if load is None or load.work > BUDGET else load
+
+    def _may_tell(self, value: Any, load: Load, at_once: bool) -> bool:
+        """Whether all errors of a value that does not fit may be made."""
+        if self._cost is not None and load is _NOTHING:
+            load = self._cost.load(value) or load
+        return load.errors <= (_ERRORS_AT_ONCE if at_once else _ERRORS)
+
+    def _error(self, exact: Any, value: Any, load: Load, at_once: bool) -> Objection | None:
+        if self._cost is not None and self._cost.gathers:
+            if self._check.is_valid(exact):
+                return None
+            if not self._may_tell(value, load, at_once):
+                if at_once:
+                    raise TakesLongError
+                return Objection("", "schema", _MANY)
+        try:
+            self._check.validate(exact)
+        except jsonschema_rs.ValidationError as error:
+            path = pointer(error.instance_path)
+            return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
+        return None
+
+
+def _violation(found: Objection) -> Violation:
+    return Violation(_steps(found.path), found.rule, None, found.message)
 
 
 def _steps(path: str) -> tuple[str, ...]:
@@ -119,12 +167,15 @@ def compile_schema(schema: Any, depth: int = 32, subschemas: int = 1000) -> Comp
     return CompiledSchema(schema, depth, subschemas)
 
 
-def _compiled(schema: dict[str, Any] | bool, patterns: int) -> tuple[jsonschema_rs.Validator, bool]:
+def _compiled(
+    schema: dict[str, Any] | bool, patterns: int
+) -> tuple[jsonschema_rs.Validator, bool, bool]:
+    """The validator, whether it is heavy, and whether its patterns backtrack. Raises `UnusableSchema`."""
     why = ""
     for tier, (budget, backtracking) in enumerate(_TIERS):
         size = min(_ONE_PATTERN, budget // max(1, patterns))
         try:
-            return _with(schema, _engine(size, backtracking)), tier > 1
+            return _with(schema, _engine(size, backtracking)), tier > 1, backtracking
         except jsonschema_rs.ValidationError as problem:
             where = pointer(problem.instance_path)
             why = f"{where}: {problem.message}" if where else problem.message
@@ -145,6 +196,8 @@ def _with(
     schema: dict[str, Any] | bool,
     patterns: jsonschema_rs.RegexOptions | jsonschema_rs.FancyRegexOptions,
 ) -> jsonschema_rs.Validator:
+    # Nothing is retrieved: a tool server could have the gateway fetch any URL. The value is masked in messages, because it
+    # may be a secret.
     return jsonschema_rs.validator_for(
         schema, retriever=_refuse, mask="value", pattern_options=patterns
     )

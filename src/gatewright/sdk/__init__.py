@@ -7,7 +7,8 @@
         \"\"\"Add two numbers.\"\"\"
         return a + b
 
-Nothing of the gateway is imported. Names are loaded when they are used.
+Nothing of the gateway is imported. Names are loaded when they are used. To read: `tool`, `decorator` and `hints` (declaring),
+`registry` and `dispatch` (calling), then `server`, `client` and `export`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Puts a tool's question (elicitation, sampling, roots) to its caller, in the legacy or the modern era.
+"""Sends a tool's question (elicitation, sampling, roots) to its caller, in either era, and counts the time it waits.
 
 A legacy caller is asked at once. A modern one is answered `input_required` and repeats its request, mostly with the state that
 names the waiting call; where it comes without that, the tool runs anew, and finds the answers that the request already
@@ -8,23 +8,28 @@ carries under the keys of its questions.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from gatewright.call import Back, Call, CannotAsk, Question
 from gatewright.mcp.protocol.mcp_server import can_answer, needed_capability
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk.errors import ToolError
 
-__all__ = ["Running", "put"]
+__all__ = ["PendingAnswer", "Running", "put"]
 
+T = TypeVar("T")
+
+# The code of MCP 2026-07-28 for what the client did not declare.
 _MISSING_CAPABILITY = -32021
 
 
 class Running:
-    """What changes while a call runs. Made by whoever serves the tool."""
+    """The state of one running call: cancelled or not, and how long its questions wait. Made by the server of the tool."""
 
-    __slots__ = ("_asked_s", "_asking", "_since", "cancelled", "loop", "unanswered")
+    __slots__ = ("_asked_s", "_asking", "_since", "_waited", "cancelled", "loop", "unanswered")
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.loop = loop
@@ -35,9 +40,28 @@ class Running:
         self._asking = 0
         self._since = 0.0
         self._asked_s = 0.0
+        self._waited: set[PendingAnswer[Any]] = set()
+
+    @contextmanager
+    def answer(self) -> Iterator[PendingAnswer[Any]]:
+        """For a thread: the answer to a question that it waits for as long as the call goes on."""
+        answer: PendingAnswer[Any] = PendingAnswer()
+        self._waited.add(answer)
+        try:
+            yield answer
+        finally:
+            self._waited.discard(answer)
+            # Nobody waits any more, for whichever reason: the question is a task of its own.
+            answer.cancel()
+
+    def end(self) -> None:
+        """The function is over, for its caller: threads that wait for answers are woken."""
+        for answer in [*self._waited]:
+            answer.cancel()
 
     def asks(self, now: float) -> None:
         """A question begins to wait for its answer; `now` is in the loop's seconds, as below."""
+        # Several questions may wait at once; the seconds of each count once.
         if not self._asking:
             self._since = now
         self._asking += 1
@@ -53,6 +77,37 @@ class Running:
         return self._asked_s + (now - self._since if self._asking else 0.0)
 
 
+class PendingAnswer(Future[T]):
+    """What a question comes to, for a thread."""
+
+    def put(self, question: Coroutine[Any, Any, T]) -> None:
+        """On the loop: put the question, unless nobody waits for its answer any more."""
+        if self.cancelled():
+            question.close()
+            return
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(question)
+        task.add_done_callback(self._settle)
+        self.add_done_callback(lambda _: _soon(loop, task.cancel))
+
+    def _settle(self, task: asyncio.Task[T]) -> None:
+        problem = None if task.cancelled() else task.exception()
+        # From here on it cannot be cancelled by anybody.
+        if not self.set_running_or_notify_cancel():
+            return
+        if task.cancelled():
+            self.set_exception(CancelledError())
+        elif problem is not None:
+            self.set_exception(problem)
+        else:
+            self.set_result(task.result())
+
+
+def _soon(loop: asyncio.AbstractEventLoop, do: Callable[[], Any]) -> None:
+    with suppress(RuntimeError):  # the loop closed meanwhile
+        loop.call_soon_threadsafe(do)
+
+
 async def put(
     call: Call | None,
     back: Back,
@@ -62,6 +117,7 @@ async def put(
     key: str,
 ) -> dict[str, Any]:
     """The answer. Raises `ToolError`, and leaves in `running` why nobody could be asked."""
+    # Before the capability is asked for: who repeats a request with its answers has answered.
     early = _early(call, key)
     if early is not None:
         return early

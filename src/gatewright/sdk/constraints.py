@@ -197,6 +197,7 @@ def _schema(part: Constraint | Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 def merged(schema: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
     """Both together. A keyword that both have is not overwritten: then the second stands in `allOf`."""
+    # Two patterns, say, both hold only in `allOf`: a keyword stands once in an object.
     if not any(name in schema and schema[name] != value for name, value in more.items()):
         return {**schema, **more}
     parts = [*schema.get("allOf", []), dict(more)]

@@ -1,4 +1,4 @@
-"""`Context` of a running tool call: progress, logging, elicitation, sampling, roots, cancellation, remaining time.
+"""`Context` of a running tool call: progress, logging, elicitation, sampling, roots, cancellation, time; finds its parameter.
 
 A server fills in the way to the caller (`back`). Without one, in a test or a call inside one process, progress goes
 nowhere, log lines go to the log `gatewright.sdk.tool`, and nobody can be asked.
@@ -73,6 +73,7 @@ class Context:
         running = self.running
         asked = 0.0
         if running is not None and running.loop is not None:
+            # `deadline` counts in `time.monotonic`, questions in the loop's clock: only their duration is added.
             asked = running.asked_s(running.loop.time())
         return max(0.0, self.deadline + asked - time.monotonic())
 
@@ -136,6 +137,7 @@ class Context:
     def close_stream(self, retry_ms: int = 1000) -> None:
         """Let the connection go while the tool goes on: a client that can (MCP 2025-11-25, SSE polling) comes back for the result
         after `retry_ms` milliseconds. Without effect where there is no stream."""
+        # An event for the MCP server code (`call.RECONNECT`), which no client sees.
         self._emit("gatewright/reconnect", {"retry_ms": retry_ms})
 
     # -- asking
@@ -208,15 +210,21 @@ class Context:
 
     def wait(self, question: Coroutine[Any, Any, T]) -> T:
         """What a question comes to, for a plain function in its thread: `context.wait(context.elicit(…))`."""
-        loop = None if self.running is None else self.running.loop
-        if loop is None or _on(loop):
+        running = self.running
+        loop = None if running is None else running.loop
+        if running is None or loop is None or _on(loop):
+            # It will never be awaited, which Python would warn of.
             question.close()
             raise ToolError(
                 "context.wait is for plain functions; a coroutine function awaits the question"
             )
-        from asyncio import run_coroutine_threadsafe
+        from gatewright.sdk.threads import beside_the_rest
 
-        return run_coroutine_threadsafe(question, loop).result()
+        with running.answer() as answer, beside_the_rest(loop):
+            # Only now, when the end of the call also ends the question: this thread may be stopped at any instruction.
+            loop.call_soon_threadsafe(answer.put, question)
+            found: T = answer.result()
+            return found
 
 
 def _on(loop: asyncio.AbstractEventLoop) -> bool:
@@ -239,6 +247,7 @@ def context_parameter(function: Callable[..., Any]) -> str | None:
     """The parameter that is given the call's context, or None."""
     try:
         hints = typing.get_type_hints(plain_function(function))
+    # `hints.read_signature` raises for the same hints, with the parameter's name.
     except (NameError, TypeError):
         return None
     hints.pop("return", None)

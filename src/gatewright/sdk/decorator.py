@@ -77,6 +77,7 @@ class Keeper(Protocol):
         """Keep a tool."""
 
 
+# No global: discovery imports modules in a thread, while another thread may declare tools.
 _keeper: contextvars.ContextVar[Keeper | None] = contextvars.ContextVar("keeper", default=None)
 
 

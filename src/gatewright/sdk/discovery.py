@@ -109,6 +109,7 @@ class Discovery:
                 modules.append(name)
             else:
                 problems.append(problem)
+            # After each module: `find` returns this when its time is over.
             self._found = self._report(tools, modules, problems, begun, complete=False)
         self._found = self._report(tools, modules, problems, begun, complete=True)
         self._until = self._clock() + min(
@@ -172,6 +173,7 @@ class Discovery:
             with collecting(aside):
                 module = importlib.import_module(name)
             origin = getattr(module, "__file__", None)
+            # A module of that name was imported from elsewhere; its tools would be taken for those of this file.
             if path is not None and origin is not None and not path.samefile(origin):
                 return Problem(name, f"is {origin} already; rename the folder or the module")
             for tool in (*aside.all(), *_declared(module)):

@@ -1,4 +1,4 @@
-"""Runs one tool call: trust check, schema, validators, function under its time limit, output check.
+"""Steps of `Registry.invoke` after the trust check: arguments, validators, the function within its time limit, its output.
 
 The order is: may it run at all (trust gateway), do the arguments fit (schema), do the validators agree, then the
 function under its time limit, then its output. A tool needs no check of its own, and cannot leave one out.
@@ -78,6 +78,7 @@ async def _ask(tool: Tool, validator: Validator, arguments: dict[str, Any]) -> N
         asyncio.CancelledError,
     ) as problem:  # a validator that fails has not agreed
         task = asyncio.current_task()
+        # Cancelled from outside, which has to pass; a validator that raises CancelledError by itself has rejected.
         if task is not None and task.cancelling():
             raise
         said = str(problem) or type(problem).__name__
@@ -102,6 +103,7 @@ async def run_tool(
     given = arguments if tool.prepare is None else tool.prepare(arguments)
     if tool.context is not None:
         known = context or Context(tool=tool.name, version=tool.version)
+        # The caller's deadline may come before the tool's own limit.
         deadline = min(known.deadline, time.monotonic() + limit_s)
         given = {**given, tool.context: replace(known, deadline=deadline)}
     function = functools.partial(tool.function, **given)

@@ -19,6 +19,7 @@ _PLAIN = (str, int, bool, type(None))
 
 def to_json(value: Any) -> Any:
     """The value in terms of dict, list, str, int, float, bool and None. Raises `TypeError` or `ValueError`."""
+    # Most results, for which msgspec is not loaded.
     if type(value) in _PLAIN:
         return value
     import msgspec
@@ -72,6 +73,7 @@ def _finite(value: Any) -> bool:
     while level:
         below: list[Any] = []
         for one in level:
+            # msgspec would write `null`.
             if type(one) is float and not math.isfinite(one):
                 raise ValueError(f"{one} is no JSON number")
             if type(one) is dict:

@@ -69,6 +69,7 @@ class SdkError(Exception):
         from gatewright.mcp.wire.codes import UNTOUCHED, reason_of
 
         row = reason_of(self.reason)
+        # Refused before anything was carried out (by MGP's categories of codes), or never sent.
         return row.retryable and (row.mgp_code in UNTOUCHED or self.details.get("sent") is False)
 
     @property

@@ -1,4 +1,4 @@
-"""Converts pydantic models and msgspec structs in tool signatures to JSON Schema and decoders.
+"""Converts pydantic models, msgspec structs and notes of `annotated_types` in hints to JSON Schema and decoders.
 
 Nothing here imports those libraries unless the author did: a class is recognised by what it has.
 """
@@ -57,12 +57,14 @@ def _from_json(read: Callable[[bytes], Any]) -> Callable[[Any], Any]:
 def _with_defs(
     schema: dict[str, Any], own: Mapping[str, Any], defs: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
+    # Two models of one name, from two modules, are two definitions.
     names = {name: _free(name, one, defs) for name, one in own.items()}
     renamed: dict[str, Any] = _renamed({"schema": schema, "own": dict(own)}, names)
     for name, one in renamed["own"].items():
         defs[names[name]] = one
     found: dict[str, Any] = renamed["schema"]
     only = found.get("$ref", "")
+    # The root alone uses that definition, so it is written out in place: many models read no `$ref`.
     if set(found) == {"$ref"} and str(renamed["own"]).count(only) == 0:
         return defs.pop(only.removeprefix(_REF))
     return found

@@ -16,6 +16,7 @@ _PLAIN = ("string", "number", "integer", "boolean", "array")
 def read_form(form: Mapping[str, Any] | type[Any]) -> tuple[dict[str, Any], Callable[[Any], Any]]:
     """The schema, and what makes the content of an answer. Raises `ToolError` for what MCP's forms cannot say:
     they are objects whose members are texts, numbers, truth values, choices and lists of choices."""
+    # Taken at its word: the caller's client judges whether it can show it.
     if isinstance(form, Mapping):
         return dict(form), lambda content: content
     shapes = Shapes()
@@ -47,6 +48,7 @@ def _without_null(schema: dict[str, Any], defs: Mapping[str, Any]) -> dict[str, 
     options = [one for one in schema.get("anyOf", ()) if one != {"type": "null"}]
     if len(options) != 1:
         return schema
+    # A form has no `null`: a member that is left empty is left out.
     empty = "default" in schema and schema["default"] is None
     rest = {k: v for k, v in schema.items() if k != "anyOf" and not (empty and k == "default")}
     return {**_resolved(options[0], defs), **rest}

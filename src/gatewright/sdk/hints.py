@@ -1,4 +1,4 @@
-"""Derives a tool's schemas, descriptions and argument binding from a function's signature and docstring.
+"""Derives a tool's schemas, descriptions and argument decoding from its function; checks explicit schemas against it.
 
 A parameter's description is the text in its `Annotated`, else that of the docstring (Google, NumPy and Sphinx
 style). A parameter without a type is refused: whoever calls a tool has only its schema.
@@ -54,6 +54,7 @@ def words_of(function: Callable[..., Any]) -> Words:
     """The description and what is said of each parameter."""
     text = inspect.getdoc(function) or ""
     found = _SECTIONS.search(text)
+    # The summary ends at the first section, whichever it is.
     ends = [one.start() for one in (found, _END.search(text)) if one is not None]
     summary = text[: min(ends)].strip() if ends else text.strip()
     if found is None:
@@ -206,6 +207,7 @@ def _document(
 
 def _output(hint: Any) -> tuple[dict[str, Any] | None, bool]:
     """The output schema of a return type, and whether the value stands in a member `result`."""
+    # A schema would promise structured content, which these have not.
     if any(hint is one for one in _PLAIN) or _is_content(hint):
         return None, False
     shapes = Shapes(output=True)

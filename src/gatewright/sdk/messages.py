@@ -1,4 +1,4 @@
-"""Pydantic models `MCPToolCall` and `MCPToolResult`: one tool call and its outcome as JSON-RPC messages.
+"""Pydantic models `MCPToolCall` and `MCPToolResult` (one call and its outcome as JSON-RPC messages); `answer` runs a call.
 
 Both are pydantic models that read and write the message as it stands on the wire. A call can also be made from a
 name and arguments alone; then it makes its own id (decision C-40). What does not fit is a `ValidationError` of this

@@ -27,6 +27,7 @@ async def ask_providers(
     """
     if not providers:
         return ()
+    # At the same time, so that one late provider costs the limit once.
     asked = {asyncio.ensure_future(one()): name for name, one in providers.items()}
     limit = registry.limits.discovery_s
     done, late = await asyncio.wait(asked, timeout=limit)

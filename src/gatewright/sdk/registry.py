@@ -1,4 +1,4 @@
-"""Registry of tools by name and version: register, list, validate and invoke; thread-safe.
+"""Registry of tools by name and version: registers, lists, validates and invokes them, counts usage, notifies; thread-safe.
 
 Registering is idempotent: the same declaration of the same name and version changes nothing, another one is an
 error, another version stands beside it and the newest is what a plain name means (decision C-44). Changes wait for a
@@ -61,6 +61,7 @@ class Registry:
         self.usage = Usage()
         self._clock = clock
         self._lock = threading.Lock()
+        # Written under the lock, read without: each change is one operation on a dict.
         self._versions: dict[str, dict[str, Tool]] = {}
         self._newest: dict[str, Tool] = {}
         self._entries: dict[str, dict[str, Any]] = {}
@@ -106,6 +107,7 @@ class Registry:
     def get(self, name: str, version: str | None = None) -> Tool:
         """The tool of a name: its newest version, or the one that is asked for. Raises `ToolNotFoundError`."""
         found = self._find(name, version)
+        # A tool that is really called so comes first.
         if found is None and name.startswith(_UPSTREAM):
             found = self._find(name.removeprefix(_UPSTREAM), version)
         if found is None:
@@ -193,6 +195,7 @@ class Registry:
 
         tool = self.get(name, version)
         begun = self._clock()
+        # What is counted if neither branch below is reached: CancelledError is no Exception.
         error = "cancelled"
         try:
             (trust or self.trust).admit(tool)
@@ -252,6 +255,7 @@ class Registry:
             self._lock.release()
 
     def _tell(self) -> None:
+        # After the lock was released: a listener may read or change the registry.
         for listener in tuple(self._listeners):
             listener()
 

@@ -58,6 +58,7 @@ def result_of(tool: Tool, given: Any) -> Result:
     """
     warnings = _warnings(tool)
     if isinstance(given, Result):
+        # What failed has no structure to promise.
         if tool.output_schema is not None and not given.is_error:
             _check(tool, given.structured)
         return replace(given, warnings=(*warnings, *given.warnings)) if warnings else given
@@ -85,6 +86,7 @@ def _structured(tool: Tool, value: Any) -> dict[str, Any] | None:
         return {"result": value}
     if isinstance(value, dict) or value is None:
         return value
+    # A text has its text block already (C-35); any other value is structured, schema or not.
     return None if isinstance(value, str) else {"result": value}
 
 

@@ -16,6 +16,7 @@ __all__ = ["run_function", "too_long"]
 
 log = logging.getLogger("gatewright.sdk")
 
+# Seconds in which a cancelled function may clean up.
 _GRACE_S = 0.2
 
 
@@ -31,7 +32,11 @@ async def run_function(
     left = _clock(limit_s, running)
     if waits:
         return await _awaited(name, function, left)
-    found = await run_in_thread(function, left)
+    try:
+        found = await run_in_thread(function, left)
+    finally:
+        if running is not None:
+            running.end()
     if inspect.isawaitable(found):  # a partial, a decorator without `async`
         return await _awaited(name, lambda: found, left)
     return found
@@ -55,6 +60,7 @@ async def _awaited(name: str, function: Callable[[], Any], left: Left) -> Any:
     work = asyncio.ensure_future(_kept_in(function))
     try:
         while not work.done():
+            # Asked again after each wait: a question may have stopped the clock meanwhile.
             if (seconds := left()) <= 0:
                 await _stop(name, work)
                 raise Expired

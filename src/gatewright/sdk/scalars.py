@@ -53,6 +53,7 @@ def _text(format_: str) -> dict[str, Any]:
     return {"type": "string", "format": format_}
 
 
+# As text, too: a JSON number may be read as a float on its way.
 _DECIMAL = {"type": ["number", "string"], "pattern": r"^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$"}
 
 _SCALARS: dict[str, tuple[dict[str, Any], _Make]] = {

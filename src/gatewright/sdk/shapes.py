@@ -145,6 +145,7 @@ class Shapes:
     def _array(self, item: Any, make: Callable[[Iterable[Any]], Any]) -> Shape:
         inner = self.of(item)
         schema: dict[str, Any] = {"type": "array", "items": inner.schema}
+        # A set would silently drop what stands twice.
         if make in {set, frozenset}:
             schema["uniqueItems"] = True
         decode = inner.decode
@@ -155,6 +156,7 @@ class Shapes:
     def _tuple(self, arguments: Sequence[Any]) -> Shape:
         if len(arguments) == 2 and arguments[1] is Ellipsis:
             return self._array(arguments[0], tuple)
+        # `tuple[()]`: some versions of Python give no argument, others one that is empty.
         if arguments in ((), ((),)):
             arguments = ()
         shapes = [self.of(one) for one in arguments]
@@ -187,6 +189,7 @@ class Shapes:
         return Shape(schema, lambda found: {of_key(k): of_value(v) for k, v in found.items()})
 
     def _members(self, owner: type) -> Shape:
+        # The type contains itself: only then there is a `$ref`.
         if owner in self._open:
             name = self._open[owner]
             self._recursive.add(name)
@@ -201,6 +204,7 @@ class Shapes:
         return Shape(schema, decode)
 
     def _late(self, name: str, value: Any) -> Any:
+        # Asked for at the call: while a type is open its decoder is not made yet.
         decode = self._decoders[name]
         return value if decode is None else decode(value)
 

@@ -3,7 +3,8 @@
 Theory: a thread cannot be killed, but CPython can raise an exception in it at its next instruction. A function that
 waits inside C code is reached when it comes back from there, so nothing that it would have done afterwards
 happens. The call ends for its caller at the limit, whatever the thread does. Threads are daemons and are kept for
-the next call; a stuck one counts against `MOST`, so that a tool that never ends cannot take the process along.
+the next call; a stuck one counts against `MOST`, so that a tool that never ends cannot take the process along. One that waits for a
+person's answer (`beside_the_rest`) does not count, up to `MOST_WAITING`: nobody may stop all tools by not answering.
 
 The exception may come at any instruction, so a function that is stopped while it takes a lock can leave it locked:
 what shares state over calls belongs into a coroutine function, which is only ever stopped where it awaits.
@@ -17,14 +18,15 @@ import contextvars
 import ctypes
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["MOST", "Expired", "Left", "Stopped", "run_in_thread"]
+__all__ = ["MOST", "MOST_WAITING", "Expired", "Left", "Stopped", "beside_the_rest", "run_in_thread"]
 
 MOST = 64
 """Threads at most. A call beyond waits for one, within its own time limit."""
-
+MOST_WAITING = 1024
+"""Threads besides, that wait for an answer."""
 
 Left = Callable[[], float]
 """How many seconds a function may still take; asked again whenever they would be over."""
@@ -64,6 +66,7 @@ class _Job:
             clock = _Clock(self._loop, left, self._expire)
             timer = clock.start()
         try:
+            # Settled by the thread, the clock, or the cancellation of this task, whichever comes first.
             return await self._future
         except asyncio.CancelledError:
             self._stop()
@@ -107,6 +110,7 @@ class _Job:
     def _stop(self) -> None:
         with self._lock:
             self._stopped = True
+            # Under the lock: a thread that has gone on to another job must not be hit.
             if self._thread and not self._ended:
                 _raise_in(self._thread, Stopped)
 
@@ -159,10 +163,11 @@ class _Clock:
 class _Worker:
     """One thread, and the lock that it waits at: open when there is a job for it."""
 
-    __slots__ = ("gate", "job")
+    __slots__ = ("gate", "job", "leaves")
 
     def __init__(self, job: _Job) -> None:
         self.job: _Job | None = job
+        self.leaves = False
         self.gate = threading.Lock()
 
 
@@ -174,6 +179,36 @@ class _Threads:
         self._waiting: deque[_Job] = deque()
         self._lock = threading.Lock()
         self._count = 0
+        self._asking: set[_Worker] = set()
+        """Those that wait for an answer. Changed without the lock: a function that is stopped while it holds that would leave it
+        locked."""
+        self._own = threading.local()
+
+    @contextlib.contextmanager
+    def asking(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+        """The thread that this is called in waits for an answer, and does not count meanwhile."""
+        worker = getattr(self._own, "worker", None)
+        if worker is None or len(self._asking) >= MOST_WAITING:
+            yield
+            return
+        self._asking.add(worker)
+        try:
+            loop.call_soon_threadsafe(self._serve)
+            yield
+        finally:
+            self._asking.discard(worker)
+
+    def _serve(self) -> None:
+        """Have threads made for the jobs that wait for one."""
+        with self._lock:
+            jobs = [self._waiting.popleft() for _ in range(min(self._free, len(self._waiting)))]
+        for job in jobs:
+            self.submit(job)
+
+    @property
+    def _free(self) -> int:
+        """How many threads may still be made, or less than 0."""
+        return MOST + len(self._asking) - self._count
 
     def submit(self, job: _Job) -> None:
         """Have a job done by an idle thread, by a new one, or by the next that is done with its own."""
@@ -183,7 +218,7 @@ class _Threads:
                 worker.job = job
                 worker.gate.release()
                 return
-            if self._count == MOST:
+            if self._free <= 0:
                 self._waiting.append(job)
                 return
             self._count += 1
@@ -202,8 +237,9 @@ class _Threads:
             self._waiting.remove(job)
 
     def _work(self, worker: _Worker) -> None:
+        self._own.worker = worker
         worker.gate.acquire()
-        while True:
+        while not worker.leaves:
             job = worker.job
             while job is not None:
                 with contextlib.suppress(
@@ -211,10 +247,18 @@ class _Threads:
                 ):  # it may come when the function has ended already
                     job.run()
                 job = self._next(worker)
-            worker.gate.acquire()
+            if not worker.leaves:
+                worker.gate.acquire()
 
     def _next(self, worker: _Worker) -> _Job | None:
+        # It may have been stopped on its way out of `asking`.
+        self._asking.discard(worker)
         with self._lock:
+            if self._free < 0:
+                # Another was made while this one waited for an answer.
+                self._count -= 1
+                worker.job, worker.leaves = None, True
+                return None
             if self._waiting:
                 return self._waiting.popleft()
             worker.job = None  # before anybody can give it the next one
@@ -224,16 +268,20 @@ class _Threads:
 
 _threads = _Threads()
 
+beside_the_rest = _threads.asking
+
 
 async def run_in_thread(function: Callable[[], Any], left: Left | None = None) -> Any:
     """Call a function in a thread, with this task's context variables. Cancelling stops it (`Stopped`), and so does
     the end of its time, which raises `Expired` here; without `left` it has all the time there is."""
+    # One for each job: a context cannot be entered twice at the same time.
     context = contextvars.copy_context()
     job = _Job(lambda: context.run(function), asyncio.get_running_loop())
     _threads.submit(job)
     try:
         return await job.wait(left)
     finally:
+        # Otherwise it would wait for a thread, and keep what it holds, for as long as all are stuck.
         if not job.begun:
             _threads.withdraw(job)
 

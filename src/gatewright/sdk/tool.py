@@ -106,6 +106,7 @@ class Tool:
     fingerprint: str = field(init=False, default="")
     """SHA-256 of name, version, schemas and security in canonical JSON, hexadecimal."""
 
+    # A list, because the instance is frozen; filled at the first call.
     _checks: list[CompiledSchema] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -128,6 +129,7 @@ class Tool:
             return self.security
         said = self.security or ToolSecurity()
         return ToolSecurity(
+            # C-43: a destructive tool is at least dangerous, whatever its author says.
             risk_level="dangerous",
             permissions_required=said.permissions_required,
             validator=said.validator,
@@ -181,6 +183,7 @@ class Tool:
             from gatewright.schemas.graph import UnusableSchema
             from gatewright.schemas.schema import compile_schema
 
+            # The schema `true` admits everything.
             out = True if self.output_schema is None else self.output_schema
             try:
                 self._checks[:] = [compile_schema(self.input_schema), compile_schema(out)]

@@ -48,6 +48,7 @@ class TrustGateway:
 
     def promote(self) -> TrustState:
         """One step up: UNTRUSTED, VERIFIED, TRUSTED. Returns the new state; the last one stays."""
+        # Two threads that promote at once are two steps.
         with self._lock:
             index = min(_ORDER.index(self._state) + 1, len(_ORDER) - 1)
             return self._to(_ORDER[index])

@@ -51,6 +51,7 @@ class Usage:
         """One call ended. `error` is empty where it went well."""
         figures = self._tools.get(tool)
         if figures is None:
+            # Another thread may have made it meanwhile.
             figures = self._tools.setdefault(tool, _Figures())
         figures.calls += 1
         figures.times.append(seconds)

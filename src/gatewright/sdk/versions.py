@@ -28,9 +28,11 @@ def precedence(text: str) -> tuple[tuple[int, int, int], int, tuple[_Part, ...]]
     major, minor, patch, before = found.groups()
     numbers = (int(major), int(minor or 0), int(patch or 0))
     if before is None:
+        # A release comes after its pre-releases (11.3).
         return numbers, 1, ()
     return numbers, 0, tuple(_part(one) for one in before.split("."))
 
 
 def _part(text: str) -> _Part:
+    # Numbers among each other by value, and before words (11.4).
     return (0, int(text), "") if text.isdigit() else (1, 0, text)

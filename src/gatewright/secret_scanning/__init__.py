@@ -1,7 +1,8 @@
 """Secret scanner: finds and replaces secrets and personal data in text, JSON and streams. Pure rules, no I/O.
 
 `Redactor` is all of it for one policy: text in, text without it out, together with the rules that
-found something. What was found is never said.
+found something. What was found is never said. To read: `scanner` (two passes), then its tables `formats`, `context` and
+`passwords`, and what applies it to JSON (`json_text`) and to text in pieces (`stream`, `chunks`).
 """
 
 from __future__ import annotations
@@ -128,8 +129,9 @@ class Redactor:
         return Clean(clean, [*rules, *[HIDDEN] * count])
 
     def stream(self) -> Stream:
-        """For a text that comes in pieces."""
+        """A new `Stream`, for one text that comes in pieces. It knows the values that are held now."""
         held = () if self.held is None else self.held.values
+        # A stream lets text go at spaces; a value that has some is waited for as a whole.
         terms = (*self._terms, *(one for one in held if len(one.split()) > 1))
         return Stream(self._scanner, self._mark, terms, hidden=self._hidden)
 
@@ -155,6 +157,7 @@ def without_secrets(text: bytes) -> bytes:
     found = WithHeld(scanner(secrets=True, personal=frozenset()), HELD)
     if not found.worth_a_look(text):
         return text
+    # A record is one JSON object: its members are judged by their names, too.
     if text[:1] == b"{":
         return redacted_json(text, found, _unmarked)[0]
     return found.replaced(text, _unmarked)[0]

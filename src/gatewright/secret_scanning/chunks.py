@@ -28,7 +28,7 @@ class _Running:
 
 
 class Chunks:
-    """Those of all calls that run, each for as long as it does."""
+    """One `Stream` for each call whose result comes in chunks, as long as it runs."""
 
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
@@ -48,6 +48,7 @@ class Chunks:
         if one is None:
             one = self._running[call] = _Running(stream())
             if len(self._running) > KEPT:
+                # A call that never ends must not keep its context for ever; the oldest loses what was held back of it.
                 del self._running[next(iter(self._running))]
         before = len(one.stream.rules)
         said = one.stream.feed(text)
@@ -66,6 +67,7 @@ class Chunks:
         said = one.stream.end()
         if not said:
             return None, ()
+        # MGP §12.4 numbers chunks; the one that is added comes behind the last.
         index = one.last.get("index")
         last = {**one.last, "index": index + 1} if isinstance(index, int) else one.last
         return with_text(last, said), one.stream.rules[before:]

@@ -31,15 +31,19 @@ _KEYWORDS = (
     "psk|kennwort|contrasena|senha|seed[ _-]?phrase|recovery[ _-]?codes?|preshared"
 )
 _IDENT = r"[A-Za-z0-9_.-]"
+# A quote inside a JSON text that stands in a JSON text has up to three backslashes before it.
 _QUOTES = r"(?:\\{0,3}[\"'`\]]){0,2}"
 _GAP = r"(?:\\t|[ \t]){0,8}"
+# Of programs (`=`, `:=`, `=>`), tables (`|`), XML (`>`), CSV (`,`).
 _SIGNS = r"(?::{1,3}=|=>|=|\|\|?|>|\?=|,|:{1,2})"
 _OPERATOR = f"{_QUOTES}{_GAP}{_SIGNS}{_GAP}"
+# `{"name": "API_KEY", "value": "…"}`, as environments and headers are listed.
 _PAIRED = (
     r"(?:\\[nrt]|[\s,;\"'`\\-]){1,16}(?i:(?:default_?|string)?value)"
     + _QUOTES
     + r"\s{0,4}[:=]\s{0,4}"
 )
+# The same with the name last; RE2 cannot look back, so the value before it is found by hand (`_value_before`).
 _PAIR_NAME = (
     rf"(?i:\bname|\bkey|\bvariable|\bheader|\bparam|\benv|\bid){_QUOTES}{_GAP}[:=]{_GAP}{_QUOTES}"
 )
@@ -120,8 +124,11 @@ _KEY_PART = TextPattern(r"[A-Za-z0-9_-]{43,}")
 _CACHED = TextPattern(r"-[0-9a-f]{32,}\Z")
 """What a cache is asked for: some words and a digest."""
 _NAME_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
+# Bytes before a keyword that are read as the beginning of its name.
 _NAME_MOST = 40
+# Bytes from the first line of a key on: a shorter one is the mere mention of it.
 _PEM_LEAST = 24
+# Bytes of a key at most; an end that is farther away belongs to something else.
 _PEM_MOST = 64 * 1024
 _LINE = Pattern(r"[^\r\n\"'\\]*")
 _OPENED = Pattern(r"\\*[\"'`]")
@@ -141,6 +148,7 @@ _OPENS = (*_QUOTE_SIGNS, b"\\")
 _LINE_ENDS = (b"\\n", b"\\r", b"\\t")
 _REFERENCES = (b"${", b"{{")
 _OPENING = (b"(", b"[", b"{")
+# Signs that stand between words and cells as well: what is behind them has to look random.
 _WEAK = (b",", b">", b"|")
 
 
@@ -188,6 +196,7 @@ def _names(text: bytes) -> Iterator[Finding]:
     """Values beside names of secrets, in any notation that writes `name`, a sign, `value`."""
     at, values = 0, _Values(text)
     while (parts := _named.after(text, at)) is not None:
+        # Behind the sign and not behind the value, which may hold the next name.
         at = max(parts[0][1], at + 1)
         if not _is_named(text, *parts[1]):
             continue
@@ -224,6 +233,7 @@ def _value_before(text: bytes, at: int) -> tuple[int, int, bool] | None:
         opened = text.rfind(closing, max(0, end - _VALUE_MOST), end)
         start = opened + len(closing)
     else:
+        # RE2 has no look-behind: the value is read from its end in reversed text.
         backwards = text[max(0, end - _BARE_MOST) : end][::-1]
         start = opened = end - _BARE_BACKWARDS.end_at(backwards, 0)
     if opened < 0 or not _VALUE_NAME.hits(text[max(0, opened - 32) : opened]):
@@ -280,6 +290,7 @@ def _is_phrase(name: str) -> bool:
 
 def _vendors(text: bytes) -> Iterator[Finding]:
     for parts in _beside_vendor.all(text):
+        # `stripe.confirmPayment(…` is a call.
         if text[parts[0][1] : parts[0][1] + 1] in _OPENING:
             continue
         vendor, value = _text(text, parts[1]), _text(text, parts[2])
@@ -354,6 +365,7 @@ def _is_client(vendor: str, value: str) -> bool:
 
 
 def _is_vendor_key(vendor: str, value: str) -> bool:
+    # `git 4f2a…` is a commit; beside other vendors' names a row of hexadecimal digits is a key.
     return looks_random(value, digests=not vendor.lower().startswith(VERSION_CONTROL))
 
 
@@ -371,6 +383,7 @@ def of_member(name: str, value: str) -> tuple[int, str] | None:
         if _is_phrase(name) and _PHRASE.fits(whole):
             return start, "named"
         return (start, "named") if may_be_secret(whole, quoted=True) else None
+    # RFC 7518, 6: the private and the symmetric part of a key.
     if name in {"d", "k"}:  # of a JSON Web Key
         return (0, "private-key") if _KEY_PART.fits(value) and looks_random(value) else None
     if name.lower() in {"key", "auth"}:

@@ -16,6 +16,7 @@ def may_open(line: str) -> str:
     kept = []
     for one in line.split(";"):
         name, _, value = one.strip().partition("=")
+        # RFC 6265, 4.1: attributes of `Set-Cookie` stand among the pairs.
         if name.lower() in _ATTRIBUTES:
             continue
         if value and (_OPENS.within(name) or not _HARMLESS.fits(value)):

@@ -33,6 +33,7 @@ _NAME = Pattern(
     r"|connection_?string|conn_?str|webhook",
     IGNORECASE,
 )
+# `max_tokens`, `token_file`, `auth_type`: about a secret, and none.
 _NOT_NAME = Pattern(
     r"(?:^|[^a-z])(?:max|min|limit|num|count|ttl|expir\w*|timeout|file|path|dir|type|method|mode|enabled?)(?:\Z|[^a-z])",
     IGNORECASE,
@@ -123,6 +124,7 @@ def _alone(text: str) -> Iterator[Span]:
         if is_secret_name(found["name"]):
             yield found.span("secret")
     for found in _WORD.finditer(text):
+        # `image@sha256:…` pins a version.
         named = text.endswith(_DIGESTS, 0, found.start()) and _HEXADECIMAL.fullmatch(found[0])
         if not named and _is_random(found[0]):
             yield found.span()
@@ -137,6 +139,7 @@ def _assigned(text: str) -> Iterator[Span]:
             text[found.start() - 1].isspace() or text[found.start() - 1] in ",;="
         ):
             continue
+        # The run without a space in which the sign ends.
         number = bisect_right(begins, found.end()) - 1
         if number < 0 or runs[number][1] <= found.end() or not is_secret_name(found["name"]):
             continue
@@ -155,6 +158,7 @@ def _formed(text: str) -> Iterator[Span]:
     if not found.worth_a_look(raw):
         return
     for start, end, _ in found.find(raw):
+        # The scanner counts bytes, spans are characters.
         before = len(raw[:start].decode(errors="replace"))
         yield before, before + len(raw[start:end].decode(errors="replace"))
 

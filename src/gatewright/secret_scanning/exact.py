@@ -31,6 +31,7 @@ def spellings(values: Iterable[str]) -> tuple[bytes, ...]:
 
 
 def _spelled(value: str) -> Iterator[bytes]:
+    # As it is, as JSON writes it, and that once more inside a JSON text. `\/` is an escape that some write (RFC 8259, 7).
     for plain in (value, json.dumps(value, ensure_ascii=False)[1:-1], json.dumps(value)[1:-1]):
         yield plain.encode(errors="replace")
         yield json.dumps(plain)[1:-1].encode()
@@ -43,6 +44,7 @@ def _spelled(value: str) -> Iterator[bytes]:
 
 
 def _lower_hex(encoded: str) -> Iterator[str]:
+    # RFC 3986, 2.1: the digits may be of either case.
     first, *rest = encoded.split("%")
     yield first
     yield from (f"%{one[:2].lower()}{one[2:]}" for one in rest)
@@ -53,6 +55,7 @@ def base64_of(value: str) -> Iterator[str]:
     said = value.encode(errors="replace")
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + said).decode()
+        # Characters that also hold bits of the neighbours are left out, at both ends.
         first = -(-before * 8 // 6)
         sure = encoded[first : (before + len(said)) * 8 // 6]
         yield sure

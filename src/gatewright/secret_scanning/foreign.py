@@ -19,6 +19,7 @@ _WRITTEN = (
 
 
 def _bytes(text: str) -> str:
+    # The scanner's RE2 reads bytes, which it cannot fold: hence each spelling in `_cases`.
     return "".join(f"\\x{one:02x}" if one > 127 else chr(one) for one in text.encode())
 
 

@@ -70,6 +70,7 @@ _CLOUD: tuple[Row, ...] = (
     ("twitch-token", "\\boauth:[a-z0-9]{30}\\b", ""),
     ("login-code", "[?&](?:code|appid|otp)=[A-Za-z0-9_-]{24}", f"{_WORD}*"),
     ("url-password", ":(?:\\\\?/){2}[A-Za-z0-9_-]{16,64}:x-oauth-basic@", ""),
+    # The private member of a JSON Web Key (RFC 7518, 6).
     ("private-key", '\\\\?"[dk]\\\\?" ?: ?\\\\?"[A-Za-z0-9_-]{42}', f"{_WORD}+"),
     ("private-feed", f"/private-{HEX}{{32}}/", ""),
     ("signed-url", "[?&](?:X-Amz-|X-Goog-)?Signature=", "[A-Za-z0-9%~_+/=-]{40,}"),
@@ -96,6 +97,7 @@ _DATA: tuple[Row, ...] = (
     ("pinecone-key", "\\bpcsk_", "[A-Za-z0-9_]{40,}"),
     ("airtable-token", f"\\bpat{_AN}{{14}}[.]{HEX}{{20}}", f"{HEX}{{44}}"),
     ("artifactory-key", f"AKC[a-z]{_AN}{{20}}", f"{_AN}{{20,}}"),
+    # `ref` in base64, as in `reftkn:`.
     ("artifactory-token", f"\\bcmVmd{_AN}{{30}}", f"{_AN}{{20,}}"),
     (
         "authress-key",
@@ -109,6 +111,7 @@ _AI: tuple[Row, ...] = (
     ("openrouter-key", "\\bsk-or-v1-", f"{HEX}{{40,}}"),
     ("openai-key", "\\bsk-(?:proj|svcacct|admin|None|service)-", f"{_WORD}{{20,}}"),
     ("openai-key", f"\\bsk-{_AN}{{20}}", f"{_AN}{{8,}}"),
+    # `OpenAI` in base64.
     ("openai-key", f"T3BlbkFJ{_AN}{{8}}", f"{_AN}{{8,}}"),
     ("langfuse-key", "\\bsk-lf-", UUID),
     ("huggingface-token", "\\bhf_[A-Za-z0-9]{20}", f"{_AN}{{10,}}"),
@@ -240,6 +243,7 @@ _OTHER: tuple[Row, ...] = (
     ("newrelic-key", "\\bNR(?:AK|JS|II|IQ|RA|SP|AA)-", f"{_WORD}{{19,}}"),
     ("newrelic-key", f"{HEX}{{8}}NRAL\\b", ""),
     ("grafana-token", "\\bgl(?:c|sa)_", "[A-Za-z0-9+/_]{32,}={0,3}"),
+    # `{"k":"` in base64.
     ("grafana-token", "\\beyJrIjoi", f"{_AN}{{60,}}={{0,3}}"),
     ("dynatrace-token", "\\bdt0[a-z][0-9]{2}[.]", "[A-Z0-9]{24}[.][A-Z0-9]{64}"),
     ("settlemint-token", "\\bsm_[aps]at_", f"{_AN}{{16}}"),
@@ -252,6 +256,7 @@ _OTHER: tuple[Row, ...] = (
     ("mapbox-token", "\\b[ps]k[.]eyJ1", f"{_WORD}{{20,}}[.]{_WORD}{{20,}}"),
     ("mapbox-token", f"\\b[ps]k[.]{_AN}{{60}}[.]", f"{_AN}{{22}}"),
     ("okta-token", "\\bSSWS ", f"{_WORD}{{30,}}"),
+    # `eyJ` is `{"` in base64url: a header and a payload (RFC 7519).
     ("jwt", "\\beyJ[A-Za-z0-9_+/=-]{10,}[.]eyJ", "[A-Za-z0-9_+/=-]{8,}(?:[.][A-Za-z0-9_+/=-]*)?"),
     (
         "jwt",

@@ -1,4 +1,4 @@
-"""Registry of secrets held by this process (tokens, client secrets, database passwords), and search for them by value.
+"""Registry of secrets held by this process (tokens, client secrets, passwords); finds them in text; reads passwords from URLs.
 
 Held secrets come and go while the gateway runs, so they are no part of a policy (`own` of a `Redactor` is).
 
@@ -74,9 +74,11 @@ class Held:
         told = [one[-longest:] for one in values if one and is_telling(one)]
         fresh = [one for one in told if not foreign or looks_issued(one.strip())]
         with self._lock:
+            # A token that is known already must not have the automaton made anew.
             if all((holder, one) in self._values for one in fresh):
                 return
             for one in fresh:
+                # Popped and put back, so that it counts as the newest.
                 self._values[holder, one] = self._values.pop((holder, one), ()) or _spelled(one)
             mine = [key for key in self._values if key[0] == holder]
             for key in mine[: max(0, len(mine) - most)]:
@@ -92,6 +94,7 @@ class Held:
         """The oldest value of the holder who has the most: of those of foreign values, who are as many as the authorization
         servers, as long as these are too many, else of the others."""
         counts = Counter(holder for holder, _ in self._values)
+        # An authorization server that gives token after token must not displace what the operator configured.
         foreign = sum(counts[one] for one in self._foreign) > MOST_FOREIGN
         some = [one for one in counts if (one in self._foreign) == foreign and one != PROCESS]
         holder = max(some, key=counts.__getitem__, default=PROCESS)
@@ -153,6 +156,7 @@ class _Looking:
         """The place of the longest spelling whose piece stands at `start` and that begins at `done` or later; -1 and `done`
         where there is none."""
         for spelled, at in self._spelled[text[start : start + _PIECE]]:
+            # Not into what was found before: places may not overlap.
             if done <= start - at and text.startswith(spelled, start - at):
                 return start - at, start - at + len(spelled)
         return -1, done
@@ -170,6 +174,7 @@ def _piece_of(spelled: bytes) -> int:
     best, most = last, 0
     for at in range(last, max(-1, last - _LOOKED), -1):
         piece = spelled[at : at + _PIECE]
+        # Something without repetition is there; only a piece that is better in the other respect takes its place.
         if most == _PIECE and not mixes(piece):
             continue
         period = next(n for n in range(1, _PIECE + 1) if piece[n:] == piece[: _PIECE - n])

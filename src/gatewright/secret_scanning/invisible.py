@@ -76,6 +76,7 @@ def _needed(char: str, before: str, after: str, ahead: str) -> bool:
     if char in (_JOINER, _NON_JOINER):
         return _joins(before) and _joins(after)
     if "\U000e0020" <= char <= "\U000e007f":
+        # Tag characters spell a region behind a black flag; anywhere else they are ASCII that nobody sees.
         return _FLAG in ahead and (before == _FLAG or "\U000e0020" <= before <= "\U000e007e")
     return False
 
@@ -97,6 +98,7 @@ def visible(text: str) -> tuple[str, int]:
     """The text without what nobody sees, and how many pieces were taken out; the very text where there are none."""
     if _is_plain(text):
         return text, 0
+    # Whole sequences first: without its ESC the rest would stay as text.
     cleaned, count = _TERMINAL.subn("", text)
     kept: list[str] = []
     for index, char in enumerate(cleaned):
@@ -155,6 +157,7 @@ def _may_hide(raw: bytes) -> bool:
     """False for JSON text in none of whose texts anything can be hidden. The quick half."""
     if not raw.isascii():
         return True
+    # JSON escapes every control character (RFC 8259, 7), as `\u…`, `\b` or `\f`; DEL may stand as it is.
     return (raw.find(b"\\") >= 0 or raw.find(b"\x7f") >= 0) and _ESCAPED.within(raw)
 
 

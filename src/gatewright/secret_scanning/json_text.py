@@ -83,6 +83,7 @@ class _Text:
             first = max(0, bisect_right(self._starts, start) - 1)
             last = bisect_right(self._starts, end - 1)
             yield from (one for one in range(first, last) if self._tokens[one][1] > start)
+            # Behind the strings that were given out: each is judged once.
             at = max(end, self._tokens[last - 1][1] if last else 0)
 
     def _judge(self, at: int) -> None:
@@ -123,6 +124,7 @@ class _Text:
             first = min(beside, beside - near.step)
             between = self._raw[self._tokens[first][1] : self._tokens[first + 1][0]]
             if near.step < 0:
+                # Read backwards a bracket that closes is one that opens.
                 between = between[::-1].translate(_MIRRORED)
             if depth + _lowest(between) < 0:  # another object
                 return None
@@ -173,6 +175,7 @@ class _Text:
         """Whether a colon stands behind this string."""
         end = self._tokens[at][1]
         sign = self._raw[end : end + 1]
+        # Compact JSON has the colon right here.
         if sign in _BLANK:
             last = self._starts[at + 1] if at + 1 < len(self._starts) else len(self._raw)
             sign = self._raw[end:last].lstrip(_BLANK)[:1]
@@ -194,6 +197,7 @@ class _Text:
         if not at or not self._is_next(_COLON, at - 1):
             return False
         start, end = self._tokens[at - 1]
+        # Compared as written: a name with an escape in it is no handle, and is cleaned.
         if self._raw[start + 1 : end - 1] not in _HANDLES:
             return False
         return self._depths[at - 1] == 1

@@ -22,6 +22,7 @@ def marker(key: bytes) -> Callable[[str, bytes], bytes]:
     """The function from (rule, secret) to its mark. `key` has at most 32 bytes."""
 
     def mark(rule: str, secret: bytes) -> bytes:
+        # Keyed, or whoever guesses a password could check it against the mark.
         digits = blake2s(secret, key=key, digest_size=3).hexdigest()
         return f"[REDACTED:{rule}:{digits}]".encode()
 

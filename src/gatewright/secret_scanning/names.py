@@ -102,6 +102,7 @@ def is_secret_name(name: str) -> bool:
 def _names_a_secret(name: str) -> bool:
     if is_foreign_name(name):
         return True
+    # What a name is the name of stands at its end.
     words = [word.lower() for word in words_of(name)][-8:]
     while len(words) > 1 and (words[-1] in _TRAILING or words[-1].isdigit()):
         words.pop()
@@ -110,11 +111,13 @@ def _names_a_secret(name: str) -> bool:
     if words[-1] in {"key", "keys"} and len(words) > 1:
         return words[-2] in _BEFORE_KEY or words[-2] in _ALONE
     if words[-1] not in _ALONE and "".join(words[-2:]) not in _ALONE:
+        # `_auth` of npm and `x-auth`; `auth` alone is a section of settings.
         return words[-1] == "auth" and len(words) <= 2 and name[:1] in "_x"
     return not any(_NOT.fits(word) for word in words[:-1])
 
 
 _KEPT_NAME = 128
+# Long names are foreign text, which would fill the cache.
 _is_known_name = lru_cache(4096)(_names_a_secret)
 
 
@@ -147,6 +150,7 @@ def looks_random(value: str, least: int = 10, *, digests: bool = False) -> bool:
         return False
     if not digests and (_UUID.fits(value) or _DIGEST.fits(value)):
         return False
+    # Made of words and numbers: an identifier, unless it is one long word that nobody could pronounce.
     if all(_WORD_OR_NUMBER.fits(part) for part in _SEPARATORS.split(value)):
         return len(value) >= 20 and value.isalpha() and not _reads_like_words(value)
     return _turns(value) >= 2 and _entropy(value) >= (2.6 if len(value) < 20 else 3.0)
@@ -200,6 +204,7 @@ def _is_identifier(value: str) -> bool:
     numbered = any(letter.isdigit() for letter in value)
     if "." in value and not numbered:
         return True
+    # Letters for each word: random text falls into pieces of one or two.
     least = 4 if numbered else 3.3
     return sum(map(len, pieces)) >= least * len(pieces)
 

@@ -93,6 +93,7 @@ _STRINGS = Pattern(r"[\"']([^\s\x0b\"'\\]{6,128})[\"']", captures=True)
 _HOST = Pattern(r"[\w-]+(?:\.[\w-]+)*\.[A-Za-z]{2,}(?::\d+)?")
 _NEXT = Pattern(r"&(?:amp;)?[\w.\[\]-]+=")
 """Where the next parameter of a query begins."""
+# Bytes behind a word for a password in which the password begins.
 _SPAN = 160
 
 
@@ -101,8 +102,10 @@ def _introduced(text: bytes) -> Iterator[Finding]:
     digit, line = Next(_DIGIT, text), Next(_LINE_END, text)
     for word in _words.all(text):
         at = word[0][1]
+        # `HINTS` promise a digit on the line; without one nothing there looks chosen.
         if digit.after(at)[1] > line.after(at)[0] or digit.after(at)[0] == len(text):
             continue
+        # The word may have taken its sign along (`token:`), which the patterns begin with.
         for start, end in _candidates(text, at - text.endswith((b":", b"=", b"->"), 0, at)):
             said = _before_next(text[start:end]).rstrip(b".,;:)*_")
             if _is_chosen(said):
@@ -213,6 +216,7 @@ def _commanded(text: bytes) -> Iterator[Finding]:
 def _phrases(text: bytes) -> Iterator[Finding]:
     """The words of a wallet, where they are called so."""
     for spans in _mnemonic.all(text):
+        # BIP 39: 12, 15, 18, 21 or 24 words.
         if (text[slice(*spans[1])].count(b" ") + 1) % 3 == 0:
             yield *spans[1], "mnemonic"
 

@@ -32,14 +32,17 @@ __all__ = [
     "mixes",
 ]
 
+# Above it RE2 gives up its automaton for a search that is many times slower.
 _MEMORY = 64 << 20
 _UNANCHORED = re2._Anchor.UNANCHORED
 _AT_START = re2._Anchor.ANCHOR_START
 _WHOLE = re2._Anchor.ANCHOR_BOTH
+# Bytes that a search sees first; four times as many each time that it finds nothing certain.
 _WINDOW = 2048
 REACH = 768
 """What ends so near to the end of a window may go on behind it; no bounded pattern takes more."""
 _NOTHING = (-1, -1)
+# Sets of patterns: their states multiply within one (decision 0057).
 _PASSES = 8
 
 Span = tuple[int, int]
@@ -50,6 +53,7 @@ _made: WeakSet[Pattern | Several] = WeakSet()
 
 def _options(*, captures: bool) -> re2.Options:
     options = re2.Options()
+    # Bytes as they are: a result need not be UTF-8.
     options.encoding = re2.Options.Encoding.LATIN1
     options.max_mem = _MEMORY
     options.never_capture = not captures
@@ -228,6 +232,7 @@ class OnLine:
         while (begun := self._begin.after(text, at)) is not None:
             at = begun[0][1]
             line_end = line.after(at)[0]
+            # From one before: an option begins with the blank that ended the program's name.
             found = self._within.after(text, at - 1, min(len(text), line_end + REACH))
             if found is None or found[0][0] > line_end:
                 at = max(at, line_end)
@@ -259,7 +264,7 @@ class Several:
         return found._set.Match
 
     def ready(self) -> None:
-        """The same."""
+        """Compile them, as `Pattern.ready` does."""
         self.hits(b"")
 
     def hits(self, text: bytes) -> list[int]:

@@ -67,11 +67,13 @@ _IBAN_LENGTHS = {
 def is_card(text: str, before: str = "") -> bool:
     """A payment card's number: the Luhn digit, and a brand's first digits and length or a word `before`
     it that says what it is."""
+    # The decimals of a number, which may have sixteen of them.
     if _DECIMALS.within(before):
         return False
     digits = text.replace(" ", "").replace("-", "")
     if len(set(digits)) < 2 or not (_BRANDS.fits(digits) or _CARD_WORD.within(before)):
         return False
+    # Luhn (ISO/IEC 7812).
     doubled = [int(digit) * 2 for digit in digits[-2::-2]]
     total = sum(map(int, digits[-1::-2])) + sum(one - 9 if one > 9 else one for one in doubled)
     return total % 10 == 0
@@ -89,6 +91,7 @@ def is_iban(text: str) -> int:
         return 0
     compact = text[: ends[size - 1]].replace(" ", "").replace("-", "")
     turned = compact[4:] + compact[:4]
+    # ISO 13616: the first four to the end, letters as 10 to 35, and 1 as the remainder by 97.
     number = int("".join(str(int(letter, 36)) for letter in turned))
     return ends[size - 1] if number % 97 == 1 else 0
 

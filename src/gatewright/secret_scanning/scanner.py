@@ -78,6 +78,7 @@ def _hidden() -> str:
 
 def _counts(hint: str) -> bool:
     """Whether it begins with so little that much of a random text begins it, and counts what follows."""
+    # Three fixed characters are rare enough in random text.
     fixed = _FIXED.end_at(hint.removeprefix("(?:").encode(), 0)
     return fixed < 3 and "{" in hint
 
@@ -243,7 +244,9 @@ def _person(kind: str) -> Pattern:
 def _tokens(pattern: str, name: str, text: bytes) -> Iterator[Finding]:
     for spans in _compiled(pattern).all(text):
         start, end = spans[0]
+        # `_begun` lets a token follow `\n` as it is written in a string; those two are no part of it.
         start += 2 * text.startswith(b"\\", start)
+        # What documentation shows is no secret, and four letters in an image are no token.
         if not (is_example(text[start:end].decode("latin-1")) or _in_blob(text, start, end)):
             yield start, end, name
 
@@ -276,6 +279,7 @@ def _people(kind: str, text: bytes) -> Iterator[Finding]:
             start = _NUMBER.end_at(text, start)
         said = text[start:end].decode("utf-8", "replace")
         before = text[max(0, start - 40) : start].decode("utf-8", "replace")
+        # One more group: a longer number than any card's.
         if kind == "card" and _MORE_DIGITS.at(text, end):
             continue
         size = _person_size(kind, said, before)
@@ -302,6 +306,7 @@ def _apart(found: list[Finding]) -> list[Finding]:
         if kept and start < kept[-1][1]:
             last = kept[-1]
             kept[-1] = (last[0], max(last[1], end), last[2])
+        # A rule may find a place with nothing in it.
         elif end > start:
             kept.append((start, end, rule))
     return kept

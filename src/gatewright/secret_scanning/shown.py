@@ -18,6 +18,7 @@ def shown(text: str, most: int = MOST, *, named: bool = True) -> str:
     """`text` for a message. `named`: what stands behind a name like `password=` is masked, whatever it looks like."""
     # Cut first: looking for secrets in megabytes takes seconds. The word at the cut goes, for half a secret is not known for one.
     head = text if len(text) <= 2 * most else " ".join(text[: 2 * most].rsplit(None, 1)[:-1]) + "…"
+    # Before the spelling: escapes in it would hide a secret from the rules.
     whole = mask(head, named=named)
     if not (whole.isascii() and whole.isprintable()):
         whole = "".join(_spelled(char) for char in whole)

@@ -64,8 +64,10 @@ class Stream:
         pieces: list[bytes] = []
         at = begun
         for start, end, rule in found:
+            # Gone already, or held back and found again with the next piece.
             if end <= at or start >= ready:
                 continue
+            # Of what began in text that has gone the rest is dropped: its mark would come behind its beginning.
             if start >= begun:
                 pieces += (text[at:start], self._mark(rule, text[start:end]))
                 self.rules.append(rule)
@@ -95,6 +97,7 @@ class Stream:
             from_ = len(text) - WINDOW
         ready = _open(text, from_)
         begins = text.rfind(_BEGIN, from_)
+        # A key of many lines is one secret: all of it waits for its end.
         if begins >= 0 and text.find(_END, begins) < 0:
             ready = min(ready, begins)
         return max(
@@ -104,6 +107,7 @@ class Stream:
     @staticmethod
     def _begun(text: bytes, term: bytes) -> int:
         """How much of a term stands at the end of the text."""
+        # A whole term is found by the rules; only a part of one is waited for.
         tail = text[-len(term) + 1 :].lower() if len(term) > 1 else b""
         return next((len(tail) - at for at in range(len(tail)) if term.startswith(tail[at:])), 0)
 

@@ -28,5 +28,6 @@ def spelled(text: str, keep: str = "") -> str:
 
 
 def _escaped(char: str) -> str:
+    # JSON writes a character beyond U+FFFF as two (RFC 8259, 7).
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))

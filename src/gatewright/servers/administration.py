@@ -59,14 +59,12 @@ class Administration:
         found = self._named(call)
         if isinstance(found, Failure):
             return found
-        self._stopped.discard(found.id)
         return await self._act(call, "restarted", found.id, (found.id,))
 
     async def _start(self, call: Call, back: Back) -> Outcome:
         found = self._named(call)
         if isinstance(found, Failure):
             return found
-        self._stopped.discard(found.id)
         # One that was not stopped but gave up tries again.
         gave_up = not found.spec.stopped and found.state != "connected"
         return await self._act(call, "started", found.id, (found.id,) if gave_up else ())
@@ -75,12 +73,12 @@ class Administration:
         found = self._named(call)
         if isinstance(found, Failure):
             return found
-        self._stopped.add(found.id)
         return await self._act(call, "stopped", found.id)
 
     async def _act(self, call: Call, what: str, server: str, anew: Collection[str] = ()) -> Outcome:
-        # Recorded before anything starts or stops.
+        # Recorded before anything starts or stops, or is to at the next reload.
         self._acted(call.caller, f"dev.gatewright.server.{what}", server)
+        (self._stopped.add if what == "stopped" else self._stopped.discard)(server)
         await self._again(anew)
         now = self._servers.fleet.servers.get(server)
         if now is None:

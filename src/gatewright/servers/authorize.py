@@ -200,9 +200,11 @@ class OAuth:
         """Remember what a step up needs, for the login that will give it."""
         kept = self._load()
         have = kept.grant.scopes if kept.grant is not None else ()
-        wanted = tuple(one for one in challenge.scopes if one not in have)
-        if wanted and not set(wanted) <= set(kept.wanted):
-            self._save(msgspec.structs.replace(kept, wanted=scopes_in([*kept.wanted, *wanted])))
+        new = (one for one in challenge.scopes if one not in have)
+        wanted = scopes_in([*kept.wanted, *new])
+        # There are at most so many, and a server may ask for others with each call: what changes nothing is not written.
+        if wanted != kept.wanted:
+            self._save(msgspec.structs.replace(kept, wanted=wanted))
 
     # -- one at a time -------------------------------------------------------------------------------
 
@@ -338,7 +340,9 @@ class OAuth:
             self._save(msgspec.structs.replace(kept, grant=spent))
         if stopped.login:
             return self._needed(kept)
-        return self._stopped(stopped.reason)
+        return self._stopped(
+            f"{stopped.reason}; it is asked again later" if stopped.temporary else stopped.reason
+        )
 
     def _needed(self, kept: Kept) -> NotAuthorized:
         why = "a login is wanted"

@@ -17,6 +17,7 @@ import msgspec
 from gatewright.call import Caller, Client, Mgp, Target, Tool
 from gatewright.mcp.wire.groundhog import About
 from gatewright.schemas.lookalikes import seen
+from gatewright.servers.list_cache import ListCache
 from gatewright.servers.listing import EMPTY, Listing
 from gatewright.servers.names import prefixes_of, unwrap_uri, wrap_uri
 from gatewright.servers.reserved_names import Reserved
@@ -29,7 +30,6 @@ from gatewright.transport.slices import in_slices, whole
 
 __all__ = ["EVERYTHING", "Catalogue", "Sight"]
 
-_LISTS_KEPT = 64
 _SIGHTS_KEPT = 4096
 _ATTEMPTS = 3
 """How often what is made in slices is begun anew because something changed meanwhile."""
@@ -84,7 +84,7 @@ class Catalogue:
         self._shelves: dict[str, ServerCatalogue] = {}
         self._views: dict[str, View] = {}
         self._ahead: tuple[ServerCatalogue, dict[str, View]] | None = None
-        self._lists: OrderedDict[Hashable, bytes] = OrderedDict()
+        self._lists = ListCache()
         self._sights: OrderedDict[Hashable, frozenset[int] | None] = OrderedDict()
 
     def user_of(self, name: str, but: str) -> str:
@@ -324,7 +324,7 @@ class Catalogue:
             if found is None:
                 found = await in_slices(self._make(method, profile, visible, mgp))
             if now == (self.version, self.sight.version()):
-                _keep(self._lists, key, found, _LISTS_KEPT)
+                self._lists.put(key, found)
                 return found
         # Rights and servers change all the time: what is true now, in one piece.
         visible = whole(self._visible(method, profile, caller))

@@ -6,7 +6,7 @@ the caller are listed, and of their tools only those that the caller may see.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome
@@ -16,6 +16,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.reconnector import State
 from gatewright.servers.spec import ServerSpec
+from gatewright.transport.slices import in_slices
 
 __all__ = ["Discovery"]
 
@@ -48,12 +49,28 @@ class Discovery:
         flaw = _flaw(wanted)
         if flaw:
             return Failure("invalid_params", flaw)
-        found = []
+        return Answer(jsonrpc.encode({"servers": await in_slices(self._entries(call, wanted))}))
+
+    def _entries(
+        self, call: Call, wanted: Mapping[str, Any]
+    ) -> Generator[None, None, list[dict[str, Any]]]:
+        tools, found = (yield from self._tools(call)), []
         for server in self._servers(call):
             standing = self._standing(server)
             if standing is not None and _fits(standing, wanted):
-                found.append(self._entry(call, *standing))
-        return Answer(jsonrpc.encode({"servers": found}))
+                found.append(self._entry(call, tools.get(server, []), *standing))
+                yield
+        return found
+
+    def _tools(self, call: Call) -> Generator[None, None, dict[str, list[str]]]:
+        """The tools that the caller may see, by server; a step for each, and one pass for all servers."""
+        may, every = self._catalogue.sight.tool, _reads_all(call)
+        found: dict[str, list[str]] = {}
+        for item in self._catalogue.view(call.profile).items("tools/list"):
+            yield
+            if item.tool is not None and (every or may(call.caller, item.tool)):
+                found.setdefault(item.server, []).append(item.tool.exposed)
+        return found
 
     def _servers(self, call: Call) -> Sequence[str]:
         """Those that exist for the caller; all of them for one that may read the whole registry."""
@@ -61,15 +78,9 @@ class Discovery:
             return self._catalogue.view(call.profile).servers
         return self._catalogue.servers(call.profile, call.caller)
 
-    def _entry(self, call: Call, spec: ServerSpec, state: State, hello: Hello) -> dict[str, Any]:
-        view = self._catalogue.view(call.profile)
-        items = (item for item in view.items("tools/list") if item.server == spec.id)
-        may, every = self._catalogue.sight.tool, _reads_all(call)
-        tools = [
-            item.tool.exposed
-            for item in items
-            if item.tool is not None and (every or may(call.caller, item.tool))
-        ]
+    def _entry(
+        self, call: Call, tools: list[str], spec: ServerSpec, state: State, hello: Hello
+    ) -> dict[str, Any]:
         entry: dict[str, Any] = {"id": spec.id, "status": state, "tools": tools}
         version, extensions = _mgp(spec, hello)
         entry["mgp_version"] = version  # null for who speaks plain MCP

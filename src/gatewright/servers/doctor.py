@@ -10,7 +10,7 @@ from gatewright.command_text import to_type
 from gatewright.config import Server
 
 if TYPE_CHECKING:
-    from gatewright.app.preflight import Found
+    from gatewright.servers.preflight import Found
 
 __all__ = ["check_servers", "offered", "way_out"]
 

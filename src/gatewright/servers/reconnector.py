@@ -40,6 +40,9 @@ _DIED = ("exited with status", "killed by")
 _GRACEFUL = "exited with status 0"
 _REASON_CHARS = 800
 
+_DOUBLINGS = 64
+"""Of the pause: more would be beyond any setting, and after a thousand beyond a float."""
+
 _AT_LEAST_S = 1.0
 """How far apart calls can make attempts at an HTTP server that is down, when they are refused."""
 
@@ -77,7 +80,9 @@ class Reconnector:
         self._next_at = 0.0
         self._tried_at = -1e9
         self._limit: asyncio.Timeout | None = None
-        self._holding = self._barred = False
+        self._holding = self._barred = self._ended = False
+        self._permitted = asyncio.Event()
+        """What barred the server is no more. Apart from `_poke`, which is forgotten at each pause."""
         self.waits: Callable[[Back], AbstractContextManager[object]] = nullcontext
         """Hears whose call waits for the connection, for as long as it does."""
         self.late = False
@@ -102,6 +107,11 @@ class Reconnector:
             task.cancel()
             await asyncio.wait([task])
         self._to("disconnected", reason)
+
+    async def end(self) -> None:
+        """The same, because the one session that it served is over."""
+        self._ended = True
+        await self.close("it served one session, or one call, which is over")
 
     async def ready(self, patience_s: float) -> Link | Failure:
         """The connection, after waiting for it where that has a prospect; else why there is none."""
@@ -159,12 +169,17 @@ class Reconnector:
     def bar(self, reason: str) -> None:
         """End the connection, and make no other before `again`."""
         if self.link is not None:
-            self._barred = True
+            self._bar(True)
             self.link.close(reason)
+
+    def _bar(self, barred: bool) -> None:
+        self._barred = barred
+        self._permitted.clear()
 
     def again(self) -> None:
         """What kept the server out has changed: try now."""
         if self._barred:
+            self._permitted.set()
             self._poke.set()
 
     # -- the loop ------------------------------------------------------------------------------------
@@ -172,16 +187,27 @@ class Reconnector:
     async def _keep(self) -> None:
         while True:
             self._tried_at = self._loop.time()
-            self._to("restarting" if self._attempts else "connecting", self.reason)
-            reason = _brief(await self._attempt())
-            now = self._loop.time()
-            self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
-            hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
-            died = self.spec.transport == "stdio" and reason.startswith(_DIED)
-            log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
-            self._to("disconnected", reason)
-            await self._pause(now)
+            try:
+                await self._round()
+            except Exception as problem:
+                # Without this task nobody would connect the server ever again.
+                log.exception("server %s: the round that keeps it connected failed", self.spec.id)
+                self._next_at = self._loop.time() + self.spec.restart.most_s
+                self._to("disconnected", f"internal error: {problem}")
+                await asyncio.sleep(self.spec.restart.most_s)
             self.restarts += 1
+
+    async def _round(self) -> None:
+        """Connect once, and wait until the next attempt is due."""
+        self._to("restarting" if self._attempts else "connecting", self.reason)
+        reason = _brief(await self._attempt())
+        now = self._loop.time()
+        self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
+        hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
+        died = self.spec.transport == "stdio" and reason.startswith(_DIED)
+        log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
+        self._to("disconnected", reason)
+        await self._pause(now)
 
     async def _attempt(self) -> str:
         """Connect, stay connected, and return why that ended."""
@@ -193,7 +219,7 @@ class Reconnector:
         except TimeoutError:
             return self._tried(f"no hello within {self.spec.connect_s:g} s")
         except (UpstreamFailed, OSError) as problem:
-            self._barred = isinstance(problem, NotPermitted)
+            self._bar(isinstance(problem, NotPermitted))
             return self._tried(str(problem))
         except Exception as problem:
             log.exception("server %s could not be connected", self.spec.id)
@@ -209,6 +235,9 @@ class Reconnector:
             return await link.wait_closed()
         except UpstreamFailed as problem:
             return self._tried(str(problem))
+        except Exception as problem:
+            log.exception("what server %s says of itself could not be taken", self.spec.id)
+            return self._tried(f"internal error: {problem}")
         finally:
             self.link = None
             self._leave(link)
@@ -225,7 +254,7 @@ class Reconnector:
         if self._barred:
             self._next_at = float("inf")
             self._to("error", self.reason)
-            await self._poke.wait()
+            await self._permitted.wait()
             self._barred = False
             return
         while self._recent and self._recent[0] < now - rule.window_s:
@@ -250,7 +279,7 @@ class Reconnector:
 
     async def _back_off(self, now: float, state: State) -> None:
         rule = self.spec.restart
-        delay = min(rule.most_s, rule.first_s * 2.0 ** (self._quick - 2))
+        delay = min(rule.most_s, rule.first_s * 2.0 ** min(self._quick - 2, _DOUBLINGS))
         # The first attempt after a failure is made at once, the second waits `first_s`.
         self._next_at = now + (delay if self._quick > 1 else 0.0)
         self._to(state, self.reason)
@@ -293,6 +322,8 @@ class Reconnector:
             asks = to_type("server permit {}", name)
             text = f"server {name} {self.reason}; `{asks}` shows what it asks for"
             return Failure("permission_deferred", text)
+        if self._ended:
+            return Failure("session_unknown", "the session has ended: nothing was run")
         if self._task is None:
             starts = to_type("server start {}", name)
             text = f"server {name} is stopped: {self.reason}; `{starts}` starts it"
@@ -325,7 +356,10 @@ class Reconnector:
         self.state, self.reason = state, reason
         self._wake()
         if told:
-            self._changed(state, reason)
+            try:
+                self._changed(state, reason)
+            except Exception:
+                log.exception("that server %s is %s could not be told", self.spec.id, state)
 
     def _wake(self) -> None:
         turn, self._turn = self._turn, self._loop.create_future()

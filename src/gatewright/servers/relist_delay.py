@@ -1,4 +1,4 @@
-"""Rate limit on listing a server again after its `list_changed` notifications: debounce, then one a second.
+"""Rate limit on listing a server again, after `list_changed` or a renewed session: debounce, then one a second, one run at a time.
 
 Servers announce each of many changes; one look answers all that come within a moment. One that never stops announcing would
 have the gateway fetch, judge and record its lists without end, so after a good number of looks they come once a second.
@@ -6,7 +6,14 @@ have the gateway fetch, judge and record its lists without end, so after a good 
 
 from __future__ import annotations
 
-__all__ = ["AT_ONCE", "DEBOUNCE_S", "EACH_S", "Pace"]
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+__all__ = ["AT_ONCE", "DEBOUNCE_S", "EACH_S", "Pace", "Paced"]
+
+log = logging.getLogger("gatewright.servers")
 
 DEBOUNCE_S = 0.02
 """What a look waits for more to come."""
@@ -28,3 +35,42 @@ class Pace:
         wait = max(DEBOUNCE_S, self._due - now - (AT_ONCE - 1) * EACH_S)
         self._due = max(self._due, now) + EACH_S
         return wait
+
+
+class Paced:
+    """Work of which one run at a time is done, at the rate of a `Pace`. What is asked for during a run is one more run after it:
+    where a run has the server cause the next, they neither pile up nor follow each other at once."""
+
+    def __init__(
+        self,
+        work: Callable[[], Awaitable[None]],
+        spawn: Callable[[Coroutine[Any, Any, None]], object],
+    ) -> None:
+        self._work = work
+        self._spawn = spawn
+        self._pace = Pace()
+        self._wanted = self._running = False
+
+    def ask(self) -> None:
+        """Have a run begin after this."""
+        self._wanted = True
+        if not self._running:
+            self._running = True
+            self._spawn(self._run())
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._wanted:
+                await asyncio.sleep(self._pace.take(loop.time()))
+                self._wanted = False
+                await self._once()
+        finally:
+            self._running = False
+
+    async def _once(self) -> None:
+        try:
+            await self._work()
+        except Exception:
+            # What was asked for meanwhile is done all the same.
+            log.exception("work that a server asked for has failed")

@@ -28,24 +28,28 @@ class Relisting:
         self._done = asyncio.Event()
         self.count = 0
         """How many connections were made so far."""
-        self.unlisted = 0
-        """The lists of how many of them are not known yet."""
+        self._listed = 0
+        """So many of them were there when the last lists were asked for that are known."""
+
+    @property
+    def unlisted(self) -> bool:
+        """Whether a connection was made whose lists are not known yet."""
+        return self._listed < self.count
 
     def begins(self) -> None:
         """There is a new connection, whose lists are not known yet."""
         self.count += 1
-        self.unlisted += 1
         self._done.clear()
 
     @contextmanager
     def ends(self) -> Iterator[None]:
-        """After the block the lists of a connection are known, or cannot be."""
+        """After the block the lists are known, or cannot be, of all connections that were made before it."""
+        count = self.count
         try:
             yield
         finally:
-            self.unlisted -= 1
-            if self.unlisted <= 0:
-                self.unlisted = 0
+            self._listed = max(self._listed, count)
+            if not self.unlisted:
                 self._done.set()
 
     async def objection(self, call: Call, count: int, patience_s: float) -> Failure | None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-__all__ = ["Reserved"]
+__all__ = ["KEPT_CHARS", "Reserved"]
+
+KEPT_CHARS = 128
+"""A longer name is not told to `keep`, which writes while everybody waits: it is longer than MCP has names (2025-11-25, tools)."""
 
 
 class Reserved:
@@ -15,7 +18,7 @@ class Reserved:
         known: Mapping[str, Collection[str]] | None = None,
         keep: Callable[[str, Collection[str]], None] = lambda *_: None,
     ) -> None:
-        """`known` is from earlier runs; `keep` is told of a server whose names are others than before."""
+        """`known` is from earlier runs; `keep` is told of a server whose names are others than before, those that are written."""
         self._names = _frozen(known or {})
         self._keep = keep
 
@@ -25,10 +28,11 @@ class Reserved:
 
     def put(self, server: str, names: Collection[str]) -> None:
         """A server lists these now."""
-        now = frozenset(names)
-        if now != self.of(server):
+        now, before = frozenset(names), self.of(server)
+        if now != before:
             self._names[server] = now
-            self._keep(server, now)
+            if (kept := _kept(now)) != _kept(before):
+                self._keep(server, kept)
 
     def again(
         self,
@@ -43,6 +47,10 @@ class Reserved:
             if (names := listed(server)) is not None:
                 self.put(server, names)
         return self._names != before
+
+
+def _kept(names: Collection[str]) -> frozenset[str]:
+    return frozenset(one for one in names if len(one) <= KEPT_CHARS)
 
 
 def _frozen(known: Mapping[str, Collection[str]]) -> dict[str, frozenset[str]]:

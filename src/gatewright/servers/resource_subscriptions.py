@@ -46,6 +46,10 @@ class SubscribeWay(Protocol):
     def link(self) -> Link | None:
         """The connection, while it is there."""
 
+    @property
+    def call_s(self) -> float:
+        """How long a call may take that says nothing else."""
+
     async def ready(self) -> Failure | None:
         """Wait for the connection; why there is none, if so."""
 
@@ -163,8 +167,20 @@ class Subscriptions:
         if self._way.hello.modern:
             problem = await self._way.ready()
             self._serve((call.session or call.id,))
-            return problem or await self._listening.tell(uri) or _EMPTY
+            return problem or await self._listened(uri, call) or _EMPTY
         return await self._way.call(_SUBSCRIBE, params, call, back)
+
+    async def _listened(self, uri: str | None, call: Call) -> Failure | None:
+        """Have the listening changed, as long as the call may take: a server that acknowledges nothing takes seconds for each that
+        is asked for, and all who wait have one after the other."""
+        loop = asyncio.get_running_loop()
+        most = loop.time() + self._way.call_s if call.deadline is None else call.deadline
+        try:
+            async with asyncio.timeout_at(most):
+                return await self._listening.tell(uri)
+        except TimeoutError:
+            said = f"server {self._way.id} did not say in time whether it tells of this; ask again later"
+            return Failure("upstream_timeout", said)
 
     def _serve(self, parties: Iterable[str]) -> None:
         """These are listened for, by a request that is nobody's call."""
@@ -194,7 +210,9 @@ class Subscriptions:
         if not self.let_go(uri, holder, name_of(call, uri)):
             return _EMPTY
         if self._way.hello.modern:
-            await self._listening.tell(None)
+            await self._listened(
+                None, call
+            )  # nobody hears of it any more, whatever the server says
             return _EMPTY
         self.told.discard(uri)
         try:

@@ -9,7 +9,7 @@ What a server may ask is decided in `elicitation`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator
 from typing import Any
 
 from msgspec.structs import replace
@@ -17,13 +17,19 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.client.related_tasks import OF_ITS_CALL, named, without
-from gatewright.mcp.protocol.eras import TooMuchAsked, check_count, is_interim, wanted_in
+from gatewright.mcp.protocol.eras import TooMuchAsked, is_interim, wanted_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
-from gatewright.mcp.wire.mcp import META_SERVER_INFO, OF_THE_SERVER
+from gatewright.mcp.wire.mcp import OF_THE_SERVER
 from gatewright.mcp.wire.spellings import RESULT, flaw_of_members, to_drop
 from gatewright.mcp.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.secret_scanning.visible import spelled
+from gatewright.servers.cache_scope import (
+    is_read,
+    raw_members,
+    without_members,
+    without_promises,
+)
 from gatewright.servers.elicitation import COMPLETE, ELICIT, screened
 from gatewright.servers.gateway_urls import cannot
 from gatewright.servers.reserved_meta import MARKS, is_ours, is_suspect
@@ -31,7 +37,7 @@ from gatewright.servers.rounds import STATE, bound, returned
 from gatewright.servers.status import Told
 from gatewright.servers.task_owners import Owner, owner_of
 from gatewright.servers.task_texts import METHODS as OF_TASKS
-from gatewright.servers.task_texts import Said, judged, unrelated
+from gatewright.servers.task_texts import Said, judged, too_many, unrelated
 from gatewright.transport.large_text import LARGE, holds_any
 from gatewright.transport.slices import in_slices, whole
 
@@ -39,9 +45,6 @@ __all__ = ["LOG", "Screen"]
 
 LOG = "notifications/message"
 
-_READ = "resources/read"
-_PRIVATE = b'"private"'
-_FOR_ONE = b'"cacheScope":' + _PRIVATE
 _URL_NEEDED = -32042
 """MCP 2025-11-25, URL mode elicitation: the error by which a server says which pages have to be opened first."""
 
@@ -90,25 +93,25 @@ class Screen:
         if type(found) is Answer and len(found.raw) > LARGE:
             if call.method == "tasks/list" and len(found.raw) > DECODED_BYTES:
                 return Failure("upstream_error", f"the tasks of server {self._server} have more than {DECODED_BYTES} bytes")  # fmt: skip
-            suspect = _is_read(call, found) or await holds_any(found.raw, MARKS)
+            suspect = is_read(call, found) or await holds_any(found.raw, MARKS)
             return await in_slices(self._read(call, found)) if suspect else found
-        if type(found) is Answer and not _is_read(call, found) and not is_suspect(found.raw):
+        if type(found) is Answer and not is_read(call, found) and not is_suspect(found.raw):
             return found
-        return self.outcome(call, found)
+        return await in_slices(self._seen(call, found))
 
     # -- how a call ends
 
     def outcome(self, call: Call, outcome: Outcome) -> Outcome:
         """The end of a call as its caller may see it."""
-        if type(outcome) is Answer:
-            return self._answer(call, outcome)
-        if type(outcome) is Failure and outcome.error is not None:
-            return self.failure(call, outcome, outcome.error)
-        return outcome
+        return whole(self._seen(call, outcome))
 
-    def _answer(self, call: Call, answer: Answer) -> Answer | Failure:
-        suspect = _is_read(call, answer) or is_suspect(answer.raw)
-        return whole(self._read(call, answer)) if suspect else answer
+    def _seen(self, call: Call, outcome: Outcome) -> Generator[None, None, Outcome]:
+        if type(outcome) is Answer:
+            suspect = is_read(call, outcome) or is_suspect(outcome.raw)
+            return (yield from self._read(call, outcome)) if suspect else outcome
+        if type(outcome) is Failure and outcome.error is not None:
+            return (yield from self.failure(call, outcome, outcome.error))
+        return outcome
 
     def _read(self, call: Call, answer: Answer) -> Generator[None, None, Answer | Failure]:
         """An answer in which something of the gateway's may stand; a step each time that all of it is gone through."""
@@ -117,7 +120,7 @@ class Screen:
         said = yield from self.members(call, answer.raw)
         if isinstance(said, Failure):
             return said
-        if not said.changed | (not said.asks and _without_promises(call, answer, said.members)):
+        if not said.changed | (not said.asks and without_promises(call, answer, said.members)):
             return answer
         yield
         raw = jsonrpc.encode(said.members)
@@ -127,8 +130,10 @@ class Screen:
         """The members of such an answer, as they may be seen (`task_texts.Judge`)."""
         try:
             return (yield from self._members(call, raw))
-        except (CannotAsk, TooMuchAsked) as no:
+        except CannotAsk as no:
             return self._cannot(no)
+        except TooMuchAsked as problem:
+            return Failure("upstream_error", f"server {self._server} {problem}")
         except (ValueError, KeyError):
             return Failure("upstream_error", f"the answer of server {self._server} cannot be read")
 
@@ -139,15 +144,20 @@ class Screen:
             said = f"the answer of server {self._server} has a _meta of more than {DECODED_BYTES} bytes"
             return Failure("upstream_error", said)
         if is_interim(members):
-            return self._interim(call, raw, members) or Said(members, changed=True, asks=True)
+            failed = yield from self._interim(call, raw, members)
+            return failed or Said(members, changed=True, asks=True)
         found = yield from judged(self, call, raw, members)
         if isinstance(found, Failure):
             return found
         names = () if self._mgp else ("_mgp",)
-        changed = found | _plain(members, RESULT) | _without(members, names) | self._meta(members)
+        changed = (
+            found | _plain(members, RESULT) | without_members(members, names) | self._meta(members)
+        )
         return Said(members, changed)
 
-    def _interim(self, call: Call, raw: bytes, members: dict[str, Any]) -> Failure | None:
+    def _interim(
+        self, call: Call, raw: bytes, members: dict[str, Any]
+    ) -> Generator[None, None, Failure | None]:
         """What has to be known before the call can end: each question is judged like any other, and a state is a text."""
         if call.method not in INTERRUPTIBLE or not is_modern(call.client.revision):
             # A legacy caller is asked by requests: what it made of this, nobody would have judged.
@@ -158,7 +168,10 @@ class Screen:
         state = jsonrpc.decode(members.get(STATE, b'""'))
         if not isinstance(wanted, dict) or not isinstance(state, str):
             raise CannotAsk("inputRequests is no object, or requestState no string")
-        asked = {key: self.asked(call, one) for key, one in wanted.items()}
+        asked = {}
+        for key, one in wanted.items():
+            yield
+            asked[key] = self.asked(call, one)
         if asked:
             members["inputRequests"] = asked
         # Also without a state: the answers have to come back to this server (`rounds`).
@@ -180,14 +193,12 @@ class Screen:
         found = self.question(call, Question(one["method"], one.get("params")))
         return one if found.params is None else {**one, "params": without(found.params)}
 
-    def _cannot(self, no: CannotAsk | TooMuchAsked) -> Failure:
-        if isinstance(no, TooMuchAsked):
-            return Failure("upstream_error", f"server {self._server} {no}")
+    def _cannot(self, no: CannotAsk) -> Failure:
         said = f"server {self._server} wants to ask what it may not: {no.message}"
         error = {"code": no.code, "message": said}
         return Failure("upstream_error", said, error=jsonrpc.encode(error))
 
-    def failure(self, call: Call, failure: Failure, error: bytes) -> Failure:
+    def failure(self, call: Call, failure: Failure, error: bytes) -> Generator[None, None, Failure]:
         """An error without what is the gateway's: of its own members those that JSON-RPC knows, and its data cleaned."""
         if error[:1] != b"{":
             return failure
@@ -202,8 +213,10 @@ class Screen:
         try:
             if isinstance(data, dict):
                 changed |= self._data(data)
-                changed |= code == _URL_NEEDED and self._pages(call, data)
-        except (CannotAsk, TooMuchAsked) as no:
+                if code == _URL_NEEDED:
+                    yield from self._pages(call, data)
+                    changed = True
+        except CannotAsk as no:
             return self._cannot(no)
         if not changed:
             return failure
@@ -211,18 +224,19 @@ class Screen:
             members["data"] = data
         return replace(failure, error=jsonrpc.encode(members))
 
-    def _pages(self, call: Call, data: dict[str, Any]) -> bool:
+    def _pages(self, call: Call, data: dict[str, Any]) -> Generator[None, None, None]:
         """The pages of an error that asks to open some are questions as well."""
         pages = data.get("elicitations", [])
         if not isinstance(pages, list):
             raise CannotAsk("elicitations must be a list", jsonrpc.INVALID_PARAMS)
-        check_count(pages)
-        # The error says that pages are to be opened, whatever mode is written there.
-        data["elicitations"] = [
-            self.question(call, Question(ELICIT, {**_object(one), "mode": "url"})).params
-            for one in pages
-        ]
-        return True
+        if flaw := too_many(pages):
+            raise CannotAsk(flaw, jsonrpc.INVALID_PARAMS)
+        data["elicitations"] = shown = []
+        for one in pages:
+            yield
+            # The error says that pages are to be opened, whatever mode is written there.
+            asked = Question(ELICIT, {**_object(one), "mode": "url"})
+            shown.append(self.question(call, asked).params)
 
     # -- while a call runs
 
@@ -294,7 +308,7 @@ class Screen:
     def _meta(self, members: dict[str, Any]) -> bool:
         """Take out of `_meta` (its text, or decoded) what is the gateway's to say. True where there was something."""
         found = members.get("_meta")
-        meta = found if isinstance(found, dict) else _members(found)
+        meta = found if isinstance(found, dict) else raw_members(found)
         kept = {key: one for key, one in meta.items() if not is_ours(key, mgp=self._mgp)}
         if len(kept) == len(meta):
             return False
@@ -311,7 +325,7 @@ class Screen:
 
     def _without_ours(self, data: dict[str, Any]) -> bool:
         found = [name for name, one in data.items() if self._is_of_errors(name, one)]
-        return _without(data, found)
+        return without_members(data, found)
 
     def _is_of_errors(self, name: str, one: Any) -> bool:
         """Whether a member of an error's data is the gateway's to say, in whatever case a client reads names and words."""
@@ -353,47 +367,6 @@ def _object(found: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _is_read(call: Call, answer: Answer) -> bool:
-    """Whether an answer has to be read for its method: about a task, or a resource that says how it may be kept."""
-    if call.method != _READ:
-        return call.method in OF_TASKS
-    raw = answer.raw
-    if answer.modern:
-        return raw.count(b'"cacheScope"') != raw.count(_FOR_ONE) or raw.find(_FOR_ONE) < 0
-    return raw.find(b'"cacheScope"') >= 0 or raw.find(b'"ttlMs"') >= 0
-
-
-def _without_promises(call: Call, answer: Answer, members: dict[str, Any]) -> bool:
-    """Take out what a legacy server's members would promise a modern caller about keeping the result and about who answers, and
-    make `cacheScope` private: a cache that callers share does not ask the gateway who may read. True where something changed."""
-    if not is_modern(call.client.revision):
-        return False
-    if answer.modern:
-        scope = bytes(members.get("cacheScope", _PRIVATE)) if call.method == _READ else _PRIVATE
-        if scope != _PRIVATE:
-            members["cacheScope"] = "private"
-        return scope != _PRIVATE
-    changed = call.method == _READ and _without(members, ("ttlMs", "cacheScope"))
-    found = members.get("_meta")
-    meta = found if isinstance(found, dict) else _members(found)
-    if META_SERVER_INFO not in meta:
-        return changed
-    members["_meta"] = {name: one for name, one in meta.items() if name != META_SERVER_INFO}
-    return True
-
-
-def _without(members: dict[str, Any], names: Iterable[str]) -> bool:
-    found = [name for name in names if name in members]
-    for name in found:
-        del members[name]
-    return bool(found)
-
-
 def _plain(members: dict[str, Any], known: frozenset[str]) -> bool:
     """Take out what reads as a known member and is spelled otherwise. True where there was something."""
-    return _without(members, to_drop(members, known))
-
-
-def _members(text: Any) -> Mapping[str, Any]:
-    raw = b"" if text is None else bytes(text)
-    return jsonrpc.decode_members(raw) if raw[:1] == b"{" else {}
+    return without_members(members, to_drop(members, known))

@@ -27,7 +27,7 @@ def wants_secret(text: str) -> bool:
     if any(one in joined for one in _JOINED):
         return True
     words = "".join(one if one.isalnum() else " " for one in looks).split()
-    return _is_shouted(text) or any(_counts(words, at) for at in range(len(words)))
+    return _is_shouted(text) or _Text(words).asks()
 
 
 def _is_shouted(text: str) -> bool:
@@ -35,38 +35,46 @@ def _is_shouted(text: str) -> bool:
     return not _SHOUTED.isdisjoint("".join(one if one.isalnum() else " " for one in text).split())
 
 
-def _counts(words: Sequence[str], at: int) -> bool:
-    """Whether a word says so, where it stands."""
-    word = words[at]
-    if word in _ALONE or word.startswith(_STEMS):
-        return True
-    if word in _KEYS:
-        return _is_secret_key(words, at)
-    if word in _TOKENS:
-        return not _is_number(words, at)
-    if word in _CODES:
-        return _is_secret_code(words, at)
-    return word in _COOKIES and (len(words) == 1 or not _OF_BROWSERS.isdisjoint(words))
+class _Text:
+    """The words of a text. What depends on all of them is looked for once: word by word it would take the square of its length."""
 
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = words
+        every = frozenset(words)
+        self._with_codes = not _WITH_CODES.isdisjoint(every)
+        self._of_browsers = len(words) == 1 or not _OF_BROWSERS.isdisjoint(every)
+        self._public_at = words.index(_PUBLIC) if _PUBLIC in every else len(words)
 
-def _is_secret_key(words: Sequence[str], at: int) -> bool:
-    """A key opens something, unless the word before says that it only names something, or it is no noun."""
-    if at + 1 < len(words) and words[at + 1] in _BEHIND_KEYS:
-        return False
-    if not at:
-        return words[1:2] == [_FOR]
-    return words[at - 1] not in _BEFORE_KEYS and _PUBLIC not in words[:at]
+    def asks(self) -> bool:
+        """Whether one of the words says so, where it stands."""
+        return any(self._counts(word, at) for at, word in enumerate(self._words))
 
+    def _counts(self, word: str, at: int) -> bool:
+        if word in _ALONE or word.startswith(_STEMS):
+            return True
+        if word in _KEYS:
+            return self._is_secret_key(at)
+        if word in _TOKENS:
+            return not self._is_number(at)
+        if word in _CODES:
+            return self._with_codes or not _BEFORE_CODES.isdisjoint(
+                self._words[max(0, at - 1) : at]
+            )
+        return self._of_browsers and word in _COOKIES
 
-def _is_number(words: Sequence[str], at: int) -> bool:
-    """Whether tokens are counted, and not asked for."""
-    before, behind = words[max(0, at - 3) : at], words[at + 1 : at + 2]
-    return not (_COUNTING.isdisjoint(before) and _COUNTED.isdisjoint(behind))
+    def _is_secret_key(self, at: int) -> bool:
+        """A key opens something, unless the word before says that it only names something, or it is no noun."""
+        words = self._words
+        if at + 1 < len(words) and words[at + 1] in _BEHIND_KEYS:
+            return False
+        if not at:
+            return words[1:2] == [_FOR]
+        return words[at - 1] not in _BEFORE_KEYS and self._public_at >= at
 
-
-def _is_secret_code(words: Sequence[str], at: int) -> bool:
-    before = words[max(0, at - 1) : at]
-    return not (_BEFORE_CODES.isdisjoint(before) and _WITH_CODES.isdisjoint(words))
+    def _is_number(self, at: int) -> bool:
+        """Whether tokens are counted, and not asked for."""
+        before, behind = self._words[max(0, at - 3) : at], self._words[at + 1 : at + 2]
+        return not (_COUNTING.isdisjoint(before) and _COUNTED.isdisjoint(behind))
 
 
 def _apart(text: str) -> str:

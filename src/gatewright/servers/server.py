@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,7 @@ from gatewright.servers.dial import reach
 from gatewright.servers.listing import EMPTY, fetch_listing
 from gatewright.servers.passage import Passage, Route
 from gatewright.servers.reconnector import Reconnector, State
-from gatewright.servers.relist_delay import Pace
+from gatewright.servers.relist_delay import Paced
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.screen import Screen
 from gatewright.servers.server_catalogue import Shelved, shelve
@@ -77,9 +78,10 @@ class Server:
         )
         self._lanes = SessionAffinity(spec, self._main, self._lane, self._end, told.opened)
         self._put = Passage(self._relisting, self._screen).put
-        self._refresh: asyncio.TimerHandle | None = None
-        self._pace = Pace()
-        self._stale: set[str] = set()
+        self._relist = Paced(self._relist_now, self.spawn)
+        self._renewed: Link | None = None  # made anew, and not told yet what is wanted of it
+        self._stale: set[str] = set()  # has changed by the server's word
+        self._unseen = False  # whether anything may have changed
         self._loading = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._leaving: set[asyncio.Task[None]] = set()
@@ -143,7 +145,7 @@ class Server:
             self._end(keeper)
 
     def _end(self, keeper: Reconnector) -> None:
-        self._depart(keeper.close("it served one session, or one call, which is over"))
+        self._depart(keeper.end())
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         """Do something that nobody waits for; a failure is logged."""
@@ -252,7 +254,11 @@ class Server:
 
         async def make() -> Link:
             link = await self._make(sink, capabilities, sink.outside if roots else None)
-            return await sink.roots_told(link, self._main.link if roots else None)
+            try:
+                return await sink.roots_told(link, self._main.link if roots else None)
+            except BaseException:
+                self._leave(link)  # nobody else knows of it yet
+                raise
 
         return session_keeper(self.spec, sink, make, self._leave)
 
@@ -260,27 +266,23 @@ class Server:
         """Take one notification that belongs to no call (`Sink`)."""
         if method in CHANGES:
             self._stale.add(CHANGES[method])
-            if self._refresh is None:
-                self._refresh = self._loop.call_later(
-                    self._pace.take(self._loop.time()), self._refresh_now
-                )
-            return
-        self._screen.said_by(link, method, params)
+            self._relist.ask()
+        else:
+            self._screen.said_by(link, method, params)
 
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`): until the lists are fetched, no call of a tool passes."""
-        self._relisting.begins()
-        self.spawn(self._connected(link))
+        self._renewed = link
+        self.renewed_own()
 
-    def renewed_own(self, session: str, link: Link) -> None:
+    def renewed_own(self) -> None:
         """The same of a session's own connection: the server may be another one by now, for everybody."""
         self._relisting.begins()
-        self.spawn(self._connected(self._main.link or link, shared=False))
-        self.tell_own(session, link)
+        self.look()
 
-    def tell_own(self, session: str, link: Link) -> None:
+    async def tell_own(self, session: str, link: Link) -> None:
         """Tell a session's new connection what that session wants to hear."""
-        self.spawn(self.wishes.renew_own(session, link))
+        await self.wishes.renew_own(session, link)
 
     async def admit(self, link: Link, keeper: Reconnector | None = None) -> None:
         """Let a connection in, or hold it (`Sink`)."""
@@ -310,29 +312,39 @@ class Server:
 
     def look(self) -> None:
         """Fetch the lists anew, because changes may have been missed."""
-        link = self._main.link
-        if link is not None and link.open:
-            self.spawn(self._load(link))
+        self._unseen = True
+        self._relist.ask()
 
-    def _refresh_now(self) -> None:
-        self._refresh = None
-        link = self._main.link
-        if link is not None and link.open and link.hello is not None:
-            stale, self._stale = frozenset(self._stale), set()
-            self.spawn(self._load(link, stale))
+    async def _relist_now(self) -> None:
+        link, renewed, self._renewed = self._main.link, self._renewed, None
+        stale, self._stale = frozenset(self._stale), set()
+        unseen, self._unseen = self._unseen, False
+        with self._relisting.ends() if unseen else nullcontext():
+            if link is None or not link.open or link.hello is None:
+                return  # the next one is listed when it is there
+            if renewed is link:
+                await self.wishes.renew(link)
+            await self._load(link, stale, everything=unseen)
 
-    async def _load(self, link: Link, stale: frozenset[str] = frozenset()) -> None:
-        """Fetch what changed by the server's own word, or everything where it said nothing."""
+    async def _load(
+        self, link: Link, announced: frozenset[str] = frozenset(), *, everything: bool = True
+    ) -> None:
+        """Fetch what changed by the server's own word, or everything."""
         async with self._loading:  # an older answer must not overwrite a newer one
-            only = stale or {*CHANGES.values()}
-            listing = await fetch_listing(link, self.spec, self.listing, only)
+            only = {*CHANGES.values()} if everything else announced
+            try:
+                listing = await fetch_listing(link, self.spec, self.listing, only)
+            except UpstreamFailed as problem:
+                # Who keeps the connection sees that it has ended.
+                self._log.warning("the lists could not be fetched: %s", problem)
+                return
             found = await shelve(self.spec, listing, self.shelved)
             # Judged and prepared before anybody can see it. What a newer connection has listed meanwhile stands.
             await self._told.looks(self.id, found.shelf.tools)
             await self._told.ahead(self.id, found)
             if self._main.link is link:
                 self.listing, self.shelved = listing, found
-                self._told.listed(self.id, found, stale)
+                self._told.listed(self.id, found, announced)
 
     async def _make(
         self,
@@ -349,17 +361,11 @@ class Server:
         )
         return lead(await reach(self.spec, around, capabilities), self._told.tasks, self.spec, sink)
 
-    async def _connected(self, link: Link, *, shared: bool = True) -> None:
+    async def _connected(self, link: Link) -> None:
         with self._relisting.ends():
-            if shared:  # listen before looking: what changes in between is then told
-                await self.wishes.renew(link)
-            try:
-                await self._load(link)
-            except UpstreamFailed as problem:
-                self._log.warning("the lists could not be fetched: %s", problem)
-                # A server whose lists cannot be had is up all the same; one that is gone is connected again.
-                if not link.open:
-                    raise
+            # Listen before looking: what changes in between is then told.
+            await self.wishes.renew(link)
+            await self._load(link)
 
     def _main_changed(self, state: State, reason: str) -> None:
         if state == "connected":

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
 from gatewright.call import Back, CannotAsk, Question
 from gatewright.mcp.client.link import Link
 from gatewright.servers.reconnector import Connect, Reconnector
+from gatewright.servers.relist_delay import Paced
 from gatewright.servers.spec import ServerSpec
 
 __all__ = ["Heard", "SessionSink", "session_keeper"]
@@ -24,11 +25,14 @@ class Heard(Protocol):
     def said_to(self, session: str, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call, on a session's own connection."""
 
-    def renewed_own(self, session: str, link: Link) -> None:
+    def renewed_own(self) -> None:
         """Learn that a session's own connection said hello anew."""
 
-    def tell_own(self, session: str, link: Link) -> None:
+    async def tell_own(self, session: str, link: Link) -> None:
         """Tell a session's new connection what that session wants to hear."""
+
+    def spawn(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Do something that nobody waits for."""
 
     async def admit(self, link: Link, keeper: Reconnector | None = None) -> None:
         """Let a connection in, or hold it."""
@@ -48,6 +52,7 @@ class SessionSink:
         self._waiting: list[Back] = []
         self._roots: Mapping[str, Any] | None = None
         self._told = asyncio.Event()
+        self._telling = Paced(self._tell_again, server.spawn)
 
     @contextmanager
     def waits(self, back: Back) -> Iterator[None]:
@@ -97,11 +102,17 @@ class SessionSink:
 
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`)."""
-        self._server.renewed_own(self.session, link)
+        self._server.renewed_own()
+        self._telling.ask()
+
+    async def _tell_again(self) -> None:
+        link = None if self.keeper is None else self.keeper.link
+        if link is not None:
+            await self._server.tell_own(self.session, link)
 
     async def connected(self, link: Link) -> None:
         """There is a connection."""
-        self._server.tell_own(self.session, link)
+        self._server.spawn(self._server.tell_own(self.session, link))
 
     async def admit(self, link: Link) -> None:
         """Let the connection in, or hold it (`Admits`)."""

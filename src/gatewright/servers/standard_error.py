@@ -36,7 +36,8 @@ class StandardError:
 
     def follow(self, before: StandardError) -> None:
         """Go on where another one ended: its lines stand before the first of this one. Last words are nobody's heritage."""
-        self.lines.extendleft(reversed(before.lines))
+        # Not `extendleft`: a full deque would drop what this one has written.
+        self.lines = deque((*before.lines, *self.lines), maxlen=LINES)
         self.count += before.count
 
     @property

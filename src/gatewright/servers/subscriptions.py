@@ -17,6 +17,7 @@ from gatewright.mcp.client.link import Link, UpstreamFailed, UpstreamRefused
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.log_levels import LogLevels
 from gatewright.servers.resource_subscriptions import Subscriptions, name_of
+from gatewright.servers.spec import ServerSpec
 from gatewright.servers.subscription_counts import WishCounts
 
 __all__ = ["ServerSubscriptions", "Wished"]
@@ -36,6 +37,7 @@ class Wished(Protocol):
     """What wishes need of their server."""
 
     id: str
+    spec: ServerSpec
 
     @property
     def hello(self) -> Hello:
@@ -89,6 +91,11 @@ class _Connection:
     def link(self) -> Link | None:
         """The connection, while it is there."""
         return self._server.link if self._session is None else self._server.own_link(self._session)
+
+    @property
+    def call_s(self) -> float:
+        """How long a call may take that says nothing else."""
+        return self._server.spec.call_s
 
     async def ready(self) -> Failure | None:
         """Wait for the connection; why there is none, if so."""

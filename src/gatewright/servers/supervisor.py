@@ -122,8 +122,7 @@ class Supervisor:
         side = self._side
         judged = side.permits, side.looks, self._ahead, side.leads_here
         told = Told(listed, said, self._event, *judged, self.tasks.made, side.opened)
-        made = Server(spec, self.info, told, authorizer)
-        return made
+        return (made := Server(spec, self.info, told, authorizer))
 
     def _ahead(self, server: str, shelved: Shelved) -> Awaitable[None]:
         return self.catalogue.ahead(server, shelved)
@@ -227,6 +226,10 @@ class Supervisor:
                 server.adopt(fleet.specs[name])
             elif former is not None:
                 server.follow(former)
+            made = server.shelved
+            if made is not None and fleet.catalogue.listing(name) is not server.listing:
+                # Listed since the fleet was made, when nobody heard it; taken once everything has switched.
+                asyncio.get_running_loop().call_soon(self._listed, name, made, frozenset())
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
                 why = (
@@ -285,8 +288,8 @@ class Supervisor:
         if not self.catalogue.knows(profile):
             raise KeyError(profile)
         view = self.catalogue.view(profile)
-        visible = self.catalogue.servers(profile, caller)
-        hellos = [(one, self.catalogue.listing(one).hello) for one in visible]
+        names = self.catalogue.servers(profile, caller)
+        hellos = ((one, self.catalogue.listing(one).hello) for one in names)
         known = [(name, hello) for name, hello in hellos if hello.revision]
         return describe(known, mirror=view.unprefixed)
 

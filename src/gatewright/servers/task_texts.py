@@ -7,7 +7,8 @@ How a task stands is told with everything that the call would have been answered
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sized
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from msgspec import Raw
@@ -15,14 +16,22 @@ from msgspec.structs import replace
 
 from gatewright.call import Call, CannotAsk, Failure
 from gatewright.mcp.protocol import task_ids
-from gatewright.mcp.protocol.eras import check_count
+from gatewright.mcp.protocol.eras import QUESTIONS
 from gatewright.mcp.protocol.task_ids import DETAILS, RELATED
 from gatewright.mcp.protocol.tasks import wanted
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.versions import is_modern
 
-__all__ = ["METHODS", "Judge", "Said", "judged", "unrelated", "without_details"]
+__all__ = [
+    "METHODS",
+    "Judge",
+    "Said",
+    "judged",
+    "too_many",
+    "unrelated",
+    "without_details",
+]
 
 log = logging.getLogger("gatewright.servers")
 
@@ -46,11 +55,17 @@ class Judge(Protocol):
     def asked(self, call: Call, one: Any) -> dict[str, Any]:
         """A question as it may be asked. Raises `CannotAsk`."""
 
-    def failure(self, call: Call, failure: Failure, error: bytes) -> Failure:
-        """An error as it may be seen."""
+    def failure(self, call: Call, failure: Failure, error: bytes) -> Generator[None, None, Failure]:
+        """An error as it may be seen, in steps."""
 
     def members(self, call: Call, raw: bytes) -> Generator[None, None, Said | Failure]:
         """A result as it may be seen, in steps."""
+
+
+def too_many(questions: Sized) -> str:
+    """What is wrong with the number of questions in one answer; empty where nothing is."""
+    most = f"at most {QUESTIONS} questions can be asked at once"
+    return most if len(questions) > QUESTIONS else ""
 
 
 def judged(
@@ -63,10 +78,10 @@ def judged(
         return not _makes(call, raw) and unrelated(members)
     if call.method == _RESULT:
         return False  # it is the result of the call, which its own members say
-    changed = _questions(judge, call, members)
+    changed = yield from _questions(judge, call, members)
     if _is_object(members.get("error")):
         error = bytes(members["error"])
-        failed = judge.failure(call, Failure("upstream_error", error=error), error)
+        failed = yield from judge.failure(call, Failure("upstream_error", error=error), error)
         if failed.error is None or len(error) > DECODED_BYTES:
             return replace(failed, error=None)
         members["error"] = Raw(failed.error)
@@ -82,7 +97,7 @@ def judged(
     return changed
 
 
-def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> bool:
+def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> Generator[None, None, bool]:
     """What the task needs to know before it can go on. Who cannot answer is not shown it, and nobody what may not be asked: how
     the task stands is told all the same."""
     text = members.get("inputRequests")
@@ -95,9 +110,11 @@ def _questions(judge: Judge, call: Call, members: dict[str, Any]) -> bool:
     if len(bytes(text)) > DECODED_BYTES:
         raise ValueError(f"the questions have more than {DECODED_BYTES} bytes")
     asked = jsonrpc.decode(text)
-    check_count(asked)
     members["inputRequests"] = shown = {}
-    for key, one in asked.items():
+    if flaw := too_many(asked):  # the rest has its turn when these are answered
+        log.info("a task asks more than is shown: %s", flaw)
+    for key, one in islice(asked.items(), QUESTIONS):
+        yield
         try:
             shown[key] = judge.asked(call, one)
         except CannotAsk as no:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Hashable
+from hashlib import sha256
 
 from gatewright.call import Caller
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.notifications import ANNOUNCED, ServerNotifications
+from gatewright.transport.large_text import LARGE
 
 __all__ = ["Visibility"]
 
@@ -80,4 +82,13 @@ class Visibility:
 
 
 async def _all_lists(catalogue: Catalogue, caller: Caller, profile: str) -> dict[str, bytes]:
-    return {method: await catalogue.shown(method, profile, caller) for method in ANNOUNCED}
+    """Digests: a text may have megabytes, and each listener would hold its own."""
+    return {
+        method: await _digest(await catalogue.shown(method, profile, caller))
+        for method in ANNOUNCED
+    }
+
+
+async def _digest(text: bytes) -> bytes:
+    made = sha256(text) if len(text) <= LARGE else await asyncio.to_thread(sha256, text)
+    return made.digest()

@@ -5,16 +5,20 @@ The lock belongs to the open file, so the operating system gives it back when th
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import logging
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gatewright.storage.errors import StoreBusyError, StoreError
 
 __all__ = ["FolderLock", "has_recorded", "without_gateway"]
+
+log = logging.getLogger("gatewright.storage")
 
 NAME = "lock"
 RECORDED = b"recorded\n"
@@ -47,30 +51,44 @@ class FolderLock:
             ) from problem
         self.recorded = RECORDED in os.read(self._descriptor, 64)  # before `_say` writes over it
         """Whether something was ever written into the record of this folder."""
+        self._failed = False
         try:
-            self._say(f"{os.getpid()}\n".encode())
+            self._say(f"{os.getpid()}\n".encode(), recorded=self.recorded)
         except StoreError:
             os.close(self._descriptor)
             raise
 
     def keep(self) -> None:
-        """Note in the lock file that the folder has an audit trail, so that the loss of the trail is noticed."""
-        if not self.recorded:
-            self.recorded = True
-            self._say(f"{os.getpid()}\n".encode())
+        """Note in the lock file that the folder has an audit trail, so that the loss of the trail is noticed. Called with each
+        record: where it fails the record is there all the same, and the next one tries again."""
+        if self.recorded:
+            return
+        try:
+            self._say(f"{os.getpid()}\n".encode(), recorded=True)
+        except StoreError as problem:
+            if not self._failed:
+                log.warning("that there is a record is not noted yet: %s", problem)
+            self._failed = True
 
     def release(self) -> None:
         """Give the folder back. The file stays: removing it would let two in at once."""
-        self._say(b"")
-        os.close(self._descriptor)
-
-    def _say(self, who: bytes) -> None:
-        """Write down who holds it. Raises `StoreError`."""
         try:
-            os.ftruncate(self._descriptor, 0)
-            os.pwrite(self._descriptor, who + (RECORDED if self.recorded else b""), 0)
+            with suppress(StoreError):  # a process that is no more is taken for nobody
+                self._say(b"", recorded=self.recorded)
+        finally:
+            os.close(self._descriptor)
+
+    def _say(self, who: bytes, *, recorded: bool) -> None:
+        """Write down who holds it. Raises `StoreError`."""
+        text = who + (RECORDED if recorded else b"")
+        try:
+            # Cut behind what is written, and not before: on a full disk the mark would be gone.
+            if os.pwrite(self._descriptor, text, 0) != len(text):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.ftruncate(self._descriptor, len(text))
         except OSError as problem:
             raise StoreError(f"the state folder cannot be written to: {problem}") from problem
+        self.recorded = recorded
 
 
 def has_recorded(folder: Path) -> bool:

@@ -46,13 +46,17 @@ class Entry:
 
 
 class TaskBook:
-    """`clock` gives Unix seconds, `random(n)` n bytes."""
+    """The tasks by id. `clock` gives Unix seconds, `random(n)` gives n bytes."""
 
     def __init__(self, clock: Callable[[], float], random: Callable[[int], bytes]) -> None:
         self._clock = clock
         self._random = random
         self._entries: dict[str, Entry] = {}
         """In the order in which they were made, or ended."""
+        self._ended: dict[str, None] = {}
+        """Ids of those that have ended, in that order."""
+        self._bytes = 0
+        """Of all of them: to sum them up for each that goes would be the square of what there is."""
 
     def make(
         self, call: Call, approval: str, message: str, ends: float | None = None
@@ -61,6 +65,7 @@ class TaskBook:
         self._forget()
         owner, now = owner_of(call), self._clock()
         every = self._entries.values()
+        # By kind and id: of endpoints, profiles and sessions a caller may have any number.
         mine = [one for one in every if one.owner[:2] == owner[:2]]
         for crowd, most in ((mine, EACH), (list(every), KEPT)):
             if len(crowd) >= most and not self._drop(crowd):
@@ -76,7 +81,7 @@ class TaskBook:
         entry = Entry(task, owner, call, approval)
         if not self._room(entry.bytes):
             return None
-        self._entries[task.id] = entry
+        self._put(entry)
         return entry
 
     def of(self, call: Call, id: object) -> Entry | None:
@@ -110,26 +115,37 @@ class TaskBook:
         """What it came to. A task ends once."""
         if entry.outcome is not None:
             return
-        del self._entries[entry.task.id]
+        self._take(entry.task.id)
         entry.outcome, entry.call = outcome, replace(entry.call, params={})
         entry.bytes = len(outcome.raw) if type(outcome) is Answer else 0
         self._change(entry, status, message, max(entry.task.ends, self._clock() + AFTER_S))
         self._room(entry.bytes)
-        self._entries[entry.task.id] = entry  # and to the end: those go first that ended first
+        self._put(entry)  # and to the end: those go first that ended first
         entry.over.set()
 
     def _room(self, wanted: int) -> bool:
         """Make room for so many bytes; whether there is."""
-        while sum(one.bytes for one in self._entries.values()) + wanted > BYTES:
-            if not self._drop(self._entries.values()):
+        while self._bytes + wanted > BYTES:
+            if not self._ended:
                 return False
+            self._take(next(iter(self._ended)))
         return True
+
+    def _put(self, entry: Entry) -> None:
+        self._entries[entry.task.id] = entry
+        self._bytes += entry.bytes
+        if entry.outcome is not None:
+            self._ended[entry.task.id] = None
+
+    def _take(self, id: str) -> None:
+        self._bytes -= self._entries.pop(id).bytes
+        self._ended.pop(id, None)
 
     def _drop(self, crowd: Iterable[Entry]) -> bool:
         """Give up the first of them that has ended; whether one has."""
         ended = next((one for one in crowd if one.outcome is not None), None)
         if ended is not None:
-            del self._entries[ended.task.id]
+            self._take(ended.task.id)
         return ended is not None
 
     def _change(self, entry: Entry, status: Status, message: str, ends: float) -> None:
@@ -146,4 +162,4 @@ class TaskBook:
             if one.outcome is not None and one.task.ends <= now
         ]
         for id in over:
-            del self._entries[id]
+            self._take(id)

@@ -136,6 +136,7 @@ class Tasks:
         tool = self._tool(call) if tasks.in_core(call.client) else None
         if tool is not None and tasks.runs_as_task(tool.definition):
             return await further(call, back)  # its server's task, and nobody else's
+        # The gate that asks operators would else hold the call itself until they decide.
         call = replace(call, facts={**call.facts, tasks.TASK: "taken"})
         outcome = await further(call, back)
         approval = _waits(outcome)
@@ -210,7 +211,7 @@ class Tasks:
         entry = self._book.of(call, call.params.get("taskId"))
         if entry is None or is_modern(call.client.revision):
             return await _not_ours(call, back, elsewhere)
-        if entry.outcome is None:
+        if entry.outcome is None:  # MCP 2025-11-25, Tasks: `tasks/result` waits for the end
             with self._looks.held(call, entry.task.id, _lasts(entry)):
                 await entry.over.wait()
         self._looks.over(call)
@@ -227,6 +228,7 @@ class Tasks:
         if flaw is not None:
             return flaw
         if entry.outcome is not None and not is_modern(call.client.revision):
+            # MCP 2025-11-25, Tasks: -32602 for one that has ended. In later revisions it is no error.
             return Failure("invalid_params", "this task has ended, so it cannot be cancelled")
         if entry.outcome is None:
             await self._end_early(entry)

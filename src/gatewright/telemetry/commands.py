@@ -1,6 +1,6 @@
 """`gatewright top`: shows live call rate, latency, denials and server states from the gateway's `/metrics`.
 
-The figures are differences between two looks at its `/metrics`; the first look alone tells of the time
+The figures are differences between two readings of its `/metrics`; the first reading alone tells of the time
 since its start. Percentiles come from buckets, so they are upper bounds: "95 % took at most so long".
 """
 

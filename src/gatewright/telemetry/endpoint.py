@@ -1,4 +1,4 @@
-"""HTTP endpoints `/livez`, `/readyz` and `/metrics` (Prometheus), with tool names only for callers that may use them.
+"""HTTP endpoints `/livez`, `/readyz` and `/metrics` (Prometheus); names servers and tools only to callers that may use them.
 
 Servers and tools are named to whoever may use them, and to operators: what a list hides from somebody is not told here
 either. Figures of tools that somebody may not know of stand together under one name.
@@ -6,6 +6,7 @@ either. Figures of tools that somebody may not know of stand together under one 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from math import inf
@@ -22,6 +23,7 @@ from prometheus_client.core import (
 from gatewright.call import Caller, Tool
 from gatewright.mcp.server.http_reply import Send, send_json, send_plain
 from gatewright.mcp.server.http_request import HttpRequest
+from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["NO_TOOL", "Collected", "Health", "Known", "Numbers", "Sight"]
@@ -31,9 +33,10 @@ NO_TOOL = "_other"
 
 Numbers = Callable[[], Mapping[str, Any]]
 """What the gateway counts: `servers` (id → state), `calls` ((kind, outcome) → count), `sessions`,
-`audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count), `stalls` ((seconds at most, count) of times that the event loop stood still),
+`missing` (features that are not there), `audit_ok`, `audit_written`, `audit_lag`, `audit_sinks` (name → `sinks.State`), `in_flight`, `waiting` (for a person), `took` ((seconds at most, count) of tool calls, ascending) and `took_s`, `tools` ((tool, outcome) → seconds, counts by `tool_bounds`), `warnings` ((tool, kind) → count), `stalls` ((seconds at most, count) of times that the event loop stood still),
 `stalled_s`, `longest_stall` (`seconds` of it, or None), `workers` (orders done by worker processes, processes killed),
-`refused` (connections from addresses that opened too many), `flooded` (WebSockets closed for what they sent)."""
+`refused` (connections from addresses that opened too many), `flooded` (WebSockets closed for what they sent). Each may be counted
+only when it is asked for."""
 
 
 class Sight(Protocol):
@@ -66,6 +69,10 @@ class Health:
         """Without `known` everybody may know of everything."""
         self._numbers = numbers
         self._known = known
+        self.routes = Routes(
+            doors={"/metrics": self.metrics}, open={"/livez": self, "/readyz": self}
+        )
+        self._writing = asyncio.Lock()
 
     async def __call__(self, path: str, send: Send, caller: Caller | None = None) -> None:
         """`/livez` or `/readyz`. Without a caller nothing is named."""
@@ -74,28 +81,29 @@ class Health:
             return
         numbers = self._numbers()
         states = numbers["servers"].values()
+        # A server that failed does not make the gateway unready: the others serve.
         settled = all(state not in ("registered", "connecting") for state in states)
         ready = settled and numbers["audit_ok"]
         body: dict[str, Any] = {"ready": ready, "audit": bool(numbers["audit_ok"])}
         if caller is not None:
-            body["servers"] = dict(self._told(numbers, caller)["servers"])
+            body["servers"] = self._servers(numbers, caller)
             sinks = {  # one that is down makes calls no worse
                 name: "ok" if state.problem is None else "down"
                 for name, state in numbers["audit_sinks"].items()
             }
             body |= {"sinks": sinks} if sinks else {}
+            missing = list(numbers.get("missing", ()))
+            body |= {"missing": missing} if missing else {}
         await send_json(send, jsonrpc.encode(body), 200 if ready else 503)
 
     async def metrics(self, http: HttpRequest) -> None:
         """The Prometheus text form."""
-        registry = CollectorRegistry(auto_describe=False)
-        registry.register(Collected(self._told(self._numbers(), http.caller)))
-        await send_plain(
-            http.send,
-            200,
-            generate_latest(registry),
-            content_type=b"text/plain; version=0.0.4; charset=utf-8",
-        )
+        kind = b"text/plain; version=0.0.4; charset=utf-8"
+        # One at a time: with a thousand tools the text takes a tenth of a second, and any caller may ask.
+        async with self._writing:
+            told = self._told(dict(self._numbers()), http.caller)
+            text = await asyncio.to_thread(_text, told)
+        await send_plain(http.send, 200, text, content_type=kind)
 
     def _told(self, numbers: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:
         """The numbers as they may be told to somebody."""
@@ -107,11 +115,6 @@ class Health:
             tool = known.tool("", name)
             return NO_TOOL if tool is None or not known.sight.tool(caller, tool) else name
 
-        servers = {
-            one: state
-            for one, state in numbers["servers"].items()
-            if known.sight.server(caller, one)
-        }
         tools: dict[tuple[str, str], Sequence[float]] = {}
         for (name, status), counts in numbers["tools"].items():
             key = called(name), status
@@ -120,7 +123,22 @@ class Health:
         warnings: dict[tuple[str, str], int] = {}
         for (name, kind), number in numbers.get("warnings", {}).items():
             warnings[called(name), kind] = warnings.get((called(name), kind), 0) + number
+        servers = self._servers(numbers, caller)
         return {**numbers, "servers": servers, "tools": tools, "warnings": warnings}
+
+    def _servers(self, numbers: Mapping[str, Any], caller: Caller) -> dict[str, str]:
+        """The states of the servers that somebody may know of."""
+        states = numbers["servers"]
+        if self._known is None or caller.kind == "operator":
+            return dict(states)
+        sight = self._known().sight
+        return {one: state for one, state in states.items() if sight.server(caller, one)}
+
+
+def _text(numbers: Mapping[str, Any]) -> bytes:
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(Collected(numbers))
+    return generate_latest(registry)
 
 
 class Collected:

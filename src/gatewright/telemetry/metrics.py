@@ -1,4 +1,4 @@
-"""Counters and latency histograms of calls and tools, filled by the kernel and the audit trail.
+"""Counters and latency histograms of calls and tools, filled by a kernel hook at the end of each call.
 
 The kernel tells of each end exactly once (`kernel.Hooks.ended`), with the time that the record took of it.
 """
@@ -51,6 +51,7 @@ class CallCounts:
     @property
     def tools(self) -> dict[tuple[str, str], list[float]]:
         """(the name that callers know a tool by, how it ended) → seconds in all, then how many took how long, by bucket."""
+        # A copy: telemetry reads these from a thread of its own.
         return {key: [one.spent_s, *_coarse(one.counts)] for key, one in self._took.copy().items()}
 
     @property

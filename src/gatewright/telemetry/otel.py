@@ -1,4 +1,4 @@
-"""OpenTelemetry spans and metrics of calls, exported by OTLP (`[telemetry]`, the extra `otel`).
+"""OpenTelemetry spans and metrics of calls by OTLP, and `traceparent` to tool servers (`[telemetry]`, the extra `otel`).
 
 Theory. Telemetry is hooks of the kernel (`kernel.Hooks`): around every call, around its dispatch, and at its end; there are none
 where telemetry is off, and nothing of the extra is imported then. Spans are begun where they begin, because a server has to be told its
@@ -57,7 +57,7 @@ class _Flight:
 
 
 class Untold:
-    """Nothing is told to anybody."""
+    """Telemetry that is switched off: no hooks, nothing exported."""
 
     hooks = Hooks()
 
@@ -165,6 +165,7 @@ class Telemetry:
         parent, sampled = _parent(call)
         span = self._tracer.start_span(call.method, context=parent, kind=SpanKind.SERVER)
         if sampled is None:
+            # The same share of the same traces as OpenTelemetry's own sampler by trace id.
             sampled = (span.get_span_context().trace_id & (2**64 - 1)) < self._share
         self._flights[call.id] = _Flight(span, sampled)
 
@@ -189,6 +190,7 @@ class Telemetry:
         waited_ms = call.facts.get("waited_ms")
         if waited_ms is not None:
             self._waited.record(waited_ms / 1000, {"decision": decision})
+        # A span that is never ended is never exported (decision 0025).
         if flight.sampled or error or waited_ms is not None:
             self._finish(flight, call, about, error)
 
@@ -203,7 +205,7 @@ class Telemetry:
         )
         flight.client, flight.left_ns = span, time.time_ns()
         began = time.perf_counter()
-        outcome: Outcome = Failure("cancelled")
+        outcome: Outcome = Failure("cancelled")  # where `inner` is cancelled and returns nothing
         try:
             outcome = await inner(_told(call, span.get_span_context(), flight.sampled), back)
             return outcome

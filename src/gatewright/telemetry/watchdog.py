@@ -124,6 +124,7 @@ class Watchdog:
             missing = time.monotonic() - last - _TICK_S
             if missing >= self._threshold_s / 2 and self._seen[0] != last:
                 place = place_of(sys._current_frames().get(self._owner))
+                # Else the loop went on meanwhile, and the stack is that of something else.
                 if self._last == last:
                     self._seen = last, place
 

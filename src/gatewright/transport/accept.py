@@ -1,4 +1,4 @@
-"""Accepts TCP connections: a few in each turn of the event loop, rate-limited per address, within the connection limits; TLS.
+"""Accepts TCP and Unix connections, a few per event-loop turn: limits rate and number, answers refused ones, does TLS handshakes.
 
 An accepted connection costs the loop some tenths of a millisecond, with TLS some milliseconds, and all of that before anybody is
 known. The event loop's own `create_server` takes all that wait, which can be two thousand in one step, and tells nobody where they come
@@ -74,6 +74,7 @@ class Arrivals:
         left = min(self._burst, left + (now - at) * self._per_s)
         admitted = left >= 1.0  # the rest is owed, so that a small burst is not none
         if len(self._left) >= KNOWN:
+            # Popped and put back with each arrival, so the first is the address that came least lately.
             del self._left[next(iter(self._left))]
         self._left[place] = (left - cost if admitted else left), now
         self.refused += not admitted
@@ -81,8 +82,8 @@ class Arrivals:
 
 
 class _Handshake:
-    """Who has not finished one yet (`seats.Holder`): it makes room like a connection that never asked anything. As long as it
-    waits for us to begin, it has only just come."""
+    """A connection whose TLS handshake is not done (`connection_limits.Holder`): it is closed for a newcomer like one that
+    never asked anything. `since` is infinite while it waits for us to begin, so that its time does not run."""
 
     def __init__(self, task: asyncio.Task[None]) -> None:
         self._task = task
@@ -119,7 +120,7 @@ class Listener:
         self._tls = tls
         self._handshake_s = handshake_s
         self._pace = Pace(self._loop)
-        self._farewell = None if tls else farewell
+        self._farewell = None if tls else farewell  # before a handshake no plain text can be sent
         self._cost = A_HANDSHAKE if tls else 1
         self._handshakes = asyncio.Semaphore(_HANDSHAKES)
         self._coming: set[asyncio.Task[None]] = set()
@@ -151,6 +152,7 @@ class Listener:
             self._came(accepted, place_of(address))
 
     def _came(self, accepted: socket.socket, place: str) -> None:
+        # The rate first: `take` may close an idle connection, which one that comes too often must not bring about.
         now, seats = self._loop.time(), self._arrivals.seats
         if not self._arrivals.admit(place, now, self._cost):
             self._send_away(accepted, "")
@@ -174,6 +176,7 @@ class Listener:
             problem.strerror,
             freed,
         )
+        # What waits to be accepted stays readable: without a rest the loop would turn on it without end.
         self._loop.remove_reader(self._listening)
         self._later = self._loop.call_later(
             _RETRY_S, self._loop.add_reader, self._listening, self._ready

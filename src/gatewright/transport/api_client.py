@@ -1,4 +1,4 @@
-"""HTTP client for HTTP APIs and their OpenAPI documents: any method, one origin, kept connections, bounded answers.
+"""HTTP client for APIs and their OpenAPI documents: any method, no redirects, bounded answers; on request, public addresses only.
 
 No redirect is followed, no cookie kept, no proxy of the environment used, and no coding of the content
 asked for, so that what arrives is as long as it says. `outside` refuses every address that is not public.
@@ -15,7 +15,7 @@ import msgspec
 from yarl import URL
 
 from gatewright import __version__
-from gatewright.transport.safe_fetch import PublicOnly, is_inside
+from gatewright.transport.safe_fetch import Addresses, PublicOnly, is_inside
 
 __all__ = ["ApiAnswer", "ApiClient", "ApiFailed"]
 
@@ -44,12 +44,13 @@ class ApiAnswer(msgspec.Struct, frozen=True):
 
 
 class ApiClient:
-    """Asks. Make it on the running loop; `close` it."""
+    """Sends requests over kept connections. To be made on the running loop, and closed. An answer has at most `most_bytes`;
+    `outside` refuses every address that is not public."""
 
     def __init__(self, *, outside: bool, most_bytes: int, connections: int = 64) -> None:
         self._outside = outside
         self._most = most_bytes
-        resolver = PublicOnly() if outside else aiohttp.ThreadedResolver()
+        resolver = PublicOnly() if outside else Addresses()
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(resolver=resolver, limit=connections),
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_S),

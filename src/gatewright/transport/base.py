@@ -80,7 +80,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     connections_per_s: int = 500
     """How many connections one address may open a second, after a burst of four times as many."""
     connections: int = 0
-    """How many may be open in all; 0 means as many as the process may open, less a reserve (`seats`)."""
+    """How many may be open in all; 0 means as many as the process may open, less a reserve (`connection_limits`)."""
     connections_per_address: int = 0
     """How many one address may have open; 0 means half of all, and all for addresses of this machine."""
     ping_interval_s: float = 20.0

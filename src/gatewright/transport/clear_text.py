@@ -47,6 +47,7 @@ def is_open(address: str) -> bool:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return True
+    # ::ffff:127.0.0.1 is this machine as well.
     mapped = getattr(found, "ipv4_mapped", None)
     return not (mapped or found).is_loopback
 

@@ -36,7 +36,7 @@ MOST = 100_000
 RESERVED = 128, 2048
 """Descriptors that are never given to connections: a quarter of all, but at least and at most so many."""
 _QUIET_S = 10.0
-_LOOPBACK = ("127.", "::")
+_LOOPBACK = ("127.", "::")  # `accept.place_of` counts IPv6 by networks of 64 bits: ::1 is in "::"
 
 
 class Waits(enum.Enum):
@@ -56,7 +56,7 @@ _FIRST, _NEXT, _REST = (
 
 
 class Holder(Protocol):
-    """A connection."""
+    """The connection in a `Seat`, which may be closed to make room while it is idle."""
 
     def idle_since(self) -> tuple[Waits, float] | None:
         """What it waits for, and since when (seconds of the event loop). None: it is not idle."""
@@ -111,10 +111,11 @@ class Silent:
         return (_REST if asked else _FIRST), since
 
     def _untaken(self, left: int, answered: float) -> tuple[Waits, float] | None:
-        """What is left of an answer waits: as long as a client may take for so much (`outlet.Patience`) nobody ends that. A client
-        whose answer were cut off would ask again, and what it asked for would be done twice."""
+        """What is left of an answer waits: as long as a client may take for so much (`write_queue.Patience`) nobody ends that.
+        A client whose answer were cut off would ask again, and what it asked for would be done twice."""
         now = self._clock()
         if left > self._limits.queue_bytes or self._taking is None or self._taking < answered:
+            # `Patience` has the clock, or it is seen for the first time, or it is another answer.
             self._taking = now
         return None if now - self._taking < self._limits.patience_s else (_NEXT, self._taking)
 
@@ -168,7 +169,8 @@ class Seats:
         return self.most if local else max(1, self.most // 2)
 
     def take(self, place: str) -> Seat | None:
-        """A seat for a connection from a place (`arrivals.place_of`); None where there is none, and `why` says so."""
+        """A seat for a connection from a place (`accept.place_of`); None where there is none, and `why` says so."""
+        # For one address only its own connections make room (decision 0054).
         own = self._of.get(place, {})
         if (len(own) >= self.of_one(place) and not self._free(own)) or (
             len(self._all) >= self.most and not self.free()
@@ -207,7 +209,7 @@ class Seats:
         for seat in list(islice(among, LOOKED_AT)):
             among[seat] = among.pop(seat)  # it is asked again when all others were
             idle = None if seat.holder is None else seat.holder.idle_since()
-            if idle is None:
+            if idle is None:  # work under way, or a WebSocket
                 continue
             missed = _missed(*idle, now)
             if best is None or missed < best[0]:
@@ -216,6 +218,7 @@ class Seats:
             return False
         seat, self.made_room = best[1], self.made_room + 1
         holder = seat.holder
+        # Now: the connection itself leaves in a later turn, and the newcomer needs the seat in this one.
         self.left(seat)
         if holder is not None:
             holder.give_up()

@@ -1,4 +1,4 @@
-"""HTTP client response: headers, bounded body or event stream, passed from the connection to the waiting task.
+"""HTTP client response, from the connection to the waiting task: headers, bounded body, decompression, event stream with flow control.
 
 The connection puts in; the task waits for the head, and then for the whole body or, of an event stream, for what
 there is. A whole body is bounded by its limit. Of a stream no more is held than the task has not yet taken, and from
@@ -98,6 +98,7 @@ class Answer(msgspec.Struct, eq=False):
         kind = known.get(b"content-type", b"").partition(b";")[0].strip().lower()
         self.streams = status < 400 and kind == b"text/event-stream"
         length = known.get(b"content-length")
+        # A 304 may name the length of a body that it does not have (RFC 9110 §8.6).
         if length is not None and not self.streams and status not in _EMPTY:
             self._check(int(length))
         if b"content-encoding" in known:
@@ -186,6 +187,7 @@ class Answer(msgspec.Struct, eq=False):
         if self._unpacker is not None:
             for piece in self._unpacked(self._unpacker, self.body()):
                 yield piece
+                # An empty piece is packed bytes that came to nothing, which is work all the same.
                 done += len(piece) or PIECE
                 if done >= TURN_BYTES:
                     done = 0

@@ -32,6 +32,7 @@ _BODILESS = (204, 304)
 
 
 _INTERIM = len(b"HTTP/1.1 100 C\r\n\r\n")
+"""Bytes that an interim answer (1xx, RFC 9110 §15.2) has at least, besides its headers."""
 
 
 class _Surplus(Exception):  # noqa: N818
@@ -39,7 +40,7 @@ class _Surplus(Exception):  # noqa: N818
 
 
 class HttpCaller(Sliced):
-    """A connection. `lost` is called with it when it is gone."""
+    """One connection to a server, lent out by an `HttpPool`. `lost` is called with it when it is closed."""
 
     transport: asyncio.Transport | None = None
 
@@ -90,6 +91,7 @@ class HttpCaller(Sliced):
         """Forget the answer. Whether the connection can be used again."""
         answer, self._answer = self._answer, None
         self._used = True
+        # Clogged: it was answered before all of the request was written, the rest of which would stand before the next.
         return (
             answer is not None
             and answer.complete
@@ -123,6 +125,7 @@ class HttpCaller(Sliced):
 
     def eof_received(self) -> bool:
         answer = self._answer
+        # Without length or coding the end of the connection is that of the body (RFC 9112 §6.3, rule 8).
         if answer is not None and answer.status and self._until_close and not answer.complete:
             answer.finish()
         return False  # a server that says no more gets nothing more
@@ -175,6 +178,7 @@ class HttpCaller(Sliced):
         if status < 200:
             if status < 100 or status == 101:  # we never offer another protocol
                 raise self._bad()
+            # They are counted together: a server could send them without end, and none is an answer.
             self._interim += _INTERIM + _size(headers)
             return
         if self._held + self._size > HEADER_BYTES:

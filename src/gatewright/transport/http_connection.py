@@ -125,6 +125,7 @@ class HttpConnection(Sliced):
         if self._deaf:
             return
         fresh = self._whole and self._running is None and not self._held
+        # The parser never sees such a request. It may be passed by: between two requests it remembers nothing.
         known = self._heads.request(self, data) if fresh else None
         if known is not None:
             self._deadline.awaited = ""
@@ -166,6 +167,7 @@ class HttpConnection(Sliced):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer."""
+        # The parser leaves white space behind a value, which is no part of it (RFC 9110 §5.5).
         self._headers.append((name.lower(), value.rstrip(b" \t")))
 
     def on_headers_complete(self) -> None:
@@ -185,7 +187,7 @@ class HttpConnection(Sliced):
         odd = len(known) != len(headers) or b"host" not in known or b"transfer-encoding" in known
         if not plain or odd or self._url[:1] != b"/":
             judge(headers, known, version, self._url)
-        modern = version == "1.1"
+        modern = version == "1.1"  # a connection of HTTP/1.0 is never kept (decision 0008)
         expects = b"expect" in known and modern and known[b"expect"].lower() == b"100-continue"
         scope = self._scope(headers, version)
         self._incoming = Exchange(self, scope, keep_alive=keeps and modern, expects=expects)
@@ -291,6 +293,7 @@ class HttpConnection(Sliced):
                 self._refuse(http.HTTPStatus.BAD_REQUEST)
                 return
         else:
+            # How much of data that ended a request is of the next head is unknown; that head's later pieces are counted.
             self._held += 1 if self._moved else self._size
             if self._held > self._limits.header_bytes:
                 self._refuse(http.HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
@@ -338,7 +341,7 @@ class HttpConnection(Sliced):
         """Close when the client has had time to read, and forget what it still says: closing with input unread
         would make the system reset the connection, and lose the answer."""
         self._deaf = True
-        if not self.transport.can_write_eof():
+        if not self.transport.can_write_eof():  # TLS knows no half-closed connection
             self.transport.close()
             return
         self.transport.write_eof()
@@ -354,7 +357,7 @@ class HttpConnection(Sliced):
         if scope["method"] == "CONNECT":
             raise Flaw(http.HTTPStatus.BAD_REQUEST)
         if known.get(b"upgrade", b"").lower() == b"websocket":
-            if self._running is not None:
+            if self._running is not None:  # its answer would come after the handshake, among frames
                 raise Flaw(http.HTTPStatus.BAD_REQUEST)
             self._upgrade = "websocket"
         else:

@@ -17,8 +17,9 @@ from typing import Any
 from gatewright.transport.http_caller import HttpCaller
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
+from gatewright.transport.name_lookup import look_up
 
-__all__ = ["CONNECT_S", "STAGGER_S", "Trust", "dial", "look_up"]
+__all__ = ["CONNECT_S", "STAGGER_S", "Trust", "dial", "reach_host"]
 
 CONNECT_S = 10.0
 STAGGER_S = 0.25
@@ -54,30 +55,30 @@ def _why(problem: OSError | ValueError) -> str:
     return os.strerror(problem.errno)
 
 
-async def look_up(host: str, port: int) -> Sequence[Any]:
-    """The addresses of a name, as `getaddrinfo` has them. Raises `OSError`, or `ValueError` for what is no name."""
-    loop = asyncio.get_running_loop()
-    return await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-
-
 async def _connect(target: Target, tls: Trust, caller: HttpCaller) -> None:
-    found = await look_up(target.host, target.port)
-    if not found:
-        raise OSError(None, "the name has no address")
     options: dict[str, Any] = {}
     if target.secure:
         options = {
             "ssl": tls if isinstance(tls, ssl.SSLContext) else await _context(tls),
+            # No certificate has the zone of an IPv6 address.
             "server_hostname": target.host.partition("%")[0],
             "ssl_shutdown_timeout": GOODBYE_S,
         }
-    reached = await _race(found)
+    reached = await reach_host(target.host, target.port)
     try:
         await asyncio.get_running_loop().create_connection(lambda: caller, sock=reached, **options)
     except BaseException:
         caller.abort()
         reached.close()
         raise
+
+
+async def reach_host(host: str, port: int) -> socket.socket:
+    """A socket that is connected to the first address of a name that lets it. Raises `OSError`, or `ValueError` for what is no name."""
+    found = await look_up(host, port)
+    if not found:
+        raise OSError(None, "the name has no address")
+    return await _race(found)
 
 
 async def _race(found: Sequence[Any]) -> socket.socket:

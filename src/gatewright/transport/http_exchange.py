@@ -1,4 +1,4 @@
-"""HTTP server side of one request and its response, as ASGI `receive` and `send`.
+"""One HTTP request on the server: runs the ASGI application (`receive`, `send`), frames its response, and answers 500 if it fails.
 
 Most requests are whole before the application asks, and most answers are one piece: then `receive` returns at once,
 and head and body leave in one write. The head waits for the first piece of the body, so that an application that
@@ -81,7 +81,7 @@ class Connection(Protocol):
 
 
 class Exchange(msgspec.Struct, eq=False):
-    """A request under way. The connection adds to `body` and says when it is `whole`, or its client `gone`.
+    """One request and its response. The connection adds to `body`, sets `whole` at its end, and `gone` when the client left.
 
     A struct, because one is made for every request.
     """
@@ -120,6 +120,7 @@ class Exchange(msgspec.Struct, eq=False):
             if serving.takes_exchange:
                 await serving.app(self.scope, self.receive, self.send, self)
             else:
+                # It may change its scope, which is that of every request with this head.
                 scope = self.scope if self.head is None else self.scope.copy()
                 await serving.app(scope, self.receive, self.send)
             if not self.done and not self.gone:
@@ -312,6 +313,7 @@ class Exchange(msgspec.Struct, eq=False):
     def _invite(self) -> None:
         self.expects = False
         transport = self.connection.transport
+        # Left out once the body is on its way, as RFC 9110 §10.1.1 allows.
         if not (self.body or self.begun or self.gone or transport.is_closing()):
             transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 

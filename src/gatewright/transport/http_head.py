@@ -180,6 +180,7 @@ def whole_head(status: int, date: bytes, headers: tuple[tuple[bytes, bytes], ...
     block, length, close = spell(status, date, headers)
     if length is not None or close:
         return None
+    # A known block is only made anew for another second, so that there are never more than `_LINES_KEPT`.
     if known is not None or (
         len(_BLOCKS) < _LINES_KEPT and all(header in _LINES for header in headers)
     ):

@@ -1,4 +1,4 @@
-"""Connection pool of the HTTP client for one server: bounded, last used first, with a waiting line.
+"""Connection pool of the HTTP client for one server: opens and lends connections, queues beyond a bound, closes those idle too long.
 
 The one used last is used next, so that those which a quiet hour does not need grow old and go; common servers close an
 idle connection after five seconds, and one that is closed just as it is used again leaves a doubt whether the request
@@ -111,7 +111,7 @@ class HttpPool:
         """Give a place up, to whoever is next in line."""
         while self._line:
             turn = self._line.popleft()
-            if not turn.done():
+            if not turn.done():  # else whoever waited for it has given up
                 turn.set_result(None)
                 return
         self._lent -= 1

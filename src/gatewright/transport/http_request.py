@@ -1,4 +1,4 @@
-"""Encodes HTTP client requests to one URL (request line, fixed and checked headers, body) as bytes.
+"""Encodes the heads of HTTP client requests to one URL (request line, usual and checked headers, Basic credentials) as bytes.
 
 A line break inside a header would end it and begin another, in the name of whoever we are; a header that says where a
 body ends is ours alone. Both are refused before anything is sent.
@@ -79,6 +79,7 @@ class Target:
             kept = [line for name, line in usual.items() if name not in names]
             opening = self._first_line(kind) + "".join(kept)
         own = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        # Header injection (RFC 9110 §5.5): beyond the line end that each header is given here there is none.
         lines = len(names)
         if own.count("\n") != lines or own.count("\r") != lines or "\0" in own:
             raise ValueError("a header contains a line break or a zero byte")

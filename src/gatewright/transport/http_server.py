@@ -210,7 +210,7 @@ class HttpServer:
     async def stop(self, grace_s: float) -> None:
         """Accept no more, close what is idle, give running requests `grace_s` seconds, and cut the rest off.
 
-        WebSockets are told to go (1012) at once: how their calls end is the affair of the door, before this.
+        WebSockets are closed with 1012 at once; their endpoint ends their calls before this.
         """
         for server in self._servers:
             server.close()
@@ -265,6 +265,7 @@ def _config(app: App, limits: Limits) -> Config:
         ws_max_size=limits.frame_bytes,
         ws_ping_interval=limits.ping_interval_s,
         ws_ping_timeout=limits.ping_interval_s,
+        # One frame is written to many connections (`websocket_connection.text_frame`).
         ws_per_message_deflate=False,
     )
     config.load()
@@ -322,6 +323,7 @@ async def listen_on(host: str, port: int) -> list[socket.socket]:
     problems: list[OSError] = []
     for family, _, _, _, address in dict.fromkeys(found):
         try:
+            # Of port 0: the other addresses take the port that the first was given.
             taken = sockets[0].getsockname()[1] if sockets else port
             sockets.append(_bind(family, (address[0], taken, *address[2:])))
         except OSError as problem:
@@ -343,6 +345,7 @@ def _bind(family: int, address: tuple[Any, ...]) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if family == socket.AF_INET6:
+            # The IPv4 addresses of a name have sockets of their own at the same port.
             listening.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         listening.bind(address)
         listening.listen(BACKLOG)  # now, so that a port already taken is known now
@@ -357,7 +360,7 @@ def _listen_unix(path: Path) -> socket.socket:
     _clear_stale(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        before = os.umask(0o177)
+        before = os.umask(0o177)  # chmod after bind would leave it open to others for a moment
         try:
             listening.bind(str(path))
         finally:

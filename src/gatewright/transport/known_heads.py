@@ -38,7 +38,7 @@ class KnownHeads:
             known = self._last = self._find(data)
             if known is None:
                 return None
-        if len(data) != known.whole:
+        if len(data) != known.whole:  # more, or less, than one request: the parser's
             return None
         body = data[len(known.text) :]
         return Exchange(connection, known.scope, True, False, body, True, known)

@@ -114,6 +114,7 @@ def _locate(command: str, path: str, cwd: str | None) -> str:
     found = shutil.which(command, path=path)
     if found is not None:
         return str(Path(found).absolute())
+    # It is there and cannot be run: to say that it is not would send people looking elsewhere.
     for folder in path.split(os.pathsep):
         if (Path(folder) / command).is_file():
             return _at(Path(folder).absolute() / command)

@@ -102,6 +102,7 @@ class MemoryPipe:
     def _hand_on(self) -> None:
         self._turning = False
         for _ in range(min(len(self._inbox), self._limits.turn_messages)):
+            # A receiver may pause or close while it takes a message.
             if not self._reading or not self._inbox:
                 break
             message = self._inbox.popleft()

@@ -11,7 +11,7 @@ import errno
 import hmac
 import ipaddress
 from types import TracebackType
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 __all__ = ["Landing", "LandingTaken"]
 
@@ -35,13 +35,14 @@ def _addresses(host: str) -> tuple[str, ...]:
 
 
 class Landing:
-    """Use as an async context manager. `port` 0 takes any free one of the first address of `host`, which is a loopback address or
-    `localhost`, where both addresses have to be free: on one of another program the answer would be that program's."""
+    """The listener, as an async context manager. `host` is a loopback address or `localhost`; `port` 0 takes any that is free
+    at its first address. `localhost` needs the port at both its addresses: a program that listens at one would get the code."""
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self._port = port
         self._addresses = _addresses(host)
         self._servers: list[asyncio.Server] = []
+        self._connected: set[asyncio.StreamWriter] = set()
         self._state = self._redirect_uri = ""
         self._arrived: asyncio.Future[str] | None = None
 
@@ -76,6 +77,9 @@ class Landing:
     async def _close(self) -> None:
         for server in self._servers:
             server.close()
+        # What is written still leaves; a browser's spare connection would be waited for (Python 3.12 and later).
+        for writer in list(self._connected):
+            writer.close()
         for server in self._servers:
             await server.wait_closed()
 
@@ -98,6 +102,7 @@ class Landing:
         return self._arrived
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._connected.add(writer)
         try:
             async with asyncio.timeout(_PATIENCE_S):
                 head = await reader.readuntil(b"\r\n\r\n")
@@ -106,14 +111,17 @@ class Landing:
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):
             pass  # a browser that went away, or something else that is none
         finally:
+            self._connected.discard(writer)
             writer.close()
 
     def _answer(self, head: bytes) -> bytes:
         words = head.partition(b"\r\n")[0].decode("latin-1").split(" ")
         place = urlsplit(self._redirect_uri).path
-        if len(words) != 3 or words[0] != "GET" or not place or urlsplit(words[1]).path != place:
+        asked = _split(words[1]) if len(words) == 3 and words[0] == "GET" else None
+        # Each issuer has a redirect URI of its own: what another authorization server sends is not taken (RFC 9700 §4.4).
+        if asked is None or not place or asked.path != place:
             return _page(404, "No login waits for an answer here.")
-        query = urlsplit(words[1]).query
+        query = asked.query
         arrived = self._arrived
         if arrived is None or arrived.done() or not self._expected(query):
             return _page(400, "This does not belong to the login that is waiting.")
@@ -125,9 +133,18 @@ class Landing:
             states = parse_qs(query, max_num_fields=50).get("state", [])
         except ValueError:
             return False
+        # `state` ties the answer to this login (RFC 6749 §10.12); before one is expected it is empty and fits nothing.
         return bool(self._state) and any(
             hmac.compare_digest(one.encode(), self._state.encode()) for one in states
         )
+
+
+def _split(target: str) -> SplitResult | None:
+    """The parts of a request's target; None where it is none (`http://[`)."""
+    try:
+        return urlsplit(target)
+    except ValueError:
+        return None
 
 
 def _page(status: int, text: str) -> bytes:

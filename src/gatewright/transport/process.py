@@ -70,7 +70,7 @@ async def spawn(
 class Child:
     """A running child; a `Pipe` with a `pid`. Made by `spawn`.
 
-    Reasons of its end: `stopped`, `exited with status N`, `killed by SIGNAL`, `half a frame, then exited …`,
+    Reasons of its end: `stopped`, `exited with status N`, `killed by SIGNAL` (or `signal N`), `half a frame, then exited …`,
     `slow reader`, `a message longer than N bytes`, `closed its input`, `closed its output`.
     """
 
@@ -92,7 +92,7 @@ class Child:
         self._half = False
         self._exited = asyncio.Event()
         self._input_open = True
-        self._open_outputs = 2
+        self._open_outputs = 2  # standard output and standard error
         self._timers: list[asyncio.TimerHandle] = []
         self._transports: list[asyncio.BaseTransport] = []
         self._watch = _ExitWatch(process, self._on_exit)
@@ -213,6 +213,7 @@ class Child:
             self._after(LINGER_S, lambda: self._begin_stop(LINGER_S, reason))
 
     def _on_exit(self) -> None:
+        # Before the zombie is reaped: until then its number cannot be that of another group.
         self._kill_group()
         self._process.wait()
         self._exited.set()
@@ -229,7 +230,7 @@ class Child:
         if status >= 0:
             exit_ = f"exited with status {status}"
         else:
-            exit_ = f"killed by {signal.Signals(-status).name}"
+            exit_ = f"killed by {_signal_name(-status)}"
         return f"{HALF_A_FRAME}, then {exit_}" if self._half else self._verdict or exit_
 
     def _signal(self, number: signal.Signals) -> None:
@@ -251,6 +252,14 @@ class Child:
         for timer in self._timers:
             timer.cancel()
         self._timers.clear()
+
+
+def _signal_name(number: int) -> str:
+    """Its name; of the real-time signals only the first and the last have one."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 class _Input(asyncio.BaseProtocol):

@@ -1,4 +1,4 @@
-"""Safe HTTP fetch of small documents from untrusted URLs (SSRF protection): public addresses only, no redirects, bounded.
+"""Bounded HTTP GET or POST of small documents, no redirects; for untrusted URLs to public addresses only (SSRF protection).
 
 The addresses come from servers that the operator configured, but the servers chose them. So nothing
 but the given URL is asked, and `outside` keeps a public server from pointing into the operator's own
@@ -17,11 +17,13 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
+from gatewright.transport.name_lookup import look_up
 from gatewright.web.ip_addresses import is_public
 
 __all__ = [
     "MOST_BYTES",
     "SECONDS",
+    "Addresses",
     "Egress",
     "EgressFailed",
     "PublicOnly",
@@ -39,7 +41,7 @@ class EgressFailed(Exception):  # noqa: N818 - what happened, not what is wrong 
 
 
 class Egress:
-    """Asks. Keeps nothing between two questions."""
+    """Sends single requests, each within `seconds`. Keeps no connection and no cookie between two."""
 
     def __init__(self, *, seconds: float = SECONDS) -> None:
         self._timeout = aiohttp.ClientTimeout(total=seconds)
@@ -61,7 +63,7 @@ class Egress:
         host = where.host or ""
         if outside and is_inside(host):
             raise EgressFailed(f"{host} is no public address")
-        resolver = PublicOnly() if outside else aiohttp.ThreadedResolver()
+        resolver = PublicOnly() if outside else Addresses()
         connector = aiohttp.TCPConnector(resolver=resolver, limit=2, force_close=True)
         try:
             async with (
@@ -94,18 +96,14 @@ async def _whole(answer: aiohttp.ClientResponse) -> bytes:
     return b"".join(pieces)
 
 
-class PublicOnly(AbstractResolver):
-    """Resolves names to public addresses only. The connection is made to what was judged here, so
-    a name that changes its mind between two look-ups gains nothing."""
+class Addresses(AbstractResolver):
+    """Resolves names for `aiohttp`, in threads that nothing else waits for (`name_lookup`)."""
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        loop = asyncio.get_running_loop()
-        found = await loop.getaddrinfo(
-            host, port, family=family, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
-        )
-        usable = [
+        found = await look_up(host, port, family=family, flags=socket.AI_ADDRCONFIG)
+        return [
             ResolveResult(
                 hostname=host,
                 host=str(address[0]),
@@ -115,14 +113,24 @@ class PublicOnly(AbstractResolver):
                 flags=socket.AI_NUMERICHOST,
             )
             for kind, _, protocol, _, address in found
-            if is_public(str(address[0]))
         ]
-        if not usable:
-            raise OSError(errno.EHOSTUNREACH, f"{host} has no public address")
-        return usable
 
     async def close(self) -> None:
         """Nothing is kept."""
+
+
+class PublicOnly(Addresses):
+    """Resolves names to public addresses only. The connection is made to what was judged here, so
+    a name that changes its mind between two look-ups gains nothing."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        found = await super().resolve(host, port, family)
+        usable = [one for one in found if is_public(one["host"])]
+        if not usable:
+            raise OSError(errno.EHOSTUNREACH, f"{host} has no public address")
+        return usable
 
 
 async def is_outside(url: str) -> bool:
@@ -132,10 +140,9 @@ async def is_outside(url: str) -> bool:
 
 async def addresses_of(host: str) -> Sequence[str]:
     """All addresses of a name; none where it has none, or where nobody says so in time."""
-    loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(SECONDS):
-            found = await loop.getaddrinfo(host, 0, type=socket.SOCK_STREAM)
+            found = await look_up(host, 0)
     except (OSError, UnicodeError):
         return []
     return [str(address[0]) for *_, address in found]

@@ -1,4 +1,4 @@
-"""Runs a long computation, written as a generator of steps, on the event loop in slices of a few milliseconds.
+"""Spreads long work over event-loop turns: generators of steps in slices of milliseconds, lists of callbacks 32 per turn.
 
 For what is made of many small steps, such as the definitions that a server lists; one large step belongs to a worker process
 (`transport.workers`).

@@ -109,6 +109,7 @@ class SsePipe:
         self._posting = asyncio.create_task(self._post_all(self._endpoint.result()))
         self._listening.add_done_callback(self._stream_ended)
         loop = asyncio.get_running_loop()
+        # Two turns later: whoever opens the pipe has it before its receiver hears of anything.
         loop.call_soon(loop.call_soon, self._release)
 
     async def abandon(self) -> None:
@@ -140,6 +141,7 @@ class SsePipe:
     # -- what comes
 
     async def _listen(self) -> None:
+        # Without a time limit: a server may be silent for as long as nobody asks anything.
         answer = await self._upstream.events(self._headers, self._take)
         if not answer.streamed:
             told = f"{self._upstream.origin} answered with HTTP {answer.status}, not with an event stream"
@@ -217,7 +219,7 @@ class SsePipe:
     def _finish(self, reason: str) -> None:
         if self._end.reason is not None:
             return
-        self._release()
+        self._release()  # what came before the end is still delivered
         self._closing = reason
         self._backlog.stop()
         self._queue.clear()

@@ -26,6 +26,9 @@ _MORE = "…"
 LAST_LINES = 5
 """So many of the lines that a flood left out are told when it ends: what a process says last is why it ended."""
 
+LOOKS = 10
+"""So many lines are looked at for each one that may be shown: a blank one is not shown, but costs as much to look at."""
+
 
 class LogLines:
     """Bytes in, text lines out through `emit`. `now` is any clock in seconds that does not go back."""
@@ -38,6 +41,7 @@ class LogLines:
         self._cut = False
         self._since = float("-inf")
         self._left = 0
+        self._looks = 0
         self._dropped = 0
         self._tail: deque[bytes] = deque(maxlen=LAST_LINES)
 
@@ -46,12 +50,21 @@ class LogLines:
         if now - self._since >= 1:
             self._since = now
             self._left = self._rate
+            self._looks = self._rate * LOOKS
             self._tell_dropped()
-        *lines, rest = data.split(b"\n") if self._left else self._flood(data)
-        for line in lines:
-            self._grow(line)
+        at = 0
+        while self._left > 0:
+            end = data.find(b"\n", at)
+            if end < 0:
+                self._grow(data[at:])
+                return
+            self._grow(data[at:end])
             self._complete()
-        self._grow(rest)
+            self._looks -= 1
+            if not self._looks:
+                self._left = 0
+            at = end + 1
+        self._grow(self._flood(data[at:]))
 
     def end(self) -> None:
         """No more bytes: emit what is left."""
@@ -63,15 +76,15 @@ class LogLines:
         for line in last:
             self._say(_shown(line))
 
-    def _flood(self, data: bytes) -> list[bytes]:
-        """The cheap way through what nobody will see: count the lines, keep the last one's beginning."""
+    def _flood(self, data: bytes) -> bytes:
+        """The cheap way through what nobody will see: count the lines, and return what is after the last of them."""
         ended = data.count(b"\n")
         if ended:
             self._dropped += ended
             self._remember(data, ended)
             self._line.clear()
             self._cut = False
-        return [data[data.rfind(b"\n") + 1 :]]
+        return data[data.rfind(b"\n") + 1 :]
 
     def _remember(self, data: bytes, ended: int) -> None:
         """The last lines of a piece that ends so many, each from its beginning."""
@@ -83,7 +96,7 @@ class LogLines:
                 line, cut = bytes(self._line) + line, self._cut
             kept.appendleft(self._marked(line, cut=cut))
             end = start - 1
-        self._tail.extend(line for line in kept if line.strip())
+        self._tail.extend(line for line in kept if _shown(line).strip())
 
     def _marked(self, line: bytes, *, cut: bool) -> bytes:
         """A line in its length, with a mark where there was more of it."""

@@ -1,4 +1,4 @@
-"""Turns the process's own stdin and stdout into a pipe, and redirects stray output to standard error.
+"""Turns the process's own stdin and stdout into a pipe, sends stray output to standard error, and fills missing standard streams.
 
 Standard output must carry messages and nothing else, so opening the pipe takes the real one away from everybody: the
 pipe keeps a private duplicate, and descriptor 1 leads to standard error from then on. A stray `print`, here or in a C
@@ -60,6 +60,7 @@ async def open_stdio(
         os.close(sink)
         await pipe.connect_socket(source)
     else:
+        # The sink first: a line that is read can end the pipe, and that closes the sink.
         await pipe.connect_sink(sink)
         await pipe.connect_source(source)
     pipe.start()

@@ -26,8 +26,10 @@ from gatewright.transport.base import (
 from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.connection_limits import Seat, Seats, Waits
 from gatewright.transport.http_server import listen_on
+from gatewright.transport.http_slices import Sliced
 from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
 from gatewright.transport.pipe_ends import End
+from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["Answering", "LineServer", "TcpPipe", "serve_lines"]
 
@@ -77,6 +79,7 @@ class LineServer:
         per_s = limits.connections_per_s
         self._arrivals = Arrivals(per_s, per_s * BURST_S, seats)
         self._open: set[TcpPipe] = set()
+        self._turns = Turns(asyncio.get_running_loop())
         self.flooded = 0
         """None of its connections is closed for the number of what it sends: lines stand in line."""
         self.port = 0
@@ -95,7 +98,7 @@ class LineServer:
         self.clear_text = warn_of_clear_text(sockets, tls=tls is not None)
 
     def _connected(self, seat: Seat) -> TcpPipe:
-        return TcpPipe(self._accept, self._limits, self._open, seat)
+        return TcpPipe(self._accept, self._limits, self._open, seat, self._turns)
 
     @property
     def connections(self) -> int:
@@ -118,14 +121,18 @@ class LineServer:
             await pipe.wait_closed()
 
 
-class TcpPipe(asyncio.Protocol):
-    """One connection: a `Pipe`.
+class TcpPipe(Sliced):
+    """One connection: a `Pipe`. What is read is looked at in slices, in turns with the other connections of the server.
 
     Reasons of its end: `closed`, `closed by the peer`, `half a frame, then the end`, `slow reader`,
     `a message longer than N bytes`.
     """
 
-    def __init__(self, accept: Accept, limits: Limits, among: set[TcpPipe], seat: Seat) -> None:
+    def __init__(
+        self, accept: Accept, limits: Limits, among: set[TcpPipe], seat: Seat, turns: Turns
+    ) -> None:
+        super().__init__(turns)
+        self._paused = False
         self._seat = seat
         self._accept = accept
         self._limits = limits
@@ -139,14 +146,14 @@ class TcpPipe(asyncio.Protocol):
     # -- what asyncio calls
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast("asyncio.Transport", transport)
+        self.transport = self._transport = cast("asyncio.Transport", transport)
         self._among.add(self)
         self._since: float | None = asyncio.get_running_loop().time()
         self._seat.holder = self
         self._outbox = LineOutbox(self._transport, self._limits, lambda: self._cut(SLOW_READER))
         self._receiver = self._accept(self)
         self._end = End(self._receiver)
-        self._inbox = LineInbox(self._transport, self._end, self._limits, self._cut)
+        self._inbox = LineInbox(self, self._end, self._limits, self._cut)
         self._made = True
         if self._closing is None:
             self._inbox.start()
@@ -155,22 +162,45 @@ class TcpPipe(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._since = None
+        super().data_received(data)
+
+    def feed(self, data: bytes) -> None:
+        """For `Sliced`."""
         self._inbox.feed(data)
 
     def idle_since(self) -> tuple[Waits, float] | None:
-        """For `seats.Holder`: who has said anything is not idle."""
+        """For `connection_limits.Holder`: idle only until the first byte came."""
         return None if self._since is None else (Waits.FIRST, self._since)
 
     def give_up(self) -> None:
-        """For `seats.Holder`."""
+        """For `connection_limits.Holder`."""
         self._cut("closed for another connection")
 
+    def pause_reading(self) -> None:
+        """For `LineInbox`."""
+        self._paused = True
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """For `LineInbox`."""
+        self._paused = False
+        self.read_on()
+
+    def is_closing(self) -> bool:
+        """For `LineInbox`."""
+        return self._transport.is_closing()
+
     def eof_received(self) -> bool:
+        if self._rest:  # TLS tells the end also while nothing is read
+            rest = self._rest[self._at :]
+            self.forget()
+            self.feed(rest)
         self._inbox.end(self._heard)
         return self._transport.get_extra_info("sslcontext") is None  # TLS knows no half-closed
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._seat.leave()
+        self.forget()
         self._closing = self._closing or "closed by the peer"
         self._outbox.stop()
         self._inbox.drop()

@@ -17,7 +17,7 @@ __all__ = ["Alarm", "Overdue", "Timers"]
 
 
 class Alarm:
-    """One deadline. `when` is in the loop's seconds."""
+    """One deadline. `when` is the event loop's time in seconds; `ring` is called then."""
 
     __slots__ = ("_alarms", "ring", "when")
 

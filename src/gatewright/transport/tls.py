@@ -22,7 +22,9 @@ FEW = 32
 """So many records of one step cost nothing: who writes a line at a time sends no more."""
 _A_RECORD_S = 10e-6
 _REST = 3
+"""What one record costs in seconds, and so many times as long its sender is not read."""
 _HEAD = 5
+"""Bytes of a record's head: type, version, and the length of what follows (RFC 8446 §5.1)."""
 
 
 class Records:
@@ -68,6 +70,7 @@ class Pace:
 
 
 class _Secured(SSLProtocol):
+    # asyncio's own name: how much it reads and decrypts in one step.
     max_size = READ_BYTES
     _wire: Any
     _pace: Pace

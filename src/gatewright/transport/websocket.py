@@ -1,9 +1,9 @@
-"""WebSocket as a pipe, one message a text frame: server side over ASGI, client side over `websockets`.
+"""WebSocket as a pipe of text frames: server side over ASGI, client side over `websockets`; refuses upgrades with an HTTP status.
 
 Both sides are the same thing turned round: a queue that a writer task empties, judged by the slow-reader rule, and a
-reader that hands frames on. Close codes: 1000 when we close, 1003 for a binary frame, 1008 for a client that may be here
-no more, 1009 for a frame over the limit, 1013 for a slow reader (it may come again when it can read faster). A peer that does not read cannot take a closing
-frame either; its connection is cut.
+reader that hands frames on. Close codes (RFC 6455 §7.4): 1000 when we close, 1003 for a binary frame, 1008 for a client whose
+credential counts no more, 1009 for a frame over the limit, 1013 for a slow reader (it may come again when it can read faster).
+A peer that does not read cannot take a closing frame either; its connection is cut.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as dial
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
+from websockets.uri import parse_uri
 
 from gatewright import __version__
 from gatewright.transport.base import (
@@ -30,6 +31,7 @@ from gatewright.transport.base import (
     Pace,
     Receiver,
 )
+from gatewright.transport.http_dial import reach_host
 from gatewright.transport.pipe_ends import Backlog, End
 
 __all__ = ["POLICY_VIOLATION", "Accepted", "CannotConnect", "Connected", "connect", "refuse"]
@@ -218,6 +220,19 @@ class Accepted(_FramePipe):
         await self._send({"type": "websocket.close", "code": code, "reason": reason})
 
 
+class _Dial(dial):
+    """Follows no redirect: the headers may hold secrets, and are for the configured server alone."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
+
+
+def _refusal(status: int) -> str:
+    if status // 100 == 3:
+        return f"answered with a redirect, which is not followed (HTTP {status}); configure the address it leads to"
+    return f"refused the connection: HTTP {status}"
+
+
 async def connect(
     url: str,
     *,
@@ -230,11 +245,15 @@ async def connect(
     """Open a WebSocket (`ws:` or `wss:`) as a client. `headers` may hold secrets; they are not logged.
 
     `subprotocol` is what the server has to choose, None where there is nothing to choose. Goes straight to the
-    address, whatever the environment says about proxies. Raises `CannotConnect`.
+    address, whatever the environment says about proxies, and follows no redirect. Raises `CannotConnect`.
     """
     try:
-        connection = await dial(
+        where = parse_uri(url)
+        async with asyncio.timeout(OPEN_S):
+            reached = await reach_host(where.host, where.port)
+        connection = await _Dial(
             url,
+            sock=reached,
             subprotocols=None if subprotocol is None else [Subprotocol(subprotocol)],
             additional_headers=dict(headers or {}),
             user_agent_header=f"gatewright/{__version__}",
@@ -249,7 +268,7 @@ async def connect(
         )
     except InvalidStatus as refused:
         status = refused.response.status_code
-        raise CannotConnect(f"{url} refused the connection: HTTP {status}", status) from None
+        raise CannotConnect(f"{url} {_refusal(status)}", status) from None
     except (OSError, TimeoutError, WebSocketException, ValueError) as problem:
         raise CannotConnect(f"{url} cannot be reached: {str(problem) or 'no answer'}") from problem
     pipe = Connected(connection, receiver, limits)
@@ -286,6 +305,7 @@ class Connected(_FramePipe):
                 else:
                     self._shut(UNSUPPORTED_DATA, "a binary frame; messages are text")
         except ConnectionClosed as closed:
+            # What we sent says why: 1009 is how the library answers a message over `max_size`.
             reason = self._lost(closed.sent.code if closed.sent else None)
             if closed.rcvd is not None and closed.rcvd.reason not in ("", CLOSED):
                 reason += f": {closed.rcvd.reason}"

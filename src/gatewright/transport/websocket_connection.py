@@ -1,4 +1,4 @@
-"""Server-side WebSocket connection after the upgrade: extends uvicorn's protocol with limits and direct takeover.
+"""Server-side WebSocket connection from its upgrade on: uvicorn's protocol with input limits and direct takeover by an application.
 
 An application may take a connection over (`Direct`): it is found in the scope's extensions as `DIRECT`. From then on
 messages are handed to a receiver as they arrive, frames are written that were encoded for many connections at once, and
@@ -91,7 +91,7 @@ class _Nowhere(asyncio.Queue[Any]):
 _NOWHERE = _Nowhere()
 
 _WRITABLE = asyncio.Event()
-"""Of every connection that was taken over: what it may be written is up to its outlet."""
+"""The `writable` of every connection that was taken over: what may be written to it is up to its `WriteQueue`."""
 _WRITABLE.set()
 
 
@@ -277,6 +277,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             return
         data = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
         self.frames = []
+        # What comes behind our closing frame is not listened to (RFC 6455 §5.5.1).
         if self.close_sent:
             return
         if self.curr_msg_data_type != "text":

@@ -1,4 +1,4 @@
-"""Limits incoming WebSocket frames before parsing: frame rate, fragments, fair turns among connections.
+"""Limits incoming WebSocket frames before parsing (rate, fragments), and gives all connections, HTTP included, fair turns to parse.
 
 A frame of one byte costs as much to parse as one of a kilobyte, so a client could keep the loop busy for seconds with what
 arrives in one read. Here the heads of frames are read (RFC 6455 §5.2), which is cheap, and the parser is given the next few
@@ -117,10 +117,10 @@ def _head_bytes(head: bytearray) -> int:
 
 
 class Waiting(Protocol):
-    """Who stands in line."""
+    """A connection with something to parse (`Turns`)."""
 
     def work(self) -> None:
-        """Do a little; whoever has more to do stands in line again."""
+        """Parse a little; with more to parse, call `Turns.want` again."""
 
 
 class Turns:
@@ -152,11 +152,13 @@ class Turns:
         self._line.extend(self._later)
         self._later.clear()
         until = self._loop.time() + TURN_S
-        while self._line:
-            self._line.popleft().work()
-            if self._loop.time() >= until:
-                break
-        self._schedule()
+        try:
+            while self._line:
+                self._line.popleft().work()
+                if self._loop.time() >= until:
+                    break
+        finally:  # what breaks one connection is logged by the loop, and costs the others nothing
+            self._schedule()
 
 
 class Intake:

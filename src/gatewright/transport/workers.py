@@ -22,7 +22,7 @@ from typing import IO
 
 from gatewright.transport.launch import child_environment
 
-__all__ = ["HEAD", "Busy", "Overtime", "Workers", "read_frame", "write_frame"]
+__all__ = ["ANSWER_BYTES", "HEAD", "Busy", "Overtime", "Workers", "read_frame", "write_frame"]
 
 log = logging.getLogger("gatewright.workers")
 
@@ -33,6 +33,8 @@ _WAITING_OF_ONE = 16
 _WAITING_BYTES = 128 * 1024 * 1024
 _BYTES_OF_ONE = _WAITING_BYTES // 4
 """How much of one caller may wait; one load of his may wait however large it is."""
+ANSWER_BYTES = 512 * 1024 * 1024
+"""The longest answer that is read: what a process says is made of a stranger's text, and may be longer than that."""
 _GRACE_S = 1.0
 
 
@@ -60,8 +62,10 @@ class _Order:
 class Workers:
     """At most so many processes of one module. Belongs to the loop on which it is used."""
 
-    def __init__(self, module: str, most: int = 2) -> None:
-        """`module` is run as a program (`-m`) and calls `read_frame` and `write_frame`."""
+    def __init__(self, module: str, most: int = 2, answer_bytes: int = ANSWER_BYTES) -> None:
+        """`module` is run as a program (`-m`) and calls `read_frame` and `write_frame`. One whose answer is longer than
+        `answer_bytes` is ended."""
+        self._answer_bytes = answer_bytes
         self._command = [sys.executable, "-I", "-m", module]
         self._most = most
         self._idle: list[subprocess.Popen[bytes]] = []
@@ -83,6 +87,7 @@ class Workers:
         self, who: Hashable, head: bytes, load: bytes, seconds: int = 5
     ) -> tuple[bytes, bytes]:
         """The answer to one order: head and load. Raises `Busy` or `Overtime`."""
+        # One load may always wait, however large: else what is larger than a share could never be done.
         mine = [len(one.load) for one in self._waiting if one.who == who]
         much = mine and sum(mine) + len(load) > _BYTES_OF_ONE
         full = self._waiting_bytes + len(load) > _WAITING_BYTES and self._waiting
@@ -143,7 +148,7 @@ class Workers:
             answer = await self._done(order)
             if not order.answer.done():
                 order.answer.set_result(answer)
-        except (OSError, EOFError) as problem:
+        except Exception as problem:  # noqa: BLE001 - whatever it is, nobody waits for an answer that will not come
             self.killed += 1
             log.warning("a worker process was ended after %.1f s: %s", time.monotonic() - began, problem)  # fmt: skip
             if not order.answer.done():
@@ -168,12 +173,18 @@ class Workers:
             self._alive.add(process)
             if self._closed:
                 process.kill()
+        # The worker's own alarm comes first; this one is for a worker that hangs outside of its work.
         late = loop.call_later(order.seconds + _GRACE_S, process.kill)
         try:
-            answer = await loop.run_in_executor(self._threads, _asked, process, order)
-        except (OSError, EOFError):
+            most = self._answer_bytes
+            answer = await loop.run_in_executor(self._threads, _asked, process, order, most)
+        except Exception:
             self._alive.discard(process)
-            await loop.run_in_executor(self._threads, _reap, process)
+            process.kill()
+            try:
+                await loop.run_in_executor(self._threads, _reap, process)
+            except RuntimeError:
+                _reap(process)  # no thread is left to wait for what is killed already
             raise
         finally:
             late.cancel()
@@ -207,11 +218,11 @@ def _reap(process: subprocess.Popen[bytes]) -> None:
             pipe.close()
 
 
-def _asked(process: subprocess.Popen[bytes], order: _Order) -> tuple[bytes, bytes]:
+def _asked(process: subprocess.Popen[bytes], order: _Order, most: int) -> tuple[bytes, bytes]:
     if process.stdin is None or process.stdout is None:
         raise EOFError("it has no pipes")
     write_frame(process.stdin.fileno(), order.head, order.load, order.seconds)
-    head, load, _ = read_frame(process.stdout)
+    head, load, _ = read_frame(process.stdout, most)
     return head, load
 
 
@@ -223,9 +234,12 @@ def write_frame(descriptor: int, head: bytes, load: bytes, seconds: int = 0) -> 
             rest = rest[os.write(descriptor, rest) :]
 
 
-def read_frame(pipe: IO[bytes]) -> tuple[bytes, bytes, int]:
-    """Head, load and seconds of one order or answer. Raises `EOFError` where none comes any more."""
+def read_frame(pipe: IO[bytes], most: int | None = None) -> tuple[bytes, bytes, int]:
+    """Head, load and seconds of one order or answer. Raises `EOFError` where none comes any more, or one of more than `most`
+    bytes."""
     heads, loads, seconds = HEAD.unpack(_exactly(pipe, HEAD.size))
+    if most is not None and heads + loads > most:
+        raise EOFError(f"its answer has {heads + loads} bytes, more than {most}")
     return _exactly(pipe, heads), _exactly(pipe, loads), seconds
 
 

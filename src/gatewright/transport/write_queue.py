@@ -77,6 +77,7 @@ class WriteQueue(Patience):
     def hold(self, burst_bytes: int) -> None:
         """From now on hold frames back, at most `burst_bytes` of them with those in the transport."""
         self._burst_bytes = burst_bytes
+        # So `pause` comes with the first byte that the peer leaves, and `resume` once it has taken all.
         self._transport.set_write_buffer_limits(high=1, low=0)
 
     @property
@@ -109,6 +110,7 @@ class WriteQueue(Patience):
             held.append(frames)
 
     def _over(self, limit: int) -> bool:
+        # `_behind` is no less than what the transport has now: it is asked only where that would be too much.
         if self._behind + self._held_bytes <= limit:
             return False
         self._behind = self._transport.get_write_buffer_size()

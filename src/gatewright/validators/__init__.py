@@ -1,7 +1,8 @@
 """Argument validators (MGP §4.5): `sandbox`, `paths`, `network_restricted`, `readonly`, `code_safety`, and their gate.
 
-`registry` has the vocabulary; each validator is a module with `prepare`. A name that nobody knows is not a
-check that passes: it refuses.
+Begin with `registry`, which has the vocabulary and asks the validators of one tool; each is a module with `prepare`:
+`sandbox` (`shell_*`), `paths`, `network`, `readonly` (`sql_reading`), `code_safety` (`code_*`). `security` computes which
+ones apply, `gate` runs them on each call. A name that nobody knows is not a check that passes: it refuses.
 """
 
 from __future__ import annotations

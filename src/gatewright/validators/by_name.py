@@ -31,6 +31,7 @@ _ALONE_NO_SHELL = frozenset({"system", "process", "console", "fish", "dash"})
 def runs_commands(name: str) -> bool:
     """Whether a tool of this name is to be treated as one that runs shell commands."""
     words = {word.lower() for word in words_of(name)}
+    # One word from elsewhere, as in `execute_sql`, makes it another tool.
     if not words or not words <= _KNOWN:
         return False
     things = words & _THINGS

@@ -1,4 +1,4 @@
-"""`code_safety` rules for calls in Python code: getattr-like look-ups, classes made at run time, format strings, files."""
+"""`code_safety` rules for calls: computed look-ups, classes made at run time, format strings, files, environment, unsafe loaders."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
     if _gives_environment_away(walk, node):
         walk.found["Blocked use: the whole of 'os.environ' in code that uses the network"] = None
     yield from _switch_violation(node)
+    # After all else spoke: the function itself is blocked where it is named, except for this one call.
     if _loads_only_data(walk, node):
         walk.harmless.add(id(func))
     if walk.rules.read_only:
@@ -94,6 +95,7 @@ def _gives_environment_away(walk: Walk, node: ast.Call) -> bool:
 
 
 def _named_call(walk: Walk, node: ast.Call, func: ast.Name) -> Iterator[str]:
+    # Judged here as a call; as a bare name it would count as a value that is passed around.
     if func.id not in walk.rebound:
         walk.followed.add(id(func))
     special = _CALLS.get(func.id)
@@ -114,6 +116,7 @@ def _is_attrgetter(walk: Walk, func: ast.expr) -> bool:
 def _getattr(walk: Walk, node: ast.Call) -> Iterator[str]:
     """`getattr`, `setattr`, `delattr`, `hasattr`: like the attribute, where its name can be read."""
     name = node.func.id if isinstance(node.func, ast.Name) else ""
+    # `getattr(*x)`: what is looked up cannot be seen.
     if len(node.args) < 2 or node.keywords:
         yield f"Blocked call: '{name}' with hidden arguments"
         return
@@ -121,6 +124,7 @@ def _getattr(walk: Walk, node: ast.Call) -> Iterator[str]:
     paths = walk.names.paths(base)
     if isinstance(base, ast.Name):
         walk.followed.add(id(base))
+    # It tells whether there is such a member, and gives nobody the member.
     if name == "hasattr":
         return
     if paths and name != "getattr":
@@ -154,6 +158,7 @@ def _member_text(member: str | None, caller: str) -> Iterator[str]:
 
 
 def _type(walk: Walk, node: ast.Call) -> Iterator[str]:
+    # With three arguments `type` makes a class, whose members nobody has judged.
     if len(node.args) > 1 or any(isinstance(arg, ast.Starred) for arg in node.args):
         yield "Blocked call: 'type' that makes a class"
 

@@ -59,6 +59,7 @@ class Walk:
         if (
             _covered(module, self.rules.blocked_imports)
             or member in lists.BLOCKED_MEMBERS.get(parent, ())
+            # `_io`, `_posixsubprocess`: what standard modules are made of, without what those refuse.
             or (module.startswith("_") and module != "__future__")
         ):
             return f"Blocked import: '{module}'"
@@ -85,6 +86,7 @@ class Walk:
             return True
         if self.rules.read_only and member in lists.WRITING_MEMBERS.get(module, ()):
             return True
+        # Closed lists hold at `strict` and above, the levels that have `allowed_imports`.
         only = lists.ONLY_MEMBERS.get(module) if self.rules.allowed_imports is not None else None
         return only is not None and member not in only and not member.startswith("__")
 
@@ -92,6 +94,7 @@ class Walk:
     def _is_foreign_module(module: str, member: str, path: str) -> bool:
         """Whether a standard module is reached through another one that happens to import it."""
         if module.partition(".")[0] not in lists.MODULES:
+            # Of packages nobody here knows which modules they expose; `requests.os` is `os`.
             return member in lists.HIDDEN_MODULES
         if member not in lists.MODULES or (
             member not in lists.HIDDEN_MODULES and _is_object(module)

@@ -7,12 +7,19 @@ that once was a module stays one, and the order of statements hides nothing.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
+
+from gatewright.validators.code_source import BadSource
 
 __all__ = ["Names", "folded"]
 
-_ROUNDS = 3
+_MOST_FOLLOWED = 50_000
+"""Bindings, and paths of each, that are gone through until nothing changes any more; some 20 ms."""
+_MAX_LINKS = 6
+"""Members in a path that a name is bound to: `node = node.next` makes ever longer ones."""
 _MAX_DEPTH = 30
+# Characters: `"a" * 10**9` must not be made in order to be judged.
 _MAX_REPEATED = 100
 _NOTHING: frozenset[str] = frozenset()
 
@@ -61,7 +68,8 @@ def _joined(between: str, parts: Iterable[str | None]) -> str | None:
 
 
 class Names:
-    """What each name of one tree may stand for, as dotted paths that begin with a module."""
+    """What each name of one tree may stand for, as dotted paths that begin with a module. Raises `BadSource` where its bindings
+    lead to more than is followed."""
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self._known: dict[str, frozenset[str]] = {}
@@ -69,12 +77,34 @@ class Names:
         for node in nodes:
             if type(node) in _NAMING:
                 bindings.extend(self._taken(node))
-        for _ in range(_ROUNDS if self._known else 0):
-            before = dict(self._known)
-            for name, value in bindings:
-                self._add(name, self.paths(value))
-            if before == self._known:
-                break
+        if self._known:
+            self._follow(bindings)
+
+    def _follow(self, bindings: list[tuple[str, ast.expr]]) -> None:
+        """Go on until nothing changes: a binding may feed one that stands before it, and that another one."""
+        fed_by: dict[str, list[int]] = {}
+        for number, (_, value) in enumerate(bindings):
+            for name in _mentioned(value):
+                fed_by.setdefault(name, []).append(number)
+        waiting = deque(range(len(bindings)))
+        is_waiting = [True] * len(bindings)
+        left = _MOST_FOLLOWED
+        while waiting:
+            number = waiting.popleft()
+            is_waiting[number] = False
+            name, value = bindings[number]
+            found = self.paths(value)
+            left -= 1 + len(found)
+            if left < 0:
+                raise BadSource("Names: bound to each other in more ways than are followed")
+            before = len(self._known.get(name, _NOTHING))
+            self._add(name, frozenset(map(_short, found)))
+            if len(self._known.get(name, _NOTHING)) == before:
+                continue
+            for one in fed_by.get(name, ()):
+                if not is_waiting[one]:
+                    is_waiting[one] = True
+                    waiting.append(one)
 
     def _taken(self, node: ast.AST) -> list[tuple[str, ast.expr]]:
         """Take what an import names; what else binds is left for when all imports are known."""
@@ -120,14 +150,39 @@ class Names:
             if alias.asname is not None:
                 self._add(alias.asname, frozenset({alias.name}))
             else:
+                # `import a.b` binds `a`.
                 top = alias.name.partition(".")[0]
                 self._add(top, frozenset({top}))
 
     def _imports_from(self, node: ast.ImportFrom) -> None:
+        # Relative: whatever it names is part of the same package, and not known here.
         if node.level or node.module is None:
             return
         for alias in node.names:
             self._add(alias.asname or alias.name, frozenset({f"{node.module}.{alias.name}"}))
+
+
+def _short(path: str) -> str:
+    """A path, or where it is too long its module with the last member: that may be what is looked for."""
+    if path.count(".") <= _MAX_LINKS:
+        return path
+    return f"{path.partition('.')[0]}.{path.rpartition('.')[2]}"
+
+
+def _mentioned(node: ast.expr, depth: int = 0) -> Iterator[str]:
+    """The names that `Names.paths` asks about for an expression."""
+    if depth > _MAX_DEPTH:
+        return
+    if isinstance(node, ast.Name):
+        yield node.id
+    elif isinstance(node, ast.Attribute | ast.NamedExpr | ast.Await | ast.Starred):
+        yield from _mentioned(node.value, depth + 1)
+    elif isinstance(node, ast.IfExp):
+        yield from _mentioned(node.body, depth + 1)
+        yield from _mentioned(node.orelse, depth + 1)
+    elif isinstance(node, ast.BoolOp):
+        for value in node.values:
+            yield from _mentioned(value, depth + 1)
 
 
 _NAMING = frozenset(

@@ -24,6 +24,7 @@ __all__ = ["violations"]
 
 _MAX_VIOLATIONS = 50
 _MAX_FORMATS = 4
+# Members in a chain; `Names.paths` follows 30.
 _MAX_LINKS = 20
 
 
@@ -38,6 +39,7 @@ def violations(tree: ast.Module, rules: Rules) -> list[str]:
         if rule is not None and (rule is not _visit_name or node.id in interesting):
             for found in rule(walk, node):
                 walk.found[found] = None
+            # Enough to reject it; more would only make the body long (MGP §7.4).
             if len(walk.found) >= _MAX_VIOLATIONS:
                 break
     return list(walk.found)
@@ -120,6 +122,7 @@ def _visit_import_from(walk: Walk, node: ast.ImportFrom) -> Iterator[str]:
             continue
         found = walk.member_violation(f"{node.module}.{alias.name}")
         if found is not None:
+            # `from os import system` calls nothing yet.
             yield found.replace("Blocked call", "Blocked import")
         yield from attribute_violation(alias.name)
 
@@ -219,6 +222,7 @@ def _visit_computed(walk: Walk, node: ast.expr) -> Iterator[str]:
 
 def _visit_sum(walk: Walk, node: ast.BinOp) -> Iterator[str]:
     """Texts and paths that operators put together. The left side has been looked at with the whole."""
+    # `a + b + c` leans to the left: judged once as a whole, else the work would be the square of its length.
     walk.summed.add(id(node.left))
     if id(node) not in walk.summed:
         yield from _visit_computed(walk, node)
@@ -247,6 +251,7 @@ def _visit_annotated(
         return
     for part in ast.walk(annotation):
         text = part.value if isinstance(part, ast.Constant) else None
+        # PEP 563: what evaluates annotations (`typing.get_type_hints`, models) runs the calls in them.
         if isinstance(text, str) and ("(" in text or "__" in text):
             yield from _source_violations(walk, text)
 

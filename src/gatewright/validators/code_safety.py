@@ -66,7 +66,9 @@ class CodeSafety:
     def __init__(self, options: Options) -> None:
         self._options = options
         closed = options.level in {"strict", "readonly"}
-        allowed = options.allowed_imports or lists.ALLOWED_IMPORTS
+        allowed = options.allowed_imports
+        # An empty list allows none; only a missing one means the default.
+        self._allowed = lists.ALLOWED_IMPORTS if allowed is None else allowed
         self._size = options.max_code_size_bytes
         if self._size is None and options.level != "unrestricted":
             self._size = _DEFAULT_BYTES
@@ -74,9 +76,10 @@ class CodeSafety:
         self._rules = Rules(
             blocked_imports=frozenset((*lists.BLOCKED_IMPORTS, *options.blocked_imports)),
             blocked_patterns=frozenset(patterns),
-            allowed_imports=frozenset(allowed) if closed else None,
+            allowed_imports=frozenset(self._allowed) if closed else None,
             read_only=options.level == "readonly",
         )
+        # Patterns of which the walk over the tree knows nothing are sought in the text.
         self._texts = [
             one
             for one in patterns
@@ -106,15 +109,15 @@ class CodeSafety:
 
     def _violations(self, code: str) -> list[str]:
         size = len(code.encode(errors="surrogatepass"))
+        # Before it is parsed: the parser's work is not to be had for free.
         if self._size is not None and size > min(self._size, MAX_BYTES):
             return [f"Code size: {size} bytes, at most {min(self._size, MAX_BYTES)}"]
         if self._options.level == "unrestricted":
             return []
         try:
-            tree = parsed(code)
+            found = dict.fromkeys(violations(parsed(code), self._rules))
         except BadSource as problem:
             return [str(problem)]
-        found = dict.fromkeys(violations(tree, self._rules))
         if self._texts:
             plain = blanked(code)
             found |= {
@@ -133,11 +136,10 @@ class CodeSafety:
 
     @cached_property
     def _hints(self) -> Mapping[str, Any]:
-        options, allowed = self._options, self._rules.allowed_imports
+        allowed = self._rules.allowed_imports
         blocked = self._rules.blocked_imports
-        usable = [
-            one for one in options.allowed_imports or lists.ALLOWED_IMPORTS if one not in blocked
-        ]
+        # Hints name nothing that would be refused all the same.
+        usable = [one for one in self._allowed if one not in blocked]
         return {
             "blocked_imports": sorted(blocked) if allowed is None else [],
             "allowed_imports": usable,

@@ -33,6 +33,7 @@ _LITERAL = Pattern(
 )
 _NEWLINE = Pattern(r"\r\n?|\n")
 _COOKIE = Pattern(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", ASCII)
+# PEP 263: in another encoding the interpreter could read other code than was judged (`utf-7`, `raw_unicode_escape`).
 _PLAIN_CODINGS = frozenset({"utf-8", "utf8", "ascii", "us-ascii"})
 
 
@@ -50,6 +51,7 @@ def parsed(code: str) -> ast.Module:
         return _tree(code)
     except (SyntaxError, ValueError) as problem:
         raise BadSource(f"Syntax: {problem.args[0] if problem.args else problem}") from None
+    # CPython's parser raises MemoryError where its own stack overflows.
     except (RecursionError, MemoryError):
         raise BadSource("Syntax: nested too deeply") from None
 

@@ -37,6 +37,7 @@ def write_violation(node: ast.Call, names: Names) -> Iterator[str]:
 
 def _is_writing_method(node: ast.Call, func: ast.Attribute) -> bool:
     name = func.attr
+    # `httpx.request("GET", …)` only reads; a method that is computed may be any.
     if name in {"request", "stream"} and node.args:
         return (folded(node.args[0]) or "").upper() not in _READING_VERBS
     if name in {"write", "writelines"} and isinstance(func.value, ast.Attribute):
@@ -44,6 +45,7 @@ def _is_writing_method(node: ast.Call, func: ast.Attribute) -> bool:
         return func.value.attr not in {"stdout", "stderr"}
     if name == "urlopen":
         return len(node.args) > 1 or any(one.arg == "data" for one in node.keywords)
+    # `str.replace` has two arguments, `Path.replace` one.
     return name in lists.WRITING_ATTRIBUTES or (name == "replace" and len(node.args) == 1)
 
 

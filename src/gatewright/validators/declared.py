@@ -69,6 +69,7 @@ def _kept(name: str, theirs: Mapping[str, Any]) -> Mapping[str, Any]:
     if name != "code_safety":
         return {}
     found = dict(_options(theirs, name))
+    # `unrestricted` from the server would undo what the operator asked for.
     if found.get("level") not in _LEVELS[1:]:
         found["level"] = _LEVELS[1]
     return found if name in theirs else {}

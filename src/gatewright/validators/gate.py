@@ -67,6 +67,7 @@ class Validators:
             return _blocked(*found)
         if self._look_up is None or not checks.leads_anywhere:
             return call
+        # One more than is looked up tells that there are too many.
         names = checks.named(call.arguments, MOST_NAMES + 1)
         return self._reached(call, names, self._look_up) if names else call
 
@@ -98,6 +99,7 @@ class Validators:
             security.validator_args,
             tool.target.name,
         )
+        # The oldest goes, as nobody says when a definition is gone.
         while len(self._known) >= _KEPT:
             del self._known[next(iter(self._known))]
         self._known[id(security)] = security, made
@@ -122,6 +124,7 @@ async def _addresses(look_up: LookUp, host: str, until: float) -> Sequence[str]:
     try:
         async with asyncio.timeout_at(until):
             return await look_up(host)
+    # No answer in time is no address: the name counts as `unresolved`, and the call is refused.
     except TimeoutError:
         return ()
 

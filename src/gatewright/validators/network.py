@@ -182,6 +182,7 @@ def _as_url(text: str) -> str:
 
 def _urls_in(text: str) -> Iterator[str]:
     """URLs, and hosts without a scheme that are internal by their form alone."""
+    # Full-width letters and dots reach the same host (UTS 46 maps them).
     plain = text if text.isascii() else unicodedata.normalize("NFKC", text)
     if "://" not in plain:
         yield from _internal(plain.translate(_WITHIN).split())
@@ -205,6 +206,7 @@ def _urls_of(token: str) -> Iterator[str]:
         scheme = _SCHEME_BEFORE.search(token[max(0, at - 21) : at])
         if scheme is not None:
             url = token[at - len(scheme[0]) :]
+            # In a sentence the last sign belongs to the sentence; a bracket may close an IPv6 address.
             yield url if url.endswith("]") else url.rstrip(".,;:)!?]}")
         following = token.find("://", at + 3)
         # What comes in a query or a path belongs to the URL in which it stands.
@@ -284,12 +286,14 @@ def _agreed(url: str) -> tuple[str | None, str]:
     except ValueError:
         return "unreadable", ""
     host, kind = ours.hostname.strip("[]").rstrip("."), ours.host_type
+    # First: `0x7f.1` is to be called internal, not ambiguous.
     if kind != _NAME and not is_public(host):
         return "internal_address", host
     if not name.isascii():
         name = _in_ascii(name, host)
     elif kind == _IPV6:
         name = ada_url.URL(f"http://[{name}]/").hostname.strip("[]")
+    # WHATWG leaves out the port that the scheme implies.
     same_port = port is None or port in {80, 443} or ours.port == str(port)
     if name.rstrip(".") != host or not same_port:
         return "ambiguous", host
@@ -303,6 +307,7 @@ def _in_ascii(name: str, host: str) -> str:
 
 def host_rule(host: str, resolver: Resolver | None = None) -> str | None:
     """What speaks against a host: an address, or a name in lower case without a last dot."""
+    # WHATWG takes a host whose last label is a number for an IPv4 address, whatever stands before.
     if ":" in host or host.rpartition(".")[2].isdecimal():
         return None if is_public(host) else "internal_address"
     dotted = f".{host}"

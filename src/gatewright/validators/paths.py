@@ -8,7 +8,7 @@ text is refused. What has no honest use in a path is refused outright: control c
 UTF-8, drive letters, `~`, NUL.
 
 Last the path is walked component by component and symbolic links are followed, as the server will find
-them; a link that leads out of the root is refused. A component that does not exist ends the search for links.
+them; a link that leads out of the root is refused. A component that does not exist is taken for a plain name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 ReadLink = Callable[[str], str | None]
-"""Absolute path → where the symbolic link there leads, or None where there is none."""
+"""Absolute path → where the symbolic link there leads, None where there is none, empty where there is nothing at all."""
 
 _MAX_CHARS = 4096
 _MAX_NAME_BYTES = 255
@@ -51,6 +51,8 @@ _SHORT = _MAX_NAME_BYTES // 4
 """So many characters are never too many: none takes more than four bytes."""
 _MAX_DECODES = 4
 _MAX_LINKS = 40
+_MAX_LOOKS = 256
+"""Components of one path that the file system is asked about."""
 
 _SAY = {
     "no_path": "is no path",
@@ -87,6 +89,8 @@ def prepare(options: Mapping[str, Any], tool: str = "", readlink: ReadLink | Non
 def _readlink(path: str) -> str | None:
     try:
         return str(Path(path).readlink())
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
     except (OSError, ValueError):
         return None
 
@@ -240,6 +244,7 @@ def _relative(path: str, root: str, given: str) -> str | None:
     if not path.startswith("/"):
         return path
     path = _NOTHING.sub(lambda found: f"{found[1]}/", path)
+    # The folder as it really is, and as the operator wrote it, with links in it.
     for one in {root, given} - {""}:
         if path == one or path.startswith(one.rstrip("/") + "/"):
             return path[len(one) :].lstrip("/") or "."
@@ -289,6 +294,7 @@ def _decoded(path: str) -> str | None:
     """One step of everything that a server, a proxy or a file system might do to a path."""
     if _UNICODE_ESCAPE.within(path) or _NEEDLESS.within(path):
         return None
+    # Decoders of one kind each; the caller repeats this until nothing changes, so their order does not matter.
     path = _HEX.sub(lambda found: chr(int(found[1], 16)), path)
     if _PERCENT.within(path):
         try:
@@ -339,18 +345,27 @@ def _falls(path: str) -> bool:
 
 def _links_rule(path: str, root: str, readlink: ReadLink) -> str | None:
     """Walk the path from the root, following links, and never leave."""
-    here, links = root, 0
+    here, links, looks, missing = root, 0, 0, ""
     rest = _names(path)[::-1]
     while rest:
         name = rest.pop()
         here = str(PurePosixPath(here).parent) if name == ".." else f"{here.rstrip('/')}/{name}"
-        target = None if name == ".." else readlink(here)
-        if target is not None:
+        target = None
+        # Below what is not there nothing is: only the names count.
+        if name != ".." and not (missing and _within(here, missing)):
+            looks += 1
+            if looks > _MAX_LOOKS:
+                return "too_long"
+            target = readlink(here)
+            missing = here if target == "" else missing
+        if target:
+            # As `ELOOP`: links may lead to each other for ever.
             links += 1
             if links > _MAX_LINKS:
                 return "link"
             here = "/" if target.startswith("/") else str(PurePosixPath(here).parent)
             rest += _names(target)[::-1]
+        # Above the root it may pass on its way down again (`/srv` to `/srv/data`), but not end.
         if not rest and not _within(here, root):
             return "link"
         if not _within(here, root) and not _within(root, here):

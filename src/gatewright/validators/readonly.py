@@ -167,6 +167,7 @@ class ReadOnly:
     def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
         """The tool itself, then every text with the name of its member."""
         if self._writes:
+            # The first part of all: nothing in the arguments makes a writing tool a reading one.
             yield None, Part("tool", "")
         for place, text, is_name in strings(arguments):
             if not is_name:
@@ -213,6 +214,7 @@ class ReadOnly:
         if _SQL_FORM.search(text.encode(errors="replace").decode()) is None:
             return None
         rule = self._sql(text)
+        # Prose is no SQL that anybody understands, and must pass.
         return rule if rule in {"write_statement", "statements"} else None
 
     def _sql(self, text: str) -> str | None:
@@ -320,6 +322,7 @@ _COMMANDS = {**PROGRAMS, "curl": Program(check=_fetch), "wget": Program(check=_w
 
 
 def _verb_rule(text: str) -> str | None:
+    # A server may fold what it compares: full-width letters spell a verb as well.
     text = unicodedata.normalize("NFKC", text)
     words = [word.casefold() for word in words_of(text)]
     if (words and words[0] in _WRITE) or text.strip().casefold() in _HTTP_WRITING:

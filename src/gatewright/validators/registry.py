@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
 from typing import Any, cast
 
@@ -19,7 +19,16 @@ from gatewright.schemas.member_names import PointedNames
 from gatewright.schemas.objection import Objection, Prepare, Validator
 from gatewright.validators.options import BadOptions
 
-__all__ = ["BUDGET", "BUILT_IN", "GROUP", "Checks", "available", "checks_for", "preparer"]
+__all__ = [
+    "BUDGET",
+    "BUILT_IN",
+    "GROUP",
+    "Checks",
+    "available",
+    "checks_for",
+    "plugged",
+    "preparer",
+]
 
 GROUP = "gatewright.validators"
 
@@ -43,22 +52,27 @@ _AT_ONCE = 4096
 _TOO_COSTLY = "is more than can be judged in one call; send less at a time"
 
 
+@lru_cache(maxsize=1)
+def plugged() -> Mapping[str, EntryPoint]:
+    """The plug-ins by their names. They are read from the metadata of every installed package, milliseconds of file access, once."""
+    return {point.name: point for point in reversed(tuple(entry_points(group=GROUP)))}
+
+
 @lru_cache(maxsize=64)
 def preparer(name: str) -> Prepare | None:
     """What makes the validator of that name, or None where nobody has it."""
     if name in BUILT_IN:
         return cast("Prepare", import_module(BUILT_IN[name]).prepare)
-    for point in entry_points(group=GROUP, name=name):
-        try:
-            return cast("Prepare", point.load())
-        except Exception:  # noqa: BLE001 - a plug-in may fail in any way, and is then not there
-            return None
-    return None
+    point = plugged().get(name)
+    try:
+        return None if point is None else cast("Prepare", point.load())
+    except Exception:  # noqa: BLE001 - a plug-in may fail in any way, and is then not there
+        return None
 
 
 def available() -> list[str]:
     """All names that can be used, `none` included, in alphabetical order."""
-    return sorted({"none", *BUILT_IN, *entry_points(group=GROUP).names})
+    return sorted({"none", *BUILT_IN, *plugged()})
 
 
 class Checks:
@@ -68,6 +82,7 @@ class Checks:
         self._validators = tuple(
             (name, one, _chooser(one, pointers.get(name, ()))) for name, one in validators
         )
+        # The validator that takes longest decides for all.
         self._at_once = min((getattr(one, "at_once", _AT_ONCE) for _, one in validators), default=0)
         self._only = [
             tuple(_steps(one)) for name, _ in validators for one in pointers.get(name, ())
@@ -80,18 +95,20 @@ class Checks:
         self.leads_anywhere = any(hasattr(one, "hosts") for _, one in validators)
         """Whether there can be `hosts` at all."""
 
-    def objection(self, arguments: Any) -> tuple[str, Objection] | None:
-        """The first validator that speaks against these arguments, and what it says. What would cost more than `BUDGET` is
-        refused as a whole."""
+    def objection(self, arguments: Any, budget: int = BUDGET) -> tuple[str, Objection] | None:
+        """The first validator that speaks against these arguments, and what it says. What would cost more than `budget`
+        microseconds is refused as a whole."""
         pointed = self._pointed
+        # Before any validator: a member that reads like the one pointed at would go to the server unjudged.
         if pointed and not (type(arguments) is dict and arguments.keys() <= pointed.plain):
             twice = pointed.objection(arguments)
             if twice is not None:
                 return self._validators[0][0], twice
-        left = BUDGET
+        left = budget
         for name, validator, parts in self._validators:
             cost = getattr(validator, "cost", _cost)
             for place, value in parts(arguments):
+                # Before the value is judged, and over all validators of the tool.
                 left -= cost(value)
                 if left < 0:
                     return name, Objection(_where(place), "too_costly", _TOO_COSTLY)

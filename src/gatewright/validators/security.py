@@ -118,6 +118,7 @@ _FIELDS: tuple[tuple[str, object, Callable[[object], bool], str], ...] = (
 
 
 def _risk(declared: object, operator: OperatorWord | None, annotations: object) -> Risk:
+    # A declaration with a fault is no word for harmlessness.
     if problems(declared):
         return "dangerous"
     voices = [_level(declared.get("risk_level") if isinstance(declared, Mapping) else "moderate")]
@@ -151,9 +152,11 @@ def _permissions(theirs: Mapping[str, Any], operator: OperatorWord | None) -> tu
 
 def _validator(theirs: Mapping[str, Any], operator: OperatorWord | None, name: str) -> str:
     declared = theirs.get("validator", "none")
+    # Anything but a text names a validator that nobody has, and so refuses.
     voices = [declared if isinstance(declared, str) and declared else _UNREADABLE]
     if operator is not None and operator.validator is not None:
         voices.append(operator.validator)
+    # Only where the operator says nothing: who names a validator, or `none`, has looked at the tool.
     elif runs_commands(name):
         voices.append("sandbox")
     return "+".join(dict.fromkeys(one for one in voices if one != "none")) or "none"

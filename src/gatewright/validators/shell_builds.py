@@ -1,4 +1,4 @@
-"""Table of programs that `sandbox` in deny-list mode accepts or refuses beyond the readers: builds, tests, git, runners.
+"""Table of further programs for `sandbox` in deny-list mode: builds, tests, `git` and scripts with refused options; runners.
 
 The allow-list knows these programs only in uses that read. Where unknown programs pass, refusing them would
 refuse `go build` and accept `make`; so they pass too, without the options that make them run something else. Programs nobody knows pass there, so
@@ -86,11 +86,15 @@ BUILDING: Mapping[str, Program] = MappingProxyType(
             for name in _SCRIPTED
         },
         **dict.fromkeys(_RUNNERS, _REFUSED),
+        # `-f` and `--eval` bring rules from elsewhere; those of the project's own makefile run.
         "make": _without(r"-[a-zA-Z]*f.*|--(?:file|makefile|eval).*|-E.*|\.?SHELL\w*=.*"),
+        # `-e` names the program that makes the connection.
         "rsync": _without(r"-[a-zA-Z0-9]*e.*|--rsh.*|--rsync-path.*"),
         "split": _without("--fi.*"),
         "zip": _without("-T.*|--test.*|--unzip-command.*"),
+        # `-z` runs a program for each file.
         "tcpdump": _without("-[a-zA-Z]*z.*"),
+        # `\!` and `COPY … TO PROGRAM` run commands.
         "psql": _without(r".*\\.*|(?:.*\W)?program(?:\W.*)?|-f.*|--file.*"),
         "mysql": _without(r".*\\.*|(?:.*\W)?system(?:\W.*)?"),
         "sqlite3": _without(r"\..*|-cmd|-init"),

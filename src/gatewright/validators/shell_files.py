@@ -36,7 +36,13 @@ _NAMES = tuple(
     id_dsa id_ecdsa id_ed25519 wp-config.php secrets.yml secrets.yaml credentials.json .npmrc .pypirc
     """.split()
 )
-_FIRST = frozenset(place[0] for place in _PLACES)
+_BY_FIRST = {
+    first: [place for place in _PLACES if place[0] == first]
+    for first in dict.fromkeys(place[0] for place in _PLACES)
+}
+_FIRST = frozenset(_BY_FIRST)
+_MOST_WILD = 32
+"""Components of a word that hold a joker. With more of them it names no file that anybody means."""
 _HINT = Pattern(
     "|".join(escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES})),
     IGNORECASE,
@@ -66,16 +72,31 @@ def _candidates(text: str) -> Iterator[str]:
 def is_sensitive(text: str, *, glob: bool = False) -> bool:
     """Whether a path means such a file, wherever it begins."""
     parts = _components(text)
-    return any(
+    if glob and sum(map(_WILD.within, parts)) > _MOST_WILD:
+        return True
+    names = dict.fromkeys(parts)
+    return any(_named(part, glob=glob) for part in names) or any(
         _same(parts[at : at + len(place)], place, text, glob=glob)
-        for place in _PLACES
-        for at in range(len(parts) - len(place) + 1)
-    ) or any(_named(part, glob=glob) for part in parts)
+        for first in _BY_FIRST
+        if any(_fits(part, first, glob=glob) for part in names)
+        for at, part in enumerate(parts)
+        if _fits(part, first, glob=glob)
+        for place in _BY_FIRST[first]
+        if at + len(place) <= len(parts)
+    )
+
+
+def _fits(part: str, wanted: str, *, glob: bool) -> bool:
+    """Whether a component is one of a place, or a pattern that could become it."""
+    if not glob and "*" not in wanted:
+        return part == wanted
+    return fnmatchcase(part, wanted) or (glob and fnmatchcase(wanted, part))
 
 
 def _components(text: str) -> list[str]:
     found: list[str] = []
     for part in text.split("/"):
+        # As the kernel resolves it, where no link stands in between.
         if part == ".." and found:
             found.pop()
         elif part not in {"", ".", ".."}:
@@ -88,12 +109,10 @@ def _same(parts: list[str], place: tuple[str, ...], text: str, *, glob: bool) ->
 
     A component that is nothing but wildcards says something only where the path is absolute.
     """
+    # `*/*` would match each place, and mean most harmless files.
     if glob and not text.startswith("/") and not all(_WILD.sub("", part) for part in parts):
         return False
-    return all(
-        fnmatchcase(part, wanted) or (glob and fnmatchcase(wanted, part))
-        for part, wanted in zip(parts, place, strict=True)
-    )
+    return all(_fits(part, wanted, glob=glob) for part, wanted in zip(parts, place, strict=True))
 
 
 def _named(part: str, *, glob: bool) -> bool:

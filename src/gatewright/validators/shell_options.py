@@ -112,6 +112,7 @@ def _options(program: Program, texts: Sequence[str]) -> str | None:
     value_next = only_operands = False
     for text in texts:
         is_option = len(text) > 1 and text[0] == "-" and not only_operands
+        # What follows are operands, even if it begins with a dash (POSIX, 12.2, guideline 10).
         if text == "--":
             only_operands, value_next = True, False
             continue
@@ -131,10 +132,12 @@ def _options(program: Program, texts: Sequence[str]) -> str | None:
 def _refused(program: Program, text: str) -> bool:
     if text.startswith("--"):
         name = text[2:].partition("=")[0]
+        # `getopt_long` takes every unambiguous beginning of a long option.
         return any(one.startswith(name) for one in program.long)
     for letter in text[1:]:
         if letter in program.short:
             return True
+        # The rest of the word is its value, no further letters.
         if letter in program.valued:
             return False
     return False

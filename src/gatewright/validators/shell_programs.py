@@ -77,8 +77,10 @@ def _judged(words: Sequence[Word], appended: bool) -> str | None:
 _DESCRIBED: dict[str, Program] = {
     "echo": _TEXT,
     "printf": Program(short="v", textual=True),
+    # `-o` and `-T` write files, `--compress-program` runs a program.
     "sort": Program(short="oT", valued="kStT", long=("output", "compress-program", "temporary-directory")),
     "shuf": Program(short="o", valued="in", long=("output",)),
+    # A second operand is the file that it writes; so it is with `xxd`.
     "uniq": Program(valued="fsw", operands=1),
     "tree": Program(short="oR", valued="LPIH", long=("output",), words=frozenset({"o"})),
     "file": Program(short="Cm", valued="FfeP", long=("compile", "magic-file")),
@@ -87,6 +89,7 @@ _DESCRIBED: dict[str, Program] = {
     "man": Program(short="PHTXZptC", long=("pager", "html", "browser", "preprocessor", "gxditview", "troff",
                    "ditroff", "config-file"), valued="sSMLmeEr"),
     "dmesg": Program(short="CcDEn", long=("clear", "read-clear", "console-off", "console-on", "console-level")),
+    # Apart from reading, it shrinks, rotates and signs the journal.
     "journalctl": Program(short="M", valued="unpogtDSUFcN", long=("vacuum-size", "vacuum-time", "vacuum-files", "rotate", "flush", "sync",
                           "relinquish-var", "smart-relinquish-var", "setup-keys", "update-catalog", "force",
                           "cursor-file", "machine", "root", "image")),

@@ -43,6 +43,7 @@ _NEWER = Pattern(r"newer[aBcm][aBcmt]|O\d|[HLPEXdsx]+")
 
 def find(arguments: Sequence[Word]) -> str | None:
     """Only tests and printing; everything that deletes, runs or writes is no known word here."""
+    # Operands are folders. `-exec`, `-delete`, `-fprint` are not in the list.
     found = (word.text[1:] for word in arguments if word.text.startswith("-"))
     return None if all(_is_find_test(name) for name in found) else "option"
 
@@ -61,6 +62,7 @@ def date(arguments: Sequence[Word]) -> str | None:
             value_next = False
         elif text.startswith("--"):
             name = text[2:].partition("=")[0]
+            # Any beginning of `--set`.
             if name and "set".startswith(name):
                 return "option"
             value_next = name in {"date", "reference"} and "=" not in text
@@ -134,6 +136,7 @@ def tar(arguments: Sequence[Word]) -> str | None:
     for text in rest:
         if text.startswith("-") and not _TAR_OPTION.fits(text):
             return "option"
+        # `host:file` is a tape on another machine, reached by `rsh` (GNU tar).
         if ":" in text:
             return "operand"
     return None
@@ -240,6 +243,7 @@ def xargs(judged: Judged) -> Callable[[Sequence[Word]], str | None]:
                 del rest[:1]
             elif not _XARGS_PLAIN.fits(text):
                 return "option"
+        # Without a program `xargs` runs `echo`.
         return judged(rest, True) if rest else None
 
     return rule

@@ -20,6 +20,7 @@ from gatewright.schemas.objection import Objection
 
 __all__ = ["SENTENCES", "strict", "strict_rule", "text_rule"]
 
+# Percent escapes as well: who decodes them later gets the characters.
 _META = Pattern(r"""[;&|<>(){}\[\]$`\\'"!*?~#^]|%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}""")
 _ASSIGNMENT = Pattern(r"\s*[A-Za-z_][A-Za-z0-9_]*\+?=")
 
@@ -114,6 +115,7 @@ def _start_rule(words: list[str]) -> str | None:
     if not words:
         return None
     program = _program(words[0])
+    # `watch` may be a value; `watch ls` is a command.
     if len(words) == 1 and program in _ORDINARY:
         return None
     return "ends_the_host" if program.startswith("mkfs.") else _RULE_OF.get(program)
@@ -145,6 +147,7 @@ def _word_rule(words: list[str]) -> str | None:
 
 
 def _program(word: str) -> str:
+    # By its last name: `/bin/RM` and `rm.exe` are `rm` to some systems.
     return word.rpartition("/")[2].casefold().removesuffix(".exe") or word
 
 

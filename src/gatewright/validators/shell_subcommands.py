@@ -22,6 +22,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+# `--ext-diff` and `--textconv` run programs that a repository's settings name.
 _GIT_OUTPUT = Program(long=("output", "ext-diff", "textconv"), words=frozenset({"output"}))
 _GIT_REMOTE = shaped(r"-n|--all|--push", r"\w[\w.-]*")
 """Of a remote by its name. A URL instead of a name would be asked."""
@@ -47,6 +48,7 @@ _GIT = {
         "status rev-parse describe ls-files ls-tree blame rev-list merge-base count-objects name-rev "
         "for-each-ref show-ref version cherry annotate check-ignore check-attr show-branch"
     ),
+    # `expire` and `delete` would be operands.
     "reflog": Program(operands=0, long=("output",)),
     "cat-file": Program(long=("textconv", "filters")),
     "grep": Program(short="O", valued="efABCm", long=("open-files-in-pager",)),
@@ -131,6 +133,7 @@ _APT = Program(short="oc", long=("option", "config-file"))
 _NPM = shaped(r"--json|-g|--global|--all|--long|-l|--depth(=\d+)?|--parseable")
 WITH_SUBCOMMANDS: Mapping[str, Program] = MappingProxyType(
     {
+        # No `-c` and no `-C`: settings can name programs (`core.pager`), and so can another repository's.
         "git": Program(
             subs=_GIT, leading=_words("--no-pager --no-optional-locks --literal-pathspecs")
         ),

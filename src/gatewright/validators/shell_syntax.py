@@ -24,6 +24,7 @@ __all__ = ["MAX_BYTES", "Unacceptable", "Word", "by_grammar", "is_plain", "read"
 MAX_BYTES = 4096
 """Longest command line that is parsed; a longer one is no line that somebody typed."""
 
+# Words that braces may make of one: `{a,b}{a,b}…` doubles with each.
 _MAX_BRACES = 32
 _MAX_OPERATORS = 64
 
@@ -109,6 +110,7 @@ def _operators(text: str) -> int:
 def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
     """What `read` gives, by the grammar alone, of a text that is neither too long nor hides anything."""
     root = _parser.parse(source).root_node
+    # The parser goes on behind an error; what it makes of the rest is a guess.
     if root.has_error:
         raise Unacceptable("syntax_error")
     parts = root.children
@@ -241,6 +243,7 @@ def _quoted(node: Node) -> str:
         if strange != "$":
             raise Unacceptable(_named(strange))
     text = _text(node)
+    # The grammar does not name every expansion in quotes, so the text itself is looked at as well.
     if not text.startswith('"') or _LIVE_DOLLAR.within(text[:-1]) or "`" in text:
         raise Unacceptable("expansion")
     return _ESCAPED_IN_QUOTES.sub(_first, text[1:-1])

@@ -22,6 +22,7 @@ from gatewright.patterns import IGNORECASE, Pattern
 __all__ = ["DIALECTS", "FIRST_WORDS", "MAX_CHARS", "sql_rule"]
 
 MAX_CHARS = 4096
+# Parentheses: the parser recurses, and some forms double its work with each level.
 _MAX_DEPTH = 24
 
 DIALECTS = frozenset(
@@ -168,6 +169,7 @@ def sql_rule(text: str, dialect: str = "") -> str | None:
         return "control_character"
     if len(text) > MAX_CHARS or _depth(text) > _MAX_DEPTH:
         return "too_long"
+    # With a dialect there is one reader, who knows what they mean.
     if not dialect and (_AMBIGUOUS.within(text) or ("\\" in text and not _BACKSLASHES.fits(text))):
         return "ambiguous_sql"
     pragma = _PRAGMA.fullmatch(text)
@@ -185,6 +187,7 @@ def sql_rule(text: str, dialect: str = "") -> str | None:
         return None
     if dialect:
         return _statement_rule(text, (dialect,))
+    # Nobody else understands TOP, so without this reader no text with it would pass.
     return _statement_rule(text, (*_TRIED, "tsql") if _TOP.begins(text) else _TRIED)
 
 
@@ -216,6 +219,7 @@ def _statement_rule(text: str, dialects: Iterable[str]) -> str | None:
             KeyError,
         ):
             continue
+        # `;` between two, or nothing but comments.
         if len(statements) != 1:
             return "statements" if statements else "unknown_statement"
         rule = _tree_rule(statements[0])
@@ -262,6 +266,7 @@ def _is_unknown(node: exp.Expr) -> bool:
         alias = node.args.get("alias")
         # A function with names for arguments is read as a table with nameless columns.
         called = alias is not None and alias.this is None and bool(alias.args.get("columns"))
+        # DuckDB and others read a file or an address where a table's name stands.
         return called or "/" in node.name
     return isinstance(node, exp.ReadCSV | exp.ReadParquet)
 

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from gatewright.audit.formats import writer
-from gatewright.audit.sinks.follow import SinkFailed
+from gatewright.audit.sinks.follow import SinkFailed, SinkRefused
 from gatewright.audit.sinks.http import HttpSink
 from tests.audit.parts import until
 from tests.audit.sinks.parts import Trail, lines, plain
@@ -23,6 +23,7 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.status = 200
+        self.most = 1 << 30
         self.asked = 0
         self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
@@ -31,10 +32,11 @@ class Endpoint:
         """One batch."""
         self.asked += 1
         body = await request.read()
-        if self.status < 300:
+        status = 413 if len(body) > self.most else self.status
+        if status < 300:
             self.bodies.append(body)
             self.headers.append(dict(request.headers))
-        return web.Response(status=self.status, headers={"Location": "http://127.0.0.1:1/"})
+        return web.Response(status=status, headers={"Location": "http://127.0.0.1:1/"})
 
     @asynccontextmanager
     async def served(self) -> AsyncIterator[str]:
@@ -79,6 +81,29 @@ async def test_any_status_but_2xx_means_that_nothing_was_taken(status: int) -> N
     async with endpoint.served() as url:
         with pytest.raises(SinkFailed, match=f"HTTP {status}"):
             await HttpSink(url, plain, headers={}, events=False).deliver(lines(1, 1))
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_what_is_refused_for_itself_is_told_apart(status: int) -> None:
+    endpoint = Endpoint()
+    endpoint.status = status
+    async with endpoint.served() as url:
+        with pytest.raises(SinkRefused, match=f"HTTP {status}"):
+            await HttpSink(url, plain, headers={}, events=False).deliver(lines(1, 1))
+
+
+async def test_long_names_of_callers_stop_no_collector_of_a_usual_size(tmp_path: Path) -> None:
+    """nginx takes 1 MB, and answers 413 to more for as long as it comes."""
+    endpoint = Endpoint()
+    endpoint.most = 1_000_000
+    async with endpoint.served() as url:
+        sink = HttpSink(url, writer("ocsf", "gw"), headers={}, events=False)
+        async with Trail(tmp_path / "state", siem=sink) as trail:
+            for _ in range(600):
+                trail.log.event("com.example.made", details={"name": "x" * 3_000})
+            await trail.drained()
+            assert trail.sinks.states()["siem"].problem is None
+    assert sum(len(body.splitlines()) for body in endpoint.bodies) == trail.log.written
 
 
 async def test_nobody_listening_is_a_failure_with_a_name() -> None:

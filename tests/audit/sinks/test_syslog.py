@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.audit.chain import GENESIS, seal
+from gatewright.audit.records import shortened
 from gatewright.audit.sinks.follow import SinkFailed
 from gatewright.audit.sinks.syslog import SyslogSink, message
 from tests.audit.parts import body
@@ -65,6 +66,25 @@ async def test_a_datagram_is_one_record(tmp_path: Path, way: str) -> None:
         await sink.deliver(lines(1, 3))
         got = await received(server, 3)
     assert [FORM.fullmatch(each)[6] for each in got] == lines(1, 3)  # type: ignore[index]
+
+
+async def test_a_record_that_is_longer_than_a_datagram_comes_shortened_and_once(
+    tmp_path: Path,
+) -> None:
+    def padded(line: bytes) -> bytes:
+        return line if b'"cut":true' in line or b'"seq":2,' not in line else line + b" " * 70_000
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.setblocking(False)
+        server.bind(("127.0.0.1", 0))
+        sink = SyslogSink(f"udp://127.0.0.1:{server.getsockname()[1]}", padded)
+        await sink.deliver(lines(1, 3))
+        got = await received(server, 3)
+        with pytest.raises(BlockingIOError):
+            server.recv(65_536)
+    first, second, third = lines(1, 3)
+    wanted = [first, shortened(second), third]
+    assert [FORM.fullmatch(each)[6] for each in got] == wanted  # type: ignore[index]
 
 
 async def counted(reader: asyncio.StreamReader, count: int) -> list[bytes]:

@@ -191,6 +191,21 @@ def test_who_does_not_want_the_rest_gets_what_there_is(root: Path) -> None:
     assert found["metadata"]["truncated"] is True
 
 
+def test_names_that_are_skipped_are_interrupted_too(root: Path) -> None:
+    for number in range(1000):
+        (root / "src" / f".hidden-{number}").touch()
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 2
+
+    found = list_directory({"path": "src"}, [str(root)], stop=stop)
+    assert asked == 3
+    assert found["metadata"]["truncated"] is True
+
+
 def test_a_name_that_is_no_text_is_shown_all_the_same(root: Path) -> None:
     (root / "src" / os.fsdecode(b"bad\xff")).touch()
     assert "src/bad\\xff" in paths(root)

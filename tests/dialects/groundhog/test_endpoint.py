@@ -11,15 +11,15 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatewright.app.endpoints import App
 from gatewright.dialects.groundhog.endpoint import SUBPROTOCOL, GroundhogDoor
 from gatewright.dialects.groundhog.listener import Site
 from gatewright.mcp.server.guard import Guard
-from gatewright.telemetry.endpoint import Health
+from gatewright.mcp.server.http_app import App
 from gatewright.transport.http_server import serve
 from tests.dialects.client import SECONDS
 from tests.dialects.groundhog.rig import Rig
 from tests.dialects.house import ANN, text
+from tests.dialects.steps import Hang
 
 KEY = {"authorization": "Bearer key-ann"}
 LIST = {"jsonrpc": "2.0", "id": "1", "method": "session/get", "params": {}}
@@ -29,10 +29,8 @@ LIST = {"jsonrpc": "2.0", "id": "1", "method": "session/get", "params": {}}
 async def served(rig: Rig, *, posts: bool = False) -> AsyncIterator[str]:
     """The address of a site whose path is `/hog`."""
     door = GroundhogDoor(rig.parts)
-    health = Health(dict)
-    shown: Any = None
-    app = App(rig.house.front, Guard(), frozenset({"small"}), health, shown, door)
-    server = await serve(Site(app, "/hog", posts=posts), host="127.0.0.1", port=0)
+    app = App(rig.house.front, Guard(), frozenset({"small"}), [door.routes])
+    server = await serve(Site(app, door, "/hog", posts=posts), host="127.0.0.1", port=0)
     try:
         yield server.url
     finally:
@@ -136,6 +134,24 @@ async def test_a_post_is_one_message_and_its_answer() -> None:
         async with http.get(url + "/hog", headers=KEY) as answer:
             assert answer.status == 405
         assert len(rig.parts.sessions) == 0
+
+
+@pytest.mark.parametrize("many", [False, True])
+async def test_a_post_whose_client_leaves_ends_what_it_asked_for(many: bool) -> None:
+    """No connection counts it any more, so there would be no bound to how much of it runs."""
+    async with Rig() as rig, served(rig, posts=True) as url, browsing() as http:
+        hang = Hang()
+        rig.house.script.does("echo", hang)
+        call = {"tool_id": "echo", "parameters": {}}
+        message = {"jsonrpc": "2.0", "id": "1", "method": "tools/invoke", "params": call}
+        body = [message] if many else message
+        asking = asyncio.ensure_future(http.post(url + "/hog", json=body, headers=KEY))
+        await asyncio.wait_for(hang.began.wait(), SECONDS)
+        asking.cancel()
+        async with asyncio.timeout(SECONDS):
+            while not rig.house.script.cancelled:
+                await asyncio.sleep(0.01)
+        assert rig.house.script.cancelled == ["echo"]
 
 
 @pytest.mark.parametrize("headers", [{}, {"authorization": "Bearer wrong"}])

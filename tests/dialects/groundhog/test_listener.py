@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
+from gatewright.call import ANONYMOUS, Caller
 from gatewright.dialects.groundhog.listener import Site, line_door
+from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_request import Connection
 from tests.dialects.groundhog.rig import Rig
 
@@ -16,17 +19,36 @@ class Main:
     async def __call__(self, scope: Any, receive: Any, send: Any, whole: Any = None) -> None:
         self.seen.append((scope["type"], scope["path"]))
 
-    async def groundhog_post(self, connection: Connection) -> None:
-        self.seen.append(("groundhog", connection.scope["path"]))
+    def refuses(self, headers: HttpHeaders) -> str:
+        return ""
+
+
+class Door:
+    """The endpoint, which notes what is posted to it, and lets everybody in."""
+
+    def __init__(self, main: Main) -> None:
+        self.parts = SimpleNamespace(front=self)
+        self._main = main
+
+    def identify(self, door: str, credential: str | None) -> Caller:
+        return ANONYMOUS
+
+    async def admit(self, door: str, credential: str | None, path: str) -> Caller:
+        return ANONYMOUS
+
+    async def post(self, connection: Connection, *who: object) -> None:
+        self._main.seen.append(("groundhog", connection.scope["path"]))
 
 
 async def reached(posts: bool, kind: str, path: str) -> tuple[str, str]:
     main = Main()
+    door: Any = Door(main)
 
     async def nothing(*given: Any) -> Any:
         raise AssertionError("nobody reads or writes here")
 
-    await Site(main, "/hog", posts=posts)({"type": kind, "path": path}, nothing, nothing)
+    scope = {"type": kind, "path": path, "headers": []}
+    await Site(main, door, "/hog", posts=posts)(scope, nothing, nothing)
     (found,) = main.seen
     return found
 

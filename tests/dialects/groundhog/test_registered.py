@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Caller, Client, Failure
-from gatewright.dialects.groundhog.registered import Conflict, Registered, Registry
+from gatewright.dialects.groundhog.registered import Conflict, Registered, Registry, TooMany
 from gatewright.mcp.wire.groundhog import META_TOOL
 
 SCHEMA = {"type": "object"}
@@ -220,3 +220,20 @@ def test_a_tool_of_another_that_reads_as_one_is_found(name: str, reads: str) -> 
     assert registry.reads_as(replace(anothers, owner="key ann")) == ""
     registry.remove(("tool", "1.0.0"))
     assert registry.reads_as(anothers) == reads
+
+
+def test_one_owner_answers_for_so_many_tools_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All are listed anew with each, and one more version is one more tool."""
+    monkeypatch.setattr("gatewright.dialects.groundhog.registered.MOST_EACH", 2)
+    registry = Registry()
+    registry.add(one(shipped=True))
+    registry.add(replace(one("2.0.0"), name="other", owner="ann"))
+    registry.add(replace(one("3.0.0"), name="other", owner="ann"))
+    assert not registry.add(replace(one("3.0.0"), name="other", owner="ann"))  # the same again
+    with pytest.raises(TooMany, match="2 tools are registered by this caller"):
+        registry.add(replace(one("4.0.0"), name="other", owner="ann"))
+    registry.add(replace(one(), name="his", owner="bob"))
+    registry.remove(("other", "2.0.0"))
+    assert registry.add(replace(one("4.0.0"), name="other", owner="ann"))
+    registry.remove(("other", "3.0.0"), ("other", "4.0.0"), ("his", "1.0.0"))
+    assert registry._each == {"": 1}

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 from openapi_schema_validator import OAS30Validator
 
-from gatewright.dialects.openapi.schema import Schemas, component_name
+from gatewright.dialects.openapi import schema as schema_module
+from gatewright.dialects.openapi.schema import ROOM, Schemas, component_name
+from gatewright.mcp.wire import jsonrpc
 
 
 def translated(schema: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -103,6 +105,78 @@ def test_a_schema_that_refers_to_itself_ends() -> None:
     found, components = translated(schema)
     assert found == {"properties": {"again": {"$ref": "#/components/schemas/tool.self"}}}
     assert components["tool.self"] == found
+
+
+SPELLINGS = ["#/$defs/ab", "#/$defs/%61b", "#/$defs/a%62", "#/%24defs/ab", "#/$defs%2Fab"]
+
+
+def test_however_a_definition_is_spelled_it_is_one_component() -> None:
+    schema = {"$defs": {"ab": {"type": "string"}}, "allOf": [{"$ref": one} for one in SPELLINGS]}
+    found, components = translated(schema)
+    assert components == {"tool.ab": {"type": "string"}}
+    assert found["allOf"] == [{"$ref": "#/components/schemas/tool.ab"}] * len(SPELLINGS)
+
+
+def _nested(depth: int) -> dict[str, Any]:
+    """Each level is referred to by itself, and the bulk is in the innermost."""
+    inner: dict[str, Any] = {"enum": ["x" * 20_000]}
+    for _ in range(depth):
+        inner = {"properties": {"p": inner}}
+    pointers = ["#" + "/properties/p" * level for level in range(1, depth)]
+    return {**inner, "anyOf": [{"$ref": one} for one in pointers]}
+
+
+def _spelled() -> dict[str, Any]:
+    names = [
+        f"#/$defs/{'%64' if number & 1 else 'd'}{'%65' if number & 2 else 'e'}{'f' * 9}"
+        for number in range(4)
+    ]
+    members = {f"m{number}": {"type": "string"} for number in range(400)}
+    return {
+        "$defs": {"de" + "f" * 9: {"properties": members}},
+        "anyOf": [{"$ref": one} for one in names * 50],
+    }
+
+
+def _named_long() -> dict[str, Any]:
+    return {"$defs": {"a": {}}, "anyOf": [{"$ref": "#/$defs/a"}] * 2000}
+
+
+@pytest.mark.parametrize("schema", [_nested(50), _spelled(), _named_long()])
+def test_a_document_is_about_as_long_as_what_it_is_made_of(schema: dict[str, Any]) -> None:
+    """Whatever refers to what in it: a server writes the schema, and any caller asks for the document."""
+    schemas = Schemas()
+    found = schemas.translated(schema, "o" * 128)
+    size = len(jsonrpc.encode(schema))
+    assert len(jsonrpc.encode([found, schemas.components])) <= (ROOM + 2) * size
+
+
+def test_where_there_is_no_room_for_a_reference_all_is_allowed() -> None:
+    found, components = translated(_nested(50))
+    assert {} in found["anyOf"]
+    assert found["anyOf"][0] == {"$ref": "#/components/schemas/tool.p"}
+    assert "tool.p" in components
+
+
+@pytest.mark.parametrize(
+    "items", [{"anyOf": [{"type": "string"}] * 2000}, {"enum": [f"{n}" for n in range(3000)]}]
+)
+def test_a_default_that_is_dear_to_compare_is_left_out(
+    items: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The comparisons are counted: values times branches would be the square of what was written."""
+    compared = 0
+    conforms = schema_module._conforms
+
+    def count(*given: Any) -> bool:
+        nonlocal compared
+        compared += 1
+        return conforms(*given)
+
+    monkeypatch.setattr(schema_module, "_conforms", count)
+    schema = {"type": "array", "items": items, "default": [2999] * 3000}
+    assert "default" not in translated(schema)[0]
+    assert compared <= len(jsonrpc.encode(schema)) + 1
 
 
 def test_two_definitions_of_one_name_are_two_components() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime as dt
 import json
+import threading
 from typing import Any
 
 import pytest
@@ -272,6 +274,39 @@ async def test_a_long_document_is_made_beside_everything_else() -> None:
         assert (await call(house)).json == "hi"
         said = await wire.whole()
     assert len(said.json["paths"]) == 2002
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/catalogue.json", "/docs"])
+@pytest.mark.parametrize("members", [1, 2000])
+async def test_what_is_made_of_one_long_definition_is_made_beside_everything_else(
+    path: str, members: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes count, not the tools; and writing the document out counts as making it."""
+    encoded: list[bool] = []
+    encode = jsonrpc.encode
+
+    def note(value: Any) -> bytes:
+        encoded.append(threading.current_thread() is threading.main_thread())
+        return encode(value)
+
+    schema = {"properties": {f"p{n}": {"type": "integer"} for n in range(members)}}
+    listed = encode({"tools": [{"name": "one", "inputSchema": schema}]})
+    async with House() as house:
+        house.script.does("tools/list", Answer(listed, own=True))
+        threads: list[bool] = []
+        beside = asyncio.to_thread
+
+        async def count(work: Any, *given: Any) -> Any:
+            threads.append(True)
+            monkeypatch.setattr(jsonrpc, "encode", note)
+            return await beside(work, *given)
+
+        monkeypatch.setattr(asyncio, "to_thread", count)
+        assert (await get(house, path)).status == 200
+    assert threads == [True] * (members > 1)
+    if members > 1 and path != "/docs":
+        assert encoded
+        assert not any(encoded)
 
 
 async def test_the_page_is_there_for_who_has_no_key_yet_but_shows_nothing() -> None:

@@ -90,3 +90,11 @@ def test_a_project_has_its_file_in_this_folder(
     assert places(CURSOR, project=True) == [tmp_path / ".cursor" / "mcp.json"]
     with pytest.raises(CliError, match="LM Studio has no file for a project"):
         places(HOSTS["lm-studio"], project=True)
+
+
+def test_of_a_file_with_many_lines_the_change_alone_is_shown() -> None:
+    """A diff of lines that are alike would take the square of them."""
+    lines = "".join(f"{n % 200}\n" for n in range(20_001))
+    shown = show(change(lines, lines + "last\n"))
+    assert "+last" in shown
+    assert len(shown) < 300

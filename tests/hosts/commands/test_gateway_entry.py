@@ -168,3 +168,11 @@ def test_a_name_leaves_room_for_the_names_of_tools() -> None:
     assert "at most 14" in problem.value.hint
     for host in HOSTS.values():
         check_name(host, "gatewright")
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[x", "http://", "ftp://a", "http://a:port/mcp", "http://a:0/mcp"]
+)
+def test_a_url_that_leads_nowhere_is_a_wrong_word(settings: Settings, url: str) -> None:
+    with pytest.raises(CliError, match="is no URL of a gateway"):
+        tell(CURSOR, wish(url=url), settings)

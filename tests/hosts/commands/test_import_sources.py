@@ -63,3 +63,10 @@ def test_a_source_that_failed_is_told_apart_from_one_that_was_never_there() -> N
     assert found.content == b""
     with pytest.raises(CliError, match="keeps no servers here"):
         find_sources(["inspector"], "/b", private=False)
+
+
+def test_what_is_no_url_is_told_and_no_query_is_shown() -> None:
+    for word in ("https://[x", "https://[x?key=hunter2#hunter2"):
+        (found,) = find_sources([word], "/b", private=True)
+        assert found.problem is not None
+        assert found.place.file == "https://[x"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.hosts.hosts import HOSTS
+from tests import forked_path
 from tests.cli.shell import DEADLINE_S, Shell
 from tests.hosts.more_samples import MORE_SAMPLES
 
@@ -47,14 +47,13 @@ def test_the_commands_of_the_page_run_where_there_is_something(
     shell.write("server.json", MORE_SAMPLES["server.json"].text)
     shell.write("other.yaml", MORE_SAMPLES["docker-profile"].text)
     command = ["bash", "-e", "-o", "pipefail", "-c"] if kind == "sh" else [sys.executable, "-c"]
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [*command, text],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         cwd=shell.folder,
-        env=shell.environ({"PATH": path}),
+        env=shell.environ({"PATH": forked_path.path()}),
         timeout=DEADLINE_S,
         check=False,
     )

@@ -2,11 +2,18 @@
 
 import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from gatewright.cli.output import CliError
+from gatewright.hosts.commands import take_over
+from gatewright.hosts.commands.import_sources import Found
+from gatewright.hosts.commands.imports import bring_in
+from gatewright.hosts.commands.take_over import TakeOver, read_originals
 from gatewright.hosts.edit import add_entry, entries
 from gatewright.hosts.entries import local_entry
 from gatewright.hosts.hosts import HOSTS, user_files
@@ -183,3 +190,32 @@ def test_a_server_leaves_no_host_because_another_host_has_one_of_its_name(
     assert [one["taken"] for one in done.document] == [["files"], []]
     assert set(entries(HOSTS["cursor"], cursor.read_text())) == {"gatewright"}
     assert set(entries(HOSTS["windsurf"], windsurf.read_text())) == {"files", "gatewright"}
+
+
+def test_what_our_file_did_not_take_in_the_end_stays_with_the_host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The plan was made, shown and agreed to; then somebody wrote a server into our file that has another's place."""
+    for name in ("HOME", "GATEWRIGHT_STATE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    config = tmp_path / "mgp.toml"
+    config.write_text('[secrets]\nstore = "file"\n')
+    text = json.dumps({"mcpServers": {name: {"command": name} for name in ("one", "two")}})
+    host = HOSTS["cursor"]
+    found = read_originals(host, tmp_path / "mcp.json", text, ["gatewright"], workspace=None)
+    moving = TakeOver([found], config, str(tmp_path / "bundles"))
+    assert moving.taken(host) == ["one", "two"]
+    monkeypatch.setattr(
+        take_over,
+        "bring_in",
+        lambda sources, *args, **more: bring_in([fewer(sources)], *args, **more),
+    )
+    with pytest.raises(CliError, match=r"did not take mcpServers\.two"):
+        moving.carry_out()
+
+
+def fewer(sources: Sequence[Found]) -> Found:
+    """The source without its second server, in place of one that is refused the second time."""
+    whole = json.loads(sources[0].content)
+    del whole["mcpServers"]["two"]
+    return msgspec.structs.replace(sources[0], content=json.dumps(whole).encode())

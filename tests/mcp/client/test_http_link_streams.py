@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from gatewright.call import RECONNECT, Failure
@@ -119,4 +121,22 @@ async def test_unsolicited_messages_come_on_a_stream_that_is_kept_open() -> None
         answer.say(202)
         again.drop()
         assert (await server.next("GET")).headers["last-event-id"] == "7"
+        await within(supervisor.close(0.1))
+
+
+async def test_a_server_that_ends_its_stream_at_once_and_wants_no_pause_is_paused_for() -> None:
+    async with site() as server:
+        supervisor = Supervisor([http("s", server.url, era="legacy")], info={"name": "g"})
+        supervisor.start()
+        server.welcome(await server.next("initialize"))
+        (await server.next("notifications/initialized")).say(202)
+        loop = asyncio.get_running_loop()
+        for number in range(6):
+            listening = await server.next("GET")
+            if number == 0:
+                begun = loop.time()
+            listening.stream()
+            listening.event(ident="1", retry=0)
+            listening.end()
+        assert loop.time() - begun >= 0.4
         await within(supervisor.close(0.1))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gatewright.app.settings_adapters import EXTENSIONS
 from gatewright.call import Mgp
 from gatewright.mcp.client.accepted_methods import Sendable
 from gatewright.mcp.client.endpoint import Endpoint
@@ -14,6 +13,7 @@ from gatewright.mcp.server.endpoints import DOORS, Door
 from gatewright.mcp.wire.methods import WORDS, Word
 from gatewright.mcp.wire.permissions import RULED
 from gatewright.mcp.wire.versions import LEGACY, MODERN
+from gatewright.servers.settings_adapters import EXTENSIONS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "messages.md"
 EVERY = (*LEGACY, *MODERN)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.rooms.commands.room import _fulfilled
 from tests import fork_server
 from tests.cli.gateways import EXAMPLES, serving
 from tests.cli.shell import DEADLINE_S, Shell
@@ -215,3 +216,17 @@ def test_a_server_that_cannot_start_says_so(table: Shell) -> None:
 def test_the_page_of_rooms_is_there_for_all_this() -> None:
     page = Path(EXAMPLES.parent / "docs" / "rooms.md").read_text()
     assert "room bridge TOPIC NAME" in page
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        ({"structuredContent": {"a": 1}, "content": []}, {"a": 1}),
+        ({"structuredContent": {"a": 1}, "isError": True}, None),
+        ([1], None),
+        ("done", None),
+        (None, None),
+    ],
+)
+def test_whatever_the_orchestrator_answers_is_shown(said: Any, result: Any) -> None:
+    assert _fulfilled(said) == (said if result is None else result)

@@ -65,3 +65,19 @@ async def test_who_waits_for_an_answer_that_is_not_passed_on_is_told() -> None:
     bus.system("error", refused, to=["worker"], about=last["id"])
     bus.system("error", refused, to=["worker"], about=answer["id"])
     assert bus.of("worker")[-1] == last
+
+
+async def test_of_what_was_answered_nothing_long_is_kept() -> None:
+    """Who waits can be told that an answer was not passed on, for which its request is not needed."""
+    bus = Bus()
+    worker = bus.join("worker", responder=Worker())
+    others = [f"guest-{number}" for number in range(50)]
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"long": "x" * 10_000}}
+    bus.raw("eve", "mcp/request:tools/list", body, to=["worker", *others])
+    for _ in range(5):
+        await asyncio.sleep(0)
+    ((envelope, ident),) = worker._answering._sent.values()
+    assert (envelope.payload, envelope.text, envelope.to, ident) == (b"", b"", (), b"1")
+    bus.system("error", {"error": "x", "message": "y"}, about=bus.of("worker")[-1]["id"])
+    said = bus.of("worker")[-1]
+    assert (said["to"], said["payload"]["error"]["code"]) == (["eve"], -32603)

@@ -14,7 +14,7 @@ import pytest
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
-from gatewright.rooms.participants import CallError, Participant
+from gatewright.rooms.participants import CallError, Participant, bridge
 from gatewright.rooms.participants.bridge import HostSeat, ServerSeat
 from gatewright.transport.process import spawn
 from tests.rooms.participants.bus import Bus, call, within
@@ -259,3 +259,31 @@ async def test_what_was_cancelled_waits_for_nothing() -> None:
     await scene.ask("eve", 1)
     assert scene.server.said[-1]["method"] == "tools/list"
     assert scene.bus.of("worker") == []
+
+
+async def test_what_is_never_answered_holds_no_place_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """MCPX-2.1-3: nor what somebody asked for who has left; the server learns of both."""
+    bus, seat = Bus(), ServerSeat()
+    silent = Host(seat)
+    worker = seat.participant = bus.join("worker", responder=seat)
+    ana = bus.join("ana")
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call("forever")}
+    for name in ("eve", "bob"):
+        bus.raw(name, "mcp/request:tools/call:forever", body, to=["worker"])
+    async with asyncio.timeout(20):
+        while len(silent.said) < 2:
+            await asyncio.sleep(0)
+        ids = [one["id"] for one in silent.said]
+        bus.system("presence", {"event": "leave", "participant": {"id": "eve"}})
+        while "eve" in worker._answering._running:
+            await asyncio.sleep(0)
+    assert set(worker._answering._running) == {"bob"}
+    note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": ids[0]}}
+    assert silent.said[2:] == [note]
+    monkeypatch.setattr(bridge, "ANSWER_S", 0.05)
+    with pytest.raises(CallError, match=r"no answer within 0\.05 s"):
+        await within(ana.request("worker", "tools/call", call("forever")))
+    last, cancelled = silent.said[-2:]
+    assert cancelled["params"] == {"requestId": last["id"]}

@@ -138,3 +138,13 @@ def test_only_what_is_open_is_carried_out(then: str) -> None:
     assert once.flaw(second, other) == ANOTHER
     assert once.flaw(second, Requested(Operation("tools/list", {}), b"1", b"{}")) == ""
     assert once.flaw(envelope("r3", "bob", "unknown"), asked()) == ""
+
+
+def test_who_comes_under_many_names_makes_nobody_forgotten_who_is_there() -> None:
+    here = {"ana", "bob"}
+    once = Once(ledger()[0], here.__contains__)
+    assert once.is_new(envelope("a"), asked())
+    for number in range(1000):
+        assert once.is_new(envelope("a", f"guest-{number}"), asked())
+    assert not once.is_new(envelope("a"), asked())
+    assert len(once._said) <= 256

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -137,6 +137,37 @@ async def test_a_person_who_fulfils_by_hand_teaches_as_well() -> None:
         pending = scene.propose(f"/srv/a/{number}")
         await within(scene.ana.fulfil(pending.id))
     assert list(scene.orchestrator.learning.suggestions) == ["suggestion-1"]
+
+
+@pytest.mark.parametrize("action", ["approve", "reject"])
+async def test_a_proposal_that_is_heard_again_is_decided_once_and_costs_a_rule_nothing(
+    action: Literal["approve", "reject"],
+) -> None:
+    """MCPX-9.4-2: nothing is recorded or said that was none, and the hour's allowance is left for others."""
+    scene = Scene(Rule("", action, WRITE, "ana", per_hour=2))
+    body = {"method": "tools/call", "params": call("write_file", path="/srv/a/1")}
+    for _ in range(3):
+        scene.bus.raw("eve", WRITE.replace("request", "proposal"), body, id="one", to=["worker"])
+    await settled(scene)
+    what = {"approve": "approved", "reject": "rejected"}[action]
+    assert [(one.what, one.proposal) for one in scene.decided] == [(what, "one")]
+    assert len(scene.worker.asked) == (action == "approve")
+    other = scene.propose("/srv/a/2")
+    await settled(scene)
+    assert scene.decided[-1].proposal == other.id
+    assert scene.decided[-1].rule == "rule-1"
+
+
+@pytest.mark.parametrize("word", ["withdrawn", "rejected"])
+async def test_what_was_withdrawn_or_rejected_before_it_was_judged_is_not_approved(
+    word: str,
+) -> None:
+    scene = Scene(Rule("", "approve", WRITE, "ana"))
+    pending = scene.propose()
+    (scene.eve if word == "withdrawn" else scene.ana).decline(pending.id)
+    await settled(scene)
+    assert pending.proposal.status == word
+    assert (scene.decided, scene.chats(), scene.worker.asked) == ([], [], [])
 
 
 async def test_a_rule_that_rejects_does_so_and_says_why() -> None:

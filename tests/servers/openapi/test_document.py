@@ -214,6 +214,20 @@ def test_a_server_url_has_the_defaults_of_its_variables() -> None:
     assert server_url(api({})) == "/"
 
 
+def test_a_variable_in_a_default_is_text_and_a_url_has_an_end() -> None:
+    doubling = {f"v{n}": {"default": f"{{v{n + 1}}}" * 2} for n in range(40)}
+    servers: list[dict[str, Any]] = [{"url": "https://x/{v0}{other}{v3", "variables": doubling}]
+    assert server_url(api({}, servers=servers)) == "https://x/{v1}{v1}{other}{v3"
+    for url in ("{v}" * 5000 + "x", "x" * 9000, "x" * 8000 + "{v}" + "x" * 200):
+        servers = [{"url": url, "variables": {"v": {"default": "yy"}}}]
+        assert server_url(api({}, servers=servers)) == ""
+
+
+def test_the_reason_why_an_operation_is_left_out_is_short() -> None:
+    body = {"requestBody": {"required": True, "content": {"image/" + "x" * 5000: {}}}}
+    assert len(left_out(body)) <= 500
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=5),
     lambda inner: (

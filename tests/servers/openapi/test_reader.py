@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import time
 from typing import Any
 
@@ -14,6 +15,7 @@ from gatewright.servers.openapi import reader
 from gatewright.servers.openapi.document import definition_of, read_api
 from gatewright.servers.openapi.reader import read
 from gatewright.servers.openapi.text import BadDocument
+from gatewright.transport.workers import Workers
 
 
 def text(**more: Any) -> bytes:
@@ -44,6 +46,70 @@ async def test_what_is_known_is_what_the_document_says() -> None:
 async def test_what_is_no_document_is_refused_in_words(said: bytes) -> None:
     with pytest.raises(BadDocument, match=r"document|JSON|read"):
         await read(said, ())
+
+
+LONG = "x" * 100_000
+
+
+def many(each: Any, **more: Any) -> bytes:
+    """A document of a thousand operations that all have the same, written once."""
+    paths = {f"/p{n}": {"post": {"operationId": f"o{n}", **each}} for n in range(1000)}
+    return text(paths=paths, **more)
+
+
+def in_components(kind: str, held: Any) -> dict[str, Any]:
+    return {"components": {kind: {"c": held}}}
+
+
+BODY = {"requestBody": {"$ref": "#/components/requestBodies/c"}}
+JSON_BODY = {"application/json": {"schema": {"$ref": "#/components/schemas/c"}}}
+REPEATED = {
+    "schema": many(
+        {"requestBody": {"content": JSON_BODY}}, **in_components("schemas", {"title": LONG})
+    ),
+    "enum": many(
+        {"requestBody": {"content": JSON_BODY}}, **in_components("schemas", {"enum": [LONG]})
+    ),
+    "parameter": many(
+        {"parameters": [{"$ref": "#/components/parameters/c"}]},
+        **in_components("parameters", {"name": LONG, "in": "query", "schema": {}}),
+    ),
+    "body": many(
+        BODY, **in_components("requestBodies", {"description": LONG, "content": {"text/plain": {}}})
+    ),
+    "security": many({}, security=[{LONG: []}]),
+    "yaml": b"openapi: 3.1.0\nx: &x "
+    + LONG.encode()
+    + b"\npaths:\n"
+    + b"".join(b"  /p%d: {get: {description: *x}}\n" % n for n in range(1000)),
+}
+
+
+@pytest.mark.parametrize("kind", REPEATED)
+async def test_what_a_thousand_operations_refer_to_is_not_written_a_thousand_times(
+    kind: str,
+) -> None:
+    """A hundred megabytes of a hundred kilobytes."""
+    with pytest.raises(BadDocument, match="tools would have more than 32 MiB"):
+        await read(REPEATED[kind], ())
+
+
+SMALL = (
+    "from gatewright.servers.openapi import reader; reader._MEMORY_BYTES = 300 << 20; reader.main()"
+)
+
+
+async def test_a_document_that_takes_too_much_memory_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Small(Workers):
+        def __init__(self, *args: Any, **more: Any) -> None:
+            super().__init__(*args, **more)
+            self._command[:] = [sys.executable, "-c", SMALL]
+
+    monkeypatch.setattr(reader, "Workers", Small)
+    with pytest.raises(BadDocument, match="too much memory"):
+        await read(b"[" + b"[]," * 6_000_000 + b"[]]", ())
 
 
 async def test_who_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

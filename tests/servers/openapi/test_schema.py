@@ -131,3 +131,16 @@ def test_there_is_an_end_to_what_one_operation_and_one_document_refer_to() -> No
         Definitions(document, old=True, room=room).of({"$ref": "#/many"})
     with pytest.raises(BadDocument, match="more schemas"):
         Definitions(document, old=True).of({"allOf": [many, many]})
+
+
+@pytest.mark.parametrize(
+    "wide",
+    [{f"k{n}": 1 for n in range(500)}, {"properties": {"a": {}}, "required": ["a"] * 500}],
+)
+def test_there_is_an_end_to_the_members_that_one_document_copies(wide: dict[str, Any]) -> None:
+    """Few schemas may have many of them, and each operation that refers to one has its own."""
+    document, room = {"wide": wide}, Room(members=1_200)
+    for _ in range(2):
+        Definitions(document, old=True, room=room).of({"$ref": "#/wide"})
+    with pytest.raises(BadDocument, match="there is room for"):
+        Definitions(document, old=True, room=room).of({"$ref": "#/wide"})

@@ -60,8 +60,8 @@ def permit(  # noqa: PLR0917 - one argument for each option
             by = require_operator(settings, key)
             value: Literal["approved", "denied"] = "denied" if deny else "approved"
             ends = None if for_ is None else ahead(for_, time.time())
-            for name in _canonical(permissions):
-                store.put(Word(id, name, value, by, expires=ends, comment=comment))
+            names = _canonical(permissions)
+            store.put(*(Word(id, one, value, by, expires=ends, comment=comment) for one in names))
         found = store.of(id)
     if json:
         print_document(found)

@@ -2,7 +2,11 @@
 
 What it has is one number (`positions`), written after a batch has arrived. A crash in
 between sends the batch once more: at least once, and the `id` of a record tells who has it already.
-A sink that fails is tried again with the same batch, later each time; nobody else notices.
+A sink that fails is tried again with the first half of the batch, later each time; nobody else notices.
+
+How long records are is decided by callers, who choose names; how much a sink takes at once, by whoever runs it. So a batch has a
+bound in bytes, becomes smaller where it is refused, and a single record that is refused comes shortened: no record can
+hold up those behind it. None is left out; where the shortened one is refused too, the sink is wrong and not the record.
 """
 
 from __future__ import annotations
@@ -13,9 +17,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
+from gatewright.audit.records import shortened
 from gatewright.audit.sinks.positions import Position
 
-__all__ = ["Follower", "Read", "Sink", "SinkFailed"]
+__all__ = ["BATCH_BYTES", "Follower", "Read", "Sink", "SinkFailed", "SinkRefused"]
 
 log = logging.getLogger("gatewright.audit")
 
@@ -23,6 +28,8 @@ Read = Callable[[int, int], Sequence[tuple[int, bytes]]]
 """`read(after, most)`: numbers and lines of the records behind `after`. Raises `OSError`, `StoreError`."""
 
 _BATCH = 500
+BATCH_BYTES = 256 * 1024
+"""So long are the lines of a batch, unless it is one; envelopes may double that. Common bounds of collectors are 1 MB."""
 _PAUSE_S = 0.5
 _MOST_PAUSE_S = 10.0
 
@@ -31,11 +38,15 @@ class SinkFailed(Exception):  # noqa: N818 - what happened, not what is wrong wi
     """A batch was not taken. The text says why, without secrets."""
 
 
+class SinkRefused(SinkFailed):
+    """What was sent was refused for what it is, or for its size: the same once more would be, fewer lines may be taken."""
+
+
 class Sink(Protocol):
     """Takes records somewhere else."""
 
     async def deliver(self, lines: Sequence[bytes]) -> None:
-        """Take all of these lines, in order. Raises `SinkFailed` or `OSError` where it cannot."""
+        """Take all of these lines, in order. Raises `SinkFailed`, `SinkRefused` or `OSError` where it cannot."""
 
     async def close(self) -> None:
         """Let go of what is open."""
@@ -50,8 +61,11 @@ class Follower:
         """How many it took since the start."""
         self.problem: str | None = None
         """Why it takes nothing at present, None while it does."""
+        self.shortened = 0
+        """How many it took only in their shortened form."""
         self._sink = sink
         self._position = position
+        self._most = _BATCH
 
     @property
     def taken(self) -> int:
@@ -74,13 +88,17 @@ class Follower:
                 await self._sink.close()
 
     async def _drain(self, read: Read) -> bool:
+        lines: Sequence[tuple[int, bytes]] = ()
         try:
-            while lines := read(self.taken, _BATCH):
-                await self._sink.deliver([line for _, line in lines])
-                # After the delivery: a crash repeats a batch and loses none.
-                self._move(lines[-1][0], len(lines))
+            while lines := _within(read(self.taken, self._most)):
+                if await self._delivered(lines):
+                    # After the delivery: a crash repeats a batch and loses none.
+                    self._move(lines[-1][0], len(lines))
+                    self._most = min(_BATCH, self._most + self._most // 8 + 1)
                 await asyncio.sleep(0)
-        except Exception as problem:  # noqa: BLE001 - whatever it is: the batch is tried again
+        except Exception as problem:  # noqa: BLE001 - whatever it is: it is tried again
+            if lines:
+                self._most = max(1, len(lines) // 2)
             if self.problem is None:  # once, not at every try
                 log.warning("audit sink %s takes nothing for now: %s", self.name, problem)
             self.problem = str(problem) or type(problem).__name__
@@ -90,6 +108,35 @@ class Follower:
             self.problem = None
         return True
 
+    async def _delivered(self, lines: Sequence[tuple[int, bytes]]) -> bool:
+        """Whether these were taken; else fewer are to be tried."""
+        try:
+            await self._sink.deliver([line for _, line in lines])
+        except SinkRefused as problem:
+            self._most = len(lines) // 2
+            if self._most:
+                return False
+            self._most = 1
+            number, line = lines[0]
+            await self._sink.deliver([shortened(line)])
+            self.shortened += 1
+            if not self.shortened & (self.shortened - 1):  # of many records not a line each
+                log.warning(
+                    "audit sink %s takes records only shortened, %d so far, the last of them %d: %s",
+                    *(self.name, self.shortened, number, problem),
+                )
+        return True
+
     def _move(self, taken: int, count: int) -> None:
         self._position.move(taken)
         self.delivered += count
+
+
+def _within(lines: Sequence[tuple[int, bytes]]) -> Sequence[tuple[int, bytes]]:
+    """As many of the lines as make one batch: the first, and what fits beside it."""
+    size = 0
+    for count, (_, line) in enumerate(lines):
+        size += len(line)
+        if count and size > BATCH_BYTES:
+            return lines[:count]
+    return lines

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gatewright.audit.sinks.follow import SinkFailed
+from gatewright.audit.sinks.follow import SinkFailed, SinkRefused
 from gatewright.transport.safe_fetch import Egress, EgressFailed
 
 __all__ = ["HttpSink"]
+
+_REFUSED = frozenset({400, 413, 422})
+"""What was sent is at fault, or its size: bad request, content too large, unprocessable content."""
 
 
 class HttpSink:
@@ -31,7 +34,7 @@ class HttpSink:
         self._egress = egress or Egress()
 
     async def deliver(self, lines: Sequence[bytes]) -> None:
-        """Raises `SinkFailed`."""
+        """Raises `SinkFailed`, `SinkRefused`."""
         texts = [self._put(line) for line in lines]
         if self._events:
             body = b"[" + b",".join(text.rstrip(b"\n") for text in texts) + b"]"
@@ -43,7 +46,8 @@ class HttpSink:
         except EgressFailed as problem:
             raise SinkFailed(str(problem)) from problem
         if not 200 <= status < 300:
-            raise SinkFailed(f"the endpoint answered HTTP {status}")
+            kind = SinkRefused if status in _REFUSED else SinkFailed
+            raise kind(f"the endpoint answered HTTP {status}")
 
     async def close(self) -> None:
         """Nothing is kept between two batches."""

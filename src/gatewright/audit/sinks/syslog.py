@@ -1,12 +1,13 @@
 """Audit sink to syslog (RFC 5424): over UDP, over TCP or TLS with octet counting (RFC 6587, 5425), or a local socket.
 
-Syslog has no acknowledgement. What the other end's system took before its syslog died is lost to it; a
-connection that is known to be closed is not written to.
+A record that is longer than a datagram may be is sent shortened. Syslog has no acknowledgement: what the other end's system took
+before its syslog died is lost to it; a connection that is known to be closed is not written to.
 """
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 import ssl
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from gatewright.audit.records import shortened
 from gatewright.audit.sinks.follow import SinkFailed
 
 __all__ = ["SyslogSink", "message"]
@@ -56,14 +58,12 @@ class SyslogSink:
 
     async def deliver(self, lines: Sequence[bytes]) -> None:
         """Raises `SinkFailed`, `OSError`."""
-        host, process = socket.gethostname() or "-", os.getpid()
-        messages = [message(line, self._put(line), host, process) for line in lines]
         if self._where.scheme in {"udp", "unix"}:
-            await self._send_datagrams(messages)
+            await self._send_datagrams(lines)
             return
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                await self._send_stream(messages)
+                await self._send_stream([self._message(line) for line in lines])
         except TimeoutError:
             await self.close()
             raise SinkFailed(f"{self._where.hostname} takes nothing") from None
@@ -76,6 +76,9 @@ class SyslogSink:
         if self._stream is not None:
             self._stream[1].close()
             self._stream = None
+
+    def _message(self, line: bytes) -> bytes:
+        return message(line, self._put(line), socket.gethostname() or "-", os.getpid())
 
     async def _send_stream(self, messages: Sequence[bytes]) -> None:
         # What is written to a connection that the peer has closed is lost without an error.
@@ -94,7 +97,7 @@ class SyslogSink:
         port = self._where.port or _PORTS[scheme]
         return await asyncio.open_connection(host, port, ssl=tls)
 
-    async def _send_datagrams(self, messages: Sequence[bytes]) -> None:
+    async def _send_datagrams(self, lines: Sequence[bytes]) -> None:
         loop = asyncio.get_running_loop()
         if self._where.scheme == "unix":
             family, place = socket.AF_UNIX, self._where.path
@@ -106,8 +109,18 @@ class SyslogSink:
             target.setblocking(False)
             async with asyncio.timeout(_PATIENCE_S):
                 await loop.sock_connect(target, place)
-                for each in messages:
-                    await loop.sock_sendall(target, each)
+                for line in lines:
+                    await self._send_datagram(target, line)
+
+    async def _send_datagram(self, target: socket.socket, line: bytes) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.sock_sendall(target, self._message(line))
+        except OSError as problem:
+            if problem.errno != errno.EMSGSIZE:
+                raise
+            # Here and not by a smaller batch: those before it have been sent, and would be again.
+            await loop.sock_sendall(target, self._message(shortened(line)))
 
 
 def _word(text: str, most: int) -> str:

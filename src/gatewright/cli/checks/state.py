@@ -20,7 +20,7 @@ from gatewright.audit.rows import DATABASE
 from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
 from gatewright.cli.finding import Finding, Level, broken_store
 from gatewright.cli.output import CliError
-from gatewright.cli.running import Running, alive, read_running
+from gatewright.cli.running import Running, alive, read_announced
 from gatewright.cli.states import seen
 from gatewright.command_text import to_type
 from gatewright.config import Settings
@@ -109,7 +109,7 @@ def check_gateway(settings: Settings) -> Iterator[Finding]:
         yield from _ports(settings)
         return
     try:
-        running = read_running(folder)
+        running = read_announced(folder)
     except CliError as problem:
         yield _gateway(file, "problem", "cannot be read", problem.message, problem.hint)
         return

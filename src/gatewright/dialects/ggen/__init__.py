@@ -1,1 +1,1 @@
-"""ggen dialect: JSON-RPC at `/rpc` with the credential inside the request."""
+"""ggen dialect: JSON-RPC at `/rpc`, with the credential inside the request or in a header."""

@@ -23,16 +23,18 @@ from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, challenge, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
 from gatewright.mcp.server.in_flight import InFlight
+from gatewright.mcp.server.routes import Handler, Profiles, Routes, Socket, Upgrade, profile_of
 from gatewright.mcp.server.websocket import Sockets
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import Reason
 from gatewright.transport.base import Closed, Pipe
 from gatewright.transport.slices import by_and_by
 
-__all__ = ["SUBPROTOCOL", "Ggen"]
+__all__ = ["ROOT", "SUBPROTOCOL", "Ggen"]
 
 log = logging.getLogger("gatewright.doors")
 
+ROOT = "/rpc"
 SUBPROTOCOL = "ggen"
 """Taken where a WebSocket client offers it; one that offers none is served, too."""
 
@@ -55,12 +57,48 @@ class _Said(msgspec.Struct, frozen=True):
 
 
 class Ggen:
-    """Both doors; see the module's text."""
+    """Serves the HTTP requests and the WebSockets."""
 
     def __init__(self, front: ServerContext, shown: Shown) -> None:
         self._front = front
         self._calls = OneShotCalls(front, shown, "ggen")
         self._sockets = Sockets(front)
+        self.routes = Routes(
+            find=self._find,
+            socket=self._socket,
+            resource=self._resource,
+            body=self.serve,
+            unknown=self.instead,
+            close=self.close,
+        )
+        """`/rpc`, that of each profile, and what of `/mcp` is ggen's by its body."""
+
+    @staticmethod
+    def _resource(path: str, profiles: Profiles) -> str | None:
+        return None if profile_of(path, ROOT, profiles) is None else path
+
+    def _find(self, path: str, profiles: Profiles) -> Handler | None:
+        profile = profile_of(path, ROOT, profiles)
+        if profile is None:
+            return None
+
+        async def serve(connection: Connection, headers: HttpHeaders) -> None:
+            await self(connection, headers, headers.credential, profile)
+
+        return serve
+
+    def _socket(self, path: str, profiles: Profiles) -> Socket | None:
+        profile = profile_of(path, ROOT, profiles)
+        if profile is None:
+            return None
+
+        async def serve(asked: Upgrade) -> bool:
+            if asked.of_page:
+                return False
+            await self.socket(asked.scope, asked.receive, asked.send, asked.credential, profile)
+            return True
+
+        return serve
 
     # -- HTTP
 
@@ -83,6 +121,7 @@ class Ggen:
     async def instead(self, connection: Connection, headers: HttpHeaders, profile: str) -> bool:
         """Serve a request to `/mcp` that nobody is known for, where its body says who sends it. False
         where it has to be refused; its body may have been read then."""
+        # Clients of MCP send that header, and no `auth` in the body.
         if connection.scope["method"] != "POST" or b"mcp-protocol-version" in headers.values:
             return False
         http = _request(connection, headers, None, profile)
@@ -119,6 +158,7 @@ class Ggen:
         texts = jsonrpc.split(body, self._front.limits)
         if isinstance(texts, jsonrpc.Malformed):
             return self._error(texts.id, ggen.refusal_of(texts), self._fresh())
+        # JSON-RPC 2.0 §6 lets answers come in any order; here they keep that of the requests.
         done = await asyncio.gather(*(self._one(text, header, profile, flight) for text in texts))
         frames = [one.frame for one in done if one.frame]
         known = any(one.known for one in done)

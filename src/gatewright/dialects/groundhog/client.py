@@ -1,4 +1,4 @@
-"""Groundhog connection of one client: parses its messages, runs requests as kernel calls, and sends and audits the answers.
+"""Groundhog connection of one client: authenticates it in time, runs its requests as kernel calls, answers, and audits refusals.
 
 Every request becomes a call of the kernel or is refused here; either way it is recorded before it is
 answered, and its answer says under which id. A request gets a task of its own, so that none waits behind
@@ -170,7 +170,7 @@ class GroundhogPeer:
     async def _take(self, data: bytes, before: int) -> None:
         try:
             answer = await self.answer(data, busy=before >= self._parts.terms.in_flight)
-        except _Unanswered:
+        except _Unanswered:  # an unauthenticated client beyond what is recorded (`refusal_log`)
             self.hang_up()
             return
         if answer:

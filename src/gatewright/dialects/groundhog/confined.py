@@ -74,6 +74,7 @@ async def run_confined(
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+    # RLIMIT_CPU of `worker`, reached before the time on the clock.
     if process.returncode == -signal.SIGXCPU:
         raise TimeoutError
     return _read(text, memory)

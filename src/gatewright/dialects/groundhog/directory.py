@@ -156,6 +156,7 @@ def _placed(path: str, roots: Sequence[str]) -> tuple[str, str]:
 
 def _open_below(root: str, inside: str, opened: ExitStack) -> int:
     """A descriptor of the directory, reached without a link."""
+    # `root` is real as well; if a link was put in its place since, O_NOFOLLOW fails.
     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
     here: int | None = None
     try:
@@ -227,10 +228,13 @@ class _Listing:
         """The names that may be listed, and whether these are all."""
         names: list[str] = []
         with os.scandir(folder) as found:
-            for one in found:
+            for number, one in enumerate(found, 1):
+                # Also among names that are skipped: there may be millions of them.
+                if number % 256 == 0 and self._stop():
+                    return names, False
                 if one.name.startswith(".") and not self._hidden:
                     continue
-                if len(names) >= ENTRIES_MOST or (len(names) % 256 == 255 and self._stop()):
+                if len(names) >= ENTRIES_MOST:
                     return names, False
                 names.append(one.name)
         return names, True

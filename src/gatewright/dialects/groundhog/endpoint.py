@@ -14,12 +14,14 @@ from gatewright.command_text import to_type
 from gatewright.dialects.groundhog.client import GroundhogPeer, moment
 from gatewright.dialects.groundhog.outcomes import Written
 from gatewright.dialects.groundhog.types import Parts, Refused
+from gatewright.dialects.one_shot import unless_gone
 from gatewright.mcp.protocol.mcp_server import is_modern_params
 from gatewright.mcp.server.context import Presented
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, challenge, send_json, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
+from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.websocket import Sockets
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
@@ -34,11 +36,12 @@ _HANDSHAKES = frozenset({"initialize", "server/discover"})
 
 
 class GroundhogDoor:
-    """The door for Upgrades without a subprotocol, and for POSTs where they are Groundhog's."""
+    """Serves WebSockets that do not offer MCP's subprotocol, and POSTs where they are Groundhog's."""
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._sockets = Sockets(parts.front)
+        self.routes = Routes(plain_socket=self, close=self.close)
 
     async def __call__(
         self,
@@ -92,9 +95,11 @@ class GroundhogDoor:
             return
         peer = GroundhogPeer(self.parts, known, door="groundhog", credential=credential, profile="")
         try:
-            answer = await peer.answer(body)
-        finally:
+            answer = await unless_gone(http, peer.answer(body))
+        finally:  # a session that the request did not ask for ends with it
             peer.closed("answered")
+        if answer is None:
+            return  # its client is gone, and so is what it asked for
         await send_json(connection.send, answer, 200 if answer else 202)
 
     def _admit(self, caller: Caller | Refusal, credential: str | None) -> Caller | Refusal | None:
@@ -104,6 +109,7 @@ class GroundhogDoor:
             nobody = caller.kind == "anonymous" and terms.require_authentication
             if not nobody:
                 return caller
+        # A wrong credential is refused at once; who has none may still send one in the first message.
         elif credential is not None or caller.reason != "auth_required":
             return caller
         if self.parts.waiting >= terms.waiting_most:

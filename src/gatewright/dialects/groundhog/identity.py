@@ -34,7 +34,7 @@ def _required() -> Refusal:
 
 
 class Standing:
-    """`caller` is None as long as nobody is authenticated."""
+    """Caller, credential and session of one connection. `caller` is None before anybody is authenticated."""
 
     def __init__(
         self,
@@ -86,6 +86,7 @@ class Standing:
             return _NOT_MINE
         if claims.session is not None:
             return sessions.find(caller, claims.session, self.profile)
+        # `session/create` may have brought another token: the session of its former caller is not its own.
         if self._session is None or not _same(self._session.caller, caller):
             found = sessions.open(caller, None, self.profile)
             if isinstance(found, Refusal):

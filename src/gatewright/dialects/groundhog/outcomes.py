@@ -185,7 +185,7 @@ def spell_error(
     code = row.mgp_code if strict else _code(row)
     body: dict[str, Any] = {"code": code, "message": _headline(row, code, strict)}
     data = _data(outcome, row, written)
-    body["data"] = _THIN.get(trust, _minimal)(data)
+    body["data"] = _THIN.get(trust, _minimal)(data)  # a level that is not known is told least
     if trust not in _THIN:
         body["message"] = "Request failed"
     return jsonrpc.encode(body)

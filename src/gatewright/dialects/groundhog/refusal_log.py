@@ -24,7 +24,7 @@ _NOBODY = Actor("anonymous", "anonymous")
 
 
 class Noting:
-    """Groundhog's `Note`."""
+    """Records refused requests: `types.Note`."""
 
     def __init__(self, audit: AuditLog, clock: Callable[[], float]) -> None:
         """`clock` is monotonic seconds."""

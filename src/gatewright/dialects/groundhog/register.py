@@ -24,7 +24,7 @@ from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusa
 from gatewright.command_text import to_type
 from gatewright.config.reserved_server_ids import begins_as_ours
 from gatewright.dialects.groundhog.confined import Level
-from gatewright.dialects.groundhog.registered import Conflict, Registered, Registry
+from gatewright.dialects.groundhog.registered import Conflict, Registered, Registry, TooMany
 from gatewright.dialects.groundhog.registration import Flawed, Profile, Wanted, read_registration
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL
@@ -72,7 +72,7 @@ class Making(msgspec.Struct, frozen=True):
 
 
 class Register:
-    """The gateway's own method."""
+    """The method `tools/register`. `rest` waits so many seconds."""
 
     def __init__(
         self, making: Making, rest: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -116,6 +116,8 @@ class Register:
                 f"{problem}: register it under another {problem.field}",
                 {"field": f"tool_metadata.{problem.field}"},
             )
+        except TooMany as problem:
+            return Failure("resource_exhausted", str(problem))
         if wanted.by_connection:
             making.stands_behind(_connection(call), wanted.name, wanted.version)
             return self._done(wanted)

@@ -1,4 +1,4 @@
-"""In-process tool server of shipped and registered tools: versions, ownership, listing and calls.
+"""In-process tool server of shipped and registered tools: versions, ownership, listing, calls, output-schema checks.
 
 A tool is a name and a version (decision C-44): the same registration again changes nothing, another one of the
 same name and version is a conflict, another version stands beside it. The newest version has the plain name;
@@ -11,13 +11,15 @@ goes.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 
 from gatewright.call import SHIPPED, Answer, Back, Call, Failure, Outcome
+from gatewright.dialects.groundhog.left_names import LeftNames
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL
@@ -29,9 +31,11 @@ from gatewright.servers.listing import Listing
 from gatewright.servers.local import Function, LocalServer
 from gatewright.servers.spec import ServerSpec
 
-__all__ = ["Conflict", "Registered", "Registry"]
+__all__ = ["MOST_EACH", "Conflict", "Registered", "Registry", "TooMany"]
 
 
+MOST_EACH = 1_000
+"""So many tools, each version counted, one caller may answer for over its connections: all are listed anew with each."""
 _MOST_LEFT = 10_000
 """So many names of tools whose owners left are kept for them, until the gateway is started again."""
 
@@ -42,6 +46,10 @@ class Conflict(Exception):  # noqa: N818 - a verdict
     def __init__(self, message: str, field: str = "version") -> None:
         super().__init__(message)
         self.field = field
+
+
+class TooMany(Exception):  # noqa: N818 - a verdict
+    """Its owner answers for as many tools as one may."""
 
 
 class Registered(msgspec.Struct, frozen=True, eq=False, kw_only=True):
@@ -70,7 +78,7 @@ class _Made(msgspec.Struct, frozen=True, eq=False):
 
 
 class Registry(LocalServer):
-    """The server."""
+    """The tool server of what is shipped and registered; it calls Python functions in this process."""
 
     def __init__(self, *, hints: bool = True) -> None:
         """`hints` says whether annotations of what is registered ask for a person."""
@@ -80,8 +88,10 @@ class Registry(LocalServer):
         self._checks: dict[str, CompiledSchema] = {}
         self._made: dict[str, _Made] = {}
         """What is offered, by what it is called: what did not change is not made again."""
-        self._left: OrderedDict[str, str] = OrderedDict()
-        """Name → who answered for it last, of what is not offered any more."""
+        self._left = LeftNames(_MOST_LEFT)
+        """Of what is not offered any more."""
+        self._each: Counter[str] = Counter()
+        """Owner → how many it answers for."""
 
     @property
     def tools(self) -> Sequence[Registered]:
@@ -94,23 +104,23 @@ class Registry(LocalServer):
 
     def reads_as(self, one: Registered) -> str:
         """Another's tool, there or away, that a reader takes a tool for; empty where there is none."""
-        looks = frozenset(keys(one.name))
+        looks = _looks(one.name)
         every = [*((tool.name, tool.owner) for tool in self.tools), *self._left.items()]
         return next(
             (
                 name
                 for name, owner in every
-                if owner != one.owner and name != one.name and not looks.isdisjoint(keys(name))
+                if owner != one.owner and name != one.name and not looks.isdisjoint(_looks(name))
             ),
             "",
         )
 
     def add(self, one: Registered) -> bool:
-        """Offer a tool. False where it is there already. Raises `Conflict`."""
+        """Offer a tool. False where it is there already. Raises `Conflict`, and `TooMany`."""
         key = one.name, one.version
         if any(other.name == one.name and other.owner != one.owner for other in self.tools):
             raise Conflict(f"{one.name} is a tool that somebody else answers for", "name")
-        if self._left.get(one.name, one.owner) != one.owner:
+        if self._left.owner(one.name) not in (None, one.owner):
             raise Conflict(
                 f"{one.name} is a tool that somebody else answers for, who is not connected", "name"
             )
@@ -119,6 +129,14 @@ class Registry(LocalServer):
             if known.fingerprint == one.fingerprint:
                 return False
             raise Conflict(f"{one.name} {one.version} is registered already, and differs")
+        if one.owner and self._each[one.owner] >= MOST_EACH:
+            raise TooMany(
+                f"{MOST_EACH} tools are registered by this caller, which is as many as may be: end connections that registered "
+                "others, or register fewer"
+            )
+        self._each[one.owner] += 1
+        if known is not None:
+            self._each[known.owner] -= 1
         if one.shipped:
             self._shipped[key] = one
         self._kept[key] = one
@@ -136,18 +154,14 @@ class Registry(LocalServer):
 
     def _removed(self, key: tuple[str, str]) -> None:
         gone, shipped = self._kept.pop(key), self._shipped.get(key)
+        self._each[gone.owner] -= 1
+        if not self._each[gone.owner]:
+            del self._each[gone.owner]
         if gone.owner:
-            self._left[gone.name] = gone.owner
-            self._left.move_to_end(gone.name)
-            if len(self._left) > _MOST_LEFT:
-                self._forget_one()
+            self._left.keep(gone.name, gone.owner)
         if shipped is not None:
             self._kept[key] = shipped
-
-    def _forget_one(self) -> None:
-        """The oldest name of whoever left most: nobody pushes out another's."""
-        ((owner, _),) = Counter(self._left.values()).most_common(1)
-        del self._left[next(name for name, whose in self._left.items() if whose == owner)]
+            self._each[shipped.owner] += 1
 
     async def call(self, method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
         """Run one tool, and hold what it says against its output schema."""
@@ -189,6 +203,11 @@ class Registry(LocalServer):
             {"tools": [one.members for one in self._made.values()]},
         )
         self.changed.send(self.listing)
+
+
+@lru_cache(maxsize=4 * _MOST_LEFT)
+def _looks(name: str) -> frozenset[str]:
+    return frozenset(keys(name))
 
 
 _INFO = {"name": SHIPPED, "version": "1"}

@@ -1,4 +1,4 @@
-"""Store of the accepted runtime registrations of tools in the state database, validated again at the next start.
+"""Store of accepted tool registrations in the state database, kept as requests that are validated again at the next start.
 
 The audit trail knows how often it was changed: a gateway whose state is older than its record, or gone, does not start, because
 tools would go back to what they were without it. Only the running gateway writes it.

@@ -1,4 +1,4 @@
-"""Restores tool registrations after a restart, and tracks which client connections provide which registered tools.
+"""Stores and restores tool registrations, and tracks which client connections provide which tools, to forward calls to them.
 
 A registration of a shipped tool is a request that was found good, so the state keeps the requests, and the next
 start finds them good again or says why not. A tool behind a connection lives as long as the connection.

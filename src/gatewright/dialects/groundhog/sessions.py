@@ -97,6 +97,7 @@ class Sessions:
     def find(self, caller: Caller, id: str, profile: str = "") -> Session | Refusal:
         """The caller's session of this id. An id that nobody ever used becomes a session of the caller."""
         self._sweep()
+        # Ended ids are kept from others: one of them could open it, and be sent what its former user still says.
         if id in self._past:
             return ENDED if self._past[id] == (caller.kind, caller.id, profile) else _FOREIGN
         return self.open(caller, id, profile)

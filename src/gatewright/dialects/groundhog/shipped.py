@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
@@ -35,6 +37,8 @@ _META = {
         "sandbox_level": "none",
     }
 }
+_FILES = ThreadPoolExecutor(4, thread_name_prefix="directory_list")
+"""A mount that does not answer keeps a thread for as long as it likes."""
 _own_schema = compile_schema(DEFINITION["inputSchema"])
 
 
@@ -94,11 +98,12 @@ async def _listed(
 
 
 async def _here(arguments: Mapping[str, Any], roots: Sequence[str], profile: Profile) -> Outcome:
-    """In a thread of this process, which looks whether it is still wanted."""
+    """In a thread of this process, which looks whether it is still wanted; not in one of the loop's, which all else waits for."""
     over = threading.Event()
     try:
         async with asyncio.timeout(profile.seconds):
-            found = await asyncio.to_thread(list_directory, arguments, roots, stop=over.is_set)
+            listing = partial(list_directory, arguments, roots, stop=over.is_set)
+            found = await asyncio.get_running_loop().run_in_executor(_FILES, listing)
     except NotAllowed:
         return _not_allowed(arguments)
     except Unlistable as problem:

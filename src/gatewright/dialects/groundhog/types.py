@@ -90,7 +90,7 @@ class NoProviders:
 
 
 class Parts(msgspec.Struct, kw_only=True):
-    """See the module's text."""
+    """What the Groundhog endpoint needs of the gateway, each part replaceable."""
 
     front: ServerContext
     sessions: Sessions

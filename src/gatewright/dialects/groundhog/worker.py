@@ -126,9 +126,11 @@ def isolate(roots: Sequence[str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     user, group = os.getuid(), os.getgid()
     _check(libc.unshare(_NEW_USER | _NEW_NS | _NEW_NET | _NEW_IPC | _NEW_UTS), "unshare")
+    # Without this an unprivileged process may not write gid_map (user_namespaces(7)).
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"0 {user} 1")
     Path("/proc/self/gid_map").write_text(f"0 {group} 1")
+    # Mounts are shared on most machines: what is mounted from here on would be seen outside as well.
     _mount(libc, "none", "/", None, _REC | _PRIVATE)
     held = [os.open(root, os.O_PATH | os.O_DIRECTORY) for root in roots]  # before they are hidden
     _mount(libc, "tmpfs", _NEW_ROOT, "tmpfs", _NO_SUID | _NO_DEV | _NO_EXEC)
@@ -148,6 +150,7 @@ def _show(libc: ctypes.CDLL, source: str, target: str) -> None:
     """Bind a folder, read-only."""
     Path(target).mkdir(parents=True, exist_ok=True)
     _mount(libc, source, target, None, _BIND | _REC)
+    # The first mount(2) of a bind ignores these flags.
     flags = _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | _NO_DEV | _NO_EXEC
     _mount(libc, "none", target, None, flags)
 
@@ -161,6 +164,7 @@ def _mount(libc: ctypes.CDLL, source: str, target: str, kind: str | None, flags:
 def _renounce(libc: ctypes.CDLL, machine: str) -> None:
     """Give up every capability, and the way to get one."""
     _check(libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0), "prctl")
+    # Version 3: two times three sets of 32 bits (effective, permitted, inheritable), none of them set (capset(2)).
     header = struct.pack("Ii", _CAP_VERSION, 0)
     _check(libc.syscall(_CAPSET[machine], header, bytes(24)), "capset")
 

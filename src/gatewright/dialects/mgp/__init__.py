@@ -1,1 +1,1 @@
-"""The gateway's own methods: `gatewright/policy/explain` and `tools/validate`. They are calls like any other."""
+"""Dry-run methods: `gatewright/policy/explain` (every gate's decision) and `tools/validate` (arguments only)."""

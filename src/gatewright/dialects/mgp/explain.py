@@ -60,7 +60,7 @@ class Explain:
             params={"name": asked.tool, "arguments": asked.arguments},
             caller=caller,
             profile=asked.profile,
-            session=None,
+            session=None,  # neither is the agent's: gates would judge the operator's
             credential=None,
             target=None,
             tool=None,

@@ -55,6 +55,7 @@ class Validate:
             refusal = verdict.refusal
             if refusal is None or verdict.gate in _LATER:
                 continue
+            # Whoever may not call the tool is told so, and nothing of its schema.
             if verdict.gate not in _ARGUMENTS or refusal.reason == "schema_unusable":
                 return refusal
             errors += self._errors(verdict, refusal)

@@ -12,11 +12,12 @@ Source: OpenAPI 3.0.0, "Schema Object"; JSON Schema 2020-12 and the drafts befor
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 from urllib.parse import unquote
 
+from gatewright.mcp.wire import jsonrpc
 from gatewright.patterns import Pattern
 
 __all__ = ["Schemas", "component_name"]
@@ -43,6 +44,9 @@ _KNOWN = frozenset(
     }
 )
 _DEEPEST = 64
+ROOM = 6
+"""What references write may have so many times the bytes of the schema: each definition once, and the names of components. Without a
+bound a server that refers to each of fifty levels of one definition makes fifty of it."""
 _FOREIGN = Pattern(r"[^A-Za-z0-9._-]")
 
 
@@ -70,7 +74,12 @@ class _One:
         self._components = components
         self._root = root
         self._owner = owner
-        self._named: dict[str, str] = {}
+        self._named: dict[tuple[str, ...], str] = {}
+        """Where a definition stands → its component: many references can be written that lead to one."""
+        size = len(jsonrpc.encode(root))
+        self._room = ROOM * size
+        self._left = [size]
+        """So many comparisons are made to see which defaults fit: values times branches would be the square of what was written."""
         self._wanted: dict[str, int] = {}
         """How often each name was wanted that somebody has."""
         self._loose: set[str] = set()
@@ -89,9 +98,15 @@ class _One:
         self._inside(schema, found, depth)
         self._combined(schema, found, depth)
         self._typed(schema, found)
-        if "default" in found and not _conforms(found["default"], found):
+        if "default" in found and not self._fits(found["default"], found):
             del found["default"]
         return self._referred(schema, found, depth)
+
+    def _fits(self, default: Any, found: Mapping[str, Any]) -> bool:
+        try:
+            return _conforms(default, found, self._left)
+        except _TooDear:
+            return False
 
     # -- what stands by itself
 
@@ -203,15 +218,21 @@ class _One:
         return {"allOf": [reference, found]} if found else reference
 
     def _component(self, pointer: str, depth: int) -> str | None:
-        known = self._named.get(pointer)
+        path = _path(pointer)
+        if path is None:
+            return None
+        known = self._named.get(path)
         if known is not None:
             self.lost += known in self._loose
-            return known
-        target = _at(self._root, pointer)
+            return known if self._has_room(known) else None
+        target = _at(self._root, path)
         if not isinstance(target, dict | bool):
             return None
         name = self._free(f"{self._owner}.{pointer.rsplit('/', 1)[-1].lstrip('#') or 'self'}")
-        self._named[pointer] = name
+        if not self._has_room(name, target):
+            return None
+        self._named[path] = name
+        # Its name is taken before it is read: a schema may refer to itself.
         self._components[name] = {}
         self._loose.add(name)  # until it is known what it loses
         before = self.lost
@@ -219,6 +240,13 @@ class _One:
         if self.lost == before:
             self._loose.discard(name)
         return name
+
+    def _has_room(self, name: str, target: Any = None) -> bool:
+        """Whether one more reference may be written, and what it leads to where that is new."""
+        self._room -= _REFERENCE_BYTES + len(name)
+        if target is not None:
+            self._room -= len(jsonrpc.encode(target))
+        return self._room >= 0
 
     def _free(self, wanted: str) -> str:
         name = plain = component_name(wanted)
@@ -243,13 +271,21 @@ def _add(found: dict[str, Any], name: str, branches: list[Any]) -> None:
         found["allOf"] = [*found.get("allOf", []), {name: branches}]
 
 
-def _at(root: Any, pointer: str) -> Any:
+_REFERENCE_BYTES = len('{"$ref":"#/components/schemas/"}')
+
+
+def _path(pointer: str) -> tuple[str, ...] | None:
+    """The names that a reference within the schema leads along (RFC 6901 §6); None for another one."""
     if pointer == "#":
-        return root
+        return ()
     if not pointer.startswith("#/"):
         return None
-    for step in unquote(pointer[2:]).split("/"):
-        key = step.replace("~1", "/").replace("~0", "~")
+    steps = unquote(pointer[2:]).split("/")
+    return tuple(step.replace("~1", "/").replace("~0", "~") for step in steps)
+
+
+def _at(root: Any, path: Iterable[str]) -> Any:
+    for key in path:
         root = root.get(key) if isinstance(root, dict) else None
     return root
 
@@ -259,34 +295,38 @@ _BEYOND = frozenset(
 )
 
 
-def _conforms(value: Any, schema: Mapping[str, Any]) -> bool:
+class _TooDear(Exception):  # noqa: N818 - what it would be
+    """There are no comparisons left."""
+
+
+def _conforms(value: Any, schema: Mapping[str, Any], left: list[int]) -> bool:
     """Whether a value surely is what a Schema Object describes, as a default has to be. Where that is hard to say it
     is no: a default that is left out takes nothing from anybody."""
     if _BEYOND.intersection(schema) or ("enum" in schema and value not in schema["enum"]):
         return False
     branches = schema.get("anyOf")
-    if branches is not None and not any(_conforms(value, one) for one in branches):
+    if branches is not None and not any(_conforms(value, one, left) for one in branches):
         return False
     kind = schema.get("type")
     if value is None:
         return kind is None or schema.get("nullable") is True
-    return any(kind in names and fits(value, schema) for names, fits in _VALUES)
+    return any(kind in names and fits(value, schema, left) for names, fits in _VALUES)
 
 
-def _text_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+def _text_fits(value: Any, schema: Mapping[str, Any], left: list[int]) -> bool:
     return isinstance(value, str) and _counted(value, schema, "Length")
 
 
-def _list_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+def _list_fits(value: Any, schema: Mapping[str, Any], left: list[int]) -> bool:
     items = schema.get("items", {})
     return (
         isinstance(value, list)
         and _counted(value, schema, "Items")
-        and all(_conforms(one, items) for one in value)
+        and all(_conforms(one, items, left) for one in value)
     )
 
 
-def _number_fits(value: Any, schema: Mapping[str, Any]) -> bool:
+def _number_fits(value: Any, schema: Mapping[str, Any], left: list[int]) -> bool:
     if not _is_number(value) or (schema.get("type") == "integer" and type(value) is not int):
         return False
     low, high = schema.get("minimum", value), schema.get("maximum", value)
@@ -299,14 +339,15 @@ def _counted(value: str | list[Any], schema: Mapping[str, Any], what: str) -> bo
     return bool(least <= len(value) <= most)
 
 
-_VALUES: tuple[tuple[tuple[str | None, ...], Callable[[Any, Mapping[str, Any]], bool]], ...] = (
-    ((None, "boolean"), lambda value, _: isinstance(value, bool)),
+_Fits = Callable[[Any, Mapping[str, Any], list[int]], bool]
+_VALUES: tuple[tuple[tuple[str | None, ...], _Fits], ...] = (
+    ((None, "boolean"), lambda value, *_: isinstance(value, bool)),
     ((None, "string"), _text_fits),
     ((None, "number", "integer"), _number_fits),
     ((None, "array"), _list_fits),
     (
         (None, "object"),
-        lambda value, schema: value == {} and not {"required", "minProperties"} & schema.keys(),
+        lambda value, schema, _: value == {} and not {"required", "minProperties"} & schema.keys(),
     ),
 )
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 import logging
-from collections.abc import Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Generator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -30,6 +30,7 @@ from gatewright.mcp.server.context import ServerContext, trace_of
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import challenge, send_json, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest
+from gatewright.mcp.server.routes import Handler, Profiles, Routes, within
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.mcp.wire.versions import METHODS
@@ -43,12 +44,13 @@ _DOOR = "rest"
 _PRIVATE = ((b"cache-control", b"no-store"),)
 """What is answered depends on who asks."""
 
-_MANY = 100
-"""From this many definitions on, a document is made in a thread."""
+_MANY_BYTES = 32 * 1024
+"""From this many bytes of definitions on, a document is made in a thread."""
 _LONGEST = 8 * 1024 * 1024
 """No document is made of more bytes of definitions: what has to be done with it in one step takes some milliseconds a MiB."""
 _TOOLS_MOST, _A_STEP = 1_000_000, 50
 _T = TypeVar("_T")
+_Decoded = tuple[list[dict[str, Any]], int]
 _PATHS = ("/tools", "/openapi.json", "/catalogue.json", "/docs")
 _BY_STATUS = {
     405: "method_not_found",
@@ -62,7 +64,7 @@ Headers = tuple[tuple[bytes, bytes], ...]
 
 
 class _Request(HttpRequest):
-    """A request whose refusals are spelled as this door spells them."""
+    """A request whose refusals are answered as ggen's error object with an HTTP status."""
 
     async def refuse(
         self,
@@ -108,7 +110,7 @@ _Serve = Callable[[_Request, Who, str], Coroutine[Any, Any, None]]
 
 
 class Rest:
-    """The door; see the module's text."""
+    """The endpoint; the paths are in the module's text."""
 
     def __init__(
         self, front: ServerContext, shown: Shown, now: Callable[[], dt.datetime] = _now
@@ -118,6 +120,22 @@ class Rest:
         self._shown = shown
         self._now = now
         self._calls = OneShotCalls(front, shown, _DOOR)
+        self.routes = Routes(find=self._find, resource=self._resource)
+        """`/tools`, `/docs` and the other paths of this door, and those below `/profiles/NAME`."""
+
+    def _resource(self, path: str, profiles: Profiles) -> str | None:
+        profile, inner = within(path, profiles)
+        return None if profile is None or not self.serves(inner) else self.resource(profile)
+
+    def _find(self, path: str, profiles: Profiles) -> Handler | None:
+        profile, inner = within(path, profiles)
+        if profile is None or not self.serves(inner):
+            return None
+
+        async def serve(connection: Connection, headers: HttpHeaders) -> None:
+            await self(connection, headers, headers.credential, inner, profile)
+
+        return serve
 
     def serves(self, path: str) -> bool:
         """Whether a path is one of this door's; a profile's prefix is taken off before."""
@@ -228,8 +246,8 @@ class Rest:
         await http.fail(outcome, call.trace_id, call=call)
         return None
 
-    async def _tools(self, http: _Request, who: Who) -> list[dict[str, Any]] | None:
-        """The same, decoded; refused where one document about them would be too long."""
+    async def _tools(self, http: _Request, who: Who) -> _Decoded | None:
+        """The same, decoded, and in how many bytes; refused where one document about them would be too long."""
         listed = await self._listed(http, who)
         if listed is None:
             return None
@@ -237,7 +255,7 @@ class Rest:
             said = f"the definitions of all tools have more than {_LONGEST} bytes; ask for one at /tools/NAME, or within a profile"
             await http.fail(Refusal("too_large", said), self._fresh())
             return None
-        return await in_slices(_decoded(listed))
+        return await in_slices(_decoded(listed)), len(listed)
 
     async def _list(self, http: _Request, who: Who, _: str) -> None:
         listed = await self._listed(http, who)
@@ -265,27 +283,35 @@ class Rest:
     # -- what there is, for programs and for people
 
     async def _document(self, http: _Request, who: Who, _: str) -> None:
-        tools = await self._tools(http, who)
-        if tools is None:
+        found = await self._tools(http, who)
+        if found is None:
             return
         base = f"/profiles/{who.profile}" if who.profile else "/"
         anonymous = not isinstance(self._front.identify(_DOOR, None), Refusal)
-        made = partial(document.document, tools, base=base, anonymous=anonymous)
-        await send_pieces(http.send, jsonrpc.encode(await _beside(tools, made)), 200, _PRIVATE)
+
+        def made() -> bytes:
+            return jsonrpc.encode(document.document(found[0], base=base, anonymous=anonymous))
+
+        await send_pieces(http.send, await _beside(found[1], made), 200, _PRIVATE)
 
     async def _catalogue(self, http: _Request, who: Who, _: str) -> None:
         # Only who asks for it pays for loading what authors use.
         from gatewright.sdk.export import catalogue  # noqa: PLC0415
 
-        tools = await self._tools(http, who)
-        if tools is not None:
-            said = await _beside(tools, partial(catalogue, tools, now=self._now()))
-            await send_pieces(http.send, jsonrpc.encode(said), 200, _PRIVATE)
+        found = await self._tools(http, who)
+        if found is None:
+            return
+
+        def made() -> bytes:
+            return jsonrpc.encode(catalogue(found[0], now=self._now()))
+
+        await send_pieces(http.send, await _beside(found[1], made), 200, _PRIVATE)
 
     async def _page(self, http: _Request, who: Who | None) -> None:
-        tools = [] if who is None else await self._tools(http, who)
-        if tools is not None:
-            body, headers = await _beside(tools, partial(api_page, tools, known=who is not None))
+        found = ([], 0) if who is None else await self._tools(http, who)
+        if found is not None:
+            made = partial(api_page, found[0], known=who is not None)
+            body, headers = await _beside(found[1], made)
             kind = b"text/html; charset=utf-8"
             await send_plain(http.send, 200, body, (*headers, *_PRIVATE), content_type=kind)
 
@@ -316,9 +342,9 @@ def _named(listed: bytes, name: str) -> Generator[None, None, bytes | None]:
     return None
 
 
-async def _beside(tools: Sequence[Any], make: Callable[[], _T]) -> _T:
-    """What is made of some tools; of many in a thread, since that takes long enough to hold up others."""
-    return await asyncio.to_thread(make) if len(tools) > _MANY else make()
+async def _beside(size: int, make: Callable[[], _T]) -> _T:
+    """What is made of definitions of so many bytes; of many in a thread, since that takes long enough to hold up others."""
+    return await asyncio.to_thread(make) if size > _MANY_BYTES else make()
 
 
 def _inbound(method: str, http: HttpRequest, **params: Any) -> Inbound:

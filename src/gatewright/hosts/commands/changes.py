@@ -39,6 +39,7 @@ __all__ = [
     "edited",
     "host_ids",
     "known_host",
+    "linked",
     "masked",
     "places",
     "records",
@@ -48,6 +49,7 @@ __all__ = [
 Action = Literal["created", "changed", "removed", "unchanged"]
 
 _LONG = 240
+_MANY = 40_000
 _AROUND = 60
 _BREAKS = Pattern(r"\r\n|\n|\r")
 _PAIR = Pattern(
@@ -112,29 +114,29 @@ def places(host: Host, *, project: bool) -> list[Path]:
                 hint="leave --project out; its servers are the user's",
             )
         file = Path.cwd() / host.project
-        _check_plain(file)
+        if what := linked(file, Path.cwd()):
+            raise CliError(
+                f"{what}; nothing was read or written",
+                code="host_file",
+                exit_code=Exit.PROBLEMS,
+                hint="put a plain file of this project there, or leave --project out",
+            )
         return [file]
     return sorted(places_of(host), key=lambda file: (not file.exists(), not file.parent.exists()))
 
 
-def _check_plain(file: Path) -> None:
-    """A project's file came with the project. Through a link in it something else would be read, shown and changed."""
+def linked(file: Path, project: Path) -> str:
+    """Why the file of a project in this folder is another one; empty where it is its own. It came with the project: through a
+    link in it something else would be read, shown and changed."""
     # The folder itself, the last of them, may be a link: the person chose to stand in it.
-    below = [one for one in (file, *file.parents) if one.is_relative_to(Path.cwd())]
+    below = [one for one in (file, *file.parents) if one.is_relative_to(project)]
     link = next((one for one in below[:-1] if one.is_symlink()), None)
     if link is not None:
-        what = f"{link} is a link to {os.path.realpath(link)}"
+        return f"{link} is a link to {os.path.realpath(link)}"
     # Git makes no hard links: whoever made one may want another file to be shown or changed under this name.
-    elif file.is_file() and file.stat().st_nlink > 1:
-        what = f"{file} is a hard link: another name of a file that may not belong to this project"
-    else:
-        return
-    raise CliError(
-        f"{what}; nothing was read or written",
-        code="host_file",
-        exit_code=Exit.PROBLEMS,
-        hint="put a plain file of this project there, or leave --project out",
-    )
+    if file.is_file() and file.stat().st_nlink > 1:
+        return f"{file} is a hard link: another name of a file that may not belong to this project"
+    return ""
 
 
 @contextmanager
@@ -155,7 +157,9 @@ def edited(host: Host, file: Path) -> Iterator[None]:
 def show(change: Change) -> str:
     """The change as a unified diff, secrets masked."""
     before, after = change.before or "", change.after or ""
-    if max((len(line) for line in _lines(before) + _lines(after)), default=0) > _LONG:
+    both = _lines(before) + _lines(after)
+    # A diff of many lines that are alike takes the square of them.
+    if len(both) > _MANY or max(map(len, both), default=0) > _LONG:
         return _shortened(change.file, before, after)
     names = (str(change.file) if change.before is not None else os.devnull, str(change.file))
     lines = difflib.unified_diff(
@@ -263,7 +267,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _shortened(file: Path, before: str, after: str) -> str:
-    """A change inside a line that is too long to be shown."""
+    """A change inside a line that is too long to be shown, or of a file with too many."""
     start, went, came = splice(before, after)
     lead = _BREAKS.split(before[max(0, start - _AROUND) : start])[-1]
     rest = _BREAKS.split(before[start + len(went) :][:_AROUND])[0]

@@ -78,11 +78,19 @@ def tell(host: Host, wish: Wish, settings: Settings) -> Told:
     """The entry for this host. Raises `CliError`."""
     check_name(host, wish.name)
     _check_profile(wish, settings)
-    if wish.url and urlsplit(wish.url).scheme not in {"http", "https"}:
+    if wish.url and not _is_web(wish.url):
         raise _usage(f"{wish.url} is no URL of a gateway", "e.g. http://127.0.0.1:8420/mcp")
     if _by_url(host, wish, settings):
         return _by_http(host, wish, settings)
     return _by_bridge(host, wish, settings)
+
+
+def _is_web(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # half an IPv6 address, or a port that is no number
+        return False
 
 
 def _by_url(host: Host, wish: Wish, settings: Settings) -> bool:

@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -53,7 +52,7 @@ def fetch(url: str, *, private: bool) -> bytes:
     """A document from a URL: https, no redirect, public addresses only unless `private`."""
     from gatewright.transport.safe_fetch import Egress, EgressFailed  # noqa: PLC0415 - 150 ms, for URLs alone
 
-    if not private and urlsplit(url).scheme != "https":
+    if not private and not url.startswith("https://"):
         raise CannotRead("unreachable", "only https is fetched", "--private allows http as well")
     try:
         status, content = asyncio.run(Egress().ask(url, outside=not private))
@@ -67,7 +66,7 @@ def fetch(url: str, *, private: bool) -> bytes:
 def _of_word(word: str, bundles: str, *, private: bool) -> Iterator[Found]:
     if word.startswith(("https://", "http://")):
         # A query may carry a signature or a token, and this text is shown and written into mgp.toml.
-        shown = urlsplit(word)._replace(query="", fragment="").geturl()
+        shown = word.partition("?")[0].partition("#")[0]
         place = Place(file=shown, bundles=bundles)
         try:
             yield Found(content=fetch(word, private=private), place=place)

@@ -6,6 +6,7 @@ this order, so that a file that names a secret or a folder never stands without 
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -237,7 +238,8 @@ def _tables(settings: Settings, path: Path) -> dict[str, Mapping[str, Any]]:
 
 
 def _own_urls(settings: Settings) -> set[str]:
-    hosts = {settings.gateway.host, "127.0.0.1", "localhost", "[::1]"}
+    host = settings.gateway.host
+    hosts = {f"[{host}]" if ":" in host else host, "127.0.0.1", "localhost", "[::1]"}
     paths = ["", "/mcp", "/sse", *(f"/mcp/{name}" for name in settings.profiles)]
     return {f"http://{host}:{settings.gateway.port}{path}" for host in hosts for path in paths}
 
@@ -277,13 +279,16 @@ def _write(plan: Plan, path: Path, found: Sequence[Found], store: Store, *, dry_
 
 def _unpack(plan: Plan, found: Sequence[Found]) -> Iterator[Path]:
     """Bundles to where their servers are started; the folders that are new."""
+    zips = (one.content for one in found if one.content.startswith(b"PK"))
+    contents = {hashlib.sha256(content).hexdigest(): content for content in zips}
     for planned in plan.servers:
         folder = Path(str(planned.table.get("cwd", "")))
         # The folder is called by the digest of the bundle: one that is there is this bundle.
         if planned.source.format != "mcpb" or folder.exists():
             continue
-        content = next(one.content for one in found if one.place.file == planned.source.file)
+        # Not by where it was read: two URLs that differ in their query alone are shown alike.
+        content = contents.get(planned.source.sha256)
         # Else the source was the manifest of a bundle that is unpacked already.
-        if content.startswith(b"PK"):
+        if content is not None:
             unpack(content, folder)
             yield folder

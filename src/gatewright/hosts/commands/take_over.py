@@ -1,4 +1,4 @@
-"""`gatewright connect --take-over`: imports a host's own servers into mgp.toml and says which entries may then leave the host's file.
+"""`gatewright connect HOST --take-over`: imports a host's own servers into mgp.toml and says which entries may then leave the host's file.
 
 A server leaves only when it is in our file: what cannot be said there stays where it is.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.cli.output import note, one_line
+from gatewright.cli.output import CliError, Exit, note, one_line
 from gatewright.hosts.commands.import_consent import Consent
 from gatewright.hosts.commands.import_report import remarks
 from gatewright.hosts.commands.import_sources import Found
@@ -84,14 +84,14 @@ class TakeOver:
 
     def taken(self, host: Host) -> list[str]:
         """The servers that may leave the file of a host."""
-        found: list[str] = []
-        for one in self._originals:
-            if one.host is host and self._planned is not None:
-                plan = self._planned.plan
-                ours = [*(server.source for server in plan.servers), *plan.held]
-                keys = {source.key for source in ours if source.file == str(one.file)}
-                found += [name for key, name in one.names.items() if key in keys]
-        return found
+        ours = _places(self._planned)
+        return [
+            name
+            for one in self._originals
+            if one.host is host
+            for key, name in one.names.items()
+            if (str(one.file), key) in ours
+        ]
 
     def tell(self) -> None:
         """Say what goes where."""
@@ -105,10 +105,26 @@ class TakeOver:
             note(line)
 
     def carry_out(self) -> None:
-        """Write the servers into our file. Raises what `import` raises."""
-        self._bring(dry_run=False)
+        """Write the servers into our file. Raises what `import` raises, and `CliError` where our file was changed since so
+        that not all of them could be: what `taken` said must not leave the host's file then."""
+        done = self._bring(dry_run=False)
+        left = _places(self._planned) - _places(done)
+        if left:
+            raise CliError(
+                f"{self.file} was changed in the meantime and did not take {', '.join(sorted(one_line(key) for _, key in left))}",
+                code="changed",
+                exit_code=Exit.PROBLEMS,
+                hint="nothing left the host's file; run the command again",
+            )
 
     def _bring(self, *, dry_run: bool) -> BroughtIn | None:
         if not self._found:
             return None
         return bring_in(self._found, self._config, dry_run=dry_run, permits=self._permits)
+
+
+def _places(done: BroughtIn | None) -> set[tuple[str, str]]:
+    """File and key of the servers that are in our file by this, or were before."""
+    plan = None if done is None else done.plan
+    ours = [] if plan is None else [*(server.source for server in plan.servers), *plan.held]
+    return {(source.file, source.key) for source in ours}

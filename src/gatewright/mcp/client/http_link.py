@@ -21,6 +21,7 @@ from gatewright.mcp.client.http_endpoint import HttpWire
 from gatewright.mcp.client.http_rules import (
     Pauses,
     answer_in,
+    gone,
     may_repeat,
     messages,
     refusal,
@@ -33,7 +34,7 @@ from gatewright.mcp.client.link import Link, LinkClosed, Sink, UpstreamFailed
 from gatewright.mcp.client.outgoing import question
 from gatewright.mcp.client.pending_requests import Params, PendingRequest, Reply
 from gatewright.mcp.client.response_queue import Outbox
-from gatewright.mcp.client.session_probe import is_gone, refuses_alike
+from gatewright.mcp.client.session_probe import LostSessions, is_gone, refuses_alike
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import request_headers
 from gatewright.transport.http_client import (
@@ -77,6 +78,7 @@ class HttpLink(Link):
         self._listening: asyncio.Task[Any] | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._doubted: str | None = None
+        self._lost = LostSessions()
 
     # -- life ----------------------------------------------------------------------------------------
 
@@ -114,13 +116,7 @@ class HttpLink(Link):
             await self.wire.close()
 
     def _gone(self, *, sent: bool) -> Failure:
-        what = "the call was on its way: its outcome is unknown" if sent else "it was not sent"
-        return Failure(
-            "upstream_unavailable",
-            f"server {self.spec.id} is gone ({self._closing}); {what}",
-            {"sent": sent},
-            retry_after_ms=1000,
-        )
+        return gone(self.spec.id, self._closing, sent=sent)
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Do something that ends with the link."""
@@ -206,6 +202,7 @@ class HttpLink(Link):
                     renewed = True
                     await self._renew(session)
                     continue
+                self._lost.took(posted, session)
                 await self._read(posted, exchange)
                 if posted.status == 404 and session is not None and self.open and not renewed:
                     self.spawn(self._doubt(session))
@@ -265,7 +262,7 @@ class HttpLink(Link):
     async def _renew(self, lost: str | None) -> None:
         """Make the session again, once for all requests that were refused for it."""
         if not await self._renewal() and self.wire.session == lost:
-            self._renewing = self.spawn(self._greet_again())
+            self._renewing = self.spawn(self._greet_again(lost))
             await self._renewal()
 
     async def _renewal(self) -> bool:
@@ -276,7 +273,10 @@ class HttpLink(Link):
         await asyncio.shield(renewing)
         return True
 
-    async def _greet_again(self) -> None:
+    async def _greet_again(self, lost: str | None) -> None:
+        if self._lost.again(lost):
+            self._retire("it forgets each session that it gives before it has answered anything")
+            raise LinkClosed(self._closing)
         log.info("server %s lost our session; it is made again", self.spec.id)
         self.wire.session = self.wire.revision = None
         self._questions.forgotten()

@@ -19,6 +19,7 @@ __all__ = [
     "Pauses",
     "answer_in",
     "error_in",
+    "gone",
     "is_no_method",
     "may_repeat",
     "messages",
@@ -165,6 +166,17 @@ def unsent(server: str) -> Failure:
         "restarting",
         f"server {server} had forgotten our session; nothing was run. Call it again",
         {"server_id": server, "sent": False},
+    )
+
+
+def gone(server: str, why: str, *, sent: bool) -> Failure:
+    """What a call comes to whose connection has ended, before or after it was sent."""
+    what = "the call was on its way: its outcome is unknown" if sent else "it was not sent"
+    return Failure(
+        "upstream_unavailable",
+        f"server {server} is gone ({why}); {what}",
+        {"sent": sent},
+        retry_after_ms=1000,
     )
 
 

@@ -36,6 +36,8 @@ log = logging.getLogger("gatewright.mcp.client")
 
 GARBAGE = 1000
 """So many unreadable messages in a row, and the peer is no MCP server."""
+_SILENT_GRACE_S = 0.5
+"""How long a child that never said hello has after each step of being ended: there is nothing that it could bring to its end."""
 _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
 
 
@@ -98,7 +100,9 @@ class PipeLink(Link):
 
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent."""
-        if self._pipe is not None:
+        if isinstance(self._pipe, Child) and self.hello is None:
+            self._pipe.close(_SILENT_GRACE_S)
+        elif self._pipe is not None:
             self._pipe.close()
         self._end(reason)
 
@@ -111,7 +115,7 @@ class PipeLink(Link):
             await asyncio.wait([self.opening])
             pipe = None if self.opening.exception() is not None else self.opening.result()
         if isinstance(pipe, Child):
-            await pipe.stop(grace_s)
+            await pipe.stop(grace_s if self.hello is not None else min(grace_s, _SILENT_GRACE_S))
         elif pipe is not None:
             pipe.close()
             with contextlib.suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""Probes with `ping` whether an HTTP server still knows a session, before it is given up (decision 0059)."""
+"""Probes with `ping` whether an HTTP server still knows a session, and counts sessions that it never knew (decision 0059)."""
 
 from __future__ import annotations
 
@@ -16,10 +16,33 @@ from gatewright.mcp.client.link import UpstreamFailed
 from gatewright.mcp.client.outgoing import question
 from gatewright.transport.http_client import Posted, UpstreamError
 
-__all__ = ["PING_S", "is_gone", "refuses_alike"]
+__all__ = ["FRUITLESS", "PING_S", "LostSessions", "is_gone", "refuses_alike"]
 
 PING_S = 5.0
 """How long a ping is waited for: somebody waits for the answer to the call that it is asked for."""
+
+FRUITLESS = 1
+"""So many sessions in a row may be lost before anything was answered in them."""
+
+
+class LostSessions:
+    """The sessions of one connection that the server gave and then did not know, a pool without affinity for one. Whoever keeps
+    the connection pauses between attempts; a session that is made again at once, for each request, would have no end."""
+
+    def __init__(self) -> None:
+        self._served: str | None = None
+        self._fruitless = 0
+
+    def took(self, posted: Posted, session: str | None) -> None:
+        """A request got this answer in a session."""
+        if posted.body is None or 200 <= posted.status < 300:
+            self._served = session
+
+    def again(self, lost: str | None) -> bool:
+        """A session is to be made again; whether there were too many, so that it must not."""
+        self._fruitless = 0 if self._served == lost else self._fruitless + 1
+        self._served = None
+        return self._fruitless > FRUITLESS
 
 
 async def refuses_alike(wire: HttpWire, session: str, ident: int) -> bool:

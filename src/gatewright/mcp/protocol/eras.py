@@ -179,8 +179,9 @@ def error_code(code: int, method: str, client: Client) -> int:
 
 # -- questions ------------------------------------------------------------------------------------
 
-QUESTIONS = 64
-"""So many questions a result may ask at once: each is a request of its own to a legacy caller, and is judged before anybody sees it."""
+QUESTIONS = 32
+"""So many questions, or pages to open, may stand in one answer: each is a request of its own to a legacy caller, takes milliseconds
+to be judged before anybody sees it, and a person longer to answer."""
 
 
 class Interim(msgspec.Struct, frozen=True):
@@ -213,8 +214,8 @@ def wanted_in(result: bytes, members: Mapping[str, bytes | msgspec.Raw]) -> Any:
 
 
 def check_count(wanted: Any) -> None:
-    """Raise `TooMuchAsked` where more is asked at once than anybody answers: an object of questions, or a list of pages."""
-    if isinstance(wanted, dict | list) and len(wanted) > QUESTIONS:
+    """Raise `TooMuchAsked` where more is asked at once than anybody answers."""
+    if isinstance(wanted, dict) and len(wanted) > QUESTIONS:
         raise TooMuchAsked(f"asks {len(wanted)} questions at once, and may ask {QUESTIONS}")
 
 

@@ -35,6 +35,7 @@ __all__ = [
     "Standing",
     "Terms",
     "Upstream",
+    "nothing_more",
     "trace_of",
 ]
 
@@ -135,7 +136,7 @@ def _no_bearer(credential: str) -> Caller | Refusal:
     return Refusal("auth_failed", "access tokens are not taken here")
 
 
-def _nothing_more(capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
+def nothing_more(capabilities: dict[str, Any], client: Client) -> dict[str, Any]:
     """Where nothing is offered besides what servers offer."""
     return capabilities
 
@@ -173,7 +174,7 @@ class ServerContext(msgspec.Struct):
     face: Face
     info: Mapping[str, Any]
     sealer: Sealer
-    announced: Callable[[dict[str, Any], Client], dict[str, Any]] = _nothing_more
+    announced: Callable[[dict[str, Any], Client], dict[str, Any]] = nothing_more
     """What servers can do → the same with what a client hears of the gateway's own."""
     counts: Callable[[], dict[str, int]] | None = None
     """What `_meta` of `initialize` says of how much there is (decision C-41); None: nothing."""

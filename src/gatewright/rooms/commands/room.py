@@ -174,8 +174,7 @@ def fulfil(  # noqa: PLR0917 - one for each option
             given = {"proposal": id} | ({} if target is None else {"to": target})
             params = {"name": "approve", "arguments": given}
             said = await me.request(orchestrator, "tools/call", params, timeout_s=300)
-            done = not said.get("isError") and "structuredContent" in said
-            _print_result(id, said["structuredContent"] if done else said, json=json)
+            _print_result(id, _fulfilled(said), json=json)
 
     run(work())
 
@@ -329,6 +328,12 @@ def _show(heard: Heard, *, json: bool) -> None:
         sys.stdout.flush()
     else:
         print_line(cells(heard), _WIDTHS, one_line=True)
+
+
+def _fulfilled(said: Any) -> Any:
+    """The result of what was proposed, in what `approve` answers. Whoever is called as the orchestrator may answer anything."""
+    done = isinstance(said, dict) and not said.get("isError") and "structuredContent" in said
+    return said["structuredContent"] if done else said
 
 
 def _print_result(id: str, result: Any, *, json: bool) -> None:

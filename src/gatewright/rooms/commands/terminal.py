@@ -87,7 +87,7 @@ def one_line(text: bytes) -> str:
     """A message, which is JSON, in one line of what a terminal can show. White space between its members may be line
     ends, and what stands between two of them could be taken for a message of somebody else."""
     flat = text.decode("utf-8", "replace").replace("\r", " ").replace("\n", " ")
-    return spelled(flat)
+    return spelled(flat)  # control characters could repaint the terminal
 
 
 def cells(heard: Heard) -> tuple[str, str, str, str]:

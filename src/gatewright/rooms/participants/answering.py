@@ -11,6 +11,8 @@ import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
+import msgspec
+
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Requested
@@ -62,6 +64,7 @@ class Answering:
             if ident is not None and (sender, envelope.id) not in self._tasks.values():
                 self.answer(envelope, ident, jsonrpc.error(ident, (_REFUSED, flaw)))
             return
+        # Notifications have room beyond `ALL`: a cancellation must come through when everything is busy.
         if ident is None:
             if len(self._tasks) >= _NOTIFICATIONS:
                 return
@@ -99,7 +102,8 @@ class Answering:
         """Say the answer to a request at once."""
         id = self._send(envelope, payload)
         if id is not None:
-            self._sent[id] = envelope, ident
+            # Without what was asked, which can be long: 256 are kept.
+            self._sent[id] = msgspec.structs.replace(envelope, payload=b"", text=b"", to=()), ident
             if len(self._sent) > _REMEMBERED:
                 del self._sent[next(iter(self._sent))]
 

@@ -19,9 +19,9 @@ import msgspec
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
-from gatewright.mcpx.payload import Operation, kind_of
+from gatewright.mcpx.payload import Operation, Said, kind_of
 from gatewright.rooms.participants.errors import CallError, NotAllowedError, RoomError
-from gatewright.rooms.participants.participant import Participant
+from gatewright.rooms.participants.participant import Heard, Participant
 from gatewright.transport.base import Closed, Pipe
 
 __all__ = ["HELLO_S", "HostSeat", "ServerSeat"]
@@ -31,6 +31,7 @@ log = logging.getLogger("gatewright.rooms.participants")
 HELLO_S = 30.0
 """How long a server may take to say hello, in seconds."""
 ANSWER_S = 300.0
+"""How long a server or a host may take to answer, in seconds: so long its asker holds one of the places of all who ask."""
 _REVISION = "2025-06-18"
 _INTERNAL = -32603
 _CANCELLED = b'"notifications/cancelled"'
@@ -60,13 +61,17 @@ class _Questions:
         sender: str,
         send: Callable[[bytes], None],
     ) -> bytes:
-        """Ask what a request of `sender` asks, under an id of ours; the response to it under its own."""
+        """Ask what a request of `sender` asks, under an id of ours; the response to it under its own, or an error after `ANSWER_S`."""
         ident = bytes(members["id"])
         own, future = self.ask()
         self._named[sender, ident] = own
         try:
             send(jsonrpc.encode({**members, "id": msgspec.Raw(own)}))
-            found = await future
+            async with asyncio.timeout(ANSWER_S):
+                found = await future
+        except TimeoutError:
+            send(_cancelled(own))
+            return jsonrpc.error(ident, (_INTERNAL, f"no answer within {ANSWER_S:g} s"))
         finally:
             self._named.pop((sender, ident), None)
         if found.error:
@@ -85,7 +90,15 @@ class _Questions:
             return
         params["requestId"] = msgspec.Raw(own)
         send(jsonrpc.encode({**members, "params": params}))
-        future.cancel()
+        future.cancel()  # MCP: what is cancelled is not answered
+
+    def gone(self, sender: str, send: Callable[[bytes], None]) -> None:
+        """`sender` has left, and waits for nothing any more."""
+        for (who, _), own in list(self._named.items()):
+            future = self._waiting.get(own)
+            if who == sender and future is not None:
+                send(_cancelled(own))
+                future.cancel()
 
     def answer(self, response: jsonrpc.Response) -> None:
         """Somebody has answered; stray answers are let be."""
@@ -101,10 +114,10 @@ class _Questions:
 
 
 class ServerSeat:
-    """A responder in front of a server. After `attach`, `greet` opens the one session that everybody shares."""
+    """A responder that asks a tool server. `attach` gives it the pipe, `greet` opens the one MCP session that all share."""
 
     def __init__(self) -> None:
-        self.participant: Participant | None = None
+        self._participant: Participant | None = None
         self.ended = asyncio.Event()
         self._pipe: Pipe | None = None
         self._asked = _Questions("room")
@@ -112,6 +125,24 @@ class ServerSeat:
         self._marks = itertools.count()
         self._hello: bytes = b"{}"
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def participant(self) -> Participant | None:
+        """Who it is in the room; None before it is there."""
+        return self._participant
+
+    @participant.setter
+    def participant(self, participant: Participant) -> None:
+        self._participant = participant
+        participant.watchers.append(self._watch)
+
+    def _watch(self, heard: Heard) -> None:
+        """What was asked by who leaves the room is cancelled: its place is for others."""
+        content = heard.content
+        if isinstance(content, Said) and content.payload.get("event") == "leave":
+            who = content.payload.get("participant")
+            if isinstance(who, dict) and isinstance(who.get("id"), str):
+                self._asked.gone(who["id"], self._send)
 
     def attach(self, pipe: Pipe) -> None:
         """Use this pipe to the server."""
@@ -141,6 +172,7 @@ class ServerSeat:
             elif method != b'"notifications/initialized"':  # ours was said
                 self._send(frame)
             return None
+        # All members share the one session that `greet` opened, so all get its answer.
         if method == b'"initialize"':
             return jsonrpc.response(bytes(ident), self._hello)
         mark = next(self._marks)
@@ -313,6 +345,10 @@ class HostSeat:
                 self._pipe.send(frame)
         except Closed as problem:
             self.closed(problem.reason)
+
+
+def _cancelled(ident: bytes) -> bytes:
+    return jsonrpc.notification("notifications/cancelled", {"requestId": jsonrpc.decode(ident)})
 
 
 def _as_error(error: bytes) -> CallError:

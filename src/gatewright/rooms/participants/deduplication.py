@@ -6,6 +6,7 @@ one operation, so whoever comes second is told who was first; a message that is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from hashlib import sha256
 
 import msgspec
@@ -38,8 +39,10 @@ _EACH = 256
 class Once:
     """What one participant was asked for."""
 
-    def __init__(self, proposals: Ledger) -> None:
+    def __init__(self, proposals: Ledger, there: Callable[[str], bool] = lambda _: True) -> None:
+        """`there` says whether somebody is in the room."""
         self._proposals = proposals
+        self._there = there
         self._said: dict[str, dict[bytes, None]] = {}
         """Sender → digests of its requests with the ids of their envelopes, the last ones."""
 
@@ -50,9 +53,14 @@ class Once:
         if request.ident is None or (about is None and request.operation.method in HARMLESS):
             return True
         heard = self._said.pop(envelope.sender, {})
+        # To the end: who was silent longest is forgotten first, and before all others those who are not there: one who comes under
+        # many names, one after the other, makes nobody forgotten who could say something again.
         self._said[envelope.sender] = heard
         if len(self._said) > _EACH:
-            del self._said[next(iter(self._said))]
+            away = (
+                name for name in self._said if not self._there(name) and name != envelope.sender
+            )
+            del self._said[next(away, next(iter(self._said)))]
         digest = _digest(envelope, request)
         if digest in heard:
             return False

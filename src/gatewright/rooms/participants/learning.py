@@ -67,6 +67,7 @@ class Learning:
             self._forget(next(iter(self._decisions)))
         values = members(proposal.operation.params)
         noted = self._decisions.setdefault(key, [])
+        # Else one proposal, decided on again and again, would be evidence enough.
         if any(one.proposal == proposal.id for one in noted):
             return None
         noted.append(Decision(proposal.id, action, by, now, values))
@@ -142,6 +143,7 @@ def _in_common(seen: Sequence[Mapping[str, str]]) -> dict[str, str] | None:
 
 def _pattern(values: Sequence[str]) -> str | None:
     first = values[0]
+    # A star in a value would be read as any text (`rules`).
     if all(one == first for one in values):
         return first if "*" not in first and len(first) <= _LONGEST else None
     if any(is_json(one) for one in values):
@@ -157,6 +159,7 @@ def _pattern(values: Sequence[str]) -> str | None:
 
 
 def _common_prefix(values: Iterable[str]) -> str:
+    # What the least and the greatest text have in common, all between them have too.
     low, high = (one[:_COMPARED] for one in (min(values), max(values)))
     for at, letter in enumerate(low):
         if at >= len(high) or letter != high[at]:

@@ -122,6 +122,8 @@ class Orchestrator:
             )
 
     async def _judge(self, proposal: Proposal) -> None:
+        if not self._me.proposals.is_open(proposal):
+            return  # it was said again, or decided, since it was heard: a second decision would be none
         verdict = self._book.judge(proposal, self._topic, self._clock())
         if verdict.action == "ask":
             self._tell("asked", self._me.id, proposal, verdict)
@@ -195,7 +197,7 @@ class Orchestrator:
             raise ToolError(
                 f"the proposal is {state}; the tool `proposals` lists those that are open"
             )
-        if proposal.proposer == sender:
+        if proposal.proposer == sender:  # separation of duties
             raise ToolError("nobody decides about a proposal of their own; ask somebody else")
         return proposal
 
@@ -267,7 +269,7 @@ class Orchestrator:
         if flaw := wanted.flaw():
             raise ToolError(f"this is no rule: {flaw}")
         added = self._book.add(wanted)
-        try:
+        try:  # a rule that is not recorded, or would be forgotten, does not hold
             what, why = added.pattern, added.action
             self._record(Decided("rule_accepted", sender, kind=what, rule=added.id, reason=why))
             self._save(self._book.text)

@@ -96,7 +96,7 @@ class Participant:
         self.roster = Roster()
         self.conduct = conduct or Conduct()
         self.proposals = Ledger(clock=clock, expires_s=expires_s, there=self._is_there)
-        self._once = Once(self.proposals)
+        self._once = Once(self.proposals, self._is_there)
         self.watchers: list[Callable[[Heard], None]] = []
         """Told of every message, also of those that are put to others."""
         self._requests = Awaited()
@@ -201,7 +201,7 @@ class Participant:
         if mine and not self._once.is_new(envelope, request):
             self._answering.take(envelope, request, HEARD)
             return
-        flaw = self._once.flaw(envelope, request)
+        flaw = self._once.flaw(envelope, request)  # before `fulfil` takes the proposal
         self.proposals.fulfil(about, envelope.id, envelope.sender, operation, envelope.to)
         if mine:
             self._answering.take(envelope, request, flaw)
@@ -221,6 +221,7 @@ class Participant:
             return None
         message = jsonrpc.parse(payload)
         if isinstance(message, jsonrpc.Response):
+            # Of a result, which may be long, the ledger needs no more than whether it is an error.
             result = message.result if message.result[:1] == b"{" else b"{}"
             mark = jsonrpc.members_named(result, "isError").get("isError", b"")
             said = Responded(message.id, {"isError": bytes(mark) == b"true"}, message.error or None)

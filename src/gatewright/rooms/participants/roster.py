@@ -41,6 +41,7 @@ class Roster:
         name, capabilities = _participant(payload.get("you"))
         if name is None or (self.id and name != self.id):
             return False
+        # Somebody else's welcome.
         if envelope.to and name not in envelope.to:
             return False
         self.id = name

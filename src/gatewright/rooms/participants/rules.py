@@ -221,11 +221,12 @@ def is_json(text: str) -> bool:
 def _like(want: str, found: str) -> bool:
     if "*" not in want:
         return want == found
-    if ".." in found or "\0" in found:
+    if ".." in found or "\0" in found:  # /srv/reports/../../etc would fit /srv/reports/*
         return False
     return _compiled(want).fullmatch(found) is not None
 
 
+# A `*` stands for any text, line ends too.
 _OPTIONS = re2.Options()
 _OPTIONS.never_nl = False
 _OPTIONS.dot_nl = True

@@ -1,7 +1,7 @@
 """MCP tools offered by a room participant: Python functions with schemas, answering `initialize` and `tools/*`.
 
 This is the least that MCP asks of a server: `initialize`, `ping`, `tools/list` and `tools/call`. Whoever has more to offer
-gives a participant another responder, for example that of `participants.child`, a server of its own.
+gives a participant another responder, for example `bridge.ServerSeat`, which asks a server in a process of its own.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ToolError(Exception):
 
 
 class Tools:
-    """A responder (see `participant.Responder`). `name` is what the server calls itself."""
+    """A responder (see `answering.Responder`). `name` is what the server calls itself."""
 
     def __init__(self, name: str) -> None:
         self._name = name

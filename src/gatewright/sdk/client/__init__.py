@@ -1,4 +1,7 @@
-"""Clients for MCP and MGP servers: `Client` (asyncio), `SyncClient` (threads), results, options and calls made by models."""
+"""Clients for MCP and MGP servers: `Client` (asyncio), `SyncClient` (threads), results, options and calls made by models.
+
+Begin with `client`; its requests go through `calls` (retries) over a `connection`.
+"""
 
 from gatewright.mcp.protocol.recovery import Policy
 from gatewright.sdk.client.blocking import SyncClient

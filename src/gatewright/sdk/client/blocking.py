@@ -75,6 +75,7 @@ class SyncClient:
             self._thread.start()
         try:
             if self._client is None:
+                # On the loop's thread: a client belongs to the loop that it is made on.
                 self._client = self._wait(_made(self._target, self._options))
             return self._wait(self._client.connect())
         except BaseException:

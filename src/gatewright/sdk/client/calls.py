@@ -1,4 +1,4 @@
-"""Makes the client's calls: sends one request, retries and falls back as recovery hints allow (MGP §14.6)."""
+"""Sends a client's requests, retries and falls back by recovery hints (MGP §14.6), reports each retry as an audit event."""
 
 from __future__ import annotations
 
@@ -58,11 +58,13 @@ class Calls:
         `repeatable` None: lists, prompts and resources are; a tool is not, whatever its server says of it.
         """
         limit_s = self._options.timeout_s if timeout_s is None else timeout_s
+        # One for all attempts: retries do not prolong a call.
         deadline = asyncio.get_running_loop().time() + limit_s
         call = self._call(method, params, tool)
         one = _One(self._connection, self._options, call, voice, deadline)
         outcome = await one.again()
         if type(outcome) is Failure and self._options.retry is not None:
+            # The annotations of a server that nobody vetted are no reason to call a tool twice.
             harmless = call.repeatable if repeatable is None else repeatable
             retries = Retries(self._options.retry, self._options.random, repeatable=harmless)
             outcome = await persist(outcome, one, retries, sleep=self._options.sleep)

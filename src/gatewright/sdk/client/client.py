@@ -1,4 +1,4 @@
-"""Asynchronous MCP client (`Client`) for all revisions and MGP: tools, resources, prompts, completion, reconnection.
+"""Asynchronous MCP client (`Client`) for all revisions and MGP: tools, resources, prompts, completion, subscriptions, reconnection.
 
     async with Client(["python", "-m", "weather"]) as client:
         result = await client.call_tool("forecast", {"city": "Bern"})
@@ -134,6 +134,7 @@ class Client:
         if meta or on_progress is not None:
             params["_meta"] = dict(meta or {})
         if on_progress is not None:
+            # Only says that progress is wanted: the client connection gives each request a token of its own.
             params["_meta"].setdefault("progressToken", name)
         voice = Voice(self.options, on_progress)
 
@@ -151,6 +152,7 @@ class Client:
             return _object(await put(), ToolResult)
         except SdkError as problem:
             # A modern HTTP server wants some arguments repeated as headers; its list says which (x-mcp-header).
+            # Once, and only where the list was not known: the header may be wrong for other reasons.
             known = name in self._tools or not self._connection.has_headers
             if known or problem.details.get("code") != _HEADER_MISMATCH:
                 raise
@@ -187,7 +189,7 @@ class Client:
         *,
         timeout_s: float | None = None,
     ) -> PromptResult:
-        """A prompt, filled in."""
+        """The messages of a prompt with these arguments."""
         params = {"name": name, "arguments": dict(arguments or {})}
         return _object(await self._put("prompts/get", params, timeout_s), PromptResult)
 
@@ -226,7 +228,7 @@ class Client:
         return _object(raw, Raw)
 
     async def notify(self, method: str, params: Mapping[str, Any] | None = None) -> None:
-        """Tell the server something that nobody answers."""
+        """Send a notification."""
         (await self._connection.link()).notify(method, dict(params or {}))
 
     async def ping(self) -> None:
@@ -263,6 +265,7 @@ class Client:
                 f"the server did not agree to the subscription in {limit_s:g} s"
             )
         if self._watching.done():
+            # Raises what ended the subscription before the server had agreed to it.
             self._watching.result()
 
     async def _listen(self, uris: list[str], told: asyncio.Future[None]) -> None:

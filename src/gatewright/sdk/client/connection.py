@@ -57,6 +57,7 @@ class Connection:
         async with self._lock:
             if self._closed:
                 raise TransportError("the client is closed", advice="Make a new client")
+            # Another call may have connected while this one waited for the lock.
             if self._link is None or not self._link.open:
                 if self._link is not None:
                     self._leave(self._link)
@@ -88,6 +89,7 @@ class Connection:
             link, self._link = self._link, None
             if link is not None:
                 await link.stop(_CLOSE_S)
+        # Stopping takes up to `_CLOSE_S`, in which another one may have been left.
         while self._leaving:
             await asyncio.wait(list(self._leaving))
 
@@ -189,6 +191,7 @@ def _address(url: str, options: Options) -> Endpoint:
             "a server is an address that begins with http:, https:, ws: or wss:, or a command as a list of strings"
         )
     return Endpoint(
+        # The id stands in messages and logs, and a query may hold a key.
         id=url.partition("?")[0],
         transport="http" if scheme.startswith("http") else "websocket",
         url=url,

@@ -13,6 +13,7 @@ from gatewright.sdk.errors import SdkError, error_of
 
 __all__ = ["raised"]
 
+# Reversed, so that of several reasons with one code the first stays.
 _BY_CODE = {row.mgp_code: row.name for row in reversed(list(REASONS.values())) if row.mgp_code > 0}
 """MGP's codes → the first reason of the table that has them."""
 
@@ -48,6 +49,7 @@ def _answered(text: bytes) -> SdkError:
     kind = _JSONRPC.get(code if isinstance(code, int) else 0, errors.InternalError)
     if reason is not None:
         kind = errors.error_class(reason)
+    # `SdkError.retryable` reads it.
     if read_hint(error).unsent:
         error = {**error, "sent": False}
     # What is to be done next the server has said itself, or nobody knows.

@@ -59,6 +59,7 @@ def read_call(given: Mapping[str, Any]) -> ModelCall:
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         raise ValueError("a tool call has a name")  # noqa: TRY004 - bad input
     found: Any = next((inner[one] for one in ("arguments", "input", "args") if one in inner), {})
+    # In the forms of OpenAI arguments are JSON text, which may be empty.
     if isinstance(found, str):
         found = jsonrpc.decode_whole(found.encode()) if found.strip() else {}
     if found is None:
@@ -153,6 +154,7 @@ class ModelCalls:
             return f"{tool.name} may not be called here"
         security = tool.security
         risk = security.get("risk_level", "moderate")
+        # A risk that cannot be read is above every limit.
         if risk not in _RISKS or _RISKS.index(risk) > _RISKS.index(self._max_risk):
             return f"{tool.name} is {risk}, and at most {self._max_risk} tools may be called here"
         wanted = security.get("permissions_required")
@@ -168,6 +170,7 @@ class ModelCalls:
         if self._permit is None:
             return ""
         said = self._permit(call, tool)
+        # Anything but True is a no.
         agreed = said if isinstance(said, bool) else await said
         return "" if agreed is True else f"the call to {tool.name} was not permitted"
 

@@ -94,6 +94,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
         """What a server may ask: exactly what there is an answer for."""
         found: dict[str, Any] = {}
         if self.elicit is not None:
+            # One handler takes both modes (MCP 2025-11-25); `mode` in its params says which.
             found["elicitation"] = {"form": {}, "url": {}}
         if self.sample is not None:
             found["sampling"] = {"tools": {}}

@@ -168,6 +168,7 @@ class ToolResult(Raw):
         the wrapper `{"result": …}` around a single value), else the text read as JSON, else the text."""
         found = self.structured
         if isinstance(found, dict):
+            # MCP wants an object, so a single value travels in a member `result`.
             return found["result"] if list(found) == ["result"] else found
         if found is not None:
             return found

@@ -68,5 +68,6 @@ async def answer_question(options: Options, question: Question) -> dict[str, Any
 async def _called(handler: Answer, params: dict[str, Any]) -> Any:
     if inspect.iscoroutinefunction(handler):
         return await handler(params)
+    # A plain function may block. An object with an asynchronous `__call__` comes here as well; what it returns is awaited.
     found = await asyncio.to_thread(handler, params)
     return await found if inspect.isawaitable(found) else found

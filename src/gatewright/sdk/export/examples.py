@@ -16,7 +16,9 @@ from gatewright.sdk.export.sample_text import texts
 
 __all__ = ["examples_of"]
 
+# Levels below which optional members and further references are left out.
 _DEEPEST = 6
+# Candidates for each example that is asked for.
 _ROUNDS = 4
 _COUNTS = frozenset(
     f"{end}{what}" for end in ("min", "max") for what in ("Length", "Items", "Properties")
@@ -111,6 +113,7 @@ class _Maker:
         if "const" in schema:
             return [schema["const"]]
         given = [*schema.get("examples", ()), *schema.get("enum", ())]
+        # The default twice, least and full; later turns look for other values.
         if "default" in schema and self._turn < 2 and schema["default"] is not None:
             given = [schema["default"]]
         return given

@@ -19,6 +19,7 @@ __all__ = ["FORMS", "for_anthropic", "for_gemini", "for_mcp", "for_openai", "mod
 
 _OTHER = Pattern(r"[^A-Za-z0-9_-]")
 _NAME_MOST = 64
+# Keywords of the OpenAPI subset that `generateContent` takes.
 _GEMINI = {
     "type",
     "format",

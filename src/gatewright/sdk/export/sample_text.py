@@ -64,6 +64,7 @@ def _fitted(least: int, most: int | None) -> Iterator[str]:
 
 def _matching(pattern: str) -> Iterator[str]:
     try:
+        # RE2 gives no syntax tree. The pattern is that of a tool whose document is asked for.
         parsed = re._parser.parse(pattern)  # type: ignore[attr-defined]
     except (re.error, RecursionError, OverflowError):
         return

@@ -62,6 +62,7 @@ class Behind:
     def tell(self, method: str, params: dict[str, Any]) -> None:
         """Something changed. Any thread may say so."""
         for loop, take in tuple(self._watching):
+            # The empty text is the id of a server, which an SDK server has none of.
             loop.call_soon_threadsafe(take, "", method, params)
 
     def annotations(self, profile: str, name: str, caller: Caller) -> Mapping[tuple[str, ...], str]:

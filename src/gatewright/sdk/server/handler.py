@@ -1,4 +1,4 @@
-"""Request handler of an SDK server: dispatches tools, resources, prompts, completion and custom methods."""
+"""Request handler of an SDK server: dispatches tools, lists, resources, prompts, completion, custom methods, notifications."""
 
 from __future__ import annotations
 
@@ -78,6 +78,7 @@ class Handler:
     async def _ended(self, call: Call, back: Back) -> Outcome:
         way = self._ways.get(call.method, self._own)
         try:
+            # The MCP server code leads notifications through here as well, for `on_notification`.
             if call.method.startswith(NOTIFICATIONS):
                 self._notified(call.method, call.params, call.caller)
                 return _EMPTY
@@ -109,6 +110,7 @@ class Handler:
             try:
                 result = await self._registry.invoke(call.name, arguments, context=context)
             except BaseException:
+                # Seen by a plain function in its thread, as `Context.cancelled`.
                 running.cancelled = True
                 raise
             if result.is_error and isinstance(running.unanswered, CannotAsk):
@@ -119,6 +121,7 @@ class Handler:
     # -- lists
 
     async def _list(self, call: Call, back: Back) -> Outcome:
+        # Lists have one page, so no cursor was given out.
         if call.params.get("cursor") is not None:
             return Failure("invalid_params", "this cursor was not given out by this server")
         mgp = call.client.mgp
@@ -215,6 +218,7 @@ class Handler:
             raise too_long(name, limit_s) from None
 
     async def _subscription(self, call: Call, back: Back) -> Outcome:
+        # The session remembers the subscription; here only whether there is such a resource.
         if self._offers.resource(call.name) is None:
             return Failure("not_found", f"there is no resource {call.name!r}", {"uri": call.name})
         return _EMPTY

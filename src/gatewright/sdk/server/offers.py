@@ -1,4 +1,4 @@
-"""Registered resources, templates and prompts of an SDK server: matching, listing, caching of reads.
+"""Registered resources, templates, prompts and completions of an SDK server: matches URIs, caches reads, announces changes.
 
 Resources may say how long what they read stays true; until then the function is not called again. Templates are
 RFC 6570's simple expansion: `{name}` stands for one or more characters other than `/`, and `{name*}` for any.
@@ -153,6 +153,7 @@ class Offers:
         if self.prompts.pop(name, None) is not None:
             self._changed("notifications/prompts/list_changed", {})
         elif (self.resources.pop(name, None) or self.templates.pop(name, None)) is not None:
+            # All of it: the resource may have been a template with many URIs.
             self._cache.clear()
             self._changed("notifications/resources/list_changed", {})
         else:

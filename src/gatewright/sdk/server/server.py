@@ -88,6 +88,7 @@ class Server:
             identify=self._identify,
             face=face or Face(MGP_EXTENSIONS),
             info={"name": name, "version": version},
+            # A new key with each start: no state of a request outlives the process that issued it.
             sealer=Sealer(os.urandom(32)),
             counts=self._counts,
         )
@@ -248,6 +249,7 @@ class Server:
         from gatewright.mcp.server.duplex import Duplex
         from gatewright.transport.memory import pair
 
+        # Whoever runs code in this process needs no token.
         host = Duplex(self._front, _LOCAL, door="memory", credential=None, profile="")
         theirs, ours = pair(receiver, host, limits, FROM_SERVERS)
         host.attach(ours)
@@ -347,6 +349,7 @@ def serve(name: str = "gatewright-server", version: str = "1.0.0", **options: An
     Server(name, version, registry=REGISTRY, **options).run()
 
 
+# First segments of MCP's own methods.
 _TAKEN = frozenset(
     {
         "tools",

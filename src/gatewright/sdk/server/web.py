@@ -1,4 +1,4 @@
-"""ASGI application of an SDK server: MCP at `/mcp` over Streamable HTTP and WebSocket."""
+"""ASGI application of an SDK server: checks Host, Origin and token, serves MCP at `/mcp` over Streamable HTTP and WebSocket."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ __all__ = ["WebApp"]
 class WebApp:
     """See the module's text. Host and Origin are judged first, then who asks."""
 
+    # Asks our HTTP server for `whole`, its own form of the request; others do not know the attribute.
     takes_exchange = True
 
     def __init__(self, front: ServerContext, guard: Guard, path: str = "/mcp") -> None:
@@ -40,6 +41,7 @@ class WebApp:
     async def _http(self, connection: Connection) -> None:
         scope, send = connection.scope, connection.send
         headers = headers_of(scope, connection.whole)
+        # First of all: DNS rebinding leads a page of any origin to a local port (MCP, transports).
         flaw = self._guard.refuses(headers.values)
         if flaw:
             await refuse_place(

@@ -26,7 +26,7 @@ from gatewright.cli.progress import Progress
 from gatewright.config import Server, Settings, load
 
 if TYPE_CHECKING:
-    from gatewright.app.preflight import Found
+    from gatewright.servers.preflight import Found
 
 __all__ = ["check", "inspect"]
 
@@ -114,7 +114,7 @@ def inspect(
 
 def _try(settings: Settings, servers: Sequence[Server], timeout: float | None) -> list[Found]:
     # Starting servers takes the upstream half: no other command of the group pays for it.
-    from gatewright.app.preflight import preflight  # noqa: PLC0415
+    from gatewright.servers.preflight import preflight  # noqa: PLC0415
 
     silence_logs()
     names = ", ".join(one.id for one in servers)

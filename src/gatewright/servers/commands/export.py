@@ -70,7 +70,7 @@ def _written(server: Server) -> dict[str, Any]:
 def _ourselves(settings: Settings, config: Path | None) -> dict[str, Any]:
     """How another kernel reaches this gateway: through a bridge to the one that runs."""
     # What the gateway offers is written where it is put together; only this command pays for it.
-    from gatewright.app.settings_adapters import EXTENSIONS  # noqa: PLC0415
+    from gatewright.servers.settings_adapters import EXTENSIONS  # noqa: PLC0415
 
     name = re.sub(r"[^A-Za-z0-9._-]", "-", settings.gateway.name).lstrip("._-")
     if not name or taken_for(name):  # what no server may be called, there as here

@@ -150,10 +150,10 @@ async def _bounded(
 
 
 async def _log_in(settings: Settings, server: Server, port: int, *, opens: bool) -> Grant:
-    from gatewright.app.settings_adapters import spec_of  # noqa: PLC0415
     from gatewright.servers.authorize import Browser  # noqa: PLC0415
     from gatewright.servers.login import log_in  # noqa: PLC0415
     from gatewright.servers.login_store import Logins  # noqa: PLC0415
+    from gatewright.servers.settings_adapters import spec_of  # noqa: PLC0415
     from gatewright.transport.oauth_callback import Landing  # noqa: PLC0415
 
     back = urlsplit(server.auth.redirect_uri).hostname

@@ -36,6 +36,9 @@ Place = Literal["path", "query", "header", "cookie"]
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _READS = ("get", "head", "options")
 _NAME_CHARS = 64
+_URL_CHARS = 8192
+_WHY_CHARS = 500
+"""Of the reason why an operation is left out: names and types of the document are in it, of any length."""
 _FOREIGN_CHARS = Pattern(r"[^A-Za-z0-9_-]+")
 _PLACED = Pattern(r"\{([^{}]*)\}")
 _SLASHES = Pattern(r"[/\\]")
@@ -47,16 +50,7 @@ _STYLES: Mapping[str, tuple[str, ...]] = {
 }
 _NOT_PARAMETERS = ("accept", "content-type", "authorization")
 """Header parameters of these names are ignored (OpenAPI, "Parameter Object")."""
-_OURS = (
-    "host",
-    "connection",
-    "content-length",
-    "transfer-encoding",
-    "upgrade",
-    "te",
-    "trailer",
-    "cookie",
-)
+_OURS = tuple("host connection content-length transfer-encoding upgrade te trailer cookie".split())
 """Headers that say where a message ends or whom it is for. No argument may."""
 
 
@@ -177,10 +171,21 @@ def _servers(servers: Any) -> Iterator[str]:
         url = one.get("url") if isinstance(one, dict) else None
         if isinstance(url, str):
             variables = one.get("variables")
-            for name, held in variables.items() if isinstance(variables, dict) else ():
-                default = held.get("default") if isinstance(held, dict) else None
-                url = url.replace("{" + name + "}", _text(default))
-            yield url
+            yield _filled(url, variables if isinstance(variables, dict) else {})
+
+
+def _filled(url: str, variables: Mapping[str, Any]) -> str:
+    """A server's URL with the defaults of its variables in it, none of which is read for variables again; empty where that is
+    longer than any URL."""
+    parts, at, chars = list[str](), 0, 0
+    for found in _PLACED.finditer(url):
+        held = variables.get(found[1])
+        default = held.get("default") if isinstance(held, dict) else None
+        parts += [url[at : found.start()], _text(default) if found[1] in variables else found[0]]
+        at, chars = found.end(), chars + len(parts[-1]) + len(parts[-2])
+        if chars > _URL_CHARS:
+            return ""
+    return "".join((*parts, url[at:])) if chars + len(url) - at <= _URL_CHARS else ""
 
 
 def server_url(api: Api) -> str:
@@ -205,7 +210,7 @@ def _operations(
         try:
             item = resolved(document, item)  # noqa: PLW2901 - what is meant by it
         except Foreign as problem:
-            left_out.append(f"{path}: {problem}")
+            left_out.append(f"{path}: {problem}"[:_WHY_CHARS])
             continue
         for method in METHODS:
             if isinstance(item.get(method), dict):
@@ -213,7 +218,7 @@ def _operations(
                 try:
                     found.append(reader.operation(method, path, names))
                 except (Foreign, BadDocument, RecursionError) as problem:
-                    left_out.append(f"{method.upper()} {path}: {problem}")
+                    left_out.append(f"{method.upper()} {path}: {problem}"[:_WHY_CHARS])
     return found, left_out
 
 

@@ -67,11 +67,19 @@ def resolved(document: Any, value: Any) -> dict[str, Any]:
 
 
 class Room:
-    """How many schemas the operations of one document may still have together. Each brings along all that it refers
-    to, so without an end a document of a megabyte could become gigabytes of tools."""
+    """How many schemas the operations of one document may still have together, and how many members and items these. Each
+    brings along all that it refers to, so without an end a document of a megabyte could become gigabytes of tools. What their
+    texts come to is the reader's to bound, who writes them."""
 
-    def __init__(self, left: int = 300_000) -> None:
+    def __init__(self, left: int = 300_000, members: int = 4_000_000) -> None:
         self.left = left
+        self.members = members
+
+    def take(self, schema: Mapping[str, Any]) -> None:
+        """Make room for one schema, and what is copied with it."""
+        self.left -= 1
+        held = (value for value in schema.values() if isinstance(value, list | dict))
+        self.members -= len(schema) + sum(map(len, held))
 
 
 _MOST = 10_000
@@ -94,8 +102,8 @@ class Definitions:
         """One schema. Raises `Foreign`, and `BadDocument` where there is no room for it."""
         if not isinstance(schema, dict):
             return schema if isinstance(schema, bool) else {}
-        self._room.left -= 1
-        if self._room.left < max(0, self._least):
+        self._room.take(schema)
+        if self._room.left < max(0, self._least) or self._room.members < 0:
             raise BadDocument(
                 "it has more schemas than there is room for in one operation or document"
             )

@@ -1,0 +1,116 @@
+"""Replays recorded tool calls against another configuration's access rules and counts which outcomes would change.
+
+The record has who called which tool and whether access let the call in; it has no arguments. So access is
+judged, by the gate itself, and what depends on arguments, on the moment or on a person is not: schema,
+validators, limits, what a session has read, confirmation; nor are permissions and pins, which depend on what the tool then
+said of itself.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_args
+
+import msgspec
+
+from gatewright.access.gate import Access
+from gatewright.access.grants import Grant, Layer
+from gatewright.access.policy import folders_of, grants_of
+from gatewright.call import KERNEL, Caller
+from gatewright.config import Settings
+
+__all__ = ["NOT_JUDGED", "Finding", "Simulation", "simulate"]
+
+NOT_JUDGED = (
+    *("rate", "tool_rate", "definition", "sanitize", "schema", "validators", "permission", "flow"),
+    "confirm",
+)
+"""Gates whose word cannot be known from a record."""
+
+_BEFORE_ACCESS = frozenset({"authenticate", "session", "rate", "resolve"})
+_ENDS = frozenset({"TOOL_EXECUTED", "TOOL_BLOCKED"})
+_Kind = Literal["agent", "owner", "operator", "anonymous"]
+
+Word = Literal["allowed", "refused"]
+
+
+class Finding(msgspec.Struct, frozen=True, order=True):
+    """All calls of one tool by one caller that ended alike."""
+
+    agent: str
+    kind: _Kind
+    server: str
+    tool: str
+    was: Word
+    now: Word
+    why: str
+    """What decides now: a level of MGP §5.2, `owner`, or what the configuration lacks."""
+    calls: int
+
+
+class Simulation(msgspec.Struct, frozen=True):
+    """What came of it: one finding for each caller, tool and outcome."""
+
+    judged: int
+    unjudged: int
+    """Calls that never came to access, or of no server's tool."""
+    findings: tuple[Finding, ...]
+    not_judged: tuple[str, ...] = NOT_JUDGED
+
+
+def simulate(
+    settings: Settings, issued: Iterable[Grant], records: Iterable[Mapping[str, Any]]
+) -> Simulation:
+    """Judge the calls of these records by a configuration and by what was issued beside it. A grant for
+    one definition of a tool counts as if the tool had never changed."""
+    plain = (msgspec.structs.replace(one, tool_digest=None) for one in issued)
+    access = Access(grants_of(settings, Layer(plain)), time.time, folders=folders_of(settings))
+    calls: Counter[tuple[str, _Kind, str, str, Word]] = Counter()
+    unjudged = 0
+    for record in records:
+        if record["event_type"] not in _ENDS:
+            continue
+        done = _done(record)
+        if done is None:
+            unjudged += 1
+        else:
+            calls[done] += 1
+    findings = []
+    for (agent, kind, server, tool, was), count in calls.items():
+        now, why = _judged(settings, access, _caller(settings, agent, kind), server, tool)
+        findings.append(Finding(agent, kind, server, tool, was, now, why, count))
+    return Simulation(calls.total(), unjudged, tuple(sorted(findings)))
+
+
+def _done(record: Mapping[str, Any]) -> tuple[str, _Kind, str, str, Word] | None:
+    """Who called what, and whether access let it in; None where that is not in the record."""
+    actor, target = record["actor"], record["target"]
+    server, tool = target.get("server_id"), target.get("tool_name")
+    gate = record.get("decision", {}).get("gate")
+    if not server or not tool or gate in _BEFORE_ACCESS or actor["type"] not in get_args(_Kind):
+        return None
+    return actor["id"], actor["type"], server, tool, "refused" if gate == "access" else "allowed"
+
+
+def _caller(settings: Settings, agent: str, kind: _Kind) -> Caller:
+    agents = settings.agents
+    said = tuple(agents[one].context for one in (agent, "*") if one in agents)
+    return Caller(agent, kind, user=() if kind == "operator" else said)
+
+
+def _judged(
+    settings: Settings, access: Access, caller: Caller, server: str, tool: str
+) -> tuple[Word, str]:
+    if server != KERNEL:
+        known = settings.server(server)
+        if known is None:
+            return "refused", "server is not configured"
+        if not known.enabled:
+            return "refused", "server is disabled"
+        rule = known.rule(tool)
+        if rule is not None and not rule.enabled:
+            return "refused", "tool is disabled"
+    allowed, source, _ = access.of_tool(caller, server, tool, None)
+    return ("allowed" if allowed else "refused"), source

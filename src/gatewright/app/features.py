@@ -1,0 +1,56 @@
+"""THE list of features, in the order in which they start. Taking a line out makes a gateway without that feature (`missing`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gatewright.access.feature import AccessFeature
+from gatewright.approvals.feature import ApprovalsFeature
+from gatewright.audit.feature import SinksFeature
+from gatewright.dialects.ggen.feature import GgenFeature
+from gatewright.dialects.groundhog.feature import GroundhogFeature
+from gatewright.dialects.mgp.feature import MgpFeature
+from gatewright.dialects.rest.feature import RestFeature
+from gatewright.discovery.feature import DiscoveryFeature
+from gatewright.feature import Feature, Ground
+from gatewright.flow.feature import FlowFeature
+from gatewright.limits.feature import LimitsFeature
+from gatewright.pins.feature import PinsFeature
+from gatewright.redaction.feature import RedactionFeature
+from gatewright.rooms.feature import RoomsFeature
+from gatewright.schemas.feature import SchemasFeature
+from gatewright.tasks.feature import TasksFeature
+from gatewright.telemetry.feature import TelemetryFeature
+from gatewright.validators.feature import ValidatorsFeature
+
+__all__ = ["FEATURES", "features_of"]
+
+FEATURES: Sequence[type[Feature]] = (
+    SinksFeature,  # first, so closed last: what others do until then is sent on
+    LimitsFeature,  # before approvals: whose call waits in the queue looks for free
+    ApprovalsFeature,  # before tasks and access: both put something into the queue
+    TasksFeature,  # before telemetry: the kernel's hooks are in this order, and a task is several calls
+    TelemetryFeature,
+    AccessFeature,  # before pins: no tool may look like the gateway's own
+    PinsFeature,
+    RedactionFeature,
+    SchemasFeature,
+    ValidatorsFeature,
+    FlowFeature,
+    DiscoveryFeature,
+    MgpFeature,
+    RoomsFeature,
+    GgenFeature,
+    RestFeature,
+    GroundhogFeature,
+)
+
+
+def features_of(kinds: Sequence[type[Feature]], ground: Ground) -> Sequence[Feature]:
+    """One of each kind, in this order; each sees those before it."""
+    made: list[Feature] = []
+    for kind in kinds:
+        made.append(kind(replace(ground, before=tuple(made))))
+    return made

@@ -1,0 +1,70 @@
+"""Approvals as a feature: the queue, gate `confirm`, the page on which operators decide, and the queue's length."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from gatewright.approvals.agreements import Agreements
+from gatewright.approvals.endpoint import PATH, ApprovalPage
+from gatewright.approvals.gate import Confirm, OpenWorld
+from gatewright.approvals.operators import Operators
+from gatewright.approvals.policy import adopt, desk_of, queue_of, rules_of
+from gatewright.config import Settings
+from gatewright.feature import Feature, Ground, House, Making, Rules, Serving
+from gatewright.limits.polls import Polls
+
+__all__ = ["ApprovalsFeature"]
+
+_JUDGING = ("sanitize", "schema", "validators", "permission")
+"""Gates that judge arguments: an operator may change those before agreeing."""
+
+
+class ApprovalsFeature(Feature):
+    """Offers the queue, and which calls wait in it (`Polls`)."""
+
+    name = "approvals"
+    pages = PATH
+
+    def __init__(self, ground: Ground) -> None:
+        self.queue = desk_of(ground.settings, ground.database, ground.audit.event)
+        self._polls = ground.of(Polls) or Polls(time.monotonic)
+        self._redeemed = ground.redeemed
+        self._agreements = Agreements(time.monotonic)
+        self._page = ApprovalPage(self.queue, ground.now.identify, os.urandom)
+        self.offers = (self.queue, self._polls)
+
+    def rules(self, settings: Settings) -> Rules:
+        """The gate."""
+        return Rules(gates={"confirm": self._confirm})
+
+    def _confirm(self, making: Making) -> Confirm:
+        settings = making.settings
+        queue = queue_of(settings, self.queue, self._page.url)
+        return Confirm(
+            making.still,
+            time.monotonic,
+            operators=Operators(queue, self._polls, self._redeemed.send),
+            rule=rules_of(settings),
+            open_world=OpenWorld(self._agreements, settings.approvals.open_world_s),
+            again=[making.made[name] for name in _JUDGING],
+        )
+
+    def serve(self, house: House) -> Serving:
+        """The page, once it is known where this machine reaches the gateway."""
+        house.reached.listen(self._page.reached_at)
+        return Serving(routes=self._page.routes, looks=(self.queue.look,))
+
+    def adopt(self, settings: Settings) -> None:
+        """How long requests wait, and who is told of them."""
+        adopt(self.queue, settings)
+
+    def numbers(self) -> Mapping[str, Any]:
+        """How many requests wait."""
+        return {"waiting": self.queue.waiting}
+
+    async def close(self) -> None:
+        """Give the store back."""
+        self.queue.close()

@@ -1,0 +1,28 @@
+"""Audit sinks as a feature: the record is sent on to files, HTTP, syslog, databases and MGP servers."""
+
+from __future__ import annotations
+
+from gatewright.audit.sink_settings import sinks_of
+from gatewright.feature import Around, Feature, Ground
+from gatewright.servers.supervisor import Supervisor
+
+__all__ = ["SinksFeature"]
+
+
+class SinksFeature(Feature):
+    """Sinks are closed last: what others do until then is sent, too."""
+
+    name = "sinks"
+
+    def __init__(self, ground: Ground) -> None:
+        self._settings = ground.settings
+        self._positions = ground.positions
+
+    def around(self, servers: Supervisor) -> Around:
+        """Some of them are tool servers."""
+        sinks = sinks_of(self._settings, self._positions, servers.tell_audit)
+        return Around(
+            begin=sinks.start,
+            numbers=lambda: {"audit_sinks": sinks.states()},
+            close=sinks.close,
+        )

@@ -1,0 +1,21 @@
+"""REST as a feature: its endpoint at `/tools`, the document of it, and the page at `/docs`."""
+
+from __future__ import annotations
+
+from gatewright.dialects.rest.endpoint import Rest
+from gatewright.feature import Feature, House, Serving
+
+__all__ = ["RestFeature"]
+
+
+class RestFeature(Feature):
+    """The endpoint."""
+
+    name = "rest"
+
+    def serve(self, house: House) -> Serving:
+        """Its routes."""
+        routes = Rest(house.front, house.inside.servers).routes
+        return Serving(
+            routes=routes, urls=lambda base: {"rest": f"{base}/tools", "docs": f"{base}/docs"}
+        )

@@ -1,0 +1,63 @@
+"""Tool pinning as a feature: gate `definition`, what no list shows, and the names of tools that are reserved."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from msgspec.structs import replace
+
+from gatewright.call import Tool
+from gatewright.config import Settings
+from gatewright.feature import Feature, Ground, House, Making, Rules, Serving
+from gatewright.pins.gate import Definition
+from gatewright.pins.offload import Readers
+from gatewright.pins.pinning import pinning_of
+from gatewright.servers.server_side import ServerSide
+
+__all__ = ["PinsFeature"]
+
+
+class PinsFeature(Feature):
+    """What was accepted of each tool, and what is held back."""
+
+    name = "pins"
+
+    def __init__(self, ground: Ground) -> None:
+        own = [name for feature in ground.before for name in feature.own_tools]
+        read = Readers(ground.workers).read
+        self._pinning = pinning_of(ground.settings, ground.database, ground.audit.event, own, read)
+
+    def side(self, side: ServerSide) -> ServerSide:
+        """Looks at what servers list before anybody sees it."""
+        pinning = self._pinning
+        reserved = pinning.reserved()
+        return replace(side, looks=pinning.look_ahead, shelved=pinning.shelved, reserved=reserved)
+
+    def rules(self, settings: Settings) -> Rules:
+        """The gate, and what is held back."""
+        pinning = self._pinning
+
+        def definition(making: Making) -> Definition:
+            return Definition(pinning.held, making.servers.catalogue.present)
+
+        return Rules(gates={"definition": definition}, held=pinning.held, version=self._version)
+
+    def _version(self) -> Hashable:
+        return self._pinning.version
+
+    async def look_ahead(self, server: str, tools: Sequence[Tool], settings: Settings) -> None:
+        """As for a server that runs."""
+        await self._pinning.look_ahead(server, tools, settings)
+
+    def serve(self, house: House) -> Serving:
+        """What other processes accepted."""
+        servers = house.inside.servers
+        return Serving(looks=(lambda: self._pinning.look(servers.catalogue),))
+
+    def adopt(self, settings: Settings) -> None:
+        """How each server's tools are pinned."""
+        self._pinning.adopt(settings)
+
+    async def close(self) -> None:
+        """Give the store back."""
+        self._pinning.close()

@@ -1,0 +1,105 @@
+"""Cleaning of large results and arguments in worker processes: the orders, and what a worker does with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Call, Failure, Refusal
+from gatewright.mcp.wire import jsonrpc
+from gatewright.redaction.filter import reported
+from gatewright.secret_scanning import Clean, Held, Redactor
+from gatewright.secret_scanning.held import MOST as MOST_HELD
+from gatewright.secret_scanning.invisible import visible_value
+from gatewright.transport import orders
+from gatewright.transport.orders import BUSY_MS, Answered, ordered, too_busy
+from gatewright.transport.workers import Busy, Overtime, Workers
+
+__all__ = ["CLEAN_S", "Cleaners", "cleaned", "looked_through"]
+
+CLEAN_S = 25
+"""Seconds for one result."""
+_held = Held()
+
+
+class Cleaners:
+    """Asks the workers."""
+
+    def __init__(self, workers: Workers) -> None:
+        self.workers = workers
+
+    async def visible(self, call: Call) -> tuple[Any, int] | Refusal:
+        """The arguments of a call without what nobody sees in them, and how many pieces went."""
+        load, seconds = jsonrpc.encode(call.arguments), orders.JUDGE_S
+        try:
+            said, text = await ordered(self.workers, call, {"do": "look"}, load, seconds)
+        except Busy:
+            return too_busy()
+        except Overtime:
+            why = f"the arguments take more than {seconds} s to be looked through; send less"
+            return Refusal("invalid_args", why, {"rule": "too_costly"})
+        if "error" in said:
+            why = f"the arguments could not be looked through: {said['error']}"
+            return Refusal("invalid_args", why, {"rule": "depth"})
+        return (jsonrpc.decode_whole(text) if text else None), said["removed"]
+
+    async def clean(
+        self, call: Call, redactor: Redactor, raw: bytes, *, report: bool
+    ) -> Clean | Failure:
+        """A JSON text without what the policy of `redactor` takes out; with `report` a result that says so."""
+        order: dict[str, Any] = {"do": "clean", "policy": redactor.policy, "report": report}
+        if redactor.held is not None:
+            order["held"] = redactor.held.values
+        try:
+            said, load = await ordered(self.workers, call, order, raw, CLEAN_S)
+        except Busy:
+            text = "too many large results wait to be cleaned already; ask for less at a time"
+            return Failure("resource_exhausted", text, retry_after_ms=BUSY_MS)
+        except Overtime:
+            text = f"{len(raw)} bytes take more than {CLEAN_S} s to be cleaned of secrets; ask the tool for less"
+            return Failure("output_invalid", text, {"rule": "too_costly", "bytes": len(raw)})
+        if "error" in said:
+            text = f"the result could not be cleaned of secrets: {said['error']}"
+            return Failure("output_invalid", text)
+        return Clean(load or raw, Counter(said["rules"]))
+
+
+def cleaned(order: Mapping[str, Any], load: bytes) -> Answered:
+    """`policy` makes the redactor, `held` are secrets that the gateway holds now; the load is a JSON text, which comes back clean,
+    or empty where it was. With `report` it is a result and says in its `_meta` what was taken out."""
+    redactor = _redactor(msgspec.json.encode(order["policy"]))
+    held = order.get("held", ())
+    if list(_held.values) != held:
+        _held.clear()
+        _held.hold("gateway", held, MOST_HELD)
+    if not redactor.worth_a_look(load):
+        return {"rules": {}}, b""
+    clean = redactor.json(load)
+    if not clean.rules:
+        return {"rules": {}}, b""
+    text = reported(load, clean) if order["report"] else clean.text
+    return {"rules": Counter(clean.rules)}, text
+
+
+@lru_cache(maxsize=64)
+def _redactor(policy: bytes) -> Redactor:
+    said = msgspec.json.decode(policy)
+    return Redactor(
+        bytes.fromhex(said["key"]),
+        secrets=said["secrets"],
+        personal=frozenset(said["personal"]),
+        terms=tuple(said["terms"]),
+        hidden=said["hidden"],
+        own=tuple(said["own"]),
+        held=_held,
+    )
+
+
+def looked_through(order: Mapping[str, Any], load: bytes) -> Answered:
+    """The load is arguments, which come back without what nobody sees in them, or not at all where there is nothing."""
+    cleaned, removed = visible_value(jsonrpc.decode_whole(load))
+    return {"removed": removed}, jsonrpc.encode(cleaned) if removed else b""

@@ -1,0 +1,52 @@
+"""Limits how many topics one participant may open, so that a single one cannot take all of `max_topics`."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from gatewright.rooms.policy import Identity, Policy
+
+__all__ = ["LEAST", "TopicShares"]
+
+LEAST = 10
+"""So many topics everybody may open, also where a tenth of all is less."""
+
+
+class TopicShares:
+    """Who opened which topics of those that exist; everybody without a token counts as one."""
+
+    def __init__(self) -> None:
+        self._by: dict[str, tuple[str, str]] = {}
+        self._each: Counter[tuple[str, str]] = Counter()
+
+    def flaw(self, identity: Identity, topic: str, existing: int, policy: Policy) -> str:
+        """Why somebody may not open a topic where so many exist; empty where it may. A topic that the configuration names counts
+        for nobody."""
+        if existing >= policy.max_topics:
+            return "topic_full: there is no room for another topic"
+        share = max(LEAST, policy.max_topics // 10)
+        if (
+            identity.way == "gateway"
+            or topic in policy.topics
+            or self._each[_who(identity)] < share
+        ):
+            return ""
+        return f"topic_full: {share} topics that you opened exist still, which is as many as one may open"
+
+    def opened(self, identity: Identity, topic: str, policy: Policy) -> None:
+        """A topic begins to exist by somebody who joins it."""
+        if topic not in policy.topics:
+            self._by[topic] = who = _who(identity)
+            self._each[who] += 1
+
+    def closed(self, topic: str) -> None:
+        """Nobody is in it any more."""
+        who = self._by.pop(topic, None)
+        if who is not None:
+            self._each[who] -= 1
+            if not self._each[who]:
+                del self._each[who]
+
+
+def _who(identity: Identity) -> tuple[str, str]:
+    return identity.who, "" if identity.way == "anonymous" else identity.id

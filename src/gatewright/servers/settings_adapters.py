@@ -1,0 +1,206 @@
+"""Converts settings into arguments of servers and endpoints: server specs, profiles, logins, limits, the check of Host and Origin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright import __version__
+from gatewright.config import Settings
+from gatewright.config import model as said
+from gatewright.config.limits import Limits as ConfiguredLimits
+from gatewright.identity.gate import Authenticate
+from gatewright.mcp.client.authorization import Authorizer
+from gatewright.mcp.client.endpoint import ApiPlace
+from gatewright.mcp.protocol.negotiate import Face
+from gatewright.mcp.server.context import Terms
+from gatewright.mcp.server.guard import Guard
+from gatewright.mcp.server.protected_resource import Protected
+from gatewright.mcp.wire.json_bounds import Limits as JsonLimits
+from gatewright.oauth.client import Identity
+from gatewright.servers.authorize import authorizer_for
+from gatewright.servers.catalogue import Sight
+from gatewright.servers.login_store import Logins
+from gatewright.servers.server_side import ServerSide
+from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
+from gatewright.servers.supervisor import Audited, Supervisor
+from gatewright.servers.view import Profile
+from gatewright.transport.base import FROM_SERVERS, Limits
+
+__all__ = [
+    "EXTENSIONS",
+    "authorizers_of",
+    "guard_of",
+    "http_limits",
+    "info_of",
+    "json_limits",
+    "profiles_of",
+    "spec_of",
+    "supervisor_of",
+    "terms_of",
+]
+
+
+EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
+"""What of MGP the gateway offers, its clients and servers alike: no more than it does."""
+
+
+def profiles_of(settings: Settings) -> dict[str, Profile]:
+    """The named views, and the default one under the empty name."""
+    named = {
+        name: Profile(servers=one.servers, tools=one.tools, unprefixed=one.unprefixed)
+        for name, one in settings.profiles.items()
+    }
+    return {"": Profile(unprefixed=settings.gateway.unprefixed), **named}
+
+
+def supervisor_of(
+    settings: Settings,
+    sight: Sight,
+    event: Audited,
+    side: ServerSide,
+) -> Supervisor:
+    """The servers of a configuration, none of which is started yet; the rest as for `Supervisor`."""
+    specs = [spec_of(settings, server) for server in settings.servers]
+    return Supervisor(
+        specs,
+        info=info_of(settings),
+        profiles=profiles_of(settings),
+        sight=sight,
+        event=event,
+        side=side,
+        authorizers=authorizers_of(settings, specs),
+        startup_wait_s=settings.gateway.startup_wait_s,
+    )
+
+
+def terms_of(settings: Settings, authenticate: Authenticate, protected: Protected | None) -> Terms:
+    """What a configuration says of how clients are served; `protected` is what clients without a token hear."""
+    return Terms(
+        identify=authenticate.identify,
+        bearer=authenticate.bearer,
+        protected=protected,
+        info=info_of(settings),
+        limits=json_limits(settings.limits),
+        subscriptions=settings.limits.subscriptions_per_client,
+    )
+
+
+def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
+    """One server as the upstream half wants to know it."""
+    limits, restart, mgp = settings.limits, server.restart, server.mgp
+    return ServerSpec(
+        id=server.id,
+        transport=server.transport,
+        command=server.command,
+        args=server.args,
+        env=server.env,
+        cwd=str(server.cwd) if server.cwd is not None else None,
+        url=server.url,
+        python=server.python,
+        trust_gateway=server.trust_gateway,
+        headers=server.headers,
+        api=_api_of(server),
+        auth=_auth_of(server.auth),
+        era=server.era,
+        face=_face(server),
+        methods=server.methods,
+        share=server.share,
+        enabled=server.enabled,
+        problem=str(server.problem) if server.problem is not None else "",
+        restart=Restart(
+            policy=restart.policy,
+            max=restart.max_restarts,
+            window_s=restart.restart_window_secs,
+            first_s=restart.backoff_base_ms / 1000,
+            most_s=restart.backoff_max_ms / 1000,
+        ),
+        connect_s=server.connect_timeout_s,
+        call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        in_flight=limits.in_flight_per_server,
+        limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
+        catalogue=CatalogueLimits(
+            tools=limits.tools_per_server,
+            description_bytes=limits.description_bytes,
+            schema_depth=limits.schema_depth,
+            subschemas=limits.subschemas,
+        ),
+        prefix=server.tool_prefix,
+        tools=server.tools,
+        approver=settings.approvals.approver,
+        hints=_hints(settings, server),
+        trust_level=mgp.trust_level if mgp is not None else None,
+        permissions=mgp.permissions_required if mgp is not None else (),
+        degrades=mgp is not None and mgp.missing_permissions == "degrade",
+    )
+
+
+def _hints(settings: Settings, server: said.Server) -> bool:
+    """Whether annotations ask for a person. Code of this process is the operator's own; `trusted` is the operator's word."""
+    trusted = server.mgp is not None and server.mgp.trust_level == "trusted"
+    if trusted or server.transport == "python":
+        return False
+    return (server.hints or settings.approvals.hints) == "ask"
+
+
+def _face(server: said.Server) -> Face | None:
+    """What a server hears of MGP. Tools of this process are our own: how dangerous they are is always asked."""
+    if server.mgp is not None:
+        return Face(tuple(one for one in server.mgp.extensions if one in EXTENSIONS))
+    return Face(("security",)) if server.transport == "python" else None
+
+
+def authorizers_of(settings: Settings, specs: Sequence[ServerSpec]) -> dict[str, Authorizer]:
+    """Who gets us into protected servers, by server id."""
+    logins = Logins(settings.storage.path)
+    found = {spec.id: authorizer_for(spec, logins) for spec in specs}
+    return {name: one for name, one in found.items() if one is not None}
+
+
+def _api_of(server: said.Server) -> ApiPlace | None:
+    if server.transport != "openapi":
+        return None
+    return ApiPlace(
+        server.openapi or "", server.base_url or "", server.credentials, server.accepted
+    )
+
+
+def _auth_of(auth: said.Auth) -> Auth:
+    identity = Identity(
+        auth.client_id,
+        auth.client_secret,
+        auth.issuer,
+        auth.client_metadata_url,
+        auth.scopes,
+        auth.redirect_uri,
+    )
+    return Auth(auth.type, identity, auth.bearer)
+
+
+def json_limits(limits: ConfiguredLimits) -> JsonLimits:
+    """The bounds of one frame."""
+    return JsonLimits(limits.depth, limits.keys, limits.batch, limits.id_chars, limits.values)
+
+
+def http_limits(limits: ConfiguredLimits) -> Limits:
+    """The bounds of a listener's connections."""
+    return Limits(
+        frame_bytes=limits.frame_bytes,
+        queue_bytes=limits.queue_bytes,
+        header_bytes=limits.header_bytes,
+        connections_per_s=limits.connections_per_s,
+        connections=limits.connections or 0,
+        connections_per_address=limits.connections_per_address or 0,
+    )
+
+
+def info_of(settings: Settings) -> dict[str, Any]:
+    """How the gateway calls itself to clients and servers (MCP's `Implementation`)."""
+    return {"name": settings.gateway.name, "version": __version__}
+
+
+def guard_of(settings: Settings) -> Guard:
+    """Which `Host` and `Origin` are served."""
+    return Guard(settings.gateway.allowed_hosts, settings.gateway.allowed_origins)

@@ -1,0 +1,78 @@
+"""The list of features: what all of them together contribute, and that each finds what it needs before it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gatewright import pipeline
+from gatewright.app.features import FEATURES, features_of
+from gatewright.approvals.queue import ApprovalQueue
+from gatewright.call_policy import CLOSED
+from gatewright.feature import Counts, Inside, Rights, offered
+from gatewright.kernel import Kernel
+from gatewright.limits.polls import Polls
+from gatewright.servers.supervisor import Supervisor
+from tests.feature_parts import ground, settings
+from tests.kernel_parts import Book
+
+SPINE = {"authenticate", "session"}, {"links"}
+
+
+def test_every_gate_and_filter_of_the_lists_is_of_one_feature_or_of_the_spine(
+    tmp_path: Path,
+) -> None:
+    said = settings(tmp_path)
+    rules = [one.rules(said) for one in features_of(FEATURES, ground(tmp_path))]
+    gates = [name for one in rules for name in one.gates]
+    filters = [name for one in rules for name in one.filters]
+    assert sorted([*gates, *SPINE[0]]) == sorted(pipeline.Gates._fields)
+    assert sorted([*filters, *SPINE[1]]) == sorted(pipeline.Filters._fields)
+
+
+async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
+    inside = Inside(
+        servers=Supervisor([], info={}),
+        kernel=Kernel(*CLOSED, Book()),
+        gates=pipeline.Gates._fields,
+        rights=Rights(),
+        counts=Counts(),
+    )
+    on = ground(tmp_path, "[mcp.protocol.transport]\nport = 0\n")
+    methods = [name for one in features_of(FEATURES, on) for name in one.methods(inside)]
+    assert len(methods) == len(set(methods))
+    assert set(methods) == {
+        "gatewright/policy/explain",
+        "mgp/access/query",
+        "mgp/access/grant",
+        "mgp/access/revoke",
+        "mgp/permission/request",
+        "mgp/permission/await",
+        "mgp/permission/response",
+        "mgp/permission/grant",
+        "tools/validate",
+        "tools/list",
+        "tools/register",
+    }
+
+
+def test_what_is_needed_of_another_feature_stands_before_it(tmp_path: Path) -> None:
+    features = features_of(FEATURES, ground(tmp_path))
+    names = [one.name for one in features]
+    queue, polls = offered(features, ApprovalQueue), offered(features, Polls)
+    assert queue is not None
+    assert polls is not None
+    for needs, needed in (
+        ("approvals", "limits"),
+        ("access", "approvals"),
+        ("tasks", "approvals"),
+        ("pins", "access"),
+    ):
+        assert names.index(needed) < names.index(needs)
+    for kind in (Rights, Counts):
+        assert offered(features, kind) is not None
+
+
+def test_the_gateways_own_tools_are_named_to_what_pins_tools(tmp_path: Path) -> None:
+    own = [name for one in features_of(FEATURES, ground(tmp_path)) for name in one.own_tools]
+    assert len(own) == 3
+    assert all("access" in name for name in own)

@@ -1,0 +1,54 @@
+"""One participant can open a part of all topics, whoever else is in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gatewright.call import Caller
+from gatewright.rooms.hub import NoPlace, Place
+from gatewright.rooms.policy import Identity, Topic
+from gatewright.rooms.topic_shares import LEAST
+from tests.rooms.hall import FULL
+from tests.rooms.test_hub import Chair, Table
+
+
+def join(table: Table, name: str, topic: str, **more: Any) -> Place:
+    return table.hub.join(Identity(name, FULL, **more), topic, Chair())
+
+
+def test_who_opens_topics_without_end_leaves_room_for_others() -> None:
+    table = Table(max_topics=200, topics={"named": Topic()})
+    places = [join(table, "eve", f"t{number}") for number in range(20)]
+    with pytest.raises(NoPlace, match="20 topics that you opened exist still") as refused:
+        join(table, "eve", "another")
+    assert refused.value.refusal.reason == "resource_exhausted"
+    join(table, "eve", "named")
+    join(table, "ann", "another")
+    join(table, "eve", "another")  # to join is not to open
+    join(table, "eve", "by an operator", caller=Caller("eve", "operator"))  # another of that name
+    places[0].leave()
+    join(table, "eve", "instead")
+    join(table, "ann", "t1")
+    places[1].leave()  # it exists still
+    with pytest.raises(NoPlace, match="that you opened"):
+        join(table, "eve", "and another")
+
+
+def test_all_without_a_token_share_and_the_gateway_has_no_bound() -> None:
+    table = Table(max_topics=1000)
+    for number in range(100):
+        join(table, f"anonymous-{number}", f"t{number}", way="anonymous")
+    with pytest.raises(NoPlace, match="that you opened"):
+        join(table, "anonymous-100", "another", way="anonymous")
+    for number in range(110):
+        join(table, "house", f"own-{number}", way="gateway")
+
+
+def test_where_there_may_be_few_topics_one_may_open_them() -> None:
+    table = Table(max_topics=LEAST)
+    for number in range(LEAST):
+        join(table, "eve", f"t{number}")
+    with pytest.raises(NoPlace, match="no room for another topic"):
+        join(table, "eve", "another")
