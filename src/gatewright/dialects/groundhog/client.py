@@ -50,7 +50,6 @@ _CLIENT = Client(LATEST_LEGACY)
 _METHOD = Method("method")
 _CHARS = 200
 _BROKEN = Failure("internal", "internal error; the details are in the gateway's log", once=True)
-"""Of a call nobody knows how far it came."""
 _SPOKEN = {-32700: "parse_error", -32602: "invalid_request"}
 
 
