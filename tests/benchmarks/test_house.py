@@ -32,10 +32,7 @@ def _way() -> list[str]:
     """The files and folders of the picture in ARCHITECTURE.md, from the client to the tool server."""
     picture = PAGE.partition("## The way of a call")[2].split("```")[1]
     line = next(one for one in picture.splitlines() if "─▶" in one)
-    return [
-        step.strip("─ ").removesuffix(".handle").removesuffix("/…")
-        for step in line.split("▶")
-    ]
+    return [step.strip("─ ").removesuffix(".handle").removesuffix("/…") for step in line.split("▶")]
 
 
 async def test_the_picture_of_the_way_is_the_way_that_a_recorded_call_takes(tmp_path: Path) -> None:
