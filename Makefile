@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # The locked files are complete. With dependencies, pip looks for `coverage[toml]` at versions newer than the locked one and then refuses it.
 PIP_FLAGS := -qq --disable-pip-version-check --require-hashes --no-deps
 TESTS ?=
-# Every core works; each takes tests from another that has more left. The longest folder stands first in the alphabet.
+# Every core works, with half as many workers again (tests/conftest.py); each takes tests from another that has more left. The longest folder stands first in the alphabet.
 SPREAD ?= -n auto --dist worksteal
 # The half of the suite that starts few processes.
 QUICK := $(addprefix --ignore=,$(addprefix tests/,agents behaviour benchmarks cli conformance peers) $(wildcard tests/*/commands))

@@ -60,11 +60,11 @@ class Model:
 KINDS = ("mcp/request", "mcp/request:tools/call:x", "mcp/response", "mcp/response:tools/call:x")
 ENVELOPES = st.builds(
     said,
-    st.sampled_from([*KINDS, "chat", "mcp/proposal:tools/call:x", "mcp/responses"]),
-    st.sampled_from(["1", "2", "3"]),
+    st.sampled_from([*KINDS, *KINDS, "chat", "mcp/proposal:tools/call:x", "mcp/responses"]),
+    st.sampled_from(["1", "2"]),
     st.sampled_from(NAMES),
     st.lists(st.sampled_from(NAMES), max_size=2).map(tuple),
-    st.sampled_from([None, "1", "2", "3", "never"]),
+    st.sampled_from([None, "1", "2", "1", "2", "never"]),
 )
 
 
