@@ -37,9 +37,13 @@ HARD = (
 )
 
 
+# What stands in a schema goes to a model: with a character that nobody sees the tool would be held back.
+_SHOWN = HARD.replace("\\u0000", "")
+
+
 def _with_hard(text: str) -> str:
-    """`text` with every `@` that stands where a value stands replaced by the hard value."""
-    return text.replace(":@", ":" + HARD)
+    """`text` with every `@` that stands where a value stands replaced by the hard value, and every `#` by the one for schemas."""
+    return text.replace(":@", ":" + HARD).replace(":#", ":" + _SHOWN)
 
 
 CAPABILITIES = _with_hard(
@@ -50,7 +54,7 @@ CAPABILITIES = _with_hard(
 )
 
 _SCHEMA = _with_hard(
-    '{"type":"object","x-vendor":@,"properties":{"value":{"description":"anything","x-hint":null,'
+    '{"type":"object","x-vendor":#,"properties":{"value":{"description":"anything","x-hint":null,'
     '"examples":[1.10,9007199254740993]}},"$comment":"kept","additionalProperties":true}'
 )
 
@@ -59,7 +63,7 @@ def _tool(name: str) -> str:
     return _with_hard(
         '{"vendorFirst":null,"name":"' + name + '","title":"The ' + name + '",'
         '"description":"Extras: ' + name + '","inputSchema":' + _SCHEMA + ","
-        '"outputSchema":{"type":"object","x-vendor":@},'
+        '"outputSchema":{"type":"object","x-vendor":#},'
         '"annotations":{"title":"A","readOnlyHint":true,"vendorHint":@,"nothing":null},'
         '"icons":[{"src":"data:,","mimeType":"image/png","sizes":["48x48"],"vendor":1.10}],'
         '"execution":{"taskSupport":"forbidden","vendor":@},'
