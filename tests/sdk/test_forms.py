@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel
 
+from gatewright.sdk import MinValue
 from gatewright.sdk.errors import ToolError
 from gatewright.sdk.forms import read_form
 
@@ -82,3 +83,44 @@ def test_an_answer_that_does_not_fit_is_named() -> None:
     _, decode = read_form(Model)
     with pytest.raises(ToolError, match="does not fit the form"):
         decode({"name": 7})
+
+
+@dataclass
+class Answer:
+    confirm: bool
+    count: Annotated[int, MinValue(1)] = 1
+    note: str | None = None
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"confirm": "no"},
+        {"confirm": []},
+        {"confirm": True, "count": -5},
+        {"confirm": True, "count": "7"},
+        {"confirm": True, "note": {}},
+        {},
+        [],
+        None,
+        "yes",
+    ],
+)
+def test_an_answer_that_does_not_fit_its_form_is_refused(content: Any) -> None:
+    schema, decode = read_form(Answer)
+    with pytest.raises(ToolError, match="does not fit the form"):
+        decode(content)
+    _, as_given = read_form(schema)
+    with pytest.raises(ToolError, match="does not fit the form"):
+        as_given(content)
+
+
+def test_a_member_that_was_left_empty_may_be_null() -> None:
+    _, decode = read_form(Answer)
+    assert decode({"confirm": True, "note": None}) == Answer(True)
+
+
+def test_a_form_that_cannot_be_used_is_named() -> None:
+    _, decode = read_form({"type": 7})
+    with pytest.raises(ToolError, match="the form cannot be used: the schema"):
+        decode({})

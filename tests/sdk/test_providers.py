@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from gatewright.sdk import Registry, TimeLimits, Tool
@@ -41,3 +41,32 @@ async def test_a_slow_or_broken_source_does_not_hold_up_the_others() -> None:
 
 async def test_without_sources_there_is_nothing_to_report() -> None:
     assert await ask_providers(Registry(), {}) == ()
+
+
+async def test_a_source_that_returns_nothing_or_breaks_off_keeps_no_other_one_from_registering() -> (
+    None
+):
+    registry = Registry()
+
+    async def nothing() -> Any:
+        return None
+
+    async def broken_off() -> Iterable[Tool]:
+        def tools() -> Iterator[Tool]:
+            yield tool("first")
+            raise OSError("gone")
+
+        return tools()
+
+    async def cancelled() -> Iterable[Tool]:
+        raise asyncio.CancelledError
+
+    async def whole() -> Iterable[Tool]:
+        return [tool("last")]
+
+    problems = await ask_providers(
+        registry,
+        {"nothing": nothing, "broken": broken_off, "cancelled": cancelled, "whole": whole},
+    )
+    assert {one.module for one in problems} == {"nothing", "broken", "cancelled"}
+    assert {one.name for one in registry.list()} == {"first", "last"}

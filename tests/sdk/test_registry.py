@@ -196,3 +196,13 @@ def test_the_functions_of_the_contract_read_the_registry_of_the_process() -> Non
         assert get_tool_schema("tests_sdk_only_here") == SCHEMA
     finally:
         REGISTRY.unregister("tests_sdk_only_here")
+
+
+def test_an_unknown_name_is_told_in_part_and_compared_with_a_thousand() -> None:
+    registry = Registry()
+    registry.register(tool("search_files"))
+    with pytest.raises(ToolNotFoundError) as raised:
+        registry.get("x" * 1_000_000)
+    assert len(str(raised.value)) + len(str(raised.value.details)) < 1000
+    with pytest.raises(ToolNotFoundError, match="did you mean search_files"):
+        registry.get("serach_files")

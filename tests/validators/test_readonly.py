@@ -6,7 +6,7 @@ import pytest
 
 from gatewright.validators.options import BadOptions
 from gatewright.validators.readonly import prepare, writes_by_name
-from gatewright.validators.registry import checks_for
+from gatewright.validators.registry import Checks, checks_for
 
 
 @pytest.mark.parametrize(
@@ -315,3 +315,9 @@ def test_verbs_that_write_are_known_in_every_spelling(arguments: dict[str, objec
     """MGP-4.5"""
     assert _refused("fetch", arguments)
     assert not _refused("fetch", {"method": "PROPFIND", "headers": {"X-HTTP-Method": "GET"}})
+
+
+def test_an_empty_member_that_is_called_tool_says_nothing_of_the_tool() -> None:
+    checks = checks_for("readonly", {}, {}, "get_item")
+    assert isinstance(checks, Checks)
+    assert checks.objection({"tool": ""}) is None

@@ -174,3 +174,21 @@ def test_what_is_judged_does_not_end_in_a_log(caplog: pytest.LogCaptureFixture) 
 )
 def test_what_transact_sql_reads_otherwise(text: str, rule: str | None) -> None:
     assert sql_rule(text) == rule
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SHOW a DELETE FROM users",
+        "show a drop table users",
+        "show x\nexec sp_who",
+        "show a update t set b=1",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["", "tsql"])
+def test_what_transact_sql_reads_as_two_statements_is_no_show(statement: str, dialect: str) -> None:
+    assert sql_rule(statement, dialect) is not None
+
+
+def test_transact_sql_has_no_show() -> None:
+    assert sql_rule("SHOW TABLES", "tsql") is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from gatewright.schemas.graph import UnusableSchema
 from gatewright.sdk.errors import ToolError
 from gatewright.sdk.shapes import Shapes, UnsayableError
 
@@ -18,7 +19,7 @@ def read_form(form: Mapping[str, Any] | type[Any]) -> tuple[dict[str, Any], Call
     they are objects whose members are texts, numbers, truth values, choices and lists of choices."""
     # Taken at its word: the caller's client judges whether it can show it.
     if isinstance(form, Mapping):
-        return dict(form), lambda content: content
+        return dict(form), _decoder(form, None)
     shapes = Shapes()
     try:
         shape = shapes.of(form)
@@ -33,7 +34,7 @@ def read_form(form: Mapping[str, Any] | type[Any]) -> tuple[dict[str, Any], Call
                 f"the form cannot be shown: {name} is no text, number, truth value or choice"
             )
     found = {"type": "object", "properties": flat, "required": list(schema.get("required", []))}
-    return found, _decoder(shape.decode)
+    return found, _decoder(found, shape.decode)
 
 
 def _resolved(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,11 +55,32 @@ def _without_null(schema: dict[str, Any], defs: Mapping[str, Any]) -> dict[str, 
     return {**_resolved(options[0], defs), **rest}
 
 
-def _decoder(decode: Callable[[Any], Any] | None) -> Callable[[Any], Any]:
+def _filled(content: Any, schema: Mapping[str, Any]) -> Any:
+    """An answer without the members that were left empty: some clients say `null` for them, which no form has."""
+    if not isinstance(content, dict):
+        return content
+    required = schema.get("required") or ()
+    return {name: one for name, one in content.items() if one is not None or name in required}
+
+
+def _decoder(
+    schema: Mapping[str, Any], decode: Callable[[Any], Any] | None
+) -> Callable[[Any], Any]:
+    """What makes the content of an answer, once it fits the form: a client may send anything, also for what its user refused."""
+
     def checked(content: Any) -> Any:
+        from gatewright.schemas.schema import compile_schema
+
+        try:
+            found = compile_schema(dict(schema)).objection(_filled(content, schema))
+        except UnusableSchema as problem:
+            raise ToolError(f"the form cannot be used: the schema {problem}") from problem
+        if found is not None:
+            where = f"{found.path}: " if found.path else ""
+            raise ToolError(f"the user's answer does not fit the form: {where}{found.message}")
         try:
             return content if decode is None else decode(content)
-        except (TypeError, ValueError, KeyError) as problem:
+        except (TypeError, ValueError, KeyError, AttributeError) as problem:
             raise ToolError(f"the user's answer does not fit the form: {problem}") from problem
 
     return checked

@@ -35,7 +35,7 @@ async def ask_providers(
     for one in late:
         one.cancel()
     for one in done:
-        problem = one.exception() or _register(registry, one.result())
+        problem = _problem(one) or _register(registry, one.result())
         if problem is not None:
             problems.append(Problem(asked[one], f"{type(problem).__name__}: {problem}"))
     return tuple(problems)
@@ -43,9 +43,26 @@ async def ask_providers(
 
 def _register(registry: Registry, tools: Iterable[Tool]) -> Exception | None:
     first: Exception | None = None
-    for tool in tools:
-        try:
-            registry.register(tool)
-        except Exception as problem:  # noqa: BLE001 - reported; the source's other tools are kept
+    try:
+        # Gone through inside: a source may return nothing, or an iterator that raises.
+        for tool in tools:
+            problem = _refused(registry, tool)
             first = first or problem
+    except Exception as broken:  # noqa: BLE001 - reported; the tools before it are kept
+        first = first or broken
     return first
+
+
+def _refused(registry: Registry, tool: Tool) -> Exception | None:
+    try:
+        registry.register(tool)
+    except Exception as problem:  # noqa: BLE001 - reported; the source's other tools are kept
+        return problem
+    return None
+
+
+def _problem(asked: asyncio.Future[Iterable[Tool]]) -> BaseException | None:
+    """What a source raised. A cancellation is its own: nobody here cancels what is done."""
+    if asked.cancelled():
+        return RuntimeError("it was cancelled from inside")
+    return asked.exception()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from gatewright.schemas.nearest import NAME_CHARS, closest
 from gatewright.sdk.errors import RegistrationError, TimeoutError, ToolNotFoundError
 from gatewright.sdk.limits import TimeLimits
 from gatewright.sdk.tool import Tool, Validator
@@ -260,19 +261,19 @@ class Registry:
             listener()
 
     def _unknown(self, name: str, version: str | None) -> ToolNotFoundError:
-        which = name if version is None else f"{name} in version {version}"
+        # A caller's word, and it may be a megabyte of it.
+        shown = name[:NAME_CHARS]
+        which = shown if version is None else f"{shown} in version {version[:NAME_CHARS]}"
         versions = sorted(self._versions.get(name, ()), key=precedence)
         near = [] if versions or len(self._newest) > _NEAR else self._near(name)
         hint = f" (there are {', '.join(versions)})" if versions else ""
         hint = f" (did you mean {near[0]}?)" if near else hint
         return ToolNotFoundError(
-            f"no tool is called {which}{hint}", details={"tool_name": name, "similar": near}
+            f"no tool is called {which}{hint}", details={"tool_name": shown, "similar": near}
         )
 
     def _near(self, name: str) -> _Texts:
-        import difflib
-
-        return difflib.get_close_matches(name, list(self._newest), n=3)
+        return closest(name, self._newest)
 
 
 def _same_or_raise(kept: Tool, tool: Tool) -> None:

@@ -168,7 +168,7 @@ class ReadOnly:
         """The tool itself, then every text with the name of its member."""
         if self._writes:
             # The first part of all: nothing in the arguments makes a writing tool a reading one.
-            yield None, Part("tool", "")
+            yield None, _WRITING_TOOL
         for place, text, is_name in strings(arguments):
             if not is_name:
                 key = (
@@ -179,7 +179,7 @@ class ReadOnly:
                 yield place, Part(key.replace("_", "").replace("-", "").casefold(), text)
 
     def _part_rule(self, part: Part) -> str | None:
-        if part.key == "tool" and not part.text:
+        if part is _WRITING_TOOL:
             return "write_tool"
         if part.key in _VERB_KEYS:
             return _verb_rule(part.text)
@@ -229,6 +229,9 @@ class Part(msgspec.Struct, frozen=True):
     key: str
     text: str
 
+
+_WRITING_TOOL = Part("tool", "")
+"""The tool itself, which writes by its name. Known by its identity: a member of arguments may be called `tool`, and be empty."""
 
 _GAP = r"(?:\s|/\*.*?\*/|--[^\n]*\n)+"
 _WRITING_FORM = (

@@ -17,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from gatewright.patterns import IGNORECASE, Pattern
+from gatewright.patterns import ASCII, IGNORECASE, Pattern
 
 __all__ = ["DIALECTS", "FIRST_WORDS", "MAX_CHARS", "sql_rule"]
 
@@ -97,6 +97,13 @@ _EXPLAIN = Pattern(
     IGNORECASE,
 )
 _SHOW = Pattern(r"\s*show\s+[\w\s.'`\"%=]+;?\s*", IGNORECASE)
+_SHOW_CREATE = Pattern(r"\s*show\s+create\s", IGNORECASE)
+_WRITES = Pattern(
+    r"\b(?:insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|deny|exec|execute|kill|shutdown|backup|restore|dbcc)"
+    r"[^\w.'%=;]",
+    ASCII | IGNORECASE,
+)
+"""A verb that writes, with something behind it, which behind `SHOW CREATE` nothing has that is one SHOW."""
 _TOP = Pattern(r"\s*select\s+(?:distinct\s+)?top(?:\W|\Z)", IGNORECASE)
 """How Transact-SQL alone limits a result."""
 _PRAGMA = Pattern(
@@ -183,8 +190,11 @@ def sql_rule(text: str, dialect: str = "") -> str | None:
             if explained.end() < len(text)
             else "unknown_statement"
         )
-    if _SHOW.fits(text):
-        return None
+    # Transact-SQL has no SHOW, and needs no `;` between a procedure's call and the next statement.
+    if _SHOW.fits(text) and dialect != "tsql":
+        created = _SHOW_CREATE.match(text)
+        rest = text if created is None else text[created.end() :]
+        return "write_statement" if _WRITES.within(rest) else None
     if dialect:
         return _statement_rule(text, (dialect,))
     # Nobody else understands TOP, so without this reader no text with it would pass.

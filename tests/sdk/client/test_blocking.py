@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import concurrent.futures
 import sys
 import threading
@@ -81,3 +82,27 @@ def test_a_client_outside_its_block_says_what_to_do() -> None:
     client.close()
     with pytest.raises(TransportError, match="with"):
         client.call_tool("progress")
+
+
+def test_a_client_that_is_closed_lets_go_of_threads_that_wait() -> None:
+    client = SyncClient(ASKER, Options(elicit=yes))
+    client.connect()
+    begun, ended = threading.Event(), threading.Event()
+    said: list[BaseException] = []
+
+    async def never() -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    def wait() -> None:
+        try:
+            client._wait(never())
+        except (TransportError, concurrent.futures.CancelledError) as problem:
+            said.append(problem)
+        ended.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    assert begun.wait(SECONDS)
+    client.close()
+    assert ended.wait(SECONDS)
+    assert isinstance(said[0], TransportError)

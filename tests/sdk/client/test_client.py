@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,13 @@ import pytest
 from gatewright.sdk import Server
 from gatewright.sdk.client import Client, Options, Progress
 from gatewright.sdk.client.connection import Target
-from gatewright.sdk.errors import InternalError, SchemaError, SdkError, ValidationError
+from gatewright.sdk.errors import (
+    InternalError,
+    SchemaError,
+    SdkError,
+    TransportError,
+    ValidationError,
+)
 from tests.sdk.client.scripted import MGP, Scripted, broken, text, within
 from tests.servers.rig import SERVERS
 from tests.servers.web import web
@@ -245,3 +252,56 @@ async def test_a_subscription_that_nobody_agrees_to_ends_with_an_error_of_the_sd
     async with Client(Server("quiet"), Options(era="modern", timeout_s=1e-9)) as client:
         with pytest.raises(SdkError, match="did not agree to the subscription"):
             await within(client.watch())
+
+
+async def test_a_later_watch_takes_the_place_of_one_that_still_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    client = Client(["none"])
+    begun: dict[str, asyncio.Future[None]] = {}
+
+    async def connect() -> Any:
+        return SimpleNamespace(revision="2026-07-28")
+
+    async def listen(uris: list[str], told: asyncio.Future[None]) -> None:
+        begun[uris[0]] = told
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(client, "connect", connect)
+    monkeypatch.setattr(client, "_listen", listen)
+    first = asyncio.create_task(client.watch("a"))
+    while "a" not in begun:
+        await asyncio.sleep(0)
+    second = asyncio.create_task(client.watch("b"))
+    while "b" not in begun:
+        await asyncio.sleep(0)
+    await within(first)
+    assert not second.done()
+    begun["b"].set_result(None)
+    await within(second)
+    assert client._watching is not None
+    client._watching.cancel()
+
+
+async def test_a_subscription_that_ends_later_is_told_in_the_log(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = Client(["none"])
+    end = asyncio.Event()
+
+    async def connect() -> Any:
+        return SimpleNamespace(revision="2026-07-28")
+
+    async def listen(_: list[str], told: asyncio.Future[None]) -> None:
+        told.set_result(None)
+        await end.wait()
+        raise TransportError("the server ended the subscription: gone")
+
+    monkeypatch.setattr(client, "connect", connect)
+    monkeypatch.setattr(client, "_listen", listen)
+    await within(client.watch())
+    end.set()
+    assert client._watching is not None
+    await asyncio.wait([client._watching])
+    await asyncio.sleep(0)
+    assert "ended the subscription: gone" in caplog.text

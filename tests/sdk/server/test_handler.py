@@ -26,6 +26,12 @@ from tests.sdk.server.raw import Raw
         ("resources/read", {"uri": "x://y"}, -32002),
         ("resources/subscribe", {"uri": "x://y"}, -32602),
         ("completion/complete", {"ref": 1}, -32602),
+        (
+            "completion/complete",
+            {"ref": {"type": "ref/prompt", "name": []}, "argument": {}},
+            -32602,
+        ),
+        ("completion/complete", {"ref": {"uri": {}}, "argument": {}}, -32602),
         ("completion/complete", {"ref": {"type": "ref/prompt"}, "argument": {}}, -32602),
         ("logging/setLevel", {"level": "loud"}, -32602),
         ("no/method", {}, -32601),

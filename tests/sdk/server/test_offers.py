@@ -95,3 +95,29 @@ def test_each_change_is_told_and_variables_have_to_be_the_functions() -> None:
     ]
     with pytest.raises(RegistrationError, match="path"):
         offers.add_resource(one, "a://{other}")
+
+
+@pytest.mark.parametrize(
+    ("template", "uri", "found"),
+    [
+        ("docs://{name}", "docs://..%2f..%2fetc%2fpasswd", None),
+        ("docs://{name}", "docs://a%2Fb", "a/b"),
+        ("docs://{name}", "docs://a%5C..%5Cb", None),
+        ("docs://{name*}", "docs://a/../b", None),
+        ("docs://{name*}", "docs://%2e%2e/b", None),
+        ("docs://{name}", "docs://..", None),
+        ("docs://{name}", "docs://%2e%2e", None),
+        ("docs://{name}", "docs://a%00b", None),
+        ("docs://{name*}", "docs://a%00b", None),
+        ("docs://{name}", "docs://a%20b", "a b"),
+        ("docs://{name}", "docs://a..b", "a..b"),
+        ("docs://{name*}", "docs://a%2Fb", "a/b"),
+    ],
+)
+def test_no_value_leads_upwards_however_it_is_written(
+    template: str, uri: str, found: str | None
+) -> None:
+    offers = Offers(lambda *_: None, lambda: 0.0)
+    offers.add_resource(lambda name: name, template)
+    match = offers.resource(uri)
+    assert (None if match is None else match[1]["name"]) == found

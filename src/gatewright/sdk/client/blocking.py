@@ -87,12 +87,16 @@ class SyncClient:
         loop, self._loop = self._loop, None
         if loop is None or self._thread is None:
             return
-        if self._client is not None:
-            asyncio.run_coroutine_threadsafe(self._client.close(), loop).result()
-            self._client = None
-        loop.call_soon_threadsafe(loop.stop)
-        self._thread.join()
-        loop.close()
+        client, self._client = self._client, None
+        try:
+            if client is not None:
+                asyncio.run_coroutine_threadsafe(client.close(), loop).result()
+        finally:
+            # Other threads wait for calls, which nobody would finish once the loop has stopped.
+            asyncio.run_coroutine_threadsafe(_cancel_all(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            self._thread.join()
+            loop.close()
 
     @property
     def hello(self) -> Hello | None:
@@ -222,9 +226,23 @@ class SyncClient:
         future = asyncio.run_coroutine_threadsafe(work, self._running)
         try:
             return future.result()
+        except concurrent.futures.CancelledError:
+            raise TransportError("the client was closed before there was an answer") from None
         except BaseException:
             future.cancel()  # Ctrl-C ends the call, too
             raise
+
+
+_ENDS_S = 2.0
+
+
+async def _cancel_all() -> None:
+    """Cancel what the loop still does, and let it come to its end."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        await asyncio.wait(tasks, timeout=_ENDS_S)
 
 
 async def _made(target: Target, options: Options | None) -> Client:

@@ -12,6 +12,7 @@ again is honoured (MGP §14.6). Every call has a time limit, and cancelling its 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from gatewright.mcp.protocol.mcp_client import Hello
 
 __all__ = ["Client"]
+
+log = logging.getLogger("gatewright.sdk")
 
 R = TypeVar("R", bound=Raw)
 
@@ -254,19 +257,21 @@ class Client:
         if self._watching is not None:
             self._watching.cancel()
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._watching = asyncio.create_task(self._listen(list(uris), told))
+        # By its own name: meanwhile another call may take its place.
+        watching = self._watching = asyncio.create_task(self._listen(list(uris), told))
+        watching.add_done_callback(_log_end)
         limit_s = self.options.timeout_s
-        await asyncio.wait(
-            [told, self._watching], timeout=limit_s, return_when=asyncio.FIRST_COMPLETED
-        )
-        if not told.done() and not self._watching.done():
-            self._watching.cancel()
+        await asyncio.wait([told, watching], timeout=limit_s, return_when=asyncio.FIRST_COMPLETED)
+        if watching.cancelled():
+            return  # a later call took its place
+        if not told.done() and not watching.done():
+            watching.cancel()
             raise errors.TimeoutError(
                 f"the server did not agree to the subscription in {limit_s:g} s"
             )
-        if self._watching.done():
+        if watching.done():
             # Raises what ended the subscription before the server had agreed to it.
-            self._watching.result()
+            watching.result()
 
     async def _listen(self, uris: list[str], told: asyncio.Future[None]) -> None:
         from gatewright.mcp.client.link import UpstreamFailed
@@ -319,6 +324,12 @@ class Client:
         if method == "notifications/tools/list_changed":
             self._tools.clear()
         self.options.on_event(method, params)
+
+
+def _log_end(watching: asyncio.Task[None]) -> None:
+    """Say that nothing is heard any more: who watches would else wait for changes for ever."""
+    if not watching.cancelled() and (problem := watching.exception()) is not None:
+        log.warning("%s", problem)
 
 
 def _object(raw: bytes, kind: type[R]) -> R:

@@ -228,6 +228,8 @@ class Handler:
         if not isinstance(ref, dict) or not isinstance(argument, dict):
             return Failure("invalid_params", "params.ref and params.argument must be objects")
         named = ref.get("name" if ref.get("type") == "ref/prompt" else "uri")
+        if not isinstance(named, str):
+            return Failure("invalid_params", "params.ref must have a name or a uri, a text")
         if named not in self._offers.prompts and self._template(named) is None:
             return Failure("invalid_params", "params.ref names no prompt and no resource template")
         proposes = self._offers.completions.get((str(named), str(argument.get("name"))))

@@ -1,7 +1,8 @@
 """Registered resources, templates, prompts and completions of an SDK server: matches URIs, caches reads, announces changes.
 
 Resources may say how long what they read stays true; until then the function is not called again. Templates are
-RFC 6570's simple expansion: `{name}` stands for one or more characters other than `/`, and `{name*}` for any.
+RFC 6570's simple expansion: `{name}` stands for one or more characters other than `/` (which may be escaped), and `{name*}` for any;
+neither for `..` between slashes.
 """
 
 from __future__ import annotations
@@ -168,8 +169,9 @@ class Offers:
             return found, {}
         for offer in self.templates.values():
             match = offer.pattern.fullmatch(uri) if offer.pattern is not None else None
-            if match is not None:
-                return offer, {name: unquote(value) for name, value in match.groupdict().items()}
+            values = None if match is None else _values(match.groupdict())
+            if values is not None:
+                return offer, values
         return None
 
     def cached(self, uri: str) -> Cached | None:
@@ -194,6 +196,16 @@ class Offers:
     def stale(self, uri: str) -> None:
         """A resource is not what it was."""
         self._cache.pop(uri, None)
+
+
+def _values(raw: Mapping[str, str]) -> dict[str, str] | None:
+    """The values of a template's variables. None where one leads upwards or holds a NUL once it is decoded: functions put them into
+    paths, and what is written `..%2f` is no `..` to whoever looked at the URI before."""
+    values = {name: unquote(value) for name, value in raw.items()}
+    for value in values.values():
+        if "\0" in value or ".." in value.replace("\\", "/").split("/"):
+            return None
+    return values
 
 
 def _argument(name: str, description: str, required: bool) -> dict[str, Any]:
