@@ -17,6 +17,7 @@ import msgspec
 from gatewright import pipeline
 from gatewright.app.addresses import urls_of
 from gatewright.app.announce import Ready, announced
+from gatewright.app.closing import close_all
 from gatewright.app.features import FEATURES, features_of
 from gatewright.app.numbers import Numbers
 from gatewright.app.policy import Made, PolicyFactory, Revoked, Table
@@ -115,6 +116,17 @@ class Gateway:
         HELD.hold(PROCESS, self._tokens.values())
 
     async def __aenter__(self) -> Gateway:
+        try:
+            await self._start()
+        except BaseException:
+            try:
+                await close_all(vars(self))
+            except Exception:  # why it did not start is what counts
+                log.exception("what was opened for the start could not be closed")
+            raise
+        return self
+
+    async def _start(self) -> None:
         settings = self.settings
         typed_as(typed_for(settings, os.environ))  # first: all that is made here inherits it
         self.missing = absent({one.name for one in self._made_of})
@@ -140,24 +152,9 @@ class Gateway:
             around.begin()
         self.supervisor.start()
         self._following = [asyncio.create_task(one) for one in self._work()]
-        return self
 
     async def __aexit__(self, *exc: object) -> None:
-        for task in self._following:
-            task.cancel()
-        await self.app.close()
-        for around in self._around:
-            await around.stop()
-        await self.supervisor.close()
-        self._server_tasks.close()
-        self._anchoring.close()
-        for feature, around in reversed([*zip(self.features, self._around, strict=True)]):
-            await feature.close()
-            await around.close()
-        self.callers.close()
-        self.database.close()  # who closes it last brings its log into its file
-        await self._workers.close()
-        await self.audit.close()
+        await close_all(vars(self))
 
     # -- parts
 

@@ -60,6 +60,7 @@ class Watchdog:
         self._logged = float("-inf")
         self._seen: tuple[float, str] = (0.0, "")
         self._stop = threading.Event()
+        self._begun = False
 
     def start(self) -> None:
         """Begin, on the running loop."""
@@ -70,13 +71,16 @@ class Watchdog:
         self._timer = self._loop.call_later(_TICK_S, self._beat)
         self._thread = threading.Thread(target=self._look, name="gatewright-watchdog", daemon=True)
         self._thread.start()
+        self._begun = True
 
     def adopt(self, threshold_s: float) -> None:
         """From now on those of so many seconds are logged."""
         self._threshold_s = threshold_s
 
     def close(self) -> None:
-        """End."""
+        """End, begun or not."""
+        if not self._begun or self._stop.is_set():
+            return
         self._stop.set()
         self._timer.cancel()
         self._thread.join()

@@ -1,0 +1,45 @@
+"""Closes what a gateway has opened, in order, also when it did not get to its end or one part cannot be closed."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+__all__ = ["close_all"]
+
+Step = Callable[[], object]
+"""What it returns is waited for where it can be."""
+
+
+async def close_all(parts: Mapping[str, Any]) -> None:
+    """Close what there is by now of a gateway's parts, by the names of `Gateway`. Where steps raise, the others are taken all
+    the same; then the last error is raised, with those before it as its context."""
+    async with contextlib.AsyncExitStack() as rest:
+        # It takes them from the end.
+        for step in reversed([*_steps(parts)]):
+            rest.push_async_callback(_taken, step)
+
+
+async def _taken(step: Step) -> None:
+    done = step()
+    if inspect.isawaitable(done):
+        await done
+
+
+def _steps(parts: Mapping[str, Any]) -> Iterator[Step]:
+    features, around = parts.get("features", ()), parts.get("_around", ())
+    yield from (task.cancel for task in parts.get("_following", ()))
+    yield from _closing(parts, "app")
+    yield from (one.stop for one in around)
+    yield from _closing(parts, "supervisor", "_server_tasks", "_anchoring")
+    for number in reversed(range(len(features))):
+        yield features[number].close
+        yield from (one.close for one in around[number : number + 1])
+    # The database: who closes it last brings its log into its file.
+    yield from _closing(parts, "callers", "database", "_workers", "audit")
+
+
+def _closing(parts: Mapping[str, Any], *names: str) -> Iterator[Step]:
+    return (parts[name].close for name in names if name in parts)
