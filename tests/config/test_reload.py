@@ -216,3 +216,4 @@ async def test_files_that_never_stand_still_are_read_all_the_same(
     async with followed(tmp_path) as world:
         world.write(ONE + TWO)
         await world.said("configuration applied")
+        assert len(world.adopted[-1].servers) == 2

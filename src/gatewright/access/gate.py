@@ -18,12 +18,12 @@ that are named for it need no grant, but what the table denies stays denied (dec
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from typing import Any
 
 from msgspec import Raw
 from msgspec.structs import replace
 
 from gatewright.access.grants import Decision, Grants, granting, no_grant
+from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_risky
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool, UserContext
 from gatewright.command_text import to_type
 from gatewright.identity.claims import rights_of, runs_programs
@@ -32,7 +32,6 @@ from gatewright.mcp.wire.permissions import (
     LIST_ALL,
     REGISTRY_READ,
     REGISTRY_WRITE,
-    ggen_permission,
 )
 from gatewright.servers.definition_digest import definition_digest
 from gatewright.validators.registry import Checks
@@ -47,13 +46,9 @@ _OPERATORS = ("mgp/", "gatewright/")
 """How the gateway's own methods begin."""
 
 _BY_ROLE = "owner"
-_ENOUGH = {"safe": "untrusted", "moderate": "community", "dangerous": "verified"}
-"""The least trust for each risk."""
 _ROLES = ("owner", "operator")
 _OPERATOR = ("operator",)
-_BY_CALLER = "caller_permission"
 _REMEMBERED = 65_536
-_PATH_CHARS = 256
 
 _FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 _PASSED_ON = frozenset(
@@ -83,7 +78,7 @@ class Access:
     `default_policy`, `owner` or `caller_permission`; what limits the caller into `constraints`, and the
     permissions that the tool needs into `permissions_used`."""
 
-    name = "access"
+    name = GATE
 
     def __init__(
         self,
@@ -223,17 +218,17 @@ class Access:
         if call.of_tool:
             judged = _named(judged, _may_invoke(call.caller, target, call.tool or call.task_tool))
         allowed, source, word = judged
-        if source == _BY_CALLER and not allowed:
-            return _lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
+        if source == BY_CALLER and not allowed:
+            return lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
         if not allowed:
             return self._denied(call, word), source
-        return _too_risky(call) or self._untouchable(call, target), source
+        return too_risky(call) or self._untouchable(call, target), source
 
     def _own_limited(self, call: Call) -> Refusal | None:
         """A call without a target, by a caller who is limited: what is not known is not tried on servers."""
         rights = rights_of(call.caller.user)
         if call.method == "tools/list" and rights.reads_nothing:
-            return _lacks(call, LIST_ALL)
+            return lacks(call, LIST_ALL)
         if call.kind != "method" or call.method in self._open:
             return self._own(call)
         if rights.administers(_REGISTRY.get(call.method, "")):
@@ -245,7 +240,7 @@ class Access:
         if bounds is None or "uri" not in call.params:
             return None
         found = bounds.judge(call.params["uri"])
-        return None if found is None else _outside(call, found.details, "/uri")
+        return None if found is None else outside(call, found.details, "/uri")
 
     def _untouchable(self, call: Call, target: Target) -> Refusal | None:
         bounds = self._bounds_of(call.caller, target.server)
@@ -255,10 +250,10 @@ class Access:
         # A subscription tells of changes of what it may not read.
         if call.kind == "resource" or call.method in _FOLLOWED:
             read = bounds.judge(target.name)
-            return None if read is None else _outside(call, read.details, "/uri")
+            return None if read is None else outside(call, read.details, "/uri")
         # Fail closed: a path inside of a command line has no argument of its own that could be compared.
         if tool is not None and runs_programs(tool.security):
-            return _outside(call, {"reason": "Nobody can tell what a command or a program touches"})
+            return outside(call, {"reason": "Nobody can tell what a command or a program touches"})
         # A prompt has arguments as a tool has, and its server may put the file that they name into it.
         pointers = () if tool is None else tool.security.validator_args.get("paths", ())
         named = [("declared", bounds), ("named", bounds)] if pointers else [("named", bounds)]
@@ -267,7 +262,7 @@ class Access:
         if found is None:
             return None
         details = found[1].details or {"reason": f"It {found[1].message}"}
-        return _outside(call, details, found[1].path)
+        return outside(call, details, found[1].path)
 
     def _bounds_of(self, caller: Caller, server: str) -> Resources | None:
         key = caller.user, server
@@ -322,77 +317,7 @@ def _named(judged: Judged, said: bool | None) -> Judged:
     denied = word.permission == "deny" and source != "default_policy"
     if said is None or (said and (allowed or denied)):
         return judged
-    return said, _BY_CALLER, word
-
-
-def _lacks(call: Call, permission: str) -> Refusal:
-    scopes = rights_of(call.caller.user).step_up(permission)
-    if scopes:
-        # A client that asks for more must not lose those that its token has (RFC 6750 §3.1).
-        held = dict.fromkeys(scope for said in call.caller.user for scope in said.scopes)
-        return Refusal(
-            "insufficient_scope",
-            f"{call.caller.id} does not hold {ggen_permission(permission)}: a token with the scope "
-            f"{scopes[0]} does",
-            {
-                "scope": " ".join((*held, scopes[0])),
-                "missing_permissions": [permission],
-                "source": _BY_CALLER,
-            },
-            gate=Access.name,
-        )
-    wanted = ggen_permission(permission)
-    made = to_type("key create {} --another --permission {}", _holder(call), wanted)
-    return Refusal(
-        "permission_denied",
-        f"{call.caller.id} does not hold {wanted}{_other_key(made)}",
-        {"missing_permissions": [permission], "source": _BY_CALLER},
-        gate=Access.name,
-    )
-
-
-def _other_key(command: str) -> str:
-    """What an operator can do about a caller who is limited by its key, as the end of a sentence."""
-    return f": where its key says so, an operator makes another one with `{command}`"
-
-
-def _holder(call: Call) -> str:
-    return "NAME" if call.caller.kind == "anonymous" else call.caller.id
-
-
-def _too_risky(call: Call) -> Refusal | None:
-    rights, tool = rights_of(call.caller.user), call.tool or call.task_tool
-    if tool is None or not rights.too_risky(tool.security):
-        return None
-    risk = tool.security.risk_level
-    made = to_type("key create {} --another --trust {}", _holder(call), _ENOUGH[risk])
-    return Refusal(
-        "access_denied",
-        f"{call.caller.id} is trusted as {rights.trust}, which is enough for tools up to the risk "
-        f"{rights.most_risk}; {tool.exposed} is {risk}{_other_key(made)}",
-        {"source": "trust_level", "trust_level": rights.trust, "risk_level": risk},
-        gate=Access.name,
-    )
-
-
-def _outside(call: Call, details: Mapping[str, Any], path: str = "") -> Refusal:
-    """The refusal in the words of Groundhog's error example."""
-    said = {
-        "reason": "Path not in allowed list",
-        "suggestion": "Request access to an allowed directory",
-        **details,
-    }
-    if path:
-        said["path"] = path
-    wanted = str(said.get("requested_path", "PATTERN"))[:_PATH_CHARS]
-    made = to_type("key create {} --another --resource {}", _holder(call), wanted)
-    return Refusal(
-        "path_not_allowed",
-        f"{call.caller.id} may not touch what {path[1:] or call.name[:100]} names: "
-        f"{said['reason'].lower()}{_other_key(made)}",
-        said,
-        gate=Access.name,
-    )
+    return said, BY_CALLER, word
 
 
 def _note(call: Call) -> None:

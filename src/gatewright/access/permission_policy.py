@@ -22,6 +22,7 @@ from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 from gatewright.access.permissions import PermissionChange, Permissions, Word
+from gatewright.access.refusals import server_lacks
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval
 from gatewright.audit.records import GATEWAY, Actor, Subject
@@ -316,7 +317,7 @@ class Permitting:
             found = {name: self._standing(server, name).value for name in needs}
             missing = [name for name, value in found.items() if value != "approved"]
             if missing:
-                self.barred[server] = _refusal(server, missing, "denied" in found.values())
+                self.barred[server] = server_lacks(server, missing, "denied" in found.values())
 
     def _note(self, server: str, name: str, one: Standing) -> None:
         """Record what a policy decided, once. What operators said the store knows to be recorded."""
@@ -385,21 +386,3 @@ def permitting_of(
     if desk is not None:
         desk.ruled.listen(found.ruled)
     return found
-
-
-def _refusal(server: str, missing: Sequence[str], denied: bool) -> Refusal:
-    names = ", ".join(missing)
-    details = {"server": server, "missing_permissions": list(missing)}
-    if denied:
-        return Refusal(
-            "permission_denied",
-            f"server {server} needs the permission {names}, which it does not have; an operator gives it "
-            f"with `{to_type('server permit {}' + ' {}' * len(missing), server, *missing)}`",
-            details,
-        )
-    return Refusal(
-        "permission_deferred",
-        f"server {server} waits for an operator to approve {names}. `{to_type('approve')}` "
-        f"shows what waits; `{to_type('server permit {}' + ' {}' * len(missing), server, *missing)}` gives it",
-        {"status": "pending_approval", **details},
-    )

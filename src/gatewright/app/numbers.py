@@ -31,15 +31,16 @@ class Numbers(msgspec.Struct, frozen=True, kw_only=True):
         """All of them. The gateway's own are counted when they are asked for, those of features with the first of them: readiness,
         which anybody may ask for, pays for no more than it says, and telemetry asks from a thread of its own."""
         audit, standing = self.audit, self.front.standing
+        supervisor, kernel, missing = self.supervisor, self.kernel, self.missing
         return _OnDemand(
             {
-                "servers": lambda: dict(self.supervisor.states),
-                "in_flight": lambda: self.kernel.in_flight,
+                "servers": lambda: dict(supervisor.states),
+                "in_flight": lambda: kernel.in_flight,
                 "sessions": lambda: sum(one.door == "http" for one in list(standing.values())),
                 "audit_ok": lambda: audit.fault is None,
                 "audit_written": lambda: audit.written,
                 "audit_lag": lambda: audit.lag,
-                "missing": lambda: self.missing,
+                "missing": lambda: missing,
             },
             self.parts,
         )

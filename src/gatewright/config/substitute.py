@@ -74,7 +74,7 @@ class Sources:
         if self._accepted.get(str(path)) != hashlib.sha256(content).hexdigest():
             raise Undefined(
                 f"{path} has changed since it was looked at",
-                "`config trust` shows what it says now",
+                f"`{to_type('config trust')}` shows what it says now",
             )
 
     def variable(self, name: str, default: str | None) -> str:

@@ -1,4 +1,4 @@
-"""Parses `[[servers]]` of another `mgp.toml` or `mcp.toml`; keeps tool rules that tighten policy, drops opt-out, trust, permissions and auto-approval.
+"""Parses `[[servers]]` of another `mgp.toml` or `mcp.toml`; keeps rules that tighten policy, drops trust, permissions and opt-outs.
 
 Of a tool's rule only what forbids or asks for more is kept. `opt-out` becomes a suggestion; a tool called safe, `trusted`,
 permissions that a server would have without a question, and every other word that could make our policy easier are told and

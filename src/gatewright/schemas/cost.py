@@ -20,7 +20,7 @@ from gatewright.schemas.graph import Graph, Schema, UnusableSchema
 from gatewright.schemas.keyword_costs import Costs, costs_of
 from gatewright.schemas.value_size import size_of
 
-__all__ = ["AT_ONCE", "BUDGET", "Cost", "Load", "cost_of"]
+__all__ = ["AT_ONCE", "BUDGET", "Cost", "Load", "Weights", "cost_of"]
 
 AT_ONCE = 2_000_000
 """Evaluations for one value on the event loop, about 30 ms; of a schema more along one path are never made."""

@@ -17,7 +17,8 @@ from gatewright.secret_scanning.names import (
     looks_random,
     may_be_secret,
 )
-from gatewright.secret_scanning.patterns import Next, OnLine, Pattern, Run, either
+from gatewright.secret_scanning.patterns import OnLine, Pattern, Run, either
+from gatewright.secret_scanning.private_keys import private_keys
 from gatewright.secret_scanning.vendors import NUMBERED, VENDORS, VERSION_CONTROL
 
 __all__ = ["HINTS", "RULES", "Finding", "is_paired", "of_member"]
@@ -80,11 +81,6 @@ _AFTER_WORDS = rf"(?:\b|[A-Z_]|\\[nrt]){_SAID}({_PLAIN_VALUE}{{10,256}})"
 _KEY = rf"(?:\b|\\[nrt])(?i:key|auth){_OPERATOR}{_QUOTES}({_PLAIN_VALUE}{{14,256}})"
 _IN_URL = _URL + r"[^\s/?#@:\"'<>\\]{0,256}:([^\s/@\"'<>\\]{1,256})@"
 _USER_IN_URL = _URL + "([A-Za-z0-9_-]{20,256})@"
-_PEM = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_PUTTY = (
-    r"PuTTY-User-Key-File-[0-9](?:[^\n]*\n){3,40}?"
-    r"Private-Lines: [0-9]+\s((?:[A-Za-z0-9+/=]+\s?)+)"
-)
 _OPTIONS = (
     r"(?:\s|^|[\"'])(?:(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"']{1,64}:|(?:sshpass )-p ?[\"']?|"
     r"--(?i:pass|passwd|password|passphrase|token|api-?key|secret|auth-token|access-token|secret-key|"
@@ -108,14 +104,8 @@ _after_words = Pattern(_AFTER_WORDS, captures=True, bounded=True)
 _key = Pattern(_KEY, captures=True, bounded=True)
 _in_url = Pattern(_IN_URL, captures=True, bounded=True)
 _user_in_url = Pattern(_USER_IN_URL, captures=True, bounded=True)
-_pem = Pattern(_PEM, bounded=True)
-_putty = Pattern(_PUTTY, captures=True)
 _options = Pattern(_OPTIONS, captures=True)
 
-_PEM_END = Pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", bounded=True)
-_PEM_ENDS = Pattern("-----END ", bounded=True)
-_PEM_BODY = Pattern(r"(?:[A-Za-z0-9+/=\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*")
-_PEM_LINE = Pattern(r"[A-Za-z0-9+/=]{32}", bounded=True)
 _COOKIES = Pattern(r"[^\s\x0b=;,\"']{1,256}=[^\s\x0b=]")
 _PARAMETERS = Pattern(r"[A-Za-z_-]{1,256}=[\"\w]")
 _TO_LINE_END = Pattern(r"[^\r\n\\]*")
@@ -126,10 +116,6 @@ _CACHED = TextPattern(r"-[0-9a-f]{32,}\Z")
 _NAME_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-"
 # Bytes before a keyword that are read as the beginning of its name.
 _NAME_MOST = 40
-# Bytes from the first line of a key on: a shorter one is the mere mention of it.
-_PEM_LEAST = 24
-# Bytes of a key at most; an end that is farther away belongs to something else.
-_PEM_MOST = 64 * 1024
 _LINE = Pattern(r"[^\r\n\"'\\]*")
 _OPENED = Pattern(r"\\*[\"'`]")
 _BARE = Pattern(r"[^\s\x0b\"'`,;&<>)}\]\\]+")
@@ -334,32 +320,6 @@ def _commands(text: bytes) -> Iterator[Finding]:
             yield *span, "command-line"
 
 
-def _end_of_key(text: bytes, begun: int, ending: int, line: Next) -> int:
-    """Where a key ends whose body begins at `begun`: behind its last line, or where base64 ends.
-    `ending` is where the next such line may be, `line` finds the next one of base64."""
-    end = _PEM_BODY.end_at(text, begun)
-    if not begun <= ending <= begun + _PEM_MOST:
-        return end
-    closing = _PEM_END.end_at(text, ending)
-    if closing == ending or line.after(begun)[1] > ending:
-        return end
-    return closing
-
-
-def _private_keys(text: bytes) -> Iterator[Finding]:
-    done, ending, line = 0, Next(_PEM_ENDS, text), Next(_PEM_LINE, text)
-    for spans in _pem.all(text):
-        start, begun = spans[0]
-        if start < done:
-            continue
-        end = _end_of_key(text, begun, ending.after(begun)[0], line)
-        if end - begun >= _PEM_LEAST:
-            yield start, end, "private-key"
-            done = end
-    for spans in _putty.all(text):
-        yield *spans[1], "private-key"
-
-
 def _is_client(vendor: str, value: str) -> bool:
     return vendor.lower().startswith(NUMBERED) and value.isdigit() and 15 <= len(value) <= 20
 
@@ -407,6 +367,6 @@ RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
     (_IN_URL, _addresses),
     (_USER_IN_URL, _users),
     (either([_OPTIONS, *(rf"{one}[^\r\n|;]*?{where}" for one, where in _PROGRAMS)]), _commands),
-    ("PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File", _private_keys),
+    ("PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File", private_keys),
 )
 """(what a text must hold, the finder of the exact places)."""
