@@ -117,7 +117,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the two lists that the end of the run reads, and collect tests without looking for garbage."""
-    gc.disable()
+    if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
+        gc.disable()  # until `pytest_collection_finish`, which the process that has others work does not come to
     config.stash[_left_out] = {}
     config.stash[_not_run] = []
     config.pluginmanager.register(_NothingSkipped(config), "gatewright-nothing-skipped")
