@@ -262,3 +262,18 @@ def test_a_flaw_is_told_in_few_words_whatever_the_schema_says() -> None:
     for one in (wrong, unknown, pattern, missing, deep):
         said = (one.field or "", one.reason, *one.suggestions)
         assert sum(map(len, said)) < 10_000, one.rule
+
+
+@pytest.mark.parametrize(
+    ("schema", "arguments"),
+    [
+        (
+            {"properties": {"a": {"items": {"enum": [n + 0.5 for n in range(2000)]}}}},
+            {"a": [1.25] * 100},
+        ),
+        ({"properties": {"a": {"anyOf": [{"items": {"type": "string"}}] * 50}}}, {"a": [1] * 400}),
+    ],
+)
+def test_flaws_of_what_takes_long_are_not_looked_for_again(schema: Any, arguments: Any) -> None:
+    """A worker judged it; the refusal says what was wrong."""
+    assert Flaws().of(schema, arguments) == []

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gatewright.secret_scanning import json_text
 from gatewright.secret_scanning.held import Held, WithHeld
 from gatewright.secret_scanning.json_text import redacted_json
 from gatewright.secret_scanning.scanner import scanner
@@ -167,3 +168,25 @@ def shape(value: Any) -> Any:
 @given(st.binary(max_size=80).map(lambda data: data + b'"password":"' + data))
 def test_text_that_is_no_json_breaks_nothing(data: bytes) -> None:
     assert isinstance(cleaned(data), bytes)
+
+
+def test_what_stands_between_two_strings_is_gone_through_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[int] = []
+    lowest = json_text._lowest
+
+    def counted(between: bytes) -> int:
+        seen.append(len(between))
+        return lowest(between)
+
+    monkeypatch.setattr(json_text, "_lowest", counted)
+    pairs = b",".join([b'{"name":"password"}'] * 16)
+    gap = b",".join([b"[]"] * 3000)
+    raw = b"[" + pairs + b"," + gap + b"," + pairs + b"]"
+    redacted_json(raw, SECRETS, lambda *_: b"x")
+    flat = (
+        b'{"a":[' + gap + b"]," + b",".join([b'"name":"password"'] * 16) + b',"b":[' + gap + b"]}"
+    )
+    redacted_json(flat, SECRETS, lambda *_: b"x")
+    assert sum(seen) < 4 * (len(raw) + len(flat))

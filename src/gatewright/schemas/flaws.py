@@ -17,7 +17,7 @@ import msgspec
 from gatewright.patterns import Pattern
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.json_strings import STEP_CHARS
-from gatewright.schemas.schema import CompiledSchema, Violation
+from gatewright.schemas.schema import CompiledSchema, TakesLongError, Violation
 
 __all__ = ["MOST", "Flaw", "Flaws"]
 
@@ -69,11 +69,14 @@ class Flaws:
 
     def of(self, schema: Any, arguments: Any) -> list[Flaw]:
         """What is wrong, at most `MOST` flaws, the telling ones first. None where the schema says nothing
-        or cannot be used."""
+        or cannot be used, nor where a worker judged the arguments because that takes too long for the event loop."""
         compiled = None if schema is None else self._kept.of(schema)
         if not isinstance(compiled, CompiledSchema):
             return []
-        found = compiled.violations(arguments, MOST)
+        try:
+            found = compiled.violations(arguments, MOST, at_once=True)
+        except TakesLongError:
+            return []
         # By place, arrays before objects; at one place by what makes the other flaws follow (`_ORDER`).
         found.sort(key=lambda one: (*map(_place, one.path), (3, _rank(one.rule), "")))
         return [_flaw(schema, arguments, one) for one in found]

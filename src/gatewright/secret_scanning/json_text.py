@@ -55,6 +55,7 @@ class _Text:
 
     def __init__(self, raw: bytes, scanner: Scanner, mark: Mark) -> None:
         self._raw = raw
+        self._gaps: dict[tuple[int, bool], tuple[int, int]] = {}
         self._scanner = scanner
         self._mark = mark
         self._tokens = json_strings(raw)
@@ -121,17 +122,25 @@ class _Text:
         """The value of the first member `value` among these strings, which lead away from one in the same object."""
         depth = 0
         for beside in near:
-            first = min(beside, beside - near.step)
-            between = self._raw[self._tokens[first][1] : self._tokens[first + 1][0]]
-            if near.step < 0:
-                # Read backwards a bracket that closes is one that opens.
-                between = between[::-1].translate(_MIRRORED)
-            if depth + _lowest(between) < 0:  # another object
+            lowest, by = self._gap(min(beside, beside - near.step), near.step < 0)
+            if depth + lowest < 0:  # another object
                 return None
-            depth += _depth(between)
+            depth += by
             if not depth and self._is_next(_COLON, beside) and self._is_value(beside):
                 return beside + 1
         return None
+
+    def _gap(self, at: int, backwards: bool) -> tuple[int, int]:
+        """How far what stands between a string and the next one closes what was open before it, and how much deeper it leads. Found
+        out once: many names may stand beside one gap."""
+        found = self._gaps.get((at, backwards))
+        if found is None:
+            between = self._raw[self._tokens[at][1] : self._tokens[at + 1][0]]
+            if backwards:
+                # Read backwards a bracket that closes is one that opens.
+                between = between[::-1].translate(_MIRRORED)
+            found = self._gaps[at, backwards] = _lowest(between), _depth(between)
+        return found
 
     def _is_value(self, at: int) -> bool:
         start, end = self._tokens[at]

@@ -52,8 +52,8 @@ def test_a_template_stands_for_what_its_variables_may_be(
 def test_what_was_read_holds_for_its_time_and_no_longer() -> None:
     hand = Hand()
     offers = hand.offers()
-    offers.keep("a://b", [{"uri": "a://b"}], 10)
-    offers.keep("a://c", [], 0)
+    offers.keep("a://b", [{"uri": "a://b"}], 10, offers.changes)
+    offers.keep("a://c", [], 0, offers.changes)
     kept = offers.cached("a://b")
     assert kept is not None
     hand.now = 4.0
@@ -61,7 +61,7 @@ def test_what_was_read_holds_for_its_time_and_no_longer() -> None:
     assert offers.cached("a://c") is None
     offers.stale("a://b")
     assert offers.cached("a://b") is None
-    offers.keep("a://b", [], 10)
+    offers.keep("a://b", [], 10, offers.changes)
     hand.now = 14.0
     assert offers.cached("a://b") is None
 
@@ -69,7 +69,7 @@ def test_what_was_read_holds_for_its_time_and_no_longer() -> None:
 def test_what_is_remembered_is_bounded() -> None:
     offers = Hand().offers()
     for number in range(1500):
-        offers.keep(f"a://{number}", [], 10)
+        offers.keep(f"a://{number}", [], 10, offers.changes)
     assert offers.cached("a://0") is None
     assert offers.cached("a://1499") is not None
 
@@ -121,3 +121,13 @@ def test_no_value_leads_upwards_however_it_is_written(
     offers.add_resource(lambda name: name, template)
     match = offers.resource(uri)
     assert (None if match is None else match[1]["name"]) == found
+
+
+def test_what_was_begun_to_be_read_before_a_change_is_not_kept_after_it() -> None:
+    offers = Offers(lambda *_: None, lambda: 0.0)
+    since = offers.changes
+    offers.stale("a://b")
+    offers.keep("a://b", [], 10, since)
+    assert offers.cached("a://b") is None
+    offers.keep("a://b", [], 10, offers.changes)
+    assert offers.cached("a://b") is not None

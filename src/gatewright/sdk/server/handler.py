@@ -189,10 +189,11 @@ class Handler:
         self, offer: ResourceOffer, variables: dict[str, str], call: Call, back: Back
     ) -> Cached:
         context = _context(call, back, Running(asyncio.get_running_loop()))
+        since = self._offers.changes
         given = await self._run(offer.function, offer.context, variables, context)
         contents = contents_of(offer, call.name, given)
         if offer.context is None:  # what was read for one caller is not another's
-            self._offers.keep(call.name, contents, offer.ttl_s)
+            self._offers.keep(call.name, contents, offer.ttl_s, since)
         return self._offers.cached(call.name) or Cached(contents, 0.0)
 
     async def _run(

@@ -74,6 +74,8 @@ class Offers:
         self.prompts: dict[str, PromptOffer] = {}
         self.completions: Completions = {}
         self._cache: OrderedDict[str, Cached] = OrderedDict()
+        self.changes = 0
+        """How often a resource has become another. What was begun to be read before is not kept after it."""
 
     # -- offering
 
@@ -156,6 +158,7 @@ class Offers:
         elif (self.resources.pop(name, None) or self.templates.pop(name, None)) is not None:
             # All of it: the resource may have been a template with many URIs.
             self._cache.clear()
+            self.changes += 1
             self._changed("notifications/resources/list_changed", {})
         else:
             raise RegistrationError(f"there is no prompt and no resource {name!r}")
@@ -182,9 +185,9 @@ class Offers:
             return None
         return found
 
-    def keep(self, uri: str, contents: list[dict[str, Any]], ttl_s: float) -> None:
-        """Remember what was read for so many seconds."""
-        if ttl_s > 0:
+    def keep(self, uri: str, contents: list[dict[str, Any]], ttl_s: float, since: int) -> None:
+        """Remember what was read for so many seconds, unless something has changed `since` the read began (`changes`)."""
+        if ttl_s > 0 and since == self.changes:
             self._cache[uri] = Cached(contents, self._clock() + ttl_s)
             if len(self._cache) > _KEPT:
                 self._cache.popitem(last=False)
@@ -196,6 +199,7 @@ class Offers:
     def stale(self, uri: str) -> None:
         """A resource is not what it was."""
         self._cache.pop(uri, None)
+        self.changes += 1
 
 
 def _values(raw: Mapping[str, str]) -> dict[str, str] | None:
