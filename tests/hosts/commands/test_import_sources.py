@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.server
 import threading
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from gatewright.cli.output import CliError
-from gatewright.hosts.commands.import_sources import fetch, find_sources
+from gatewright.hosts.commands.import_sources import Found, fetch, find_sources
+from gatewright.hosts.commands.imports import bring_in
 from gatewright.hosts.model import CannotRead
+from gatewright.hosts.read import Place
 from tests.cli.shell import Shell
-from tests.hosts.more_samples import MORE_SAMPLES
+from tests.hosts.more_samples import MANIFEST, MORE_SAMPLES
+from tests.hosts.sample import zipped
 
 
 class _Pages(http.server.BaseHTTPRequestHandler):
@@ -70,3 +76,23 @@ def test_what_is_no_url_is_told_and_no_query_is_shown() -> None:
         (found,) = find_sources([word], "/b", private=True)
         assert found.problem is not None
         assert found.place.file == "https://[x"
+
+
+def test_two_bundles_from_one_place_are_told_apart(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The query of a URL is not shown, and `-` is standard input each time: the place says nothing about the content."""
+    for name in ("HOME", "GATEWRIGHT_STATE"):
+        monkeypatch.setenv(name, str(tmp_path))
+    place = Place(file="https://h.example/dl", bundles=str(tmp_path / "bundles"))
+    scripts = ["// one", "// other"]
+    found = [
+        Found(content=zipped({"manifest.json": MANIFEST, "server/index.js": script}), place=place)
+        for script in scripts
+    ]
+    config = tmp_path / "mgp.toml"
+    bring_in(found, config, permits=lambda _server, _names: True)
+    servers = tomllib.loads(config.read_text())["servers"]
+    assert [Path(one["cwd"], "server/index.js").read_text() for one in servers] == scripts
+    for one, source in zip(servers, found, strict=True):
+        assert one["cwd"].endswith(hashlib.sha256(source.content).hexdigest()[:40])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import tomllib
 from pathlib import Path
@@ -10,9 +9,6 @@ from typing import Any
 
 import pytest
 
-from gatewright.hosts.commands.import_sources import Found
-from gatewright.hosts.commands.imports import bring_in
-from gatewright.hosts.read import Place
 from tests.cli.shell import Shell
 from tests.hosts.host_samples import SAMPLES
 from tests.hosts.more_samples import MANIFEST
@@ -181,26 +177,6 @@ def test_a_bundle_is_unpacked_where_its_server_is_started(shell: Shell) -> None:
     assert folder.parents[1] == shell.state / "bundles"
     assert (folder / "server/index.js").read_text() == "// js"
     assert server["args"][0] == f"{folder}/server/index.js"
-
-
-def test_two_bundles_from_one_place_are_told_apart(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The query of a URL is not shown, and `-` is standard input each time: the place says nothing about the content."""
-    for name in ("HOME", "GATEWRIGHT_STATE"):
-        monkeypatch.setenv(name, str(tmp_path))
-    place = Place(file="https://h.example/dl", bundles=str(tmp_path / "bundles"))
-    scripts = ["// one", "// other"]
-    found = [
-        Found(content=zipped({"manifest.json": MANIFEST, "server/index.js": script}), place=place)
-        for script in scripts
-    ]
-    config = tmp_path / "mgp.toml"
-    bring_in(found, config, permits=lambda _server, _names: True)
-    servers = tomllib.loads(config.read_text())["servers"]
-    assert [Path(one["cwd"], "server/index.js").read_text() for one in servers] == scripts
-    for one, source in zip(servers, found, strict=True):
-        assert one["cwd"].endswith(hashlib.sha256(source.content).hexdigest()[:40])
 
 
 def test_what_was_trusted_is_suggested_and_granted_to_nobody(shell: Shell) -> None:
