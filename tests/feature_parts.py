@@ -10,7 +10,7 @@ from typing import Any
 from gatewright.audit.sinks import SinkPositions
 from gatewright.config import Settings, load
 from gatewright.feature import Ground
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.identity.names import Names
 from gatewright.in_force import InForce
 from gatewright.listeners import Signal
@@ -36,7 +36,7 @@ def settings(folder: Path, text: str = "") -> Settings:
 def ground(folder: Path, text: str = "", **more: Any) -> Ground:
     """All that is there before any tool server."""
     said, state = settings(folder, text), state_in(folder)
-    callers = Callers(state, clock=time.time, random=os.urandom)
+    callers = KeyStore(state, clock=time.time, random=os.urandom)
     parts: dict[str, Any] = {
         "settings": said,
         "now": InForce(said),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gatewright.call import Caller
 from gatewright.feature import Counts, Feature, Ground, Making, Rights
 from gatewright.servers.catalogue import EVERYTHING
-from gatewright.servers.server_side import NOTHING
+from gatewright.servers.supervisor_dependencies import NOTHING
 from tests.feature_parts import ground, settings
 from tests.gate_parts import a_tool
 

@@ -12,7 +12,7 @@ from gatewright.call import Call, Refusal, Tool
 from gatewright.config import SettingsError
 from gatewright.in_force import InForce
 from gatewright.missing import WITHOUT, Missing, absent, check_asked, closed
-from gatewright.servers.server_side import NOTHING
+from gatewright.servers.supervisor_dependencies import NOTHING
 from tests.feature_parts import settings
 from tests.gate_parts import Mute, a_call, a_tool, a_tool_call
 

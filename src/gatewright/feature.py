@@ -18,7 +18,7 @@ from gatewright.audit.trail import AuditLog
 from gatewright.call import Call, Caller, Client, Filter, Gate, Refusal, Tool
 from gatewright.config import Settings
 from gatewright.identity.gate import Keys
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.in_force import InForce
 from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
@@ -28,8 +28,8 @@ from gatewright.mcp.server.routes import Routes
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin, Dispatch, Shared
 from gatewright.servers.server_set import ServerSet
-from gatewright.servers.server_side import ServerSide
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.workers import Workers
@@ -40,11 +40,11 @@ __all__ = [
     "Counts",
     "Feature",
     "Ground",
-    "House",
     "Inside",
     "Listener",
     "Making",
     "Rights",
+    "RoomsContext",
     "Rules",
     "Serving",
     "offered",
@@ -100,7 +100,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     audit: AuditLog
     positions: SinkPositions
     """How far the sinks of the record have come."""
-    callers: Callers
+    callers: KeyStore
     workers: Workers
     random: Callable[[int], bytes]
     who: Callable[[Call, str], Caller]
@@ -192,7 +192,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Changes whenever an answer of `held` may have changed."""
 
 
-class House(msgspec.Struct, frozen=True, kw_only=True):
+class RoomsContext(msgspec.Struct, frozen=True, kw_only=True):
     """All of the spine: what endpoints and background work need."""
 
     inside: Inside
@@ -256,7 +256,7 @@ class Feature:
     async def look_ahead(self, server: str, tools: Sequence[Tool], settings: Settings) -> None:
         """Look at the tools of a server of a configuration to come."""
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """What it serves."""
         return Serving()
 

@@ -20,7 +20,7 @@ from gatewright.config import Problem, Settings, SettingsError
 from gatewright.in_force import InForce
 from gatewright.mcp.wire.groundhog import WISHES
 from gatewright.servers.admission import Standing
-from gatewright.servers.server_side import ServerSide
+from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["WITHOUT", "Missing", "Without", "absent", "check_asked", "closed"]
 

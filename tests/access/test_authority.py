@@ -17,7 +17,7 @@ from gatewright.audit.trail import AuditLog
 from gatewright.call import Caller
 from gatewright.config import load
 from gatewright.identity.issuers import Known
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.identity.names import Names
 from gatewright.in_force import InForce
 from gatewright.mcp.protocol.mcp_client import Hello
@@ -40,7 +40,7 @@ class World:
         self.folder = folder
         state = state_in(folder)
         self.audit = AuditLog(folder, clock=time.time, monotonic=time.monotonic, random=os.urandom)
-        self.callers = Callers(state, clock=time.time, random=os.urandom)
+        self.callers = KeyStore(state, clock=time.time, random=os.urandom)
         self.now = InForce(load(folder / "mgp.toml", environ={"HOME": str(folder)}))
         who = Names(self.callers, {}).who
         self.office = Authority(state, self.now, who, self.audit.event)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.access.permission_policy import Permitting
+from gatewright.access.permission_policy import ServerPermissions
 from gatewright.access.permissions import Permissions, Word
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.store import Approvals
@@ -42,7 +42,7 @@ class World:
         self.store = Permissions(state_in(folder), clock=self.clock)
         self.queue = Approvals(state_in(folder), clock=self.clock, random=os.urandom)
         self.desk = ApprovalQueue(self.queue, self.write)
-        self.permitting = Permitting(self.store, self.desk, self.write)
+        self.permitting = ServerPermissions(self.store, self.desk, self.write)
         self.desk.ruled.listen(self.permitting.ruled)
         self.permitting.adopt(self.settings(**mgp))
 
@@ -111,7 +111,7 @@ def test_without_a_queue_what_nobody_decided_stays_undecided_and_what_the_policy
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World(tmp_path, permission_policy="interactive", permissions_required=["memory.read"])
-    alone = Permitting(world.store, None, world.write)
+    alone = ServerPermissions(world.store, None, world.write)
     alone.adopt(world.settings(permission_policy="interactive"))
     found = alone.declared("files", ["camera"])
     assert {one.value for one in found.values()} == {"deferred"}

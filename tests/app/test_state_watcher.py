@@ -14,7 +14,7 @@ from gatewright.app.state_watcher import StateWatcher
 from gatewright.audit.events import Events
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Unrecorded
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.storage.errors import StoreError
 from tests.storage.parts import state_in
 
@@ -26,7 +26,7 @@ class World:
         self.folder = folder
         state = state_in(folder)
         self.audit = AuditLog(folder, clock=time.time, monotonic=time.monotonic, random=os.urandom)
-        self.callers = Callers(state, clock=time.time, random=os.urandom)
+        self.callers = KeyStore(state, clock=time.time, random=os.urandom)
         self.judged = 0
         self.office = StateWatcher(state, self.callers, Events(self.audit), self.end_refused)
         self.office.look()
@@ -34,9 +34,9 @@ class World:
     def end_refused(self) -> None:
         self.judged += 1
 
-    def other(self) -> Callers:
+    def other(self) -> KeyStore:
         """The store as another process opens it."""
-        return Callers(state_in(self.folder), clock=time.time, random=os.urandom)
+        return KeyStore(state_in(self.folder), clock=time.time, random=os.urandom)
 
 
 @pytest.fixture

@@ -13,7 +13,14 @@ import pytest
 from aiohttp import web
 
 from gatewright.approvals.gate import Rule
-from gatewright.approvals.policy import adopt, by_operators, desk_of, queue_of, rules_of, webhook
+from gatewright.approvals.policy import (
+    adopt,
+    approval_queue_of,
+    by_operators,
+    queue_of,
+    rules_of,
+    webhook,
+)
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from gatewright.call import Target
@@ -77,7 +84,7 @@ async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(
     tmp_path: Path,
 ) -> None:
     found = settings(tmp_path)
-    desk = desk_of(found, state_in(tmp_path), nothing)
+    desk = approval_queue_of(found, state_in(tmp_path), nothing)
     assert (desk.lasts_s, desk.tell, queue_of(found, desk, nowhere).hold_s) == (60, None, 3)
     other = settings(tmp_path, '[approvals]\nwebhook = "http://127.0.0.1:1/"\n')
     offered = [desk.offered]

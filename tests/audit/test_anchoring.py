@@ -21,18 +21,18 @@ from gatewright.audit.anchoring import (
     Anchoring,
     accept,
     anchoring_of,
-    record_of,
-    state_of,
+    open_checked_state,
+    open_trail,
     wrong_in,
 )
-from gatewright.audit.anchors import ACCEPTED, ANCHORED, STORES, Heads, anchors_of, bereft
+from gatewright.audit.anchors import ACCEPTED, ANCHORED, STORES, Heads, anchors_of, lost_trail
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Unrecorded
 from gatewright.config import load
 from gatewright.dialects.groundhog.registration_store import RegisteredRequests
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.pins.store import Pins, Seen
-from gatewright.rooms.trust_store import RoomTrust, Word
+from gatewright.rooms.trust_store import ParticipantChanges, Word
 from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.storage.state import StateDatabase
 from tests.audit.parts import a_call, fill, records
@@ -40,7 +40,7 @@ from tests.storage.parts import state_in
 
 
 def _key(state: StateDatabase, number: int) -> None:
-    Callers(state, clock=time.time, random=os.urandom).create(f"agent-{number}", by="ops")
+    KeyStore(state, clock=time.time, random=os.urandom).create(f"agent-{number}", by="ops")
 
 
 def _grant(state: StateDatabase, number: int) -> None:
@@ -67,7 +67,7 @@ def _approval(state: StateDatabase, number: int) -> None:
 
 
 def _room(state: StateDatabase, number: int) -> None:
-    RoomTrust(state).put(f"member-{number}", Word(blocked=True, by="ops"))
+    ParticipantChanges(state).put(f"member-{number}", Word(blocked=True, by="ops"))
 
 
 def _registered(state: StateDatabase, number: int) -> None:
@@ -91,7 +91,7 @@ def record(folder: Path) -> AuditLog:
     """The record as a gateway opens it."""
     settings = load(folder.parent / "mgp.toml", environ={"HOME": str(folder.parent)})
     database = state_in(folder)
-    log = record_of(settings, database, os.urandom, taken=lambda: 1 << 60)
+    log = open_trail(settings, database, os.urandom, taken=lambda: 1 << 60)
     database.close()
     return log
 
@@ -99,8 +99,8 @@ def record(folder: Path) -> AuditLog:
 async def started(folder: Path) -> tuple[AuditLog, Anchoring]:
     """As a gateway starts."""
     settings = load(folder.parent / "mgp.toml", environ={"HOME": str(folder.parent)})
-    database = state_of(folder)
-    log = record_of(settings, database, os.urandom, taken=lambda: 1 << 60)
+    database = open_checked_state(folder)
+    log = open_trail(settings, database, os.urandom, taken=lambda: 1 << 60)
     anchoring = await anchoring_of(folder, log, database)
     database.close()
     return log, anchoring
@@ -304,7 +304,7 @@ def test_a_record_that_is_gone_is_missed_where_anything_of_its_gateway_is_left(
     with pytest.raises(StoreError, match=r"record in .* is gone.*audit accept"):
         record(state)
     wrong = wrong_in(state)
-    assert wrong == [f"the record is gone, though {bereft(state)}"]
+    assert wrong == [f"the record is gone, though {lost_trail(state)}"]
     log = AuditLog(state, clock=time.time, monotonic=time.monotonic, random=os.urandom)
     accept(state, log, "root", wrong)
     log.finish()
@@ -341,7 +341,7 @@ def test_keys_and_grants_made_before_the_first_start_are_no_sign_of_a_lost_recor
     tmp_path: Path,
 ) -> None:
     change(tmp_path, 1, ["keys", "grants"])
-    assert bereft(tmp_path) == ""
+    assert lost_trail(tmp_path) == ""
 
 
 @pytest.mark.parametrize("left", STORES)
@@ -359,7 +359,7 @@ def test_a_record_that_is_gone_is_missed_by_each_section_that_a_gateway_has_writ
     with closing(state_in(tmp_path)) as state:
         if left in waiting:
             state.engine.execute(f"DELETE FROM {waiting[left]}_changes")  # noqa: S608 - a constant
-    assert f"{left} in state.db" in bereft(tmp_path)
+    assert f"{left} in state.db" in lost_trail(tmp_path)
 
 
 def test_a_grant_that_was_bound_to_its_tool_is_a_step_as_well(state: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.audit.anchoring import state_of, wrong_in
+from gatewright.audit.anchoring import open_checked_state, wrong_in
 from gatewright.audit.anchors import STORES, anchors_of
 from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.storage.former import FILES, former_files
@@ -72,13 +72,13 @@ def test_a_former_file_that_is_behind_the_record_is_refused_before_it_is_taken_o
         (state / f"{name}{suffix}").unlink(missing_ok=True)
     harm(state / name)
     with pytest.raises(StoreError, match=name):
-        state_of(state)
+        open_checked_state(state)
     assert any(name in one for one in wrong_in(state))
     left = [path.name for path in former_files(state)]
     assert len(left) == 8 - (harm is _gone)
     (state / name).write_bytes(kept)
     assert wrong_in(state) == []
-    state_of(state).close()
+    open_checked_state(state).close()
 
 
 @pytest.mark.parametrize("harm", ["gone", "older", "foreign"])
@@ -87,7 +87,7 @@ async def test_a_state_that_is_lost_after_the_migration_is_refused_by_the_former
     state: Path, name: str, harm: str
 ) -> None:
     """The record has not heard of anything since: it knows the former files alone."""
-    state_of(state).close()
+    open_checked_state(state).close()
     section = FILES[name]
     if harm == "gone":
         (state / "state.db").unlink()
@@ -123,4 +123,4 @@ async def test_a_record_that_is_put_back_is_missed_by_the_former_files(state: Pa
     (state / "audit-000001.jsonl").write_bytes(lines[0])
     assert any("older copy" in one for one in wrong_in(state))
     with pytest.raises(StoreDamagedError, match="the record is an older copy"):
-        state_of(state)
+        open_checked_state(state)

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from gatewright.audit.anchoring import Anchoring, wrong_in
-from gatewright.audit.anchors import STORES, anchors_of, bereft
-from gatewright.audit.recorded import noted, outrun
+from gatewright.audit.anchors import STORES, anchors_of, lost_trail
 from gatewright.audit.segments import Head
 from gatewright.audit.trail import AuditLog
+from gatewright.audit.trail_position import noted, outrun
 from gatewright.storage.errors import StoreDamagedError
 from gatewright.storage.lock import FolderLock
 from gatewright.storage.sqlite import SQLITE
@@ -136,23 +136,23 @@ def test_a_first_start_that_died_early_leaves_a_folder_that_opens(tmp_path: Path
     state = tmp_path / "state"
     (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{state}"\n')
     FolderLock(state).release()
-    assert bereft(state) == ""
+    assert lost_trail(state) == ""
     AuditLog(state, clock=time.time, monotonic=time.monotonic, random=os.urandom).finish()
     for name in RECORD:
         (state / name).unlink(missing_ok=True)
-    assert bereft(state) == ""
+    assert lost_trail(state) == ""
     log = record(state)
     log.event("dev.example.first")
     log.finish()
     for name in RECORD:
         (state / name).unlink(missing_ok=True)
-    assert bereft(state) == "a gateway has run here"
+    assert lost_trail(state) == "a gateway has run here"
 
 
 def test_a_record_that_is_gone_is_missed_by_the_state_that_is_left(state: Path) -> None:
     for path in list(state.iterdir()):
         if path.name != "state.db":
             path.unlink()
-    assert "state.db" in bereft(state)
+    assert "state.db" in lost_trail(state)
     with pytest.raises(StoreDamagedError, match=r"is gone, though .*audit accept"):
         record(state)

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.audit.anchoring import Anchoring, anchoring_of, state_of, wrong_in
+from gatewright.audit.anchoring import Anchoring, anchoring_of, open_checked_state, wrong_in
 from gatewright.audit.trail import AuditLog
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.storage.errors import StoreDamagedError
 from gatewright.storage.sqlite import SQLITE
 from tests.audit.test_anchoring import (
@@ -90,7 +90,7 @@ async def test_a_state_that_is_lost_with_the_rows_of_the_record_is_not_made_anew
     """The journal knows what the rows knew."""
     lose(state, "state.db", "audit.db")
     with pytest.raises(StoreDamagedError, match=r"state\.db is gone: the record knows 2 changes"):
-        state_of(state)
+        open_checked_state(state)
     await _starts_after_accepting(state)
 
 
@@ -99,7 +99,7 @@ def test_a_journal_without_rows_that_begins_late_vouches_for_no_state(state: Pat
     lines = (state / "audit-000001.jsonl").read_bytes().splitlines(keepends=True)
     (state / "audit-000001.jsonl").write_bytes(b'{"seq":9}\n')
     with pytest.raises(StoreDamagedError, match="has lost its beginning"):
-        state_of(state)
+        open_checked_state(state)
     (state / "audit-000001.jsonl").write_bytes(b"".join(lines))
     assert len(wrong_in(state)) == 1
 
@@ -112,7 +112,7 @@ async def test_a_state_that_is_lost_after_a_command_has_migrated_is_missed(
     """The record of a version that knew no stores does not miss it: what was put aside does."""
     folder = former_folder(tmp_path / "state", which)
     (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{folder}"\n')
-    state_of(folder).close()
+    open_checked_state(folder).close()
     assert wrong_in(folder) == []
     gone = [*folder.glob("state.db*")]
     gone += folder.glob("*.former") if left == "the first alone" else ()
@@ -121,7 +121,7 @@ async def test_a_state_that_is_lost_after_a_command_has_migrated_is_missed(
         path.unlink()
     assert len(wrong_in(folder)) == 1
     with pytest.raises(StoreDamagedError, match=r"state\.db is gone"):
-        state_of(folder)
+        open_checked_state(folder)
     await _starts_after_accepting(folder)
 
 
@@ -129,27 +129,27 @@ def test_a_state_that_is_lost_before_any_gateway_ran_is_missed_as_well(tmp_path:
     folder = tmp_path / "state"
     change(folder, 1, ["grants"])
     (folder / "grants.db.former").touch()
-    state_of(folder).close()
+    open_checked_state(folder).close()
     assert wrong_in(folder) == []
     lose(folder, "state.db")
     with pytest.raises(StoreDamagedError, match="of a former version were taken over"):
-        state_of(folder)
+        open_checked_state(folder)
 
 
 async def test_changes_that_were_recorded_last_are_not_recorded_again_by_the_next_gateway(
     state: Path,
 ) -> None:
-    database = state_of(state)
+    database = open_checked_state(state)
     log = record(state)
     anchoring = await anchoring_of(state, log, database)
-    callers = Callers(database, clock=time.time, random=os.urandom)
+    callers = KeyStore(database, clock=time.time, random=os.urandom)
     callers.create("ann", by="root")
     assert callers.changes()
     callers.recorded(callers.changes()[-1].number)
     database.close()
     ended(log, anchoring)
     with closing(state_in(state)) as other:
-        assert Callers(other, clock=time.time, random=os.urandom).changes() == []
+        assert KeyStore(other, clock=time.time, random=os.urandom).changes() == []
 
 
 @pytest.fixture
@@ -163,7 +163,7 @@ def older(state: Path) -> Path:
 
 def test_a_command_takes_no_step_upon_an_older_copy(older: Path) -> None:
     """Two that did would leave a state that nobody can tell from the right one."""
-    from gatewright.cli.states import opened  # noqa: PLC0415 - what commands do
+    from gatewright.cli.state_access import opened  # noqa: PLC0415 - what commands do
 
     for _ in range(2):
         with pytest.raises(StoreDamagedError, match="older copy"), opened(older):
@@ -173,9 +173,9 @@ def test_a_command_takes_no_step_upon_an_older_copy(older: Path) -> None:
 
 
 def test_a_record_that_cannot_be_read_keeps_no_command_from_ending_a_key(state: Path) -> None:
-    from gatewright.cli.states import opened  # noqa: PLC0415 - what commands do
+    from gatewright.cli.state_access import opened  # noqa: PLC0415 - what commands do
 
     (state / "audit.db").write_bytes(NO_DATABASE)
     with opened(state) as database:
-        callers = Callers(database, clock=time.time, random=os.urandom)
+        callers = KeyStore(database, clock=time.time, random=os.urandom)
         assert callers.revoke(callers.keys()[0].id, by="root").revoked is not None

@@ -20,7 +20,7 @@ from gatewright.audit.anchors import (
     Heads,
     anchors_of,
     behind,
-    bereft,
+    lost_trail,
     spelled,
 )
 from gatewright.storage.errors import StoreError
@@ -63,8 +63,8 @@ def test_an_empty_folder_has_no_state_and_misses_nothing(tmp_path: Path) -> None
     assert heads.place() is None
     assert not heads.moved()
     heads.close()
-    assert bereft(tmp_path) == ""
-    assert bereft(tmp_path / "nowhere") == ""
+    assert lost_trail(tmp_path) == ""
+    assert lost_trail(tmp_path / "nowhere") == ""
 
 
 def test_what_is_spelled_in_a_record_is_read_from_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from gatewright.audit.anchoring import Anchoring
 from gatewright.audit.doctor import check_anchors
 from gatewright.audit.trail import AuditLog
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.storage.parts import state_in
 
 
@@ -20,7 +20,7 @@ def test_a_store_behind_the_record_is_a_problem_with_its_fix(tmp_path: Path) -> 
     log = AuditLog(tmp_path, clock=time.time, monotonic=time.monotonic, random=os.urandom)
     anchoring = Anchoring(tmp_path, log)
     with closing(state_in(tmp_path)) as state:
-        Callers(state, clock=time.time, random=os.urandom).create("ann", by="ops")
+        KeyStore(state, clock=time.time, random=os.urandom).create("ann", by="ops")
     anchoring.close()
     log.finish()
     assert list(check_anchors(tmp_path)) == []

@@ -17,7 +17,7 @@ from gatewright.audit.reader import AuditReader
 from gatewright.audit.retention import Keep
 from gatewright.audit.rows import DATABASE
 from gatewright.audit.segments import HEAD, Head, encode_head, segment_numbers, segment_path
-from gatewright.audit.verify import Verification, Witness
+from gatewright.audit.verify import KnownRecord, Verification
 from tests.audit.parts import Clock, a_call, a_log, body, fill, records, run, until, verified
 
 Lines = list[bytes]
@@ -297,11 +297,11 @@ async def test_a_record_that_was_noted_elsewhere_proves_or_refutes_all_before_it
     reader = AuditReader(trail.folder)
     for seq, line in trail.lines.items():
         true, false = line[-66:-2], b"c" * 64
-        assert reader.verify(Witness(seq, true, "--kept")).problem is None
-        found = reader.verify(Witness(seq, false, "--kept"))
+        assert reader.verify(KnownRecord(seq, true, "--kept")).problem is None
+        found = reader.verify(KnownRecord(seq, false, "--kept"))
         assert found.problem is not None
         assert (found.problem.seq, found.records) == (seq, 0)
         assert "--kept" in found.problem.what
-    later = reader.verify(Witness(max(trail.lines) + 1, b"c" * 64, "--kept"))
+    later = reader.verify(KnownRecord(max(trail.lines) + 1, b"c" * 64, "--kept"))
     assert later.problem is not None
     assert (later.problem.seq, later.records) == (max(trail.lines) + 1, len(trail.lines))

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import UserContext
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.gateway import Gateway
 from tests.behaviour.hosts import EVERY_DOOR, Host, RpcError, host
 from tests.behaviour.wires import DEADLINE
@@ -22,7 +22,7 @@ __all__ = [
     "FIVE",
     "KEYED",
     "OFFER",
-    "House",
+    "RoomsContext",
     "about",
     "code_of",
     "passes",
@@ -40,7 +40,7 @@ PROMPT_S = 1.0
 _TICK_S = 0.02
 
 
-class House:
+class RoomsContext:
     """A gateway where every caller needs a key; `open` lets in who has no grant, `echo` does not."""
 
     def __init__(self, gateway: Gateway) -> None:
@@ -52,7 +52,7 @@ class House:
         self.count += 1
         name = f"agent-{self.count}"
         state = state_in(self.gateway.folder / "state")
-        callers = Callers(state, clock=time.time, random=os.urandom)
+        callers = KeyStore(state, clock=time.time, random=os.urandom)
         try:
             return name, callers.create(name, user=user, by="test")[1]
         finally:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import aiohttp
 
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.storage.parts import state_in
 
@@ -44,7 +44,7 @@ def firm_running(folder: Path) -> Iterator[Firm]:
         ],
     )
     with running(folder, content) as gateway:
-        callers = Callers(state_in(folder / "state"), clock=time.time, random=os.urandom)
+        callers = KeyStore(state_in(folder / "state"), clock=time.time, random=os.urandom)
         try:
             names = ("analyst", "clerk", "nobody")
             keys = {name: callers.create(name, by="test")[1] for name in names}

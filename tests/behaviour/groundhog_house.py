@@ -16,7 +16,7 @@ from typing import Any
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import Query
 from gatewright.call import Trust, UserContext
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.groundhog_client import Groundhog, connected
 from tests.storage.parts import state_in
@@ -98,7 +98,7 @@ class GroundhogHouse:
     def user(self, name: str = "", **user: Any) -> tuple[str, str]:
         """A fresh user's name and key; `user` is what the key says of it."""
         name = name or f"user-{next(_NUMBERS)}"
-        callers = Callers(
+        callers = KeyStore(
             state_in(self.gateway.folder / "state"), clock=time.time, random=os.urandom
         )
         try:
@@ -108,7 +108,7 @@ class GroundhogHouse:
 
     def revoke(self, key: str) -> None:
         """Take a key back."""
-        callers = Callers(
+        callers = KeyStore(
             state_in(self.gateway.folder / "state"), clock=time.time, random=os.urandom
         )
         try:

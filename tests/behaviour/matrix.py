@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.access_house import OFFER, about, seed_grant
 from tests.behaviour.gateway import Gateway
 from tests.behaviour.hosts import META
@@ -131,7 +131,7 @@ class Keyed(Protocol):
 def credentials(house: Keyed) -> dict[str, str | None]:
     """Every credential that lets nobody in, by what is wrong with it."""
     state = state_in(house.gateway.folder / "state")
-    past = Callers(state, clock=lambda: time.time() - 1000, random=os.urandom)
+    past = KeyStore(state, clock=lambda: time.time() - 1000, random=os.urandom)
     try:
         late = past.create("late", kind="operator", expires=time.time() - 500, by="test")[1]
         key, gone = past.create("gone", kind="operator", by="test")

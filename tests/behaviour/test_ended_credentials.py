@@ -12,7 +12,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.access_house import promptly
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.groundhog_client import connected
@@ -41,8 +41,8 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 
 @contextmanager
-def _keys(gateway: Gateway) -> Iterator[Callers]:
-    found = Callers(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
+def _keys(gateway: Gateway) -> Iterator[KeyStore]:
+    found = KeyStore(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
     try:
         yield found
     finally:

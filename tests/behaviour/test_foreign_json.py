@@ -17,10 +17,10 @@ import pytest
 
 from gatewright.call import Answer, CannotAsk, Client, Failure
 from gatewright.dialects.groundhog import outcomes as groundhog_outcomes
-from gatewright.dialects.groundhog.client_requests import Asking
+from gatewright.dialects.groundhog.client_requests import ClientRequests
 from gatewright.mcp.client import http_rules
 from gatewright.mcp.client.answers import params_of, read_reply
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.client.server_requests import ServerRequests
 from gatewright.mcp.protocol import eras, ggen, outcomes, retry_hints, task_ids
 from gatewright.mcp.protocol.mcp_client import Failed, Handshake, Hello
@@ -34,7 +34,7 @@ from gatewright.oauth.documents import Unusable, decode_document
 from gatewright.servers.listing import Listing, fetch_section
 from gatewright.servers.openapi.result import result_of
 from gatewright.servers.screen import Screen
-from gatewright.servers.server_catalogue import build_shelf
+from gatewright.servers.server_catalogue import build_listing
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.status import Told
 from gatewright.transport.slices import whole
@@ -181,9 +181,9 @@ class OnePage:
 def page(member: bytes) -> Callable[[bytes], Awaitable[None]]:
     async def read(shape: bytes) -> None:
         link: Any = OnePage(b'{"tools":[],' + member + b":" + shape + b"}")
-        with suppress(UpstreamFailed):
+        with suppress(ServerFailed):
             found = await fetch_section(link, ServerSpec(id="s"), "tools")
-            build_shelf(ServerSpec(id="s"), Listing(Hello(""), {"tools": found[:20]}))
+            build_listing(ServerSpec(id="s"), Listing(Hello(""), {"tools": found[:20]}))
 
     return read
 
@@ -192,7 +192,7 @@ def entry(member: str) -> Callable[[bytes], None]:
     def read(shape: bytes) -> None:
         tool = {"name": msgspec.Raw(b'"t"'), "inputSchema": msgspec.Raw(b'{"type":"object"}')}
         listed = Listing(Hello(""), {"tools": [{**tool, member: msgspec.Raw(shape)}]})
-        build_shelf(ServerSpec(id="s"), listed)
+        build_listing(ServerSpec(id="s"), listed)
 
     return read
 
@@ -287,7 +287,7 @@ def answer_of_a_caller(member: str) -> Callable[[bytes], Awaitable[None]]:
 
 async def answer_of_a_client(shape: bytes) -> None:
     said = Asked()
-    asking = Asking(said)
+    asking = ClientRequests(said)
     waiting = asyncio.ensure_future(asking("x", {}))
     await asyncio.sleep(0)
     asking.answered(jsonrpc.Response(b'"gw-1"', b'{"x":' + shape + b"}"))

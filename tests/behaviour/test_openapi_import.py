@@ -11,7 +11,7 @@ from typing import NamedTuple
 import aiohttp
 import pytest
 
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.ggen_house import Client
 from tests.behaviour.hosts import DOORS, host
@@ -50,7 +50,7 @@ def zoo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Zoo]:
             approvals={"approver": "caller"},
         )
         with running(folder, content) as gateway:
-            callers = Callers(state_in(folder / "state"), clock=time.time, random=os.urandom)
+            callers = KeyStore(state_in(folder / "state"), clock=time.time, random=os.urandom)
             try:
                 key = callers.create("keeper", by="test")[1]
             finally:

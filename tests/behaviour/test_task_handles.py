@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.gateway import Gateway, config, running
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.storage.parts import state_in
@@ -63,7 +63,7 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 def keys(folder: Path, *names: str) -> list[dict[str, str]]:
     state = state_in(folder / "state")
-    with closing(Callers(state, clock=time.time, random=os.urandom)) as callers:
+    with closing(KeyStore(state, clock=time.time, random=os.urandom)) as callers:
         made = [callers.create(name, by="test")[1] for name in names]
     return [{"authorization": f"Bearer {one}"} for one in made]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gatewright.approvals.store import Approvals
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_pinning import content as moody
@@ -67,7 +67,7 @@ async def test_nothing_runs_with_a_key_that_was_revoked_while_its_call_waited(
     )
     with running(tmp_path, configured) as gateway:
         state = state_in(tmp_path / "state")
-        with closing(Callers(state, clock=time.time, random=os.urandom)) as callers:
+        with closing(KeyStore(state, clock=time.time, random=os.urandom)) as callers:
             key, secret = callers.create("short-lived", by="test")
 
             async def revoked() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.gateway import DEADLINE, Gateway, config, running, server
 from tests.behaviour.hosts import Host, host
 from tests.behaviour.test_whole import cancel
@@ -28,7 +28,7 @@ DOORS = ("http 2025-11-25", "websocket 2025-11-25", "http 2026-07-28")
 
 def key(gateway: Gateway) -> dict[str, str]:
     """What ann shows."""
-    keys = Callers(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
+    keys = KeyStore(state_in(gateway.folder / "state"), clock=time.time, random=os.urandom)
     return {"authorization": f"Bearer {keys.create('ann', by='test')[1]}"}
 
 

@@ -46,14 +46,14 @@ from tests.behaviour.two_sided_rooms import Rooms
 from tests.behaviour.two_sided_servers import End, Pipe, Server, Web
 from tests.behaviour.two_sided_waits import PAGES
 
-__all__ = ["House", "Loop"]
+__all__ = ["Loop", "RoomsContext"]
 
 
 _SETTINGS = build([parse(CONFIG, Path("mgp.toml"))], {}, Path("state"))
 """Read once: each house has a state folder of its own."""
 
 
-class House(Musts):
+class RoomsContext(Musts):
     """The gateway and everybody around it."""
 
     gateway: Gateway

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 
 from gatewright.app.gateway import Gateway
 from gatewright.rooms.feature import RoomsFeature
-from gatewright.rooms.gateway_participant import KernelInRoom
-from gatewright.rooms.inside import Inside
+from gatewright.rooms.gateway_participant import GatewayParticipant
+from gatewright.rooms.in_process import Inside
 from tests.behaviour.two_sided_clients import Client, Sees
 from tests.behaviour.two_sided_facts import HALL, token_of
 from tests.behaviour.two_sided_rooms import GATEWAY, KERNEL, Rooms
@@ -73,7 +73,7 @@ class Guest(Client):
         seat = None if hub is None else hub.rooms[HALL].members[KERNEL].seat
         assert isinstance(seat, Inside)
         kernel = getattr(seat.participant._answering._responder, "__self__", None)
-        assert isinstance(kernel, KernelInRoom)
+        assert isinstance(kernel, GatewayParticipant)
         host = kernel._hosts.get(self.name)
         return None if host is None else host.duplex.peer.session
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from gatewright.mcp.client.connect import Around
-from gatewright.mcp.client.http_endpoint import HttpWire
+from gatewright.mcp.client.http_endpoint import HttpEndpoint
 from gatewright.mcp.client.http_handshake import greet
 from gatewright.mcp.client.http_link import HttpLink
 from gatewright.mcp.client.link import Link
@@ -355,7 +355,7 @@ class Web(End):
         return Posted(200, {}, streamed=True)
 
 
-class _Wire(HttpWire):
+class _Wire(HttpEndpoint):
     """The wire of such a session, without any HTTP."""
 
     def __init__(self, end: Web) -> None:

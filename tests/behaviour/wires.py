@@ -14,7 +14,16 @@ import aiohttp
 from tests import fork_streams
 from tests.behaviour.gateway import COMMAND, Gateway
 
-__all__ = ["DEADLINE", "MODERN", "Ear", "HttpWire", "SseWire", "StdioWire", "WebSocketWire", "Wire"]
+__all__ = [
+    "DEADLINE",
+    "MODERN",
+    "Ear",
+    "HttpEndpoint",
+    "SseWire",
+    "StdioWire",
+    "WebSocketWire",
+    "Wire",
+]
 
 DEADLINE = 20.0
 MODERN = "2026-07-28"
@@ -85,7 +94,7 @@ class StdioWire:
         self.log.close()
 
 
-class HttpWire:
+class HttpEndpoint:
     """Streamable HTTP of any revision."""
 
     def __init__(self, url: str) -> None:
@@ -207,7 +216,7 @@ class WebSocketWire:
         await self.http.close()
 
 
-class SseWire(HttpWire):
+class SseWire(HttpEndpoint):
     """HTTP+SSE of 2024-11-05."""
 
     async def open(self, host: Ear) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.cli.global_options import HABITS, Habits, passed_on, taught
+from gatewright.cli.global_options import OUTPUT_OPTIONS, Habits, passed_on, taught
 from tests.cli.endpoints import Endpoint
 from tests.cli.schemas import commands
 from tests.cli.shell import Shell
@@ -103,7 +103,7 @@ def test_teaching_a_command_twice_changes_nothing() -> None:
 def test_patience_is_the_usual_one_until_somebody_says_otherwise() -> None:
     assert Habits().patience(60.0) == 60.0
     assert Habits(timeout_s=2.0).patience(60.0) == 2.0
-    assert Habits() == HABITS
+    assert Habits() == OUTPUT_OPTIONS
 
 
 def test_an_error_in_front_of_a_command_is_json_where_json_was_asked_for(shell: Shell) -> None:

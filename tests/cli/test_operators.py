@@ -10,24 +10,24 @@ import pytest
 
 from gatewright.cli.operators import local_user, operator
 from gatewright.cli.output import CliError, Exit
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.storage.parts import state_in
 
 
 @pytest.fixture
-def callers(tmp_path: Path) -> Iterator[Callers]:
-    made = Callers(state_in(tmp_path), clock=time.time, random=os.urandom)
+def callers(tmp_path: Path) -> Iterator[KeyStore]:
+    made = KeyStore(state_in(tmp_path), clock=time.time, random=os.urandom)
     yield made
     made.close()
 
 
-def test_the_key_of_an_operator_speaks_for_that_operator(callers: Callers, tmp_path: Path) -> None:
+def test_the_key_of_an_operator_speaks_for_that_operator(callers: KeyStore, tmp_path: Path) -> None:
     _, secret = callers.create("olga", kind="operator", by="test")
     assert operator(callers, secret, tmp_path) == "olga"
 
 
 @pytest.mark.parametrize("key", ["agent", "unknown"])
-def test_any_other_key_is_refused(callers: Callers, tmp_path: Path, key: str) -> None:
+def test_any_other_key_is_refused(callers: KeyStore, tmp_path: Path, key: str) -> None:
     _, secret = callers.create("bot", by="test")
     with pytest.raises(CliError, match="not the key of an operator") as caught:
         operator(callers, secret if key == "agent" else "gw_no", tmp_path)
@@ -35,7 +35,7 @@ def test_any_other_key_is_refused(callers: Callers, tmp_path: Path, key: str) ->
 
 
 def test_without_a_terminal_and_a_key_nobody_is_an_operator(
-    callers: Callers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    callers: KeyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gatewright.cli.operators.is_terminal", lambda _: False)
     with pytest.raises(CliError, match="without a terminal") as caught:
@@ -46,7 +46,7 @@ def test_without_a_terminal_and_a_key_nobody_is_an_operator(
 
 @pytest.mark.parametrize("name", ["LOGNAME", "USER", "LNAME", "USERNAME", "SUDO_USER"])
 def test_whoever_sits_at_a_terminal_is_the_user_of_the_process_and_no_other(
-    callers: Callers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    callers: KeyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """No variable makes another operator of the same user, and the name is none that a key can have."""
     monkeypatch.setattr("gatewright.cli.operators.is_terminal", lambda _: True)

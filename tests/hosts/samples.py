@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatewright.hosts.hosts import HOSTS, Host
+from gatewright.hosts.host_table import HOSTS, Host
 
 __all__ = ["SAMPLES", "samples"]
 

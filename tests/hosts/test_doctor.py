@@ -10,7 +10,7 @@ import pytest
 from gatewright.hosts.doctor import check_hosts
 from gatewright.hosts.entries import local_entry
 from gatewright.hosts.files import MAX_BYTES
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 from gatewright.hosts.undo import Record, apply
 
 URL = "http://127.0.0.1:8420/mcp"

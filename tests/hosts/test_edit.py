@@ -3,7 +3,7 @@
 import pytest
 
 from gatewright.hosts.edit import add_entry, entries, has_container, remove_entries, same_but
-from gatewright.hosts.hosts import HOSTS, Host
+from gatewright.hosts.host_table import HOSTS, Host
 from gatewright.hosts.parse import MAX_SLOW_BYTES
 from gatewright.hosts.problems import CannotEdit, Unreadable
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gatewright.hosts.entries import local_entry, remote_entry
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 
 URL = "http://127.0.0.1:8420/mcp"
 PROGRAM = ["/opt/gw", "bridge"]

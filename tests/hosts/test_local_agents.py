@@ -3,7 +3,7 @@
 import pytest
 
 from gatewright.call import Caller
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 from gatewright.hosts.local_agents import AGENTS, check, credential, credentials
 from gatewright.patterns import Pattern
 

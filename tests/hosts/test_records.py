@@ -3,7 +3,7 @@
 import stat
 from pathlib import Path
 
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 from gatewright.hosts.records import Records
 from gatewright.hosts.undo import Record, apply
 

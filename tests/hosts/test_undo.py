@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gatewright.hosts.edit import entries, same_but
 from gatewright.hosts.entries import local_entry, remote_entry
-from gatewright.hosts.hosts import HOSTS, Host
+from gatewright.hosts.host_table import HOSTS, Host
 from gatewright.hosts.undo import Record, apply, digest, take_back
 from tests.hosts.documents import documents
 from tests.hosts.samples import samples

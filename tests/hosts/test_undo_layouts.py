@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from gatewright.hosts.edit import entries
-from gatewright.hosts.hosts import HOSTS, Host
+from gatewright.hosts.host_table import HOSTS, Host
 from gatewright.hosts.problems import CannotEdit
 from gatewright.hosts.undo import Record, apply, take_back
 

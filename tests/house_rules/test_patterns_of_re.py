@@ -18,7 +18,7 @@ ALLOWED = {
     "dialects/openapi/schema.py": "a pattern is compiled to see whether it is one, and meets no text",
     "sdk/export/catalogue.py": _AUTHOR,
     "sdk/export/sample_text.py": _AUTHOR,
-    "sdk/hints.py": _AUTHOR,
+    "sdk/function_schema.py": _AUTHOR,
     "config/documents.py": "the message of a parser about the operator's own file",
     "config/statements.py": _OPERATOR,
     "config/substitute.py": _OPERATOR,

@@ -7,7 +7,7 @@ from pathlib import Path
 from gatewright.cli.checks.state import key_names
 from gatewright.config import Settings, load
 from gatewright.identity.doctor import check_identity
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.identity.issuing import CLIENT, elsewhere
 from tests.storage.parts import state_in
 
@@ -28,7 +28,7 @@ def test_an_agent_that_no_key_was_made_for_is_pointed_at(tmp_path: Path) -> None
         ("warning", "ann"),
         ("warning", "corp:bob"),
     ]
-    callers = Callers(state_in(tmp_path), clock=lambda: 1.0, random=lambda size: b"x" * size)
+    callers = KeyStore(state_in(tmp_path), clock=lambda: 1.0, random=lambda size: b"x" * size)
     callers.create("ann", by="test")
     callers.close()
     assert key_names(tmp_path) == {"ann"}

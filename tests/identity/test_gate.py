@@ -11,7 +11,7 @@ import pytest
 
 from gatewright.call import ANONYMOUS, Call, Caller, Refusal, UserContext, verdict_of
 from gatewright.identity.gate import LOCAL, Authenticate
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from tests.gate_parts import Mute, a_call
 from tests.storage.parts import state_in
 
@@ -34,9 +34,9 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def keys(tmp_path: Path, clock: Clock) -> Iterator[Callers]:
+def keys(tmp_path: Path, clock: Clock) -> Iterator[KeyStore]:
     """A real key store."""
-    store = Callers(state_in(tmp_path), clock=clock, random=os.urandom)
+    store = KeyStore(state_in(tmp_path), clock=clock, random=os.urandom)
     yield store
     store.close()
 
@@ -46,7 +46,7 @@ def _reason(found: object) -> str:
     return found.reason
 
 
-async def test_a_valid_key_makes_its_owner_the_caller(keys: Callers) -> None:
+async def test_a_valid_key_makes_its_owner_the_caller(keys: KeyStore) -> None:
     key, secret = keys.create("agent.one", by="test")
     gate = Authenticate(keys)
     call = await verdict_of(gate, a_call(caller=ANONYMOUS, credential=secret), Mute())
@@ -54,7 +54,7 @@ async def test_a_valid_key_makes_its_owner_the_caller(keys: Callers) -> None:
     assert call.caller == Caller("agent.one", "agent", key.id)
 
 
-async def test_a_call_whose_caller_is_known_already_is_handed_on_as_it_is(keys: Callers) -> None:
+async def test_a_call_whose_caller_is_known_already_is_handed_on_as_it_is(keys: KeyStore) -> None:
     _, secret = keys.create("agent.one", by="test")
     gate = Authenticate(keys)
     caller = gate.identify("http", secret)
@@ -63,7 +63,7 @@ async def test_a_call_whose_caller_is_known_already_is_handed_on_as_it_is(keys: 
     assert await verdict_of(gate, call, Mute()) is call
 
 
-async def test_what_a_door_believed_is_not_believed_again(keys: Callers) -> None:
+async def test_what_a_door_believed_is_not_believed_again(keys: KeyStore) -> None:
     """MGP-5.5-3: whoever the call says it is from, the credential decides."""
     _, secret = keys.create("agent.one", by="test")
     call = await verdict_of(Authenticate(keys), a_call(caller=LOCAL, credential=secret), Mute())
@@ -75,7 +75,7 @@ async def test_what_a_door_believed_is_not_believed_again(keys: Callers) -> None
     )
 
 
-def test_without_a_credential_authentication_is_required(keys: Callers) -> None:
+def test_without_a_credential_authentication_is_required(keys: KeyStore) -> None:
     """MGP-14.3-3"""
     assert _reason(Authenticate(keys).identify("http", None)) == "auth_required"
 
@@ -83,17 +83,17 @@ def test_without_a_credential_authentication_is_required(keys: Callers) -> None:
 @pytest.mark.parametrize(
     "credential", ["", "nonsense", "gw_12345678_" + "0" * 43, "\ud800", "é" * 9]
 )
-def test_a_wrong_credential_is_refused(keys: Callers, credential: str) -> None:
+def test_a_wrong_credential_is_refused(keys: KeyStore, credential: str) -> None:
     assert _reason(Authenticate(keys).identify("http", credential)) == "auth_failed"
 
 
-def test_a_wrong_credential_does_not_make_an_anonymous_caller(keys: Callers) -> None:
+def test_a_wrong_credential_does_not_make_an_anonymous_caller(keys: KeyStore) -> None:
     gate = Authenticate(keys, anonymous=True)
     assert gate.identify("http", None) == ANONYMOUS
     assert _reason(gate.identify("http", "nonsense")) == "auth_failed"
 
 
-def test_a_key_is_refused_from_the_moment_it_expires(keys: Callers, clock: Clock) -> None:
+def test_a_key_is_refused_from_the_moment_it_expires(keys: KeyStore, clock: Clock) -> None:
     """MGP-14.3-4"""
     _, secret = keys.create("agent.one", expires=clock.now + 10, by="test")
     gate = Authenticate(keys)
@@ -102,7 +102,7 @@ def test_a_key_is_refused_from_the_moment_it_expires(keys: Callers, clock: Clock
     assert _reason(gate.identify("http", secret)) == "auth_expired"
 
 
-def test_a_revoked_key_is_refused_at_once(keys: Callers) -> None:
+def test_a_revoked_key_is_refused_at_once(keys: KeyStore) -> None:
     key, secret = keys.create("agent.one", by="test")
     gate = Authenticate(keys)
     assert isinstance(gate.identify("http", secret), Caller)
@@ -110,17 +110,17 @@ def test_a_revoked_key_is_refused_at_once(keys: Callers) -> None:
     assert _reason(gate.identify("http", secret)) == "auth_failed"
 
 
-def test_a_fixed_token_speaks_for_whom_it_was_made(keys: Callers) -> None:
+def test_a_fixed_token_speaks_for_whom_it_was_made(keys: KeyStore) -> None:
     gate = Authenticate(keys, tokens={"runtime-token": RUNTIME})
     assert gate.identify("http", "runtime-token") == RUNTIME
     assert _reason(gate.identify("http", "runtime-toke")) == "auth_failed"
 
 
-def test_the_pipes_of_the_process_belong_to_its_owner(keys: Callers) -> None:
+def test_the_pipes_of_the_process_belong_to_its_owner(keys: KeyStore) -> None:
     assert Authenticate(keys).identify("stdio", None) is LOCAL
 
 
-def test_what_is_shown_on_the_pipes_of_the_process_counts_as_anywhere(keys: Callers) -> None:
+def test_what_is_shown_on_the_pipes_of_the_process_counts_as_anywhere(keys: KeyStore) -> None:
     cursor = Caller("cursor", "owner")
     gate = Authenticate(keys, tokens={"t~cursor": cursor})
     assert gate.identify("stdio", "t~cursor") is cursor
@@ -129,18 +129,18 @@ def test_what_is_shown_on_the_pipes_of_the_process_counts_as_anywhere(keys: Call
 
 
 @pytest.mark.parametrize("door", ["http", "websocket", "sse", "STDIO", ""])
-def test_no_other_door_is_owned_by_anybody(keys: Callers, door: str) -> None:
+def test_no_other_door_is_owned_by_anybody(keys: KeyStore, door: str) -> None:
     assert _reason(Authenticate(keys).identify(door, None)) == "auth_required"
 
 
-async def test_a_refusal_never_repeats_the_credential(keys: Callers) -> None:
+async def test_a_refusal_never_repeats_the_credential(keys: KeyStore) -> None:
     found = await verdict_of(Authenticate(keys), a_call(credential="gw_secret"), Mute())
     assert isinstance(found, Refusal)
     assert "gw_secret" not in f"{found.message}{found.details}"
 
 
 async def test_a_call_that_runs_is_judged_by_what_its_key_is_worth_now(
-    keys: Callers, clock: Clock
+    keys: KeyStore, clock: Clock
 ) -> None:
     key, secret = keys.create("bot", expires=clock.now + 10, by="test")
     gate = Authenticate(keys)
@@ -154,7 +154,7 @@ async def test_a_call_that_runs_is_judged_by_what_its_key_is_worth_now(
     assert found.reason == "auth_failed"
 
 
-async def test_who_is_meant_to_call_in_a_rehearsal_needs_no_credential(keys: Callers) -> None:
+async def test_who_is_meant_to_call_in_a_rehearsal_needs_no_credential(keys: KeyStore) -> None:
     call = a_call(caller=Caller("bot"))
     assert await Authenticate(keys).rehearse(call) is call
 
@@ -162,7 +162,7 @@ async def test_who_is_meant_to_call_in_a_rehearsal_needs_no_credential(keys: Cal
 USERS = {"ann": UserContext("analyst"), "*": UserContext(trust="community")}
 
 
-def test_what_the_configuration_says_of_a_caller_stands_beside_its_key(keys: Callers) -> None:
+def test_what_the_configuration_says_of_a_caller_stands_beside_its_key(keys: KeyStore) -> None:
     """GRH-sec-3"""
     limited = UserContext(resources=("/srv/**",))
     _, secret = keys.create("ann", user=limited, by="test")
@@ -176,14 +176,14 @@ def test_what_the_configuration_says_of_a_caller_stands_beside_its_key(keys: Cal
     assert plain.user == (limited,)
 
 
-def test_everybody_is_said_of_the_host_and_of_those_without_a_key(keys: Callers) -> None:
+def test_everybody_is_said_of_the_host_and_of_those_without_a_key(keys: KeyStore) -> None:
     gate = Authenticate(keys, users=USERS, anonymous=True)
     for found in (gate.identify("stdio", None), gate.identify("http", None)):
         assert isinstance(found, Caller)
         assert found.user == (USERS["*"],)
 
 
-def test_of_an_operator_nothing_is_said(keys: Callers) -> None:
+def test_of_an_operator_nothing_is_said(keys: KeyStore) -> None:
     _, secret = keys.create("ann", kind="operator", by="test")
     found = Authenticate(keys, users=USERS).identify("http", secret)
     assert isinstance(found, Caller)
@@ -211,7 +211,7 @@ class Tokens:
         return self.refusal
 
 
-async def test_a_token_that_was_looked_at_is_looked_at_again_for_each_call(keys: Callers) -> None:
+async def test_a_token_that_was_looked_at_is_looked_at_again_for_each_call(keys: KeyStore) -> None:
     tokens = Tokens()
     gate = Authenticate(keys, bearers=tokens, users={"corp:alice": UserContext("analyst")})
     caller = gate.bearer("a.b.c")
@@ -224,7 +224,7 @@ async def test_a_token_that_was_looked_at_is_looked_at_again_for_each_call(keys:
     assert await verdict_of(gate, call, Mute()) is tokens.refusal
 
 
-async def test_a_token_that_is_not_known_or_over_lets_nobody_in(keys: Callers) -> None:
+async def test_a_token_that_is_not_known_or_over_lets_nobody_in(keys: KeyStore) -> None:
     tokens = Tokens()
     gate = Authenticate(keys, bearers=tokens)
     assert _reason(gate.bearer("x.y.z")) == "auth_failed"
@@ -234,7 +234,7 @@ async def test_a_token_that_is_not_known_or_over_lets_nobody_in(keys: Callers) -
 
 
 def test_a_token_decides_nothing_of_a_call_that_runs_but_by_those_who_look_at_it(
-    keys: Callers,
+    keys: KeyStore,
 ) -> None:
     """Another configuration knows no tokens yet, and one that ends ends no call; where no tokens are taken any more, it does."""
     tokens = Tokens()
@@ -251,14 +251,14 @@ def test_a_token_decides_nothing_of_a_call_that_runs_but_by_those_who_look_at_it
     assert Authenticate(keys).judge(call) is not None
 
 
-def test_no_token_leads_in_where_nobody_looks_at_what_it_was_made_for(keys: Callers) -> None:
+def test_no_token_leads_in_where_nobody_looks_at_what_it_was_made_for(keys: KeyStore) -> None:
     """A door that only identifies takes no tokens, even those that another door has let in."""
     gate = Authenticate(keys, bearers=Tokens())
     assert isinstance(gate.bearer("a.b.c"), Caller)
     assert _reason(gate.identify("groundhog", "a.b.c")) == "auth_failed"
 
 
-async def test_nobody_looks_at_a_key_as_at_a_token(keys: Callers) -> None:
+async def test_nobody_looks_at_a_key_as_at_a_token(keys: KeyStore) -> None:
     _, secret = keys.create("ann", by="test")
     tokens = Tokens()
     gate = Authenticate(keys, bearers=tokens)
@@ -269,7 +269,7 @@ async def test_nobody_looks_at_a_key_as_at_a_token(keys: Callers) -> None:
     assert tokens.looked == 0
 
 
-async def test_a_call_by_token_that_shows_none_is_nobodys(keys: Callers) -> None:
+async def test_a_call_by_token_that_shows_none_is_nobodys(keys: KeyStore) -> None:
     tokens = Tokens()
     gate = Authenticate(keys, bearers=tokens)
     assert _reason(await verdict_of(gate, a_call(caller=BEARER), Mute())) == "auth_failed"
@@ -277,7 +277,7 @@ async def test_a_call_by_token_that_shows_none_is_nobodys(keys: Callers) -> None
     assert gate.judge(a_call(caller=BEARER, credential="a.b.c")) is None
 
 
-def test_what_is_said_of_everybody_makes_nobody_of_a_wrong_credential(keys: Callers) -> None:
+def test_what_is_said_of_everybody_makes_nobody_of_a_wrong_credential(keys: KeyStore) -> None:
     gate = Authenticate(keys, users=USERS)
     assert _reason(gate.identify("http", "nonsense")) == "auth_failed"
     assert _reason(gate.identify("http", None)) == "auth_required"

@@ -10,14 +10,14 @@ import pytest
 
 from gatewright.call import Caller
 from gatewright.identity.key_lookup import FreshKeys
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.storage.errors import StoreError
 from tests.storage.parts import state_in
 
 
 def test_a_key_made_elsewhere_counts_at_once_and_a_guess_never_does(tmp_path: Path) -> None:
-    here = Callers(state_in(tmp_path), clock=time.time, random=os.urandom)
-    there = Callers(state_in(tmp_path), clock=time.time, random=os.urandom)
+    here = KeyStore(state_in(tmp_path), clock=time.time, random=os.urandom)
+    there = KeyStore(state_in(tmp_path), clock=time.time, random=os.urandom)
     try:
         keys = FreshKeys(here)
         assert keys.verify("gw_guess") == "unknown"
@@ -42,9 +42,9 @@ def test_what_fails_elsewhere_makes_a_wrong_key_no_more_than_wrong(
 
     if first:
         grants.listen(fail)
-    here = Callers(state, clock=time.time, random=os.urandom)
+    here = KeyStore(state, clock=time.time, random=os.urandom)
     grants.listen(fail)
-    there = Callers(other, clock=time.time, random=os.urandom)
+    there = KeyStore(other, clock=time.time, random=os.urandom)
     try:
         with other.section("grants", "the grants").changing():
             pass

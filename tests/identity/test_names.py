@@ -12,7 +12,7 @@ import pytest
 from gatewright.call import ANONYMOUS, Caller
 from gatewright.hosts.local_agents import AGENTS
 from gatewright.identity.gate import LOCAL
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.identity.names import Names
 from tests.gate_parts import a_call
 from tests.storage.parts import state_in
@@ -24,7 +24,7 @@ class World:
     """Names, and the keys that they are of."""
 
     def __init__(self, folder: Path) -> None:
-        self.callers = Callers(state_in(folder), clock=time.time, random=os.urandom)
+        self.callers = KeyStore(state_in(folder), clock=time.time, random=os.urandom)
         self.who = Names(self.callers, AGENTS).who
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gatewright.call import Call, Caller, Refusal
 from gatewright.limits.gate import Rate
+from gatewright.limits.list_allowance import AT_ONCE, ListAllowance
 from gatewright.limits.meters import Meter, Rule
-from gatewright.limits.poll_allowance import AT_ONCE, PollAllowance
 from gatewright.limits.polls import Polls
 from gatewright.limits.usage import MINUTE, Window, Windows
 from tests.gate_parts import Mute, a_call
@@ -76,7 +76,7 @@ async def test_a_look_at_a_call_that_waits_is_neither_counted_nor_refused() -> N
 
 async def test_lists_spend_nothing_and_who_lists_without_end_pays_for_it() -> None:
     """Gates are pure: time stands."""
-    rate = Rate(gate(2).meter, Polls(lambda: 0.0), PollAllowance(lambda: 0.0))
+    rate = Rate(gate(2).meter, Polls(lambda: 0.0), ListAllowance(lambda: 0.0))
     lists = [
         rate(a_call("list", method="tools/list", caller=Caller("a")), Mute())
         for _ in range(AT_ONCE + 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 from gatewright.config import Settings, load
 from gatewright.config.held_secrets import own_secrets
 from gatewright.redaction.filter import Rules
-from gatewright.redaction.policy import Spoken, redaction_of, wanted_of
+from gatewright.redaction.policy import NotificationCleaner, redaction_of, wanted_of
 from gatewright.secret_scanning import HIDDEN, Redactor
 
 KEY = bytes(32)
@@ -100,7 +100,7 @@ def test_what_servers_say_outside_calls_is_cleaned_by_their_own_level(tmp_path: 
     (tmp_path / "mgp.toml").write_text(
         '[[servers]]\nid = "one"\ncommand = "x"\nredaction = "off"\n'
     )
-    spoken = Spoken(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}), KEY)
+    spoken = NotificationCleaner(load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}), KEY)
     clean = spoken.clean
     said = {"data": TOKEN.decode()}
     assert clean("one", "notifications/message", said) == said
@@ -112,7 +112,7 @@ def test_what_servers_say_outside_calls_is_cleaned_by_the_settings_of_now(tmp_pa
         (tmp_path / "mgp.toml").write_text(f'[redaction]\nlevel = "{word}"\n')
         return load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)})
 
-    spoken, said = Spoken(level("off"), KEY), {"data": TOKEN.decode()}
+    spoken, said = NotificationCleaner(level("off"), KEY), {"data": TOKEN.decode()}
     clean = spoken.clean
     assert clean("one", "notifications/message", said) == said
     spoken.adopt(level("secrets"))

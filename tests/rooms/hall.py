@@ -15,16 +15,16 @@ from gatewright.mcpx.capabilities import PROFILES
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.topic import Bounds, Member, No
 from gatewright.rooms.admin_endpoint import RoomsAdmin
-from gatewright.rooms.endpoint import RoomsDoor
+from gatewright.rooms.endpoint import RoomsEndpoint
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.identities import Identities
+from gatewright.rooms.participant_changes import ParticipantAdmin
 from gatewright.rooms.policy import Known, Policy
-from gatewright.rooms.promotion import Promotion
 from gatewright.rooms.setup import stamp
-from gatewright.rooms.trust_store import RoomTrust
+from gatewright.rooms.trust_store import ParticipantChanges
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
-from tests.dialects.house import House
+from tests.dialects.house import RoomsContext
 from tests.rooms.foreign import Guest
 from tests.storage.parts import nowhere, state_in
 
@@ -117,7 +117,7 @@ class Hall:
         **more: Any,
     ) -> None:
         """`state` is a folder for what operators say; without one, one that nothing can be written to."""
-        self.trust = RoomTrust(state_in(state) if state else nowhere())
+        self.trust = ParticipantChanges(state_in(state) if state else nowhere())
         self.policy = policy(people, **more)
         self.notes = Notes()
         self.guests: list[Guest] = []
@@ -140,7 +140,7 @@ class Hall:
         return self.now()
 
     async def __aenter__(self) -> Hall:
-        self._house = House(anonymous=False, routes=lambda _: [self.door.routes])
+        self._house = RoomsContext(anonymous=False, routes=lambda _: [self.door.routes])
         self.hub = Hub(
             self.policy,
             journal=self.notes,
@@ -154,9 +154,9 @@ class Hall:
             random=lambda size: next(self._random).to_bytes(size, "big"),
             signed=self._signed,
         )
-        self.promotion = Promotion(self.hub, self.trust)
+        self.promotion = ParticipantAdmin(self.hub, self.trust)
         admin = RoomsAdmin(self.hub, self.promotion, self._operators)
-        self.door = RoomsDoor(self.hub, identities, admin)
+        self.door = RoomsEndpoint(self.hub, identities, admin)
         await self._house.__aenter__()
         self.server = await serve(self._house.app, limits=self._limits)
         self.url = self.server.url.replace("http", "ws", 1) + "/ws"

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from websockets.asyncio.client import connect
 
 from gatewright.call import Refusal
-from gatewright.rooms.endpoint import PATHS, SUBPROTOCOL, RoomsDoor, _asked, _Chair
+from gatewright.rooms.endpoint import PATHS, SUBPROTOCOL, RoomsEndpoint, _asked, _Chair
 from gatewright.rooms.policy import Identity
 from gatewright.transport.base import Limits
 from gatewright.transport.slices import AT_ONCE
@@ -181,7 +181,7 @@ async def test_thousands_of_keys_are_verified_anew_a_few_in_each_turn() -> None:
     )
     identities: Any = SimpleNamespace(of=of)
     admin: Any = None
-    door = RoomsDoor(hub, identities, admin)
+    door = RoomsEndpoint(hub, identities, admin)
     door.look(1, 0.0)
     counts = [len(verified)]
     while len(verified) < 999:

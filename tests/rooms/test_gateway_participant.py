@@ -14,12 +14,12 @@ from gatewright.kernel import Verdict
 from gatewright.mcp.wire import jsonrpc
 from gatewright.rooms import gateway_participant
 from gatewright.rooms.callers import RoomCallers
-from gatewright.rooms.gateway_participant import DOOR, KernelInRoom
+from gatewright.rooms.gateway_participant import DOOR, GatewayParticipant
 from gatewright.rooms.participants import CallError, Participant
 from gatewright.rooms.participants.dial import join
 from gatewright.rooms.participants.participant import Heard
 from tests.dialects.client import within
-from tests.dialects.house import House, text
+from tests.dialects.house import RoomsContext, text
 from tests.rooms.hall import FULL, Hall, token_of
 
 PEOPLE = {"ann": FULL, "bob": FULL, "eve": ("mcp/proposal:*", "mcp/response:*", "chat")}
@@ -34,13 +34,13 @@ class _NoKeys:
 class Stage:
     """A hall in which the kernel sits, and the house behind it."""
 
-    def __init__(self, hall: Hall, house: House) -> None:
+    def __init__(self, hall: Hall, house: RoomsContext) -> None:
         self.hall = hall
         self.house = house
         self.rehearsed: list[Call] = []
         self.refused: dict[str, Refusal] = {}
         callers = RoomCallers(_NoKeys(), "secret", hall.hub)
-        self.kernel = KernelInRoom(
+        self.kernel = GatewayParticipant(
             house.front, hall.hub, callers, self._rehearse, topic="lobby", name="house"
         )
         self.kernel.seat.sit()
@@ -58,7 +58,7 @@ class Stage:
 @asynccontextmanager
 async def stage() -> AsyncIterator[Stage]:
     """Everything, for as long as the block."""
-    async with House() as house, Hall(PEOPLE) as hall:
+    async with RoomsContext() as house, Hall(PEOPLE) as hall:
         yield Stage(hall, house)
         hall.hub.close()
 

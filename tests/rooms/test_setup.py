@@ -19,7 +19,7 @@ from gatewright.mcpx.topic import Member, No
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.policy import Identity, Topic
 from gatewright.rooms.setup import RoomJournal, Seated, hub_of, policy_of, rooms_of, stamp
-from gatewright.rooms.trust_store import RoomTrust, Word
+from gatewright.rooms.trust_store import ParticipantChanges, Word
 from tests.storage.parts import nowhere, state_in
 
 TEXT = """
@@ -72,7 +72,7 @@ class NoKeys:
         return "unknown"
 
 
-def _house(rooms: Rooms, log: Any, trust: RoomTrust) -> Seated:
+def _house(rooms: Rooms, log: Any, trust: ParticipantChanges) -> Seated:
     async def rehearse(call: Any) -> Any:
         raise AssertionError(call)
 
@@ -131,7 +131,7 @@ def test_rooms_are_there_where_they_are_configured() -> None:
     assert loaded("").rooms is None
     rooms = loaded(TEXT).rooms
     assert rooms is not None
-    door = rooms_of(rooms, _house(rooms, log, RoomTrust(nowhere())), Path("state"))
+    door = rooms_of(rooms, _house(rooms, log, ParticipantChanges(nowhere())), Path("state"))
     found = door.identities.of("key")
     assert isinstance(found, Identity)
     assert (found.id, found.capabilities) == ("key-holder", ("mcp/response:*", "chat"))
@@ -147,11 +147,11 @@ def test_a_part_of_the_gateway_that_is_kept_out_keeps_nobody_else_out(
 topics = ["ops"]
 people = ["ana"]
 """
-    RoomTrust(state_in(tmp_path)).put("orchestrator", Word(blocked=True))
+    ParticipantChanges(state_in(tmp_path)).put("orchestrator", Word(blocked=True))
     log: Any = Log()
     rooms = loaded(text).rooms
     assert rooms is not None
-    house = _house(rooms, log, RoomTrust(state_in(tmp_path)))
+    house = _house(rooms, log, ParticipantChanges(state_in(tmp_path)))
     door = rooms_of(rooms, house, tmp_path)
     assert list(door.hub.places()) == []
     assert "orchestrator does not sit in ops: an operator keeps" in caplog.text

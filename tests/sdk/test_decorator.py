@@ -85,9 +85,9 @@ def test_what_is_collected_goes_nowhere_else() -> None:
 
 
 def test_a_signature_is_the_schema_and_the_words() -> None:
-    signature = Signature("Keeper", "Keeps.", [InputField("key"), InputField("value")])
+    signature = Signature("ToolTarget", "Keeps.", [InputField("key"), InputField("value")])
     tool = tool_from_function(put, signature=signature)
-    assert (tool.name, tool.description) == ("Keeper", "Keeps.")
+    assert (tool.name, tool.description) == ("ToolTarget", "Keeps.")
     assert tool.input_schema == signature.to_json_schema()
 
 

@@ -26,9 +26,9 @@ from gatewright.call import (
 )
 from gatewright.mcp.wire.versions import LATEST_LEGACY, LATEST_MODERN
 from gatewright.servers.dispatch import Dispatch
-from gatewright.servers.server_side import ServerSide
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = [
     "ASKABLE",

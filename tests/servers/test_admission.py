@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import CannotAsk, Mgp
-from gatewright.mcp.client.link import LinkClosed, UpstreamFailed
+from gatewright.mcp.client.link import LinkClosed, ServerFailed
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire.permissions import Value
 from gatewright.servers.admission import Admission, NotPermitted, Standing, decision, request_of
@@ -61,7 +61,7 @@ class FakeLink:
 
     async def fetch(self, method: str, params: dict[str, Any], timeout_s: float) -> bytes:
         self.told.append((method, params))
-        raise UpstreamFailed("what it answers is not looked at")
+        raise ServerFailed("what it answers is not looked at")
 
     async def wait_closed(self) -> str:
         return await asyncio.shield(self.closed)

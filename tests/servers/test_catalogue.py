@@ -16,7 +16,7 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.listing import Listing
 from gatewright.servers.names import wrap_template, wrap_uri
-from gatewright.servers.server_catalogue import Shelved, build_shelf
+from gatewright.servers.server_catalogue import Built, build_listing
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.view import Item, Profile
 from gatewright.transport.slices import in_slices
@@ -247,8 +247,8 @@ def many(count: int = 300) -> Listing:
     )
 
 
-def shelved(spec: ServerSpec, offer: Listing) -> Shelved:
-    return Shelved(spec, offer, build_shelf(spec, offer))
+def shelved(spec: ServerSpec, offer: Listing) -> Built:
+    return Built(spec, offer, build_listing(spec, offer))
 
 
 async def test_a_list_is_made_in_slices(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,7 +321,7 @@ async def test_what_was_made_ahead_of_another_offer_is_not_used() -> None:
 
 def test_a_shelf_that_was_made_is_taken_where_it_is_of_this_list_and_these_words() -> None:
     spec, said = ServerSpec(id="a"), listing(tools=[tool("t")])
-    made = Shelved(spec, said, build_shelf(spec, said))
+    made = Built(spec, said, build_listing(spec, said))
     found = Catalogue([spec])
     assert found.put("a", said, made)
     assert found.shelf("a") is made.shelf

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from gatewright.mcp.client.connect import Around
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.servers.dial import reach
 from gatewright.servers.spec import ServerSpec
 from tests.servers.rig import INFO
@@ -25,7 +25,7 @@ class Ear:
 )
 async def test_each_way_fails_with_its_own_reason(spec: ServerSpec, words: str) -> None:
     around = Around(INFO, Ear(), lambda: lambda line: None, lambda link: None)  # type: ignore[arg-type]
-    with pytest.raises(UpstreamFailed, match=words):
+    with pytest.raises(ServerFailed, match=words):
         await reach(spec, around, {})
 
 

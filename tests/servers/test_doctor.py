@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from gatewright.config import Server, load
-from gatewright.servers.doctor import check_servers, offered, way_out
+from gatewright.servers.doctor import check_servers, fix_for, offered
 from gatewright.servers.preflight import Found
 
 TEXT = """
@@ -30,7 +30,7 @@ def servers(folder: Path) -> dict[str, Server]:
 def test_each_kind_of_server_has_its_way_out_and_no_secret_in_it(tmp_path: Path) -> None:
     known = servers(tmp_path)
     ways = {
-        name: way_out(Found(id=name, transport=one.transport, state="down", reason="ended"), one)
+        name: fix_for(Found(id=name, transport=one.transport, state="down", reason="ended"), one)
         for name, one in known.items()
     }
     assert "start program by hand" in ways["local"]
@@ -46,7 +46,7 @@ def test_a_reason_that_says_what_to_do_is_not_said_twice(tmp_path: Path) -> None
         "… gatewright server login x",
     ):
         assert (
-            way_out(Found(id="local", transport="stdio", state="down", reason=reason), server) == ""
+            fix_for(Found(id="local", transport="stdio", state="down", reason=reason), server) == ""
         )
 
 

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gatewright.call import Failure
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers import listen_request
 from gatewright.servers.listen_request import Listening
@@ -15,7 +15,7 @@ from tests.servers.rig import within
 from tests.servers.wishing import FakeLink, FakeWay, rest
 
 CHANGES = {"tools": {"listChanged": True}}
-NO = UpstreamFailed('{"code":-32602,"message":"no such resource: x:-32601"}')
+NO = ServerFailed('{"code":-32602,"message":"no such resource: x:-32601"}')
 
 
 class Rig:
@@ -50,7 +50,7 @@ class Rig:
         self.link.listens[number][1].set_result(honoured)
         await rest()
 
-    async def ends(self, number: int, why: UpstreamFailed) -> None:
+    async def ends(self, number: int, why: ServerFailed) -> None:
         """The server refuses, or ends it."""
         self.link.listens[number][2].set_exception(why)
         await rest()
@@ -141,7 +141,7 @@ async def test_a_server_that_does_not_know_how_to_be_listened_to_is_not_asked_ag
     rig = Rig()
     renewed = asyncio.ensure_future(rig.listening.renew())
     await rest()
-    await rig.ends(0, UpstreamFailed(why))
+    await rig.ends(0, ServerFailed(why))
     await rest()
     assert len(rig.asked) == 1 + again
     if again:
@@ -159,7 +159,7 @@ async def test_an_http_server_that_is_away_for_a_moment_is_asked_for_the_same_ag
     await rig.begun()
     await rig.granted("x:1", 1)
     for number in (1, 2):
-        await rig.ends(number, UpstreamFailed("the server ended it"))
+        await rig.ends(number, ServerFailed("the server ended it"))
     assert rig.asked[1:] == [["x:1"]] * 3
     await rig.stop()
 
@@ -323,7 +323,7 @@ async def test_one_that_is_begun_anew_tells_of_what_is_acknowledged_then(
     rig = Rig()
     await rig.begun()
     await rig.granted("x:1", 1)
-    await rig.ends(1, UpstreamFailed("the server ended it"))
+    await rig.ends(1, ServerFailed("the server ended it"))
     await rig.yes(2, {})
     assert rig.told == set()
     await rig.stop()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.servers.listing import EMPTY, Listing, fetch_listing, fetch_section
 from gatewright.servers.spec import CatalogueLimits, ServerSpec
 from tests.servers.passes import Passes
@@ -111,7 +111,7 @@ async def test_a_list_that_cannot_be_right_is_refused(page: Any, words: str) -> 
         fetching = asyncio.ensure_future(fetch_section(link, SPEC, "tools"))
         for _ in range(2 if "nextCursor" in page else 1):
             server.say(id=(await server.next())["id"], result=page)
-        with pytest.raises(UpstreamFailed, match=words):
+        with pytest.raises(ServerFailed, match=words):
             await within(fetching)
 
 
@@ -122,7 +122,7 @@ async def test_a_list_of_endless_pages_is_given_up() -> None:
         for number in range(3):
             page = {"tools": [], "nextCursor": str(number)}
             server.say(id=(await server.next())["id"], result=page)
-        with pytest.raises(UpstreamFailed, match="more than 3 pages"):
+        with pytest.raises(ServerFailed, match="more than 3 pages"):
             await within(fetching)
 
 
@@ -131,7 +131,7 @@ async def test_the_end_of_the_connection_is_no_empty_list() -> None:
         fetching = asyncio.ensure_future(fetch_listing(link, SPEC))
         await server.next()
         server.pipe.close()
-        with pytest.raises(UpstreamFailed, match="ended"):
+        with pytest.raises(ServerFailed, match="ended"):
             await within(fetching)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.mcp.client.authorization import NotAuthorized
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.servers.authorize import Browser
 from gatewright.servers.login import log_in
 from gatewright.servers.login_store import Logins
@@ -63,7 +63,7 @@ async def test_a_server_without_authorization_says_so(pair: Pair, tmp_path: Path
 
 
 async def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UpstreamFailed, match=r"127\.0\.0\.1:9"):
+    with pytest.raises(ServerFailed, match=r"127\.0\.0\.1:9"):
         await within(
             log_in(spec("http://127.0.0.1:9/mcp"), INFO, Logins(tmp_path), Browser(never, BACK))
         )

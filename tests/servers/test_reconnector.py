@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Failure
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire.codes import reason_of
@@ -39,7 +39,7 @@ class Plug:
     async def connect(self) -> Link:
         """Make one (`Connect`)."""
         if not self.works():
-            raise UpstreamFailed("not today")
+            raise ServerFailed("not today")
         link, server = PipeLink(self.spec, INFO, Ear()), Scripted()
         link._pipe, server.pipe = pair(link, server)
         link.hello = Hello("2025-11-25")
@@ -259,7 +259,7 @@ async def test_lists_that_cannot_be_fetched_because_the_server_died_count_as_a_f
 
         async def die(link: Link) -> None:
             link.close("died while listing")
-            raise UpstreamFailed("died while listing")
+            raise ServerFailed("died while listing")
 
         keeper._connected = die
         keeper.start()

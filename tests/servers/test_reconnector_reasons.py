@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatewright.call import Failure
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from tests.servers.rig import DEADLINE, within
 from tests.servers.test_reconnector import kept
 
@@ -16,7 +16,7 @@ async def test_what_a_server_said_is_short_and_visible_in_a_reason(
     async with kept("http") as (keeper, plug):
 
         async def connect() -> Link:
-            raise UpstreamFailed("no: \n\x1b[2J\u202e" + "A" * 900_000)
+            raise ServerFailed("no: \n\x1b[2J\u202e" + "A" * 900_000)
 
         keeper._connect = connect
         keeper.start()

@@ -14,10 +14,10 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.listing import Listing
 from gatewright.servers.server_catalogue import (
+    Built,
     ServerCatalogue,
-    Shelved,
     _steps,
-    build_shelf,
+    build_listing,
     encode_definition,
     shelve,
 )
@@ -33,7 +33,7 @@ def listing(**sections: Any) -> Listing:
 
 
 def shelf(spec: ServerSpec | None = None, **sections: Any) -> ServerCatalogue:
-    return build_shelf(spec or ServerSpec(id="s"), listing(**sections))
+    return build_listing(spec or ServerSpec(id="s"), listing(**sections))
 
 
 def tool(name: Any = "t", **more: Any) -> dict[str, Any]:
@@ -43,7 +43,7 @@ def tool(name: Any = "t", **more: Any) -> dict[str, Any]:
 def test_a_tool_keeps_every_member_as_its_server_wrote_it() -> None:
     text = b'{"z":1.10,"name":"t","inputSchema":{"x":1e400},"vendor":null}'
     made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(text)]})
-    found = build_shelf(ServerSpec(id="s"), made)
+    found = build_listing(ServerSpec(id="s"), made)
     assert encode_definition(found.tools[0].definition, {}) == text
     named = encode_definition(found.tools[0].definition, {"name": "s__t"})
     assert named == text.replace(b'"t"', b'"s__t"')
@@ -69,7 +69,7 @@ def test_what_policy_judges_is_decoded() -> None:
 def test_a_tool_whose_definition_cannot_be_compared_is_left_out(member: str) -> None:
     texts = ['{"name":"good"}', f'{{"name":"odd","_meta":{{"n":{member}}}}}']
     entries = [jsonrpc.decode_members(text.encode()) for text in texts]
-    found = build_shelf(ServerSpec(id="s"), Listing(Hello("2025-11-25"), {"tools": entries}))
+    found = build_listing(ServerSpec(id="s"), Listing(Hello("2025-11-25"), {"tools": entries}))
     assert [one.target.name for one in found.tools] == ["good"]
     (warning,) = found.warnings
     assert warning.startswith("tool 'odd' is left out: ")
@@ -130,7 +130,7 @@ def test_tools_that_did_not_change_are_not_read_again() -> None:
     tools = [tool("a"), tool("b")]
     first = shelf(tools=tools)
     tools[1]["title"] = "changed"
-    again = build_shelf(ServerSpec(id="s"), listing(tools=tools), first)
+    again = build_listing(ServerSpec(id="s"), listing(tools=tools), first)
     assert again.tools[0] is first.tools[0]
     assert bytes(again.tools[1].definition["title"]) == b'"changed"'
 
@@ -141,7 +141,7 @@ def test_a_schema_with_patterns_is_measured_however_small_it_is(word: str) -> No
     text = json.dumps({"type": "object", "WORD": inner}).replace("WORD", word)
     definition = b'{"name":"t","inputSchema":%s}' % text.encode()
     made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(definition)]})
-    assert build_shelf(ServerSpec(id="s"), made).tools == ()
+    assert build_listing(ServerSpec(id="s"), made).tools == ()
 
 
 def test_a_tool_whose_description_is_over_the_limit_is_left_out_by_name() -> None:
@@ -184,7 +184,7 @@ def test_prompts_resources_and_templates_are_known_by_their_own_member() -> None
 
 def test_the_warnings_of_the_listing_come_first() -> None:
     made = Listing(Hello("2025-11-25"), {"tools": []}, {"tools": "tools/list failed: no"})
-    assert build_shelf(ServerSpec(id="s"), made).warnings == ("tools/list failed: no",)
+    assert build_listing(ServerSpec(id="s"), made).warnings == ("tools/list failed: no",)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_resources_without_number_are_offered_up_to_a_bound_that_is_named() -> N
 async def test_a_shelf_made_in_slices_is_the_one_that_is_made_at_once() -> None:
     spec, said = ServerSpec(id="s"), listing(tools=[tool("a"), tool("b")], prompts=[{"name": "p"}])
     made = await shelve(spec, said, None)
-    assert made == Shelved(spec, said, build_shelf(spec, said))
+    assert made == Built(spec, said, build_listing(spec, said))
     again = await shelve(spec, listing(tools=[tool("a")]), made)
     assert again.shelf.tools[0] is made.shelf.tools[0]
     other = await shelve(ServerSpec(id="s", hints=False), listing(tools=[tool("a")]), made)
@@ -293,7 +293,7 @@ def test_a_definition_that_cannot_be_compared_while_others_wait_is_left_out(
 ) -> None:
     text = b'{"name":"t","inputSchema":{"type":"object"},"x":%b}' % member.encode()
     made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(text)]})
-    found = build_shelf(ServerSpec(id="s"), made)
+    found = build_listing(ServerSpec(id="s"), made)
     assert not found.tools
     assert why in found.left_out[0][1]
 
@@ -302,7 +302,7 @@ def test_a_definition_that_cannot_be_compared_while_others_wait_is_left_out(
 def test_zeros_at_the_end_of_a_number_are_no_reason(zeros: int) -> None:
     text = b'{"name":"t","inputSchema":{"type":"object"},"x":1.%b}' % (b"0" * zeros)
     made = Listing(Hello("2025-11-25"), {"tools": [jsonrpc.decode_members(text)]})
-    assert len(build_shelf(ServerSpec(id="s"), made).tools) == 1
+    assert len(build_listing(ServerSpec(id="s"), made).tools) == 1
 
 
 @pytest.mark.parametrize("section", ["tools", "prompts", "resources", "resourceTemplates"])
@@ -320,7 +320,7 @@ def test_what_is_no_text_is_not_even_read_as_a_name(
     monkeypatch.setattr(jsonrpc, "decode", counted)
     for name in (b"[%b1]" % (b"1e1," * 100_000), b'"%b"' % (b"x" * 8191), b"7", b"null"):
         made = Listing(Hello("2025-11-25"), {section: [{key: msgspec.Raw(name)}]})  # type: ignore[dict-item]
-        found = build_shelf(ServerSpec(id="s"), made)
+        found = build_listing(ServerSpec(id="s"), made)
         assert found.warnings == (f"{section}: an entry without a usable {key!r} is left out",)
     assert not read
 

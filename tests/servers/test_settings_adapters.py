@@ -7,13 +7,13 @@ from pathlib import Path
 from gatewright.config import Settings, load
 from gatewright.servers.catalogue import EVERYTHING
 from gatewright.servers.reserved_names import Reserved
-from gatewright.servers.server_side import ServerSide
 from gatewright.servers.settings_adapters import (
     json_limits,
     profiles_of,
     spec_of,
     supervisor_of,
 )
+from gatewright.servers.supervisor_dependencies import ServerSide
 
 TEXT = """
 [gateway]

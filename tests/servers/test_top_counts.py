@@ -7,11 +7,11 @@ from collections import Counter
 
 import pytest
 
-from gatewright.servers.top_counts import Most
+from gatewright.servers.top_counts import TopCounter
 
 
 def test_who_has_the_most_is_known_whatever_comes_and_goes() -> None:
-    dice, most, model = random.Random(7), Most[str](), Counter[str]()
+    dice, most, model = random.Random(7), TopCounter[str](), Counter[str]()
     for _ in range(5000):
         key = dice.choice("abcdef")
         if model[key] and dice.random() < 0.5:
@@ -26,7 +26,7 @@ def test_who_has_the_most_is_known_whatever_comes_and_goes() -> None:
 
 
 def test_of_several_it_is_who_has_had_so_many_for_longest() -> None:
-    most = Most[str]()
+    most = TopCounter[str]()
     for key in "abab":
         most.add(key)
     assert most.first() == "a"
@@ -37,4 +37,4 @@ def test_of_several_it_is_who_has_had_so_many_for_longest() -> None:
 
 def test_nobody_gives_back_what_it_does_not_have() -> None:
     with pytest.raises(KeyError):
-        Most[str]().remove("a")
+        TopCounter[str]().remove("a")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.call import Target
-from gatewright.servers.server_catalogue import build_shelf
+from gatewright.servers.server_catalogue import build_listing
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.uri_claims import TRIED, Claims
 from gatewright.servers.uri_templates import Template
@@ -19,7 +19,7 @@ from tests.servers.test_server_catalogue import listing
 
 def claims(**servers: tuple[list[str], list[str]]) -> Claims:
     shelves = [
-        build_shelf(
+        build_listing(
             ServerSpec(id=name),
             listing(
                 resources=[{"uri": uri, "name": uri} for uri in uris],

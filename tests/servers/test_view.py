@@ -10,7 +10,7 @@ import pytest
 from gatewright.call import KERNEL, Target
 from gatewright.config.model import ToolRule
 from gatewright.mcp.protocol.negotiate import SECURITY_META
-from gatewright.servers.server_catalogue import ServerCatalogue, build_shelf
+from gatewright.servers.server_catalogue import ServerCatalogue, build_listing
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.view import LISTS, Profile, View, view_of
 from gatewright.transport.slices import whole
@@ -21,7 +21,9 @@ def shelves(**servers: dict[str, Any]) -> tuple[dict[str, ServerSpec], dict[str,
     specs = {
         name: ServerSpec(id=name, prefix=one.pop("prefix", None)) for name, one in servers.items()
     }
-    return specs, {name: build_shelf(specs[name], listing(**one)) for name, one in servers.items()}
+    return specs, {
+        name: build_listing(specs[name], listing(**one)) for name, one in servers.items()
+    }
 
 
 def view(profile: Profile | None = None, **servers: dict[str, Any]) -> View:
@@ -165,7 +167,7 @@ def test_hosts_read_of_a_tool_that_it_may_be_called_as_a_task() -> None:
     word = {"t": ToolRule(risk_level="dangerous")}
     spec = ServerSpec(id="a", approver="operator", tools=word)
     offered = listing(tools=[tool("t", execution={"x": 1}), tool("u")])
-    one = whole(view_of(Profile(), {"a": spec}, {"a": build_shelf(spec, offered)}))
+    one = whole(view_of(Profile(), {"a": spec}, {"a": build_listing(spec, offered)}))
     for mgp in (False, True):
         marked, other = listed(one, "tools/list", mgp)
         assert marked["execution"] == {"x": 1, "taskSupport": "optional"}
@@ -222,6 +224,6 @@ def test_no_definition_of_a_server_has_words_of_the_gateway() -> None:
 
 def test_what_the_gateway_defines_itself_keeps_its_words() -> None:
     spec = ServerSpec(id="a", local=True)
-    shelf = build_shelf(spec, listing(tools=[{**tool("t"), "_meta": SAID}]))
+    shelf = build_listing(spec, listing(tools=[{**tool("t"), "_meta": SAID}]))
     own = whole(view_of(Profile(), {"a": spec}, {"a": shelf}))
     assert listed(own, "tools/list")[0]["_meta"] == SAID

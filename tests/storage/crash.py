@@ -17,13 +17,13 @@ from typing import Any
 from gatewright.storage import sqlite
 from gatewright.storage.former import former_files
 from gatewright.storage.migrations import MIGRATIONS
-from gatewright.storage.opening import Glimpse, glimpse, is_current, open_state
+from gatewright.storage.opening import StateView, is_current, open_state, view_state
 from tests.storage.former_folders import content, former_folder
 
 __all__ = ["main"]
 
 
-def _agree(_: Glimpse) -> None:
+def _agree(_: StateView) -> None:
     return
 
 
@@ -74,7 +74,7 @@ def _survives(folder: Path, at: int) -> bool:
 
 def _said(folder: Path) -> dict[str, Any]:
     """What whoever only looks sees."""
-    found = glimpse(folder)
+    found = view_state(folder)
     with closing(found):
         return content(found.readable())
 

@@ -21,7 +21,7 @@ from gatewright.storage.errors import (
 from gatewright.storage.former import FILES, former_files
 from gatewright.storage.lock import FolderLock
 from gatewright.storage.migrations import MIGRATIONS, SECTIONS
-from gatewright.storage.opening import Glimpse, beside, glimpse, is_current, open_state
+from gatewright.storage.opening import StateView, beside, is_current, open_state, view_state
 from tests.storage.former_folders import ALL, AT_HEAD, content, former_folder
 from tests.storage.parts import NO_DATABASE, state_in
 
@@ -37,7 +37,7 @@ state.close()
 """
 
 
-def agree(_: Glimpse) -> None:
+def agree(_: StateView) -> None:
     return
 
 
@@ -67,7 +67,7 @@ def test_a_former_folder_is_taken_over_whole_and_its_files_are_kept(
     tmp_path: Path, which: str
 ) -> None:
     folder = former_folder(tmp_path / "state", which)
-    with closing(glimpse(folder)) as found:
+    with closing(view_state(folder)) as found:
         before = content(found.readable())
     with closing(open_state(folder, agree)) as state:
         assert content(state) == before
@@ -85,7 +85,7 @@ def test_a_former_folder_is_taken_over_whole_and_its_files_are_kept(
 def test_who_only_looks_leaves_a_former_folder_as_it_is(tmp_path: Path) -> None:
     folder = former_folder(tmp_path / "state", AT_HEAD)
     before = {name: text for name, text in files_in(folder).items() if "-" not in name}
-    with closing(glimpse(folder)) as found:
+    with closing(view_state(folder)) as found:
         assert found.names["keys"] == "keys.db"
         assert found.heads()["keys"].steps == 3
     after = {name: text for name, text in files_in(folder).items() if "-" not in name}
@@ -94,7 +94,7 @@ def test_who_only_looks_leaves_a_former_folder_as_it_is(tmp_path: Path) -> None:
 
 
 def test_who_only_looks_into_nothing_makes_nothing(tmp_path: Path) -> None:
-    with closing(glimpse(tmp_path / "nowhere")) as found:
+    with closing(view_state(tmp_path / "nowhere")) as found:
         assert found.names == {}
         assert found.heads() == {}
         assert found.readable().heads()["keys"].steps == 0
@@ -104,7 +104,7 @@ def test_who_only_looks_into_nothing_makes_nothing(tmp_path: Path) -> None:
 def test_a_state_that_the_check_refuses_stays_as_it_was(tmp_path: Path) -> None:
     folder = former_folder(tmp_path / "state", AT_HEAD)
 
-    def refuse(found: Glimpse) -> None:
+    def refuse(found: StateView) -> None:
         assert found.heads()["grants"].steps == 5
         assert found.names["grants"] == "grants.db"
         raise StoreDamagedError("behind")
@@ -124,7 +124,7 @@ def test_a_damaged_file_stops_it_and_nothing_is_dropped(tmp_path: Path, name: st
     (folder / name).write_bytes(NO_DATABASE)
     with pytest.raises(StoreError, match=f"{name} cannot be read"):
         open_state(folder, agree)
-    with closing(glimpse(folder)) as found:
+    with closing(view_state(folder)) as found:
         assert list(found.problems) == [FILES[name]]
         with pytest.raises(StoreError, match=name):
             found.readable()
@@ -210,7 +210,7 @@ def test_a_state_of_a_newer_version_is_refused_and_left_alone(tmp_path: Path) ->
     with closing(state_in(tmp_path)) as state:
         state.engine.set_form(len(MIGRATIONS) + 1)
     before = (tmp_path / "state.db").read_bytes()
-    for opens in (lambda: open_state(tmp_path, agree), lambda: glimpse(tmp_path)):
+    for opens in (lambda: open_state(tmp_path, agree), lambda: view_state(tmp_path)):
         with pytest.raises(StoreTooNewError, match="update Gatewright"):
             opens()
     assert (tmp_path / "state.db").read_bytes() == before
@@ -226,7 +226,7 @@ def test_a_state_of_a_form_before_is_brought_on_and_keeps_its_rows(
         with closing(open_state(tmp_path, agree)) as state:
             heads = state.heads()
     with pytest.raises(StoreError, match="of an older form"):
-        glimpse(tmp_path)
+        view_state(tmp_path)
     with closing(open_state(tmp_path, agree)) as state:
         assert state.heads() == heads
         assert state.engine.form() == len(MIGRATIONS)
@@ -237,7 +237,7 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     (tmp_path / "state.db").write_bytes(NO_DATABASE)
     with pytest.raises(StoreError, match=r"state\.db cannot be used"):
         open_state(tmp_path, agree)
-    with closing(glimpse(tmp_path)) as found:
+    with closing(view_state(tmp_path)) as found:
         assert "state.db cannot be used" in found.problems[""]
         with pytest.raises(StoreError, match=r"state\.db cannot be used"):
             found.readable()

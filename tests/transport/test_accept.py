@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from gatewright.transport import accept as arrivals
-from gatewright.transport.accept import A_HANDSHAKE, A_TURN, KNOWN, Arrivals, Listener, place_of
+from gatewright.transport.accept import A_HANDSHAKE, A_TURN, KNOWN, ArrivalRates, Listener, place_of
 from gatewright.transport.base import Limits
 from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_server import HttpServer, serve
@@ -57,7 +57,7 @@ def test_a_place_is_an_address_or_a_network_of_one_host(address: Any, place: str
 
 
 def test_a_burst_is_admitted_and_then_so_many_a_second() -> None:
-    found = Arrivals(per_s=10, burst=20)
+    found = ArrivalRates(per_s=10, burst=20)
     assert [found.admit("a", 0.0) for _ in range(25)] == [True] * 20 + [False] * 5
     assert found.refused == 5
     assert [found.admit("a", 0.5) for _ in range(8)] == [True] * 5 + [False] * 3
@@ -65,14 +65,14 @@ def test_a_burst_is_admitted_and_then_so_many_a_second() -> None:
 
 
 def test_refused_connections_do_not_lengthen_the_wait() -> None:
-    found = Arrivals(per_s=10, burst=1)
+    found = ArrivalRates(per_s=10, burst=1)
     for step in range(100):
         found.admit("a", step / 1000)
     assert found.admit("a", 0.2)
 
 
 def test_addresses_are_counted_apart_and_a_unix_socket_not_at_all() -> None:
-    found = Arrivals(per_s=1, burst=1)
+    found = ArrivalRates(per_s=1, burst=1)
     assert found.admit("a", 0.0)
     assert found.admit("b", 0.0)
     assert not found.admit("a", 0.0)
@@ -80,7 +80,7 @@ def test_addresses_are_counted_apart_and_a_unix_socket_not_at_all() -> None:
 
 
 def test_what_is_remembered_of_addresses_is_bounded_and_a_busy_one_stays() -> None:
-    found = Arrivals(per_s=1, burst=2)
+    found = ArrivalRates(per_s=1, burst=2)
     found.admit("busy", 0.0)
     found.admit("busy", 0.0)
     for number in range(3 * KNOWN):
@@ -92,9 +92,9 @@ def test_what_is_remembered_of_addresses_is_bounded_and_a_busy_one_stays() -> No
 async def test_who_opens_too_many_is_answered_429_and_others_go_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    moment, admit = [0.0], Arrivals.admit  # however long it takes, all arrive at once
+    moment, admit = [0.0], ArrivalRates.admit  # however long it takes, all arrive at once
     monkeypatch.setattr(
-        Arrivals, "admit", lambda found, place, _, cost: admit(found, place, moment[0], cost)
+        ArrivalRates, "admit", lambda found, place, _, cost: admit(found, place, moment[0], cost)
     )
     server = await serve(answering, limits=Limits(connections_per_s=5))
     try:
@@ -158,7 +158,7 @@ async def test_a_turn_of_the_loop_takes_a_few_connections() -> None:
             one.close()
 
 
-class Counted(Arrivals):
+class Counted(ArrivalRates):
     """Notes each arrival."""
 
     def __init__(self, taken: list[int]) -> None:
@@ -175,7 +175,7 @@ async def test_a_process_without_descriptors_waits_and_then_goes_on(
 ) -> None:
     monkeypatch.setattr(arrivals, "_RETRY_S", 0.05)
     sock = Exhausted(listening())
-    listener = Listener(sock, Held, Arrivals(10, 10))  # type: ignore[arg-type]
+    listener = Listener(sock, Held, ArrivalRates(10, 10))  # type: ignore[arg-type]
     try:
         with caplog.at_level(logging.ERROR):
             client = socket.create_connection(sock.getsockname())
@@ -216,7 +216,7 @@ async def test_who_floods_a_tls_port_is_sent_away_before_the_handshake() -> None
         made.append(1)
         return Held(seat)
 
-    two = Arrivals(1, 2 * A_HANDSHAKE)
+    two = ArrivalRates(1, 2 * A_HANDSHAKE)
     listener = Listener(sock, make, two, tls=context, farewell=lambda _: b"never in the clear")
     try:
         clients = [
@@ -244,7 +244,7 @@ async def test_a_connection_that_cannot_be_made_for_any_reason_is_closed(
         raise RuntimeError("nobody expected this")
 
     sock = listening()
-    listener = Listener(sock, make, Arrivals(10, 10))
+    listener = Listener(sock, make, ArrivalRates(10, 10))
     try:
         with caplog.at_level(logging.ERROR):
             reader, writer = await asyncio.open_connection(*sock.getsockname())

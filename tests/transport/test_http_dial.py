@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gatewright.transport import http_dial
-from gatewright.transport.http_caller import HttpCaller
 from gatewright.transport.http_client import CannotReach
+from gatewright.transport.http_client_connection import HttpClientConnection
 from gatewright.transport.http_dial import dial
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
@@ -120,7 +120,9 @@ async def test_a_cancellation_before_trust_is_settled_leaves_nothing_behind(reac
 async def test_a_server_without_tls_is_not_reached_with_it() -> None:
     async with answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as server:
         target = Target(server.url.replace("http:", "https:"))
-        caller = HttpCaller(target.origin, lambda _: None, Turns(asyncio.get_running_loop()))
+        caller = HttpClientConnection(
+            target.origin, lambda _: None, Turns(asyncio.get_running_loop())
+        )
         dialling = asyncio.ensure_future(dial(target, True, caller))
         with pytest.raises(Fault) as caught:
             await within(_hang_up_on(server, dialling))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gatewright.transport.http_caller import HttpCaller
+from gatewright.transport.http_client_connection import HttpClientConnection
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_pool import HttpPool
 from gatewright.transport.http_request import POST, Target
@@ -16,7 +16,7 @@ def pool_for(server: ScriptedServer, keep_alive_s: float = 4.0, most: int = 8) -
     return HttpPool(Target(server.url), True, keep_alive_s, most)
 
 
-async def ask(pool: HttpPool, caller: HttpCaller, body: bytes = b"{}") -> bytes:
+async def ask(pool: HttpPool, caller: HttpClientConnection, body: bytes = b"{}") -> bytes:
     answer = caller.ask(pool.target.spell(POST, {}, len(body)), body, 1000)
     return await within(whole(answer))
 

@@ -13,23 +13,23 @@ import pytest
 
 from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits
 from gatewright.transport.launch import CommandNotFound
-from gatewright.transport.process import Child, _signal_name, spawn
+from gatewright.transport.process import ChildProcess, _signal_name, spawn
 from tests.transport.collecting import DEADLINE_S, Collector, within
 
-Start = Callable[..., Coroutine[Any, Any, tuple[Child, Collector]]]
+Start = Callable[..., Coroutine[Any, Any, tuple[ChildProcess, Collector]]]
 
 
 @pytest.fixture
 async def start() -> AsyncIterator[Start]:
     """Starts children, and sees to it that none is left and no descriptor is lost."""
-    children: list[Child] = []
+    children: list[ChildProcess] = []
     first = await spawn("true", receiver=Collector(), stderr=print)
     await within(first.stop(5))  # a loop may open a descriptor for itself at its first child
     before = descriptors()
 
     async def starter(
         *command: str, limits: Limits = FROM_SERVERS, **options: Any
-    ) -> tuple[Child, Collector]:
+    ) -> tuple[ChildProcess, Collector]:
         collector = options.pop("receiver", None) or Collector()
         child = await spawn(
             command[0],

@@ -13,14 +13,14 @@ from gatewright.access.grants import Grants
 from gatewright.access.methods import access_methods, access_tools
 from gatewright.access.permission_gate import Permission
 from gatewright.access.permission_methods import permission_methods
-from gatewright.access.permission_policy import Permitting, permitting_of
+from gatewright.access.permission_policy import ServerPermissions, permitting_of
 from gatewright.access.policy import folders_of, grants_of
 from gatewright.access.resolve_gate import Resolve
-from gatewright.access.resolver import Subjects
+from gatewright.access.resolver import CatalogueResolver
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.call import KERNEL, Caller, Gate, Tool
 from gatewright.config import Settings
-from gatewright.feature import Feature, Ground, House, Inside, Making, Rights, Rules, Serving
+from gatewright.feature import Feature, Ground, Inside, Making, Rights, RoomsContext, Rules, Serving
 from gatewright.identity.sessions import METHOD as SESSIONS
 from gatewright.in_force import InForce
 from gatewright.mcp.wire.permissions import ASKED
@@ -28,8 +28,8 @@ from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.local import LocalServer
 from gatewright.servers.names import kernel_names
-from gatewright.servers.server_side import ServerSide
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["OPEN_METHODS", "AccessFeature"]
 
@@ -84,7 +84,7 @@ class AccessFeature(Feature):
         access = Access(grants, time.time, open_methods=OPEN_METHODS, folders=folders)
         return _Table(grants, access, self._permitting).rules()
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """What other processes changed."""
         return Serving(looks=(self._authority.look, self._permitting.look))
 
@@ -101,7 +101,7 @@ class AccessFeature(Feature):
 class _Table:
     """Who may do what, by one configuration."""
 
-    def __init__(self, grants: Grants, access: Access, permitting: Permitting) -> None:
+    def __init__(self, grants: Grants, access: Access, permitting: ServerPermissions) -> None:
         self._grants = grants
         self._access = access
         self._permitting = permitting
@@ -128,7 +128,7 @@ class _Table:
 
     def _resolve(self, making: Making) -> Gate:
         access, barred = self._access, self._permitting.barred
-        subjects = Subjects(making.servers, making.dispatch, access.may_reach, barred)
+        subjects = CatalogueResolver(making.servers, making.dispatch, access.may_reach, barred)
         return Resolve(subjects, making.sight.tool, access.may_see)
 
     def _permission(self, _: Making) -> Gate:

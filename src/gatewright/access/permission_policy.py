@@ -36,7 +36,7 @@ from gatewright.servers.admission import Standing, TooManyPermissions
 from gatewright.storage.each import run_each
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["Asks", "Permitting", "Record", "permitting_of"]
+__all__ = ["Asks", "Record", "ServerPermissions", "permitting_of"]
 
 log = logging.getLogger("gatewright.permissions")
 
@@ -78,7 +78,7 @@ class _Rule(NamedTuple):
     degrades: bool
 
 
-class Permitting:
+class ServerPermissions:
     """The permissions of all servers of one gateway; also the `Permits` of `servers.admission`.
 
     `barred` is why no call of a server may pass, by server: one dictionary for the life of the gateway."""
@@ -378,10 +378,10 @@ class Permitting:
 
 def permitting_of(
     settings: Settings, state: StateDatabase, desk: ApprovalQueue | None, record: Record
-) -> Permitting:
+) -> ServerPermissions:
     """The permissions in a state. Raises `StoreError`."""
     store = Permissions(state, clock=time.time)
-    found = Permitting(store, desk, record)
+    found = ServerPermissions(store, desk, record)
     found.adopt(settings)
     if desk is not None:
         desk.ruled.listen(found.ruled)

@@ -12,13 +12,13 @@ from gatewright.servers.names import wrap_uri
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.uri_templates import LONGEST_URI
 
-__all__ = ["Subjects"]
+__all__ = ["CatalogueResolver"]
 
 _NOBODY: Mapping[str, Refusal] = {}
 _REASONS = {"error": "upstream_unavailable", "draining": "draining", "restarting": "restarting"}
 
 
-class Subjects:
+class CatalogueResolver:
     """Implements `resolve_gate.Catalogue` over the servers of one configuration."""
 
     def __init__(

@@ -25,7 +25,7 @@ from gatewright.app.randomness import Pool
 from gatewright.app.signals import stop_signal
 from gatewright.app.state_watcher import StateWatcher
 from gatewright.app.worker import MODULE
-from gatewright.audit.anchoring import anchoring_of, record_of, state_of
+from gatewright.audit.anchoring import anchoring_of, open_checked_state, open_trail
 from gatewright.audit.events import Events
 from gatewright.audit.notifications import witness
 from gatewright.audit.sink_settings import positions_of
@@ -36,11 +36,20 @@ from gatewright.command_text import typed_as
 from gatewright.config import Settings, is_loopback
 from gatewright.config.gateway_command import typed_for
 from gatewright.config.held_secrets import hold_secrets
-from gatewright.feature import Counts, Feature, Ground, House, Inside, Listener, Rights, offered
+from gatewright.feature import (
+    Counts,
+    Feature,
+    Ground,
+    Inside,
+    Listener,
+    Rights,
+    RoomsContext,
+    offered,
+)
 from gatewright.hosts import local_agents
 from gatewright.identity.gate import Keys
 from gatewright.identity.key_lookup import FreshKeys
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.identity.names import Names
 from gatewright.identity.own_credentials import own_callers
 from gatewright.identity.recheck import Rechecking
@@ -66,7 +75,6 @@ from gatewright.servers.local import LocalServer
 from gatewright.servers.own_urls import OwnUrls
 from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
-from gatewright.servers.server_side import ServerSide
 from gatewright.servers.settings_adapters import (
     EXTENSIONS,
     authorizers_of,
@@ -80,6 +88,7 @@ from gatewright.servers.settings_adapters import (
     terms_of,
 )
 from gatewright.servers.supervisor import HELD_S
+from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.servers.task_store import ServerTaskStore
 from gatewright.servers.uri_offload import UriReaders
 from gatewright.storage.opening import beside
@@ -134,13 +143,13 @@ class Gateway:
         for one in self.missing:
             log.warning("%s", one.text)
         hold_secrets(settings)
-        self.database = state_of(self._state)
+        self.database = open_checked_state(self._state)
         positions = positions_of(settings)
-        self.audit = record_of(settings, self.database, self._random, taken=positions.taken)
+        self.audit = open_trail(settings, self.database, self._random, taken=positions.taken)
         self._anchoring = await anchoring_of(self._state, self.audit, self.database)
         self.events = Events(self.audit)
         self.now = InForce(settings)
-        self.callers = Callers(self.database, clock=time.time, random=os.urandom)
+        self.callers = KeyStore(self.database, clock=time.time, random=os.urandom)
         self._workers = Workers(MODULE)
         self._listeners: list[Listener] = []
         self._server_tasks = ServerTaskStore(beside(self.database), clock=time.time)
@@ -267,7 +276,9 @@ class Gateway:
             missing=[one.name for one in self.missing],
         )
         reached = self.reached = Signal[str]()
-        house = House(inside=self._inside, front=self.front, numbers=numbers, reached=reached)
+        house = RoomsContext(
+            inside=self._inside, front=self.front, numbers=numbers, reached=reached
+        )
         self._serving = [one.serve(house) for one in self.features]
         routes = [one.routes for one in self._serving]
         self.app = App(self.front, guard_of(settings), frozenset(settings.profiles), routes)

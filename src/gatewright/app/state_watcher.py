@@ -13,7 +13,7 @@ from functools import partial
 from itertools import count
 
 from gatewright.audit.events import Events
-from gatewright.identity.keys import Callers, saved_beside
+from gatewright.identity.keys import KeyStore, saved_beside
 from gatewright.storage.changes import drop
 from gatewright.storage.each import run_each
 from gatewright.storage.state import StateDatabase
@@ -35,7 +35,7 @@ class StateWatcher:
     def __init__(
         self,
         state: StateDatabase,
-        callers: Callers,
+        callers: KeyStore,
         events: Events,
         end_refused: Callable[[], object],
     ) -> None:

@@ -11,9 +11,9 @@ from gatewright.approvals.agreements import Agreements
 from gatewright.approvals.endpoint import PATH, ApprovalPage
 from gatewright.approvals.gate import Confirm, OpenWorld
 from gatewright.approvals.operators import Operators
-from gatewright.approvals.policy import adopt, desk_of, queue_of, rules_of
+from gatewright.approvals.policy import adopt, approval_queue_of, queue_of, rules_of
 from gatewright.config import Settings
-from gatewright.feature import Feature, Ground, House, Making, Rules, Serving
+from gatewright.feature import Feature, Ground, Making, RoomsContext, Rules, Serving
 from gatewright.limits.polls import Polls
 
 __all__ = ["ApprovalsFeature"]
@@ -29,7 +29,7 @@ class ApprovalsFeature(Feature):
     pages = PATH
 
     def __init__(self, ground: Ground) -> None:
-        self.queue = desk_of(ground.settings, ground.database, ground.audit.event)
+        self.queue = approval_queue_of(ground.settings, ground.database, ground.audit.event)
         self._polls = ground.of(Polls) or Polls(time.monotonic)
         self._redeemed = ground.redeemed
         self._agreements = Agreements(time.monotonic)
@@ -52,7 +52,7 @@ class ApprovalsFeature(Feature):
             again=[making.made[name] for name in _JUDGING],
         )
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """The page, once it is known where this machine reaches the gateway."""
         house.reached.listen(self._page.reached_at)
         return Serving(routes=self._page.routes, looks=(self.queue.look,))

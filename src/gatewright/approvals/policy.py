@@ -20,14 +20,14 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.safe_fetch import Egress, EgressFailed
 
-__all__ = ["adopt", "by_operators", "desk_of", "queue_of", "rules_of", "webhook"]
+__all__ = ["adopt", "approval_queue_of", "by_operators", "queue_of", "rules_of", "webhook"]
 
 log = logging.getLogger("gatewright.approvals")
 
 _TRIES = 3
 
 
-def desk_of(settings: Settings, state: StateDatabase, record: Record) -> ApprovalQueue:
+def approval_queue_of(settings: Settings, state: StateDatabase, record: Record) -> ApprovalQueue:
     """The queue in a state. Raises `StoreError`."""
     store = Approvals(state, clock=time.time, random=os.urandom)
     desk = ApprovalQueue(store, record)

@@ -14,21 +14,21 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from gatewright.audit.anchored import check_of, is_behind, is_lost, what_to_do, wrong_of
 from gatewright.audit.anchors import (
     ACCEPTED,
     Heads,
     anchors_of,
     behind,
-    bereft,
     has_record,
+    lost_trail,
     spelled,
 )
-from gatewright.audit.recorded import note
 from gatewright.audit.records import Actor
 from gatewright.audit.retention import Keep
 from gatewright.audit.segments import Head
+from gatewright.audit.state_check import check_of, inconsistencies, is_behind, is_lost, what_to_do
 from gatewright.audit.trail import AuditLog
+from gatewright.audit.trail_position import note
 from gatewright.call import Unrecorded
 from gatewright.config import Settings
 from gatewright.storage.changes import drop
@@ -43,8 +43,8 @@ __all__ = [
     "Anchoring",
     "accept",
     "anchoring_of",
-    "record_of",
-    "state_of",
+    "open_checked_state",
+    "open_trail",
     "wrong_in",
 ]
 
@@ -54,13 +54,13 @@ POLLED_S = 0.25
 log = logging.getLogger("gatewright")
 
 
-def state_of(folder: Path) -> StateDatabase:
+def open_checked_state(folder: Path) -> StateDatabase:
     """The state of a folder, opened for reading and writing. Where it has to be made, or brought to the form of this version, it is
     first held against the record. Raises `StoreError`."""
     return open_state(folder, check_of(folder))
 
 
-def record_of(
+def open_trail(
     settings: Settings,
     database: StateDatabase,
     random: Callable[[int], bytes],
@@ -81,7 +81,7 @@ def _record_of(
     taken: Callable[[], int],
 ) -> AuditLog:
     state, said = settings.storage.path, settings.audit
-    why = bereft(state)
+    why = lost_trail(state)
     if why:
         FolderLock(state).release()  # another gateway that just starts there is the nearer reason
         raise is_lost(state, why)
@@ -128,9 +128,9 @@ class Anchoring:
         self._known = audit.anchors
         self._unnoted = False
         self._from = 0
-        wrong = wrong_of(state, self._known, self._heads.found(), self._heads.place())
+        wrong = inconsistencies(state, self._known, self._heads.found(), self._heads.place())
         self._noted = self._knows()
-        """The highest record number that the state was seen to have noted (`recorded`); an older copy has a lower one."""
+        """The highest record number that the state was seen to have noted (`trail_position`); an older copy has a lower one."""
         if wrong:
             self._heads.close()
             raise is_behind(state, wrong)
@@ -210,14 +210,14 @@ class Anchoring:
 
 def wrong_in(state: Path) -> list[str]:
     """What of a state folder is behind its record, each in a few words. Raises `StoreError`."""
-    lost = bereft(state)
+    lost = lost_trail(state)
     if lost:
         return [f"the record is gone, though {lost}"]
     if not has_record(state):
         return []
     heads = Heads(state)
     try:
-        return wrong_of(state, anchors_of(state), heads.found(), heads.place())
+        return inconsistencies(state, anchors_of(state), heads.found(), heads.place())
     finally:
         heads.close()
 

@@ -7,7 +7,7 @@ it has taken (`steps`, which only grows). A section changes first and the record
 be ahead of its record, as after `kill -9`, and never behind it. Former versions kept each in a file of its own, and their records
 call it by the name of the file: mark and steps went over with the rows, so these records prove what they proved.
 
-A record that is put back alone is noticed by the state, which knows how far it had come (`recorded`). One that is gone altogether
+A record that is put back alone is noticed by the state, which knows how far it had come (`trail_position`). One that is gone altogether
 is noticed where something of a former gateway is left in the folder: its lock file, once something was recorded, what operators
 said of participants, what was registered, or a section whose changes somebody has recorded. Nothing in a folder tells whether all of it was taken away.
 
@@ -25,16 +25,16 @@ import msgspec
 
 from gatewright.audit.chain import BrokenChainError, read_link
 from gatewright.audit.reader import AuditReader
-from gatewright.audit.recorded import noted
 from gatewright.audit.retention import PRUNED
 from gatewright.audit.rows import DATABASE
 from gatewright.audit.segments import HEAD, Head, lines_from, segment_numbers, segment_path
+from gatewright.audit.trail_position import noted
 from gatewright.storage import migrations
 from gatewright.storage.engine import Driver, Engine
 from gatewright.storage.errors import StoreError
 from gatewright.storage.former import FILES, put_aside_in
 from gatewright.storage.lock import has_recorded
-from gatewright.storage.opening import Glimpse, glimpse
+from gatewright.storage.opening import StateView, view_state
 from gatewright.storage.sqlite import SQLITE
 
 __all__ = [
@@ -46,10 +46,10 @@ __all__ = [
     "Heads",
     "anchors_of",
     "behind",
-    "bereft",
     "forgotten",
     "found_in",
     "has_record",
+    "lost_trail",
     "place_in",
     "spelled",
     "taken_over",
@@ -92,7 +92,7 @@ class Found(msgspec.Struct, frozen=True):
     """Why others cannot be read; the key is empty where none can be."""
 
 
-def found_in(one: Glimpse) -> Found:
+def found_in(one: StateView) -> Found:
     """What of a state the record may know. Raises the engine's failure."""
     heads = {
         name: Anchor(head.mark, head.steps) for name, head in one.heads().items() if name in STORES
@@ -100,7 +100,7 @@ def found_in(one: Glimpse) -> Found:
     return Found(heads, one.names, one.problems)
 
 
-def place_in(one: Glimpse) -> Head | None:
+def place_in(one: StateView) -> Head | None:
     """How far the record had come when a state last heard of it. Raises the engine's failure."""
     return None if one.database is None else noted(one.database.engine)
 
@@ -111,7 +111,7 @@ class Heads:
     def __init__(self, folder: Path, driver: Driver = SQLITE) -> None:
         self._folder = folder
         self._driver = driver
-        self._open: Glimpse | None = None
+        self._open: StateView | None = None
         self._place: tuple[int, int] | None = None
         self._first: tuple[int, int] | None = None  # device and inode, as is `_place`
 
@@ -139,12 +139,12 @@ class Heads:
         """Let go of it."""
         self._forget()
 
-    def _glimpse(self) -> Glimpse:
+    def _glimpse(self) -> StateView:
         # By inode: a file that was moved away goes on answering through its open connection.
         place = self._driver.place(self._folder)
         if self._open is None or place != self._place:
             self._forget()
-            one, self._place = glimpse(self._folder, self._driver), place
+            one, self._place = view_state(self._folder, self._driver), place
             self._first = self._first or place
             if one.database is None:
                 return one  # what cannot be read now is asked for anew each time
@@ -271,7 +271,7 @@ def taken_over(folder: Path, anchors: Mapping[str, Anchor], found: Found) -> lis
     return [f"{SQLITE.file} is gone: it had taken over {', '.join(gone)}"]
 
 
-def bereft(folder: Path, state: Glimpse | None = None) -> str:
+def lost_trail(folder: Path, state: StateView | None = None) -> str:
     """What shows that a record was here that is gone; empty where nothing does. For a folder that nobody holds; `state` is what is
     found in it, where that is known."""
     if not folder.exists() or (folder / HEAD).exists():
@@ -283,7 +283,7 @@ def bereft(folder: Path, state: Glimpse | None = None) -> str:
     if state is not None:
         return _evidence(folder, state)
     try:
-        state = glimpse(folder)
+        state = view_state(folder)
     except StoreError:
         return ""  # whoever opens it says so
     try:
@@ -292,7 +292,7 @@ def bereft(folder: Path, state: Glimpse | None = None) -> str:
         state.close()
 
 
-def _left_aside(folder: Path, state: Glimpse) -> str:
+def _left_aside(folder: Path, state: StateView) -> str:
     gone = put_aside_in(
         folder,
         {*state.names, *state.problems, *([*FILES.values()] if _WHOLE in state.problems else [])},
@@ -300,7 +300,7 @@ def _left_aside(folder: Path, state: Glimpse) -> str:
     return f"files of a former version were taken over ({', '.join(gone)})" if gone else ""
 
 
-def _evidence(folder: Path, state: Glimpse) -> str:
+def _evidence(folder: Path, state: StateView) -> str:
     """What in a state only a gateway can have left there."""
     try:
         if state.database is None:
@@ -310,7 +310,7 @@ def _evidence(folder: Path, state: Glimpse) -> str:
         return ""  # whoever opens it says so
 
 
-def _left_in(engine: Engine, state: Glimpse) -> str:
+def _left_in(engine: Engine, state: StateView) -> str:
     steps = {name: head.steps for name, head in state.heads().items()}
     for name in (one for one in _SAID if one in steps):
         kept = "SELECT 1 FROM documents WHERE section = ? LIMIT 1"

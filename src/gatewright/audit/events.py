@@ -9,7 +9,7 @@ from typing import Any, Literal
 from gatewright.audit.records import Actor, Subject
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Call, Caller, Unrecorded
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.mcp.client.retry import Attempt
 
 __all__ = ["Events"]
@@ -38,7 +38,7 @@ class Events:
                 details={"door": door, "code": code, "message": message[:200]},
             )
 
-    def keys(self, callers: Callers) -> None:
+    def keys(self, callers: KeyStore) -> None:
         """Every change of keys that is not recorded yet. Raises `Unrecorded`."""
         for change in callers.changes():
             self._audit.event(

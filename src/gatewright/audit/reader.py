@@ -18,7 +18,7 @@ import msgspec
 from gatewright.audit.intents import read_intents, without_end
 from gatewright.audit.rows import DATABASE, Fed, Query, Rows, open_rows_to_read
 from gatewright.audit.segments import lines_from
-from gatewright.audit.verify import Verification, Witness, verify
+from gatewright.audit.verify import KnownRecord, Verification, verify
 from gatewright.command_text import to_type
 from gatewright.storage.errors import StoreError
 from gatewright.storage.sqlite import Database, DatabaseError
@@ -103,7 +103,7 @@ class AuditReader:
                     yield record
                     last = record["seq"]
 
-    def verify(self, kept: Witness | None = None) -> Verification:
+    def verify(self, kept: KnownRecord | None = None) -> Verification:
         """Prove the whole trail, and name the first wrong place; `kept` is of a record that was noted elsewhere.
         Raises `StoreError`."""
         with closing(self._open()) as database:

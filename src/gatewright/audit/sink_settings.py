@@ -11,8 +11,8 @@ from typing import Any
 
 from gatewright.audit.formats import chooser, writer
 from gatewright.audit.sinks import Sink, SinkFailed, SinkPositions, Sinks
-from gatewright.audit.sinks.chosen import AlertSink, ChosenSink
 from gatewright.audit.sinks.file import FileSink
+from gatewright.audit.sinks.filtered import AlertSink, FilteredSink
 from gatewright.audit.sinks.http import HttpSink
 from gatewright.audit.sinks.mgp import MgpSink, Tell
 from gatewright.audit.sinks.postgres import PostgresSink
@@ -106,7 +106,7 @@ def _made(settings: Settings, sink: AuditSink, sources: Sources, folder: Path) -
 
     put = writer(sink.format, settings.gateway.name)
     found = _placed(settings, sink, text, put)
-    return found if not sink.classes else ChosenSink(found, chooser(sink.classes))
+    return found if not sink.classes else FilteredSink(found, chooser(sink.classes))
 
 
 def _placed(

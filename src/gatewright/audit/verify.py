@@ -11,7 +11,7 @@ chains contradict each other, and nothing settles it, none counts: somebody may 
 them anew up to there, hashes included.
 
 A chain proves only itself: who can write the folder can also make a new chain with a new head. For
-that, keep the number and hash of a late record elsewhere, and give them to `verify` as a `Witness`.
+that, keep the number and hash of a late record elsewhere, and give them to `verify` as a `KnownRecord`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from gatewright.audit.segments import HEAD, lines_from, read_head, segment_numbe
 from gatewright.storage.errors import StoreDamagedError
 from gatewright.storage.sqlite import Database, DatabaseError
 
-__all__ = ["Problem", "Verification", "Witness", "verify"]
+__all__ = ["KnownRecord", "Problem", "Verification", "verify"]
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Verification(msgspec.Struct, frozen=True):
     """Bytes behind the last line: a write that is under way, or one that a crash cut short."""
 
 
-class Witness(msgspec.Struct, frozen=True):
+class KnownRecord(msgspec.Struct, frozen=True):
     """Number and hash of one record, kept outside the trail (the head file, `--kept`); `name` says where, for people."""
 
     seq: int
@@ -102,7 +102,7 @@ class _WrongError(Exception):
         self.doubt = doubt
 
 
-def verify(folder: Path, database: Database, kept: Witness | None = None) -> Verification:
+def verify(folder: Path, database: Database, kept: KnownRecord | None = None) -> Verification:
     """Walk the trail of `folder`, whose rows are in `database`, from its first record to its last.
 
     `kept` is of a record that somebody noted elsewhere. A gateway may go on writing meanwhile. Raises nothing for a
@@ -179,7 +179,7 @@ class _Hashes:
 class _Walk:
     """One walk: first the rows, then the journal beside them."""
 
-    def __init__(self, folder: Path, database: Database, witnesses: Sequence[Witness]) -> None:
+    def __init__(self, folder: Path, database: Database, witnesses: Sequence[KnownRecord]) -> None:
         self._folder = folder
         self._database = database
         self._rows = Rows(database)
@@ -355,7 +355,7 @@ class _Walk:
                 raise _WrongError(DATABASE, one.seq, what, doubt=True)
 
 
-def _head(folder: Path) -> Witness:
+def _head(folder: Path) -> KnownRecord:
     try:
         head = read_head(folder)
     except StoreDamagedError as damage:
@@ -364,7 +364,7 @@ def _head(folder: Path) -> Witness:
         raise _WrongError(HEAD, 0, f"cannot be read: {problem.strerror}") from problem
     if head is None:
         raise _WrongError(HEAD, 0, "is missing")
-    return Witness(head.seq, head.hash, HEAD)
+    return KnownRecord(head.seq, head.hash, HEAD)
 
 
 def _first(folder: Path, rows: Rows) -> int:

@@ -7,10 +7,10 @@ import time
 
 from gatewright.access.grants import EVERYBODY
 from gatewright.cli.output import note
-from gatewright.cli.states import seen
+from gatewright.cli.state_access import seen
 from gatewright.config import Settings
 from gatewright.hosts.local_agents import AGENTS
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.schemas.nearest import closest
 
 __all__ = ["agents_of", "note_unknown"]
@@ -22,7 +22,7 @@ def agents_of(settings: Settings) -> set[str]:
     """Everybody who can be told to be somebody: keys that were ever made, hosts, and those of the configuration."""
     known = {*_ALWAYS, *AGENTS, *settings.agents, *(one.agent for one in settings.grants)}
     with seen(settings.storage.path) as state:
-        keys = Callers(state, clock=time.time, random=os.urandom).keys()
+        keys = KeyStore(state, clock=time.time, random=os.urandom).keys()
     return known | {one.name for one in keys}
 
 

@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.main import get_command
 
-from gatewright.cli.global_options import HABITS, NoColor, Quiet, Verbose, passed_on, taught
+from gatewright.cli.global_options import OUTPUT_OPTIONS, NoColor, Quiet, Verbose, passed_on, taught
 from gatewright.cli.log_lines import watch_last_resort
 from gatewright.cli.options import MARKUP, Config, Json
 from gatewright.cli.output import CliError, Exit, report
@@ -165,7 +165,9 @@ def run(arguments: Sequence[str]) -> int:
         return Exit.UNEXPECTED
     except Exception as problem:  # noqa: BLE001 - nobody is left above to say it in one line
         known = _known(problem)
-        if known.code == "internal" and (os.environ.get("GATEWRIGHT_DEBUG") or HABITS.verbose):
+        if known.code == "internal" and (
+            os.environ.get("GATEWRIGHT_DEBUG") or OUTPUT_OPTIONS.verbose
+        ):
             traceback.print_exc(file=sys.stderr)
         report(known, json="--json" in arguments)
         if known.code == "not_written":

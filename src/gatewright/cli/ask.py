@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from gatewright import __version__
-from gatewright.cli.global_options import HABITS
+from gatewright.cli.global_options import OUTPUT_OPTIONS
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint
 from gatewright.command_text import to_type
@@ -64,7 +64,7 @@ def ask(
     what the command can do besides MGP. Raises `CliError` with the exit code that fits: 3 no or
     wrong key, 4 unreachable, 6 refused, and so on.
     """
-    patience_s = HABITS.patience(_USUAL_S) if timeout_s is None else timeout_s
+    patience_s = OUTPUT_OPTIONS.patience(_USUAL_S) if timeout_s is None else timeout_s
     meta = {
         META_VERSION: LATEST_MODERN,
         META_CLIENT_INFO: {"name": "gatewright-cli", "version": __version__},
@@ -86,7 +86,7 @@ def ask(
 
 def fetch(endpoint: Endpoint, path: str, *, timeout_s: float | None = None) -> bytes:
     """What the gateway says at another path than MCP's. Raises `CliError` as `ask` does."""
-    patience_s = HABITS.patience(_USUAL_S) if timeout_s is None else timeout_s
+    patience_s = OUTPUT_OPTIONS.patience(_USUAL_S) if timeout_s is None else timeout_s
     fields = {"Authorization": f"Bearer {endpoint.token}"} if endpoint.token else {}
     with _asked(endpoint, "GET", path, patience_s, None, fields) as response:
         if response.status == 200:

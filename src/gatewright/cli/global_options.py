@@ -2,7 +2,7 @@
 
 `-q`, `-v` and `--no-color` are understood before and behind any command; `--json`, `--config`,
 `--timeout` and `--yes` are options of the commands that have a use for them, and may be written in
-front of the command as well. `HABITS` is read by `output` and `ask`; one process is one command line.
+front of the command as well. `OUTPUT_OPTIONS` is read by `output` and `ask`; one process is one command line.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typer.main import get_command
 from gatewright.cli.log_lines import log_to_terminal
 
 __all__ = [
-    "HABITS",
     "KEY_FILE",
+    "OUTPUT_OPTIONS",
     "Habits",
     "NoColor",
     "Quiet",
@@ -50,7 +50,7 @@ class Habits:
         return usual_s if self.timeout_s is None else self.timeout_s
 
 
-HABITS = Habits()
+OUTPUT_OPTIONS = Habits()
 KEY_FILE = "gatewright.key_file"
 """Where the context of a command says from which file its key is to be read."""
 
@@ -78,14 +78,14 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 def passed_on(command: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """What stood in front of a command as defaults for it and all below it, in Click's form."""
-    HABITS.timeout_s = given.get("timeout")
+    OUTPUT_OPTIONS.timeout_s = given.get("timeout")
     if isinstance(command, TyperGroup):
         return {name: passed_on(inner, given) for name, inner in command.commands.items()}
     return {name: value for name, value in given.items() if value not in (None, False)}
 
 
 def _be_quiet(value: bool) -> None:
-    HABITS.quiet = HABITS.quiet or value
+    OUTPUT_OPTIONS.quiet = OUTPUT_OPTIONS.quiet or value
 
 
 def _be_colourless(value: bool) -> None:
@@ -95,12 +95,12 @@ def _be_colourless(value: bool) -> None:
 
 def _be_patient(value: float | None) -> None:
     # Also called with None: what stood in front of the command stays.
-    HABITS.timeout_s = value or HABITS.timeout_s
+    OUTPUT_OPTIONS.timeout_s = value or OUTPUT_OPTIONS.timeout_s
 
 
 def _be_verbose(value: int) -> None:
-    if value > HABITS.verbose:
-        HABITS.verbose = value
+    if value > OUTPUT_OPTIONS.verbose:
+        OUTPUT_OPTIONS.verbose = value
         level = logging.INFO if value == 1 else logging.DEBUG
         log_to_terminal(level)
 

@@ -21,7 +21,7 @@ from gatewright.config import load
 from gatewright.config.edit import editing
 from gatewright.config.schema import comment
 from gatewright.hosts.commands.import_sources import places_of
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 
 __all__ = ["app", "init"]
 

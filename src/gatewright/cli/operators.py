@@ -19,10 +19,10 @@ from pathlib import Path
 from gatewright.call import Caller
 from gatewright.cli.output import CliError, Exit, is_terminal
 from gatewright.cli.running import read_running
-from gatewright.cli.states import opened, seen
+from gatewright.cli.state_access import opened, seen
 from gatewright.command_text import to_type
 from gatewright.config import Settings
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 
 __all__ = ["LOCAL", "keys_alone", "local_user", "operator", "require_operator"]
 
@@ -31,7 +31,12 @@ LOCAL = "local"
 
 
 def operator(
-    callers: Callers, key: str | None, folder: Path, *, fresh: bool = False, only_keys: bool = False
+    callers: KeyStore,
+    key: str | None,
+    folder: Path,
+    *,
+    fresh: bool = False,
+    only_keys: bool = False,
 ) -> str:
     """Who does this, for the record. `fresh` says that there is nothing yet that could be misused; `only_keys`, that
     neither the user of this terminal nor the token of the running gateway is enough.
@@ -76,7 +81,7 @@ def require_operator(settings: Settings, key: str | None, *, as_found: bool = Fa
     """The operator (see `operator`) by the keys in the state folder, which is made where there is none; `as_found` only reads it."""
     folder = settings.storage.path
     with (seen if as_found else opened)(folder) as state:
-        callers = Callers(state, clock=time.time, random=os.urandom)
+        callers = KeyStore(state, clock=time.time, random=os.urandom)
         who = operator(callers, key, folder, only_keys=keys_alone(settings))
         if not as_found:
             callers.save_last_used()

@@ -65,7 +65,7 @@ KeyText = Annotated[
 
 def _profiles(incomplete: str) -> list[str]:
     # Only who presses Tab asks a gateway.
-    from gatewright.cli.names import profile_names  # noqa: PLC0415
+    from gatewright.cli.completion_names import profile_names  # noqa: PLC0415
 
     return profile_names(incomplete)
 

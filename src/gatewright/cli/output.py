@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.cli.global_options import HABITS
+from gatewright.cli.global_options import OUTPUT_OPTIONS
 from gatewright.cli.log_lines import clean
 from gatewright.secret_scanning.invisible import hidden
 from gatewright.secret_scanning.visible import is_unseen, spelled
@@ -111,7 +111,7 @@ def is_terminal(descriptor: int) -> bool:
 
 def note(text: str) -> None:
     """One line for people, beside the data; where a text has more, they stand below it."""
-    if HABITS.quiet:
+    if OUTPUT_OPTIONS.quiet:
         return
     print(_below(visible(clean(text)), "  "), file=sys.stderr, flush=True)
 
@@ -122,7 +122,7 @@ def silence_logs() -> Callable[[], None]:
     `-v` shows it all the same.
     """
     log, deaf = logging.getLogger("gatewright"), logging.NullHandler()
-    if not HABITS.verbose:
+    if not OUTPUT_OPTIONS.verbose:
         log.addHandler(deaf)
     return lambda: log.removeHandler(deaf)
 

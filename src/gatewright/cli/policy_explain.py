@@ -9,7 +9,7 @@ import typer
 
 from gatewright.cli.agents import note_unknown
 from gatewright.cli.ask import ask
-from gatewright.cli.names import key_names
+from gatewright.cli.completion_names import key_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import note, print_document, print_rows

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from gatewright.cli.global_options import HABITS
+from gatewright.cli.global_options import OUTPUT_OPTIONS
 from gatewright.cli.output import is_terminal, visible
 
 __all__ = ["AFTER_S", "Progress"]
@@ -32,7 +32,7 @@ class Progress:
         self._timer.daemon = True
 
     def __enter__(self) -> Progress:
-        if is_terminal(2) and not HABITS.quiet:
+        if is_terminal(2) and not OUTPUT_OPTIONS.quiet:
             self._timer.start()
         return self
 

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from gatewright.cli.names import secret_names
+from gatewright.cli.completion_names import secret_names
 from gatewright.cli.options import Config, Json, group
 from gatewright.cli.output import (
     CliError,

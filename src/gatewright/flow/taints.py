@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from gatewright.servers.top_counts import Most
+from gatewright.servers.top_counts import TopCounter
 
 __all__ = ["KEPT", "Holder", "Taints"]
 
@@ -30,7 +30,7 @@ class Taints:
         self._clock = clock
         self._held: dict[_Caller, dict[str, _Marks]] = {}
         """By caller and session, in the order of the last reading."""
-        self._most: Most[_Caller] = Most()
+        self._most: TopCounter[_Caller] = TopCounter()
         self._count = 0
 
     def add(self, holder: Holder, marks: Iterable[str], tool: str) -> None:

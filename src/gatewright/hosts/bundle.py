@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from gatewright.hosts.entry import Entry, literal, plain_text
-from gatewright.hosts.host_files import secret_name
+from gatewright.hosts.entry_places import secret_name
 from gatewright.hosts.model import CannotRead, Refused, Server
 from gatewright.hosts.substitution import Meaning, escape, places, variable
 from gatewright.patterns import Pattern

@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 from gatewright.cli.finding import Finding, Level
 from gatewright.command_text import to_type
 from gatewright.config import is_loopback
+from gatewright.hosts.commands.bypass_report import command_of, left_beside, listed, local_urls
 from gatewright.hosts.commands.changes import linked
 from gatewright.hosts.commands.import_sources import places_of
-from gatewright.hosts.commands.ungoverned import command_of, left_beside, listed, local_urls
 from gatewright.hosts.edit import entries
-from gatewright.hosts.hosts import Host, find_host
+from gatewright.hosts.host_table import Host, find_host
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.problems import Unreadable
 from gatewright.hosts.undo import Record, Step

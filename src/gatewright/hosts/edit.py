@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from gatewright.hosts import json_edit, toml_edit, yaml_edit
-from gatewright.hosts.hosts import Host, Syntax
+from gatewright.hosts.host_table import Host, Syntax
 from gatewright.hosts.parse import MAX_SLOW_BYTES
 from gatewright.hosts.problems import CannotEdit, Unreadable
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gatewright.hosts.hosts import Host
+from gatewright.hosts.host_table import Host
 
 __all__ = ["local_entry", "remote_entry"]
 

@@ -23,7 +23,7 @@ from gatewright.config.edit import editing
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.secrets import Secrets
 from gatewright.config.statements import KeyPath
-from gatewright.hosts.host_files import secret_name
+from gatewright.hosts.entry_places import secret_name
 from gatewright.hosts.model import Auth
 from gatewright.hosts.model import Server as Plain
 from gatewright.hosts.secure import moved, secure

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gatewright.call import Caller
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 
 __all__ = ["AGENTS", "check", "credential", "credentials"]
 

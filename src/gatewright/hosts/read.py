@@ -15,10 +15,15 @@ from typing import Any
 import msgspec
 
 from gatewright.hosts.bundle import manifest_of, read_manifest
-from gatewright.hosts.docker import catalogue_entries, is_entry, read_catalogued, template_meaning
+from gatewright.hosts.docker_catalogue import (
+    catalogue_entries,
+    is_entry,
+    read_catalogued,
+    template_meaning,
+)
 from gatewright.hosts.entry import Entry
+from gatewright.hosts.entry_places import find_entries, has_place, is_off, meaning_of
 from gatewright.hosts.host_entry import read_entry
-from gatewright.hosts.host_files import find_entries, has_place, is_off, meaning_of
 from gatewright.hosts.model import (
     CannotRead,
     Note,

@@ -11,8 +11,8 @@ from typing import Any
 
 from gatewright.hosts.dialects import TRANSPORTS
 from gatewright.hosts.entry import Entry, literal, plain_text
+from gatewright.hosts.entry_places import secret_name
 from gatewright.hosts.host_entry import check_url
-from gatewright.hosts.host_files import secret_name
 from gatewright.hosts.model import Refused, Server
 from gatewright.hosts.substitution import translate, variable
 

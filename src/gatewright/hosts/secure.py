@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from gatewright.hosts.host_files import secret_name
+from gatewright.hosts.entry_places import secret_name
 from gatewright.hosts.model import Server
 from gatewright.hosts.substitution import Piece, pieces, shown
 from gatewright.patterns import IGNORECASE, Pattern

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from gatewright.hosts.edit import add_entry, entries, has_container, remove_entries, same_but
-from gatewright.hosts.hosts import Host
+from gatewright.hosts.host_table import Host
 from gatewright.hosts.problems import Unreadable
 
 __all__ = ["Record", "Step", "apply", "digest", "splice", "take_back"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from gatewright.call import Caller
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 
 __all__ = ["FreshKeys"]
 
@@ -13,7 +13,7 @@ __all__ = ["FreshKeys"]
 class FreshKeys:
     """Verifies API keys. Before it answers `unknown` it reads what other processes have changed, and verifies again."""
 
-    def __init__(self, callers: Callers) -> None:
+    def __init__(self, callers: KeyStore) -> None:
         self._callers = callers
 
     def verify(self, credential: str) -> Caller | str:

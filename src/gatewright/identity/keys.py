@@ -26,11 +26,11 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from gatewright.call import Caller, UserContext
-from gatewright.storage.aside import changed_aside
 from gatewright.storage.changes import Changes
 from gatewright.storage.state import StateDatabase
+from gatewright.storage.try_write import changed_aside
 
-__all__ = ["Callers", "Key", "KeyChange", "KeyKind", "NameTaken", "Rejected", "saved_beside"]
+__all__ = ["Key", "KeyChange", "KeyKind", "KeyStore", "NameTaken", "Rejected", "saved_beside"]
 
 KeyKind = Literal["agent", "operator"]
 Rejected = Literal["unknown", "expired", "revoked"]
@@ -87,7 +87,7 @@ class NameTaken(ValueError):  # noqa: N818 - what is the case, not what is wrong
         self.keys = tuple(keys)
 
 
-class Callers:
+class KeyStore:
     """The keys in one state database. Use it from one thread at a time."""
 
     def __init__(

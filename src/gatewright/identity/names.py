@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from gatewright.call import ANONYMOUS, Call, Caller
 from gatewright.identity.gate import LOCAL
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 
 __all__ = ["Names"]
 
@@ -16,7 +16,7 @@ class Names:
 
     def __init__(
         self,
-        callers: Callers,
+        callers: KeyStore,
         hosts: Mapping[str, Caller],
         completed: Callable[[Caller], Caller] = lambda caller: caller,
     ) -> None:

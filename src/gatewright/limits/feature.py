@@ -9,7 +9,7 @@ from gatewright.config import Settings
 from gatewright.feature import Counts, Feature, Ground, Making, Rules
 from gatewright.in_force import InForce
 from gatewright.limits.gate import Rate
-from gatewright.limits.poll_allowance import PollAllowance
+from gatewright.limits.list_allowance import ListAllowance
 from gatewright.limits.polls import Polls
 from gatewright.limits.rules import Meters, meters_of, size_of
 from gatewright.limits.tool_gate import ToolRate
@@ -24,7 +24,7 @@ class LimitsFeature(Feature):
 
     def __init__(self, ground: Ground) -> None:
         self._polls = Polls(time.monotonic)
-        self._lists = PollAllowance(time.monotonic)
+        self._lists = ListAllowance(time.monotonic)
         self._now = ground.now
         self.offers = (self._polls, _Counted(ground.now))
         ground.redeemed.listen(self._give_back)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 
 from gatewright.call import Back, Call, Refusal
+from gatewright.limits.list_allowance import ListAllowance
 from gatewright.limits.meters import Meter
-from gatewright.limits.poll_allowance import PollAllowance
 from gatewright.limits.polls import Polls
 
 __all__ = ["Rate"]
@@ -22,10 +22,10 @@ class Rate:
 
     name = "rate"
 
-    def __init__(self, meter: Meter, looks: Polls, lists: PollAllowance | None = None) -> None:
+    def __init__(self, meter: Meter, looks: Polls, lists: ListAllowance | None = None) -> None:
         """`meter` counts by caller and key; `looks` and `lists` know what is not counted."""
         self.meter = meter
-        self._lists = PollAllowance(time.monotonic) if lists is None else lists
+        self._lists = ListAllowance(time.monotonic) if lists is None else lists
         self.idle = meter.idle
         self._looks = looks
 

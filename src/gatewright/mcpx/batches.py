@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Literal, Protocol, TypeVar
 
-__all__ = ["Batch", "Hearer", "Message", "shared"]
+__all__ = ["Batch", "Message", "Recipient", "shared"]
 
 
-class Hearer(Protocol):
+class Recipient(Protocol):
     """A member of a topic, as the delivery of messages needs it."""
 
     id: str
@@ -19,7 +19,7 @@ class Hearer(Protocol):
     mode: Literal["all", "directed"]
 
 
-T = TypeVar("T", bound=Hearer)
+T = TypeVar("T", bound=Recipient)
 
 
 class Message:
@@ -33,9 +33,9 @@ class Message:
         number: int,
         text: bytes,
         to: Iterable[str] = (),
-        only: Hearer | None = None,
-        skip: Hearer | None = None,
-        by: Hearer | None = None,
+        only: Recipient | None = None,
+        skip: Recipient | None = None,
+        by: Recipient | None = None,
     ) -> None:
         self.by = by
         self.number = number
@@ -51,7 +51,7 @@ class Message:
             self._frame = encode(self.text)
         return self._frame
 
-    def is_for(self, member: Hearer) -> bool:
+    def is_for(self, member: Recipient) -> bool:
         """Whether a member gets it."""
         if self.only is not None:
             return self.only is member and self.number > member.heard
@@ -109,8 +109,8 @@ def shared(out: Sequence[Message], members: Iterable[T]) -> Iterator[tuple[Batch
     runs = {"all": wide, "directed": to_all}
     first = out[0].number
     numbers = {mode: [one.number for one in run] for mode, run in runs.items()}
-    alone: dict[Hearer, list[Message]] = {}
-    skipped: dict[Hearer, list[Message]] = {}
+    alone: dict[Recipient, list[Message]] = {}
+    skipped: dict[Recipient, list[Message]] = {}
     by_name: dict[str, list[Message]] = {}
     for message in out:
         if message.only is not None:

@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatewright.mcpx.asked import Asked
 from gatewright.mcpx.batches import Batch, Message, shared
 from gatewright.mcpx.capabilities import Capabilities
 from gatewright.mcpx.envelope import GATEWAY, Envelope, Flaw, compose, is_reserved, read
+from gatewright.mcpx.open_requests import OpenRequests
 from gatewright.mcpx.system_messages import (
     error_payload,
     member_text,
@@ -140,7 +140,7 @@ class Room:
         self.patient = True
         """Whether nothing but presence waits for those who do not know it yet."""
         self._stamp = stamp
-        self._asked = Asked()
+        self._asked = OpenRequests()
         self._out: list[Message] = []
         self._number = 0
 

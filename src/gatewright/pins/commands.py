@@ -16,13 +16,13 @@ from typing import Annotated
 
 import typer
 
-from gatewright.cli.names import server_names
+from gatewright.cli.completion_names import server_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, one_line, print_document, print_rows
-from gatewright.cli.states import has_state, opened
-from gatewright.cli.subjects import no_server, seen_subject, spelled
+from gatewright.cli.state_access import has_state, opened
 from gatewright.cli.timestamps import as_shown
+from gatewright.cli.tool_names import no_server, seen_subject, spelled
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.pins.store import Pin, Pins

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gatewright.cli.finding import Finding
 from gatewright.cli.output import one_line
-from gatewright.cli.states import seen
+from gatewright.cli.state_access import seen
 from gatewright.config import Settings
 from gatewright.pins.store import Pin, Pins
 from gatewright.servers.commands.held_tools import accepting, counted

@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from gatewright.call import Tool
 from gatewright.config import Settings
-from gatewright.feature import Feature, Ground, House, Making, Rules, Serving
+from gatewright.feature import Feature, Ground, Making, RoomsContext, Rules, Serving
 from gatewright.pins.gate import Definition
 from gatewright.pins.offload import Readers
 from gatewright.pins.pinning import pinning_of
-from gatewright.servers.server_side import ServerSide
+from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["PinsFeature"]
 
@@ -49,7 +49,7 @@ class PinsFeature(Feature):
         """As for a server that runs."""
         await self._pinning.look_ahead(server, tools, settings)
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """What other processes accepted."""
         servers = house.inside.servers
         return Serving(looks=(lambda: self._pinning.look(servers.catalogue),))

@@ -10,9 +10,9 @@ from gatewright.config import Settings
 from gatewright.feature import Feature, Ground, Making, Rules
 from gatewright.redaction.filter import Redact
 from gatewright.redaction.offload import Cleaners
-from gatewright.redaction.policy import Spoken, redaction_of, wanted_of
+from gatewright.redaction.policy import NotificationCleaner, redaction_of, wanted_of
 from gatewright.redaction.sanitize_gate import Sanitize
-from gatewright.servers.server_side import ServerSide
+from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["RedactionFeature"]
 
@@ -25,7 +25,7 @@ class RedactionFeature(Feature):
     def __init__(self, ground: Ground) -> None:
         self._key = os.urandom(32)
         self._cleaners = Cleaners(ground.workers)
-        self._spoken = Spoken(ground.settings, self._key)
+        self._spoken = NotificationCleaner(ground.settings, self._key)
 
     def side(self, side: ServerSide) -> ServerSide:
         """Cleans what servers say outside any call."""

@@ -11,7 +11,7 @@ from gatewright.redaction.sanitize_gate import Wanted
 from gatewright.secret_scanning import Redactor
 from gatewright.servers.notifications import Clean
 
-__all__ = ["Spoken", "redaction_of", "wanted_of"]
+__all__ = ["NotificationCleaner", "redaction_of", "wanted_of"]
 
 
 def redaction_of(settings: Settings, key: bytes) -> Rules:
@@ -45,7 +45,7 @@ def redaction_of(settings: Settings, key: bytes) -> Rules:
     return Rules(made(said.level, wanted.default), servers, tools)
 
 
-class Spoken:
+class NotificationCleaner:
     """Cleans what servers say outside any call, by the settings of now. `key` as for `redaction_of`."""
 
     def __init__(self, settings: Settings, key: bytes) -> None:

@@ -23,7 +23,7 @@ from gatewright.mcp.server.http_request import Connection
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
 from gatewright.rooms.hub import Hub
-from gatewright.rooms.promotion import Promotion
+from gatewright.rooms.participant_changes import ParticipantAdmin
 from gatewright.storage.errors import StoreError
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 
@@ -57,7 +57,7 @@ class RoomsAdmin:
     def __init__(
         self,
         hub: Hub,
-        promotion: Promotion,
+        promotion: ParticipantAdmin,
         identify: Callable[[str, str | None], Caller | Refusal],
     ) -> None:
         self._hub = hub

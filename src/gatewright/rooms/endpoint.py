@@ -31,7 +31,7 @@ from gatewright.transport.slices import by_and_by
 from gatewright.transport.websocket import POLICY_VIOLATION, refuse
 from gatewright.transport.websocket_connection import DIRECT, Direct, text_frame
 
-__all__ = ["PATHS", "SUBPROTOCOL", "RoomsDoor"]
+__all__ = ["PATHS", "SUBPROTOCOL", "RoomsEndpoint"]
 
 PATHS = frozenset({"/ws", "/v0/ws"})
 """The second is what clients of MCPx drafts ask for."""
@@ -48,7 +48,7 @@ BURST_BYTES = 4 * 1024 * 1024
 this bounds how far one is behind rather than what it costs."""
 
 
-class RoomsDoor:
+class RoomsEndpoint:
     """See the module's text."""
 
     def __init__(self, hub: Hub, identities: Identities, admin: RoomsAdmin) -> None:

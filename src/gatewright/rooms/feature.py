@@ -6,14 +6,14 @@ import os
 import time
 
 from gatewright.config.rooms import Rooms
-from gatewright.feature import Feature, Ground, House, Serving
+from gatewright.feature import Feature, Ground, RoomsContext, Serving
 from gatewright.identity.gate import Keys
 from gatewright.identity.key_lookup import FreshKeys
 from gatewright.rooms.callers import RoomCallers
-from gatewright.rooms.endpoint import RoomsDoor
+from gatewright.rooms.endpoint import RoomsEndpoint
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.setup import Seated, hub_of, rooms_of
-from gatewright.rooms.trust_store import RoomTrust
+from gatewright.rooms.trust_store import ParticipantChanges
 
 __all__ = ["RoomsFeature"]
 
@@ -37,7 +37,7 @@ class RoomsFeature(Feature):
         """Participants are callers for as long as they are there."""
         return keys if self._rooms is None else self._rooms.callers(keys)
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """The endpoint; the gateway's own participants sit there from now on."""
         rooms, ground = self._rooms, self._ground
         if rooms is None:
@@ -57,14 +57,14 @@ class _Rooms:
         self._ground = ground
         self._said = rooms
         self._secret = os.urandom(32).hex()
-        self._trust = RoomTrust(ground.database)
+        self._trust = ParticipantChanges(ground.database)
         self.hub = hub_of(rooms, ground.audit, self._trust)
 
     def callers(self, keys: Keys) -> RoomCallers:
         """Participants, and those whom `keys` know."""
         return RoomCallers(keys, self._secret, self.hub)
 
-    def endpoint(self, house: House) -> RoomsDoor:
+    def endpoint(self, house: RoomsContext) -> RoomsEndpoint:
         """The way in."""
         ground, callers = self._ground, self.callers(FreshKeys(self._ground.callers))
         rehearse = house.inside.kernel.rehearse

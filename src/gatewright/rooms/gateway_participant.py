@@ -29,11 +29,11 @@ from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Proposed, Said, kind_of
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.hub import Hub
-from gatewright.rooms.inside import Inside
+from gatewright.rooms.in_process import Inside
 from gatewright.rooms.participants.errors import CallError, GoneError, RoomError
 from gatewright.rooms.participants.participant import Heard
 
-__all__ = ["DOOR", "KernelInRoom", "Rehearse"]
+__all__ = ["DOOR", "GatewayParticipant", "Rehearse"]
 
 log = logging.getLogger("gatewright.doors")
 
@@ -55,7 +55,7 @@ Rehearse = Callable[[Call], Awaitable[Sequence[Verdict]]]
 """What each gate would say of a call that is not made."""
 
 
-class KernelInRoom:
+class GatewayParticipant:
     """See the module's text. One for a topic; `seat.sit()` takes its place."""
 
     def __init__(
@@ -227,7 +227,7 @@ def _said(verdicts: Sequence[Verdict]) -> str:
 class _Host:
     """One participant, as a host of the gateway: a pipe whose other end is the room."""
 
-    def __init__(self, kernel: KernelInRoom, participant: str) -> None:
+    def __init__(self, kernel: GatewayParticipant, participant: str) -> None:
         self._kernel = kernel
         self._participant = participant
         self.who = kernel.who(participant)

@@ -10,7 +10,7 @@ from gatewright.audit.records import Actor, Subject
 from gatewright.audit.trail import AuditLog
 from gatewright.config.rooms import RoomOrchestratorTable
 from gatewright.rooms.hub import Hub
-from gatewright.rooms.inside import Inside
+from gatewright.rooms.in_process import Inside
 from gatewright.rooms.participants.learning import Learning
 from gatewright.rooms.participants.orchestrator import Decided, Orchestrator
 from gatewright.rooms.participants.rules import RuleBook

@@ -134,7 +134,7 @@ class Policy(msgspec.Struct, frozen=True):
 
 
 class Trust(Protocol):
-    """Operators' changes to participants (`trust_store.RoomTrust`)."""
+    """Operators' changes to participants (`trust_store.ParticipantChanges`)."""
 
     def word(self, participant: str) -> Word | None:
         """The changes to a participant; None where there are none."""

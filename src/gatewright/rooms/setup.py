@@ -21,15 +21,15 @@ from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.topic import Bounds, Member, No
 from gatewright.rooms.admin_endpoint import RoomsAdmin
 from gatewright.rooms.callers import RoomCallers
-from gatewright.rooms.endpoint import RoomsDoor
-from gatewright.rooms.gateway_participant import KernelInRoom, Rehearse
+from gatewright.rooms.endpoint import RoomsEndpoint
+from gatewright.rooms.gateway_participant import GatewayParticipant, Rehearse
 from gatewright.rooms.hub import Hub, NoPlace
 from gatewright.rooms.identities import Identities
-from gatewright.rooms.inside import Inside
+from gatewright.rooms.in_process import Inside
 from gatewright.rooms.orchestrator_setup import orchestrator_in
+from gatewright.rooms.participant_changes import ParticipantAdmin
 from gatewright.rooms.policy import Known, Policy, Topic, Verifier
-from gatewright.rooms.promotion import Promotion
-from gatewright.rooms.trust_store import RoomTrust
+from gatewright.rooms.trust_store import ParticipantChanges
 
 __all__ = ["RoomJournal", "Seated", "hub_of", "policy_of", "rooms_of", "stamp"]
 
@@ -48,10 +48,10 @@ class Seated(msgspec.Struct, frozen=True):
     callers: RoomCallers
     rehearse: Rehearse
     hub: Hub
-    trust: RoomTrust
+    trust: ParticipantChanges
 
 
-def hub_of(rooms: Rooms, audit: AuditLog, trust: RoomTrust) -> Hub:
+def hub_of(rooms: Rooms, audit: AuditLog, trust: ParticipantChanges) -> Hub:
     """The hub, without anybody yet; `trust` is what operators have said of participants."""
     return Hub(
         policy_of(rooms),
@@ -62,7 +62,7 @@ def hub_of(rooms: Rooms, audit: AuditLog, trust: RoomTrust) -> Hub:
     )
 
 
-def rooms_of(rooms: Rooms, house: Seated, state: Path) -> RoomsDoor:
+def rooms_of(rooms: Rooms, house: Seated, state: Path) -> RoomsEndpoint:
     """The door to the rooms. The gateway's own participants sit there from the start; `state` is the folder of their rules.
 
     Raises `StoreError` where the rules of an orchestrator cannot be read."""
@@ -82,15 +82,15 @@ def rooms_of(rooms: Rooms, house: Seated, state: Path) -> RoomsDoor:
     def identify(door: str, token: str | None) -> Caller | Refusal:
         return house.front.identify(door, token)  # another one after each reload
 
-    admin = RoomsAdmin(hub, Promotion(hub, house.trust), identify)
-    return RoomsDoor(hub, identities, admin)
+    admin = RoomsAdmin(hub, ParticipantAdmin(hub, house.trust), identify)
+    return RoomsEndpoint(hub, identities, admin)
 
 
 def _seats(table: RoomsTable, hub: Hub, house: Seated, state: Path) -> Iterator[Inside]:
     """`state` is the folder in which the rules of orchestrators are kept."""
     if table.kernel is not None:
         for topic in table.kernel.topics:
-            kernel = KernelInRoom(
+            kernel = GatewayParticipant(
                 house.front,
                 hub,
                 house.callers,

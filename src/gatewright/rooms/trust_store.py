@@ -12,7 +12,7 @@ from gatewright.storage.documents import Documents
 from gatewright.storage.errors import StoreError
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["RoomTrust", "Word"]
+__all__ = ["ParticipantChanges", "Word"]
 
 
 class Word(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -26,7 +26,7 @@ class Word(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
 
 
-class RoomTrust:
+class ParticipantChanges:
     """Operators' changes by participant, read once from a state database and written through."""
 
     def __init__(self, state: StateDatabase) -> None:

@@ -7,7 +7,7 @@
         \"\"\"Add two numbers.\"\"\"
         return a + b
 
-Nothing of the gateway is imported. Names are loaded when they are used. To read: `tool`, `decorator` and `hints` (declaring),
+Nothing of the gateway is imported. Names are loaded when they are used. To read: `tool`, `decorator` and `function_schema` (declaring),
 `registry` and `dispatch` (calling), then `server`, `client` and `export`.
 """
 

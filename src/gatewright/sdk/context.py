@@ -247,7 +247,7 @@ def context_parameter(function: Callable[..., Any]) -> str | None:
     """The parameter that is given the call's context, or None."""
     try:
         hints = typing.get_type_hints(plain_function(function))
-    # `hints.read_signature` raises for the same hints, with the parameter's name.
+    # `function_schema.read_signature` raises for the same hints, with the parameter's name.
     except (NameError, TypeError):
         return None
     hints.pop("return", None)

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol, TypedDict, TypeVar, Unpack, overload
 
 from gatewright.sdk.errors import RegistrationError
-from gatewright.sdk.hints import fits, read_signature, words_of
+from gatewright.sdk.function_schema import fits, read_signature, words_of
 from gatewright.sdk.signature import Signature
 from gatewright.sdk.tool import Tool, ToolSecurity, Validator
 
@@ -22,8 +22,8 @@ __all__ = [
     "MARK",
     "MODULE",
     "Declaration",
-    "Keeper",
     "ToolOptions",
+    "ToolTarget",
     "collecting",
     "mcp_tool",
     "tool_from_function",
@@ -70,7 +70,7 @@ class Declaration(ToolOptions, total=False):
     tags: Iterable[str]
 
 
-class Keeper(Protocol):
+class ToolTarget(Protocol):
     """Where tools are registered."""
 
     def register(self, tool: Tool) -> Tool:
@@ -78,11 +78,11 @@ class Keeper(Protocol):
 
 
 # No global: discovery imports modules in a thread, while another thread may declare tools.
-_keeper: contextvars.ContextVar[Keeper | None] = contextvars.ContextVar("keeper", default=None)
+_keeper: contextvars.ContextVar[ToolTarget | None] = contextvars.ContextVar("keeper", default=None)
 
 
 @contextmanager
-def collecting(keeper: Keeper) -> Iterator[None]:
+def collecting(keeper: ToolTarget) -> Iterator[None]:
     """Within this, `@mcp_tool` registers with `keeper` instead of the registry of the process."""
     token = _keeper.set(keeper)
     try:
@@ -98,12 +98,12 @@ def mcp_tool(function: F, /) -> F: ...
 @overload
 def mcp_tool(
     *,
-    registry: Keeper | None = None,
+    registry: ToolTarget | None = None,
     **options: Unpack[Declaration],
 ) -> Callable[[F], F]: ...
 
 
-def mcp_tool(function: Any = None, /, *, registry: Keeper | None = None, **options: Any) -> Any:
+def mcp_tool(function: Any = None, /, *, registry: ToolTarget | None = None, **options: Any) -> Any:
     """Register a function as a tool, with or without options: `@mcp_tool` or `@mcp_tool(destructive=True)`.
 
     The name is the module's plus the function's (`memory_put` for `put` in `memory`), unless `name` or `prefix`
@@ -123,7 +123,7 @@ def mcp_tool(function: Any = None, /, *, registry: Keeper | None = None, **optio
     return register(function)
 
 
-def _target(registry: Keeper | None) -> Keeper:
+def _target(registry: ToolTarget | None) -> ToolTarget:
     if registry is not None:
         return registry
     found = _keeper.get()

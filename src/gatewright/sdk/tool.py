@@ -96,7 +96,7 @@ class Tool:
     """Seconds that discovery may go on using what it found without looking again."""
     module: str = ""
     prepare: Callable[[dict[str, Any]], dict[str, Any]] | None = None
-    """Turns checked JSON arguments into what the function takes (`hints`); None where they are the same."""
+    """Turns checked JSON arguments into what the function takes (`function_schema`); None where they are the same."""
     wraps_result: bool = False
     """The output schema is that of `{"result": value}`, because the function returns no object."""
     context: str | None = field(init=False, default=None)

@@ -2,7 +2,7 @@
 
 `supervisor` has all servers, `server_set` those of one configuration, `server` one, `reconnector` one connection through its
 losses; `admission` lets a server in once it holds its permissions, `relisting` compares what it lists after a reconnection.
-`dispatch` finds the server of a call, `session_affinity` its connection, `passage` leads the call over it. `server_catalogue`
+`dispatch` finds the server of a call, `session_affinity` its connection, `call_sender` leads the call over it. `server_catalogue`
 is what one server offers, `catalogue` what all do (its texts: `list_cache`), `view` what one profile shows of it under which
 `names`; `uri_claims`, `resource_links` and `uri_templates` say which server a resource URI belongs to, `reserved_names` keeps
 the names of servers that are away. `subscriptions` (with `log_levels`, `resource_subscriptions`, `listen_request`,

@@ -20,7 +20,7 @@ import msgspec
 
 from gatewright.call import CannotAsk
 from gatewright.command_text import to_type
-from gatewright.mcp.client.link import Link, LinkClosed, UpstreamFailed
+from gatewright.mcp.client.link import Link, LinkClosed, ServerFailed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
 from gatewright.mcp.wire.permissions import MOST, REQUEST, Value, declared_permissions
@@ -44,7 +44,7 @@ _TOLD_S = 10.0
 """How long a server may take to say that it knows."""
 
 
-class NotPermitted(UpstreamFailed):
+class NotPermitted(ServerFailed):
     """A permission that the server declares was denied. Trying again makes no sense before that changes."""
 
 
@@ -152,7 +152,7 @@ class Admission:
         }
         try:
             await link.fetch(REQUEST, params, _TOLD_S)
-        except UpstreamFailed as problem:
+        except ServerFailed as problem:
             log.debug("server %s was told that it waits: %s", self._spec().id, problem)
 
     async def answer(self, link: Link, params: Any) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from gatewright.servers.listing import EMPTY, Listing
 from gatewright.servers.names import prefixes_of, unwrap_uri, wrap_uri
 from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.resource_links import Linked
-from gatewright.servers.server_catalogue import ServerCatalogue, Shelved, judged, shelf_of
+from gatewright.servers.server_catalogue import Built, ServerCatalogue, judged, shelf_of
 from gatewright.servers.spec import ServerSpec
-from gatewright.servers.tool_annotations import about_tool
+from gatewright.servers.tool_metadata import about_tool
 from gatewright.servers.view import LISTS, Item, Profile, View, view_of
 from gatewright.transport.slices import in_slices, whole
 
@@ -106,7 +106,7 @@ class Catalogue:
 
     # -- what servers say ----------------------------------------------------------------------------
 
-    def put(self, server: str, listing: Listing, made: Shelved | None = None) -> bool:
+    def put(self, server: str, listing: Listing, made: Built | None = None) -> bool:
         """Take what a server offers now, with the shelf that was `made` of it. False where nothing changed."""
         if self._listings.get(server) == listing:
             return False
@@ -154,7 +154,7 @@ class Catalogue:
         profiles: Mapping[str, Profile] | None,
         sight: Sight,
         fresh: Mapping[str, Listing],
-        shelved: Mapping[str, Shelved] = {},
+        shelved: Mapping[str, Built] = {},
     ) -> Catalogue:
         """The catalogue of another configuration. What servers said stays said, but for those in
         `fresh`, which are others than before and say that. `shelved` are shelves that were made already."""
@@ -171,7 +171,7 @@ class Catalogue:
             made._views, made._lists = dict(self._views), self._lists.copy()
         return made
 
-    def _again(self, spec: ServerSpec, listing: Listing, made: Shelved | None) -> ServerCatalogue:
+    def _again(self, spec: ServerSpec, listing: Listing, made: Built | None) -> ServerCatalogue:
         """The same catalogue where a listing under other words says the same."""
         before, shelf = self._specs.get(spec.id), self._shelves.get(spec.id)
         if before is None or shelf is None or judged(before) != judged(spec):
@@ -216,7 +216,7 @@ class Catalogue:
             found = self._views[profile] = whole(self._view_of(profile, self._shelves))
         return found
 
-    async def ahead(self, server: str, shelved: Shelved) -> None:
+    async def ahead(self, server: str, shelved: Built) -> None:
         """Make the views in use anew, in slices, with what a server is about to offer; `put` it right after this."""
         spec = self._specs.get(server)
         if spec is None or shelved.of(spec, shelved.listing) is None:

@@ -14,7 +14,7 @@ __all__ = ["reach"]
 
 
 async def reach(spec: ServerSpec, around: Around, capabilities: Mapping[str, Any]) -> Link:
-    """A link that has said hello. Raises `UpstreamFailed`."""
+    """A link that has said hello. Raises `ServerFailed`."""
     if spec.transport == "python":
         # Only those who have such tools load what serves them.
         from gatewright.servers.python_server import connect_python  # noqa: PLC0415

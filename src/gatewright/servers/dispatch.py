@@ -18,14 +18,14 @@ from gatewright.mcp.protocol.retry_hints import renamed
 from gatewright.mcp.protocol.tasks import wanted
 from gatewright.mcp.wire.groundhog import WISHES
 from gatewright.mcp.wire.methods import NOTIFICATIONS
+from gatewright.servers.call_sender import Route
 from gatewright.servers.client_notices import roots_changed, tell
 from gatewright.servers.declared_methods import without_address
 from gatewright.servers.discovery_list import Discovery
-from gatewright.servers.followed import ended, only
-from gatewright.servers.passage import Route
 from gatewright.servers.retry import Persisting
 from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
+from gatewright.servers.subscription_targets import ended, only
 from gatewright.servers.task_methods import ServerTasks, within
 from gatewright.servers.task_subject import led, member_of
 from gatewright.servers.task_texts import METHODS as TASKS

@@ -12,7 +12,7 @@ from gatewright.config import Server
 if TYPE_CHECKING:
     from gatewright.servers.preflight import Found
 
-__all__ = ["check_servers", "offered", "way_out"]
+__all__ = ["check_servers", "fix_for", "offered"]
 
 
 def check_servers(found: Found, server: Server) -> Iterator[Finding]:
@@ -25,7 +25,7 @@ def check_servers(found: Found, server: Server) -> Iterator[Finding]:
             level="problem",
             what=found.reason,
             why=f"its last words: {last}" if last else "",
-            fix=way_out(found, server),
+            fix=fix_for(found, server),
         )
         return
     what = "disabled" if found.state == "disabled" else offered(found)
@@ -54,7 +54,7 @@ def offered(found: Found) -> str:
     return f"{', '.join(parts) or 'nothing'}; {spoken}"
 
 
-def way_out(found: Found, server: Server) -> str:
+def fix_for(found: Found, server: Server) -> str:
     """What to do about a server that is down; empty where its reason says it already."""
     if server.problem is not None:
         return server.problem.instead

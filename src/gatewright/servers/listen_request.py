@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from gatewright.call import Failure
 from gatewright.command_text import to_type
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["LISTEN_PAUSE_S", "ListenWay", "Listening"]
@@ -258,7 +258,7 @@ class Listening:
             begun = loop.time()
             try:
                 await link.listen({"notifications": asked}, told)
-            except UpstreamFailed as problem:
+            except ServerFailed as problem:
                 log.info("server %s: listening ended: %s", self._way.id, problem)
                 if not told.done() and self._ends(asked, str(problem), stays):
                     return str(problem)

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.spellings import DEFINITION, to_drop
@@ -68,7 +68,7 @@ async def fetch_listing(
 ) -> Listing:
     """Everything that a connected server says it offers; of `only` some capabilities, the rest from
     `before`. A section that cannot be fetched stays as it was, and its failure is told. Only the end
-    of the connection is raised, as `UpstreamFailed`."""
+    of the connection is raised, as `ServerFailed`."""
     hello = link.hello or Hello("")
     sections: dict[Section, Sequence[Definition]] = {}
     failures: dict[Section, str] = {}
@@ -80,7 +80,7 @@ async def fetch_listing(
             continue
         try:
             sections[section] = await fetch_section(link, spec, section)
-        except UpstreamFailed as problem:
+        except ServerFailed as problem:
             if not link.open:
                 raise
             # Many servers have resources, no templates, and do not know that method.
@@ -90,7 +90,7 @@ async def fetch_listing(
 
 
 async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[Definition]:
-    """All pages of one list. Raises `UpstreamFailed`."""
+    """All pages of one list. Raises `ServerFailed`."""
     method = KINDS[section][0]
     found: list[Definition] = []
     cursor: str | None = None
@@ -100,23 +100,23 @@ async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[
         raw = await link.fetch(method, {} if cursor is None else {"cursor": cursor}, _PAGE_S)
         size += len(raw)
         if size > _MOST_BYTES:
-            raise UpstreamFailed(f"{method}: the list has more than {_MOST_BYTES} bytes")
+            raise ServerFailed(f"{method}: the list has more than {_MOST_BYTES} bytes")
         await asyncio.sleep(0)  # it was read over once already
         try:
             members = jsonrpc.members_named(raw, section, "nextCursor")
             await _take(members.get(section, msgspec.Raw(b"[]")), found)
             cursor = _cursor(members.get("nextCursor"))
         except jsonrpc.TooMuch as problem:
-            raise UpstreamFailed(f"{method}: the list {problem}") from None
+            raise ServerFailed(f"{method}: the list {problem}") from None
         except ValueError as problem:
-            raise UpstreamFailed(f"{method}: the answer is not as MCP has it: {problem}") from None
+            raise ServerFailed(f"{method}: the answer is not as MCP has it: {problem}") from None
         if cursor is None:
             return found
         # A cursor that comes twice goes in a circle; it would be followed up to the limit of pages.
         if cursor in seen:
-            raise UpstreamFailed(f"{method}: the list has no end")
+            raise ServerFailed(f"{method}: the list has no end")
         seen.add(cursor)
-    raise UpstreamFailed(f"{method}: more than {spec.catalogue.pages} pages")
+    raise ServerFailed(f"{method}: more than {spec.catalogue.pages} pages")
 
 
 async def _take(page: msgspec.Raw, found: list[Definition]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from gatewright.mcp.client.authorization import NotAuthorized
 from gatewright.mcp.client.connect import Around
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.protocol.mcp_client import ASKABLE
 from gatewright.oauth.client import Grant
 from gatewright.servers.authorize import Browser, OAuth
@@ -33,7 +33,7 @@ async def log_in(
 ) -> Grant:
     """Have a person log in, and keep what comes of it in `logins`. `info` is what we call ourselves.
 
-    Raises `UpstreamFailed` where the server cannot be talked to, and `NotAuthorized` (which is one)
+    Raises `ServerFailed` where the server cannot be talked to, and `NotAuthorized` (which is one)
     where there is no login to be had.
     """
     auth = OAuth(spec.id, spec.url, spec.auth.identity, logins, browser=browser, relogin=True)
@@ -43,7 +43,7 @@ async def log_in(
         link = await reach(spec, around, ASKABLE)
         left.append(link)
         await link.fetch("tools/list", {}, PATIENCE_S)
-    except UpstreamFailed:
+    except ServerFailed:
         if auth.pending:
             raise
         # The login is made; what the server answers afterwards is not its business.

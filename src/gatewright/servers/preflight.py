@@ -20,7 +20,7 @@ from gatewright.config import model as said
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.server import Server
-from gatewright.servers.server_catalogue import ServerCatalogue, build_shelf
+from gatewright.servers.server_catalogue import ServerCatalogue, build_listing
 from gatewright.servers.settings_adapters import authorizers_of, spec_of
 from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.servers.status import Told
@@ -112,7 +112,7 @@ async def _looked_at(server: Server, began: float, at: Mapping[str, float]) -> F
         state="ready" if ready else "down",
         reason="" if ready else late or status.reason,
         hello=server.hello,
-        shelf=build_shelf(spec, server.listing),
+        shelf=build_listing(spec, server.listing),
         hello_ms=at.get("SERVER_CONNECTED"),
         ready_ms=(time.perf_counter() - began) * 1000 if ready else None,
         last_words=status.last_words,

@@ -20,7 +20,7 @@ import msgspec
 
 from gatewright.call import Back, Call, Failure, Outcome
 from gatewright.mcp.client.connect import Around
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.protocol.mcp_client import Handshake
 from gatewright.mcp.protocol.negotiate import Face
@@ -46,7 +46,7 @@ _looking: set[asyncio.Task[None]] = set()
 async def connect_python(spec: ServerSpec, around: Around, capabilities: Mapping[str, Any]) -> Link:
     """A link to the tools of `spec.python` that has said hello.
 
-    Raises `UpstreamFailed` where no tool was found, with the reason for each module that has none to give.
+    Raises `ServerFailed` where no tool was found, with the reason for each module that has none to give.
     """
     trust = TrustGateway(TrustState[spec.trust_gateway.upper()])
     registry = Registry(spec.id, limits=TimeLimits(tool_s=spec.call_s), trust=trust)
@@ -113,7 +113,7 @@ async def _first_look(spec: ServerSpec, discovery: Discovery) -> None:
     flawed = _without_the_flawed(spec, discovery.registry)
     if found.complete and not len(discovery.registry):
         why = "; ".join([*map(str, found.problems), *flawed])
-        raise UpstreamFailed(why or f"{spec.python} has no @mcp_tool")
+        raise ServerFailed(why or f"{spec.python} has no @mcp_tool")
 
 
 def _without_the_flawed(spec: ServerSpec, registry: Registry) -> list[str]:

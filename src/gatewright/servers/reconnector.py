@@ -17,7 +17,7 @@ from typing import Literal
 
 from gatewright.call import Back, Failure
 from gatewright.command_text import to_type
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.secret_scanning.visible import spelled
 from gatewright.servers.admission import NotPermitted
 from gatewright.servers.spec import ServerSpec
@@ -31,7 +31,7 @@ State = Literal[
 ]
 
 Connect = Callable[[], Awaitable[Link]]
-"""Makes one connection, hello included. Raises `UpstreamFailed` or `OSError`."""
+"""Makes one connection, hello included. Raises `ServerFailed` or `OSError`."""
 
 STABLE_S = 5.0
 """A connection that lived so long did not fail at once, so the next is made without waiting."""
@@ -148,10 +148,10 @@ class Reconnector:
     @contextmanager
     def hold(self, reason: str) -> Iterator[None]:
         """While inside, the attempt waits for a person: it has all the time, and nobody waits for it. A connection that calls
-        wait for already ends instead, so that they hear why. Raises `UpstreamFailed`."""
+        wait for already ends instead, so that they hear why. Raises `ServerFailed`."""
         if self.link is not None:
             # A session that was lost over HTTP is greeted again while calls wait on this very connection.
-            raise UpstreamFailed(reason)
+            raise ServerFailed(reason)
         limit, left = self._limit, 0.0
         if limit is not None:
             left = (limit.when() or 0.0) - self._loop.time()
@@ -218,7 +218,7 @@ class Reconnector:
                 link = await self._connect()
         except TimeoutError:
             return self._tried(f"no hello within {self.spec.connect_s:g} s")
-        except (UpstreamFailed, OSError) as problem:
+        except (ServerFailed, OSError) as problem:
             self._bar(isinstance(problem, NotPermitted))
             return self._tried(str(problem))
         except Exception as problem:
@@ -233,7 +233,7 @@ class Reconnector:
             await self._connected(link)
             self._tried("")
             return await link.wait_closed()
-        except UpstreamFailed as problem:
+        except ServerFailed as problem:
             return self._tried(str(problem))
         except Exception as problem:
             log.exception("what server %s says of itself could not be taken", self.spec.id)

@@ -13,7 +13,7 @@ share of a caller's room, so none has all others shown so.
 from __future__ import annotations
 
 from gatewright.call import Caller
-from gatewright.servers.alike import alike
+from gatewright.servers.uri_normal_form import alike
 
 __all__ = ["CALLERS", "CHARS", "EACH", "LINK_CHARS", "SHARE", "Linked"]
 

@@ -32,7 +32,7 @@ Note = Callable[[Call, Attempt], None]
 FALLBACK_OF = "fallback_of"
 """The fact of a call that was made in another's place: the id of that one."""
 
-# A server's word that nothing ran counts only where its code says so (0039), and what was not sent `passage` has sent again.
+# A server's word that nothing ran counts only where its code says so (0039), and what was not sent `call_sender` has sent again.
 _POLICY = Policy(trusting=False, unsent=False)
 
 

@@ -15,20 +15,20 @@ from typing import Any
 from gatewright.call import Back, Call, CannotAsk, Failure, Outcome, Refusal
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.connect import Around
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.client.server_requests import Outside
 from gatewright.mcp.protocol.mcp_client import ASKABLE, Hello
 from gatewright.servers.admission import Admission
+from gatewright.servers.call_sender import CallSender, Route
 from gatewright.servers.dial import reach
 from gatewright.servers.listing import EMPTY, fetch_listing
-from gatewright.servers.passage import Passage, Route
 from gatewright.servers.reconnector import Reconnector, State
 from gatewright.servers.relist_delay import Paced
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.screen import Screen
-from gatewright.servers.server_catalogue import Shelved, shelve
+from gatewright.servers.server_catalogue import Built, shelve
 from gatewright.servers.session_affinity import SessionAffinity
-from gatewright.servers.session_sink import SessionSink, session_keeper
+from gatewright.servers.session_sink import SessionSink, session_reconnector
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
 from gatewright.servers.status import Status, Told, stands
@@ -56,7 +56,7 @@ class Server:
         self.spec = spec
         self.id = spec.id
         self.listing = EMPTY
-        self.shelved: Shelved | None = None  # what was made of it
+        self.shelved: Built | None = None  # what was made of it
         self.wishes = ServerSubscriptions(self)
         self._relisting = Relisting(spec.id, lambda: self.listing)
         self._info = info
@@ -77,7 +77,7 @@ class Server:
             leave=self._leave,
         )
         self._lanes = SessionAffinity(spec, self._main, self._lane, self._end, told.opened)
-        self._put = Passage(self._relisting, self._screen).put
+        self._put = CallSender(self._relisting, self._screen).put
         self._relist = Paced(self._relist_now, self.spawn)
         self._renewed: Link | None = None  # made anew, and not told yet what is wanted of it
         self._stale: set[str] = set()  # has changed by the server's word
@@ -260,7 +260,7 @@ class Server:
                 self._leave(link)  # nobody else knows of it yet
                 raise
 
-        return session_keeper(self.spec, sink, make, self._leave)
+        return session_reconnector(self.spec, sink, make, self._leave)
 
     def said(self, link: Link, method: str, params: dict[str, Any]) -> None:
         """Take one notification that belongs to no call (`Sink`)."""
@@ -334,7 +334,7 @@ class Server:
             only = {*CHANGES.values()} if everything else announced
             try:
                 listing = await fetch_listing(link, self.spec, self.listing, only)
-            except UpstreamFailed as problem:
+            except ServerFailed as problem:
                 # Who keeps the connection sees that it has ended.
                 self._log.warning("the lists could not be fetched: %s", problem)
                 return

@@ -30,10 +30,10 @@ from gatewright.transport.slices import in_slices, whole
 from gatewright.validators.security import effective_security, problems
 
 __all__ = [
+    "Built",
     "Entry",
     "ServerCatalogue",
-    "Shelved",
-    "build_shelf",
+    "build_listing",
     "encode_definition",
     "judged",
     "shelf_of",
@@ -69,7 +69,7 @@ class ServerCatalogue(msgspec.Struct, frozen=True):
     have so many."""
 
 
-class Shelved(msgspec.Struct, frozen=True):
+class Built(msgspec.Struct, frozen=True):
     """What a server listed, and what was made of it by the words of `spec`."""
 
     spec: ServerSpec
@@ -88,11 +88,11 @@ def judged(spec: ServerSpec) -> tuple[object, ...]:
 
 
 def shelf_of(
-    spec: ServerSpec, listing: Listing, made: Shelved | None, before: ServerCatalogue | None = None
+    spec: ServerSpec, listing: Listing, made: Built | None, before: ServerCatalogue | None = None
 ) -> ServerCatalogue:
     """The shelf that was made of this listing by the same words, else one that is made now."""
     ready = None if made is None else made.of(spec, listing)
-    return ready or build_shelf(spec, listing, before)
+    return ready or build_listing(spec, listing, before)
 
 
 _ENTRIES = 10_000
@@ -112,7 +112,7 @@ _MOST_NS = MOST_NS // 4
 """What it may take to decode it once: it is decoded several times."""
 
 
-def build_shelf(
+def build_listing(
     spec: ServerSpec, listing: Listing, before: ServerCatalogue | None = None
 ) -> ServerCatalogue:
     """Understand a listing. Never raises: a broken definition is left out, with a warning.
@@ -144,11 +144,11 @@ def _steps(
     )
 
 
-async def shelve(spec: ServerSpec, listing: Listing, before: Shelved | None) -> Shelved:
+async def shelve(spec: ServerSpec, listing: Listing, before: Built | None) -> Built:
     """The same in slices, so that others have their turn however much is listed."""
     # What was judged by other words of the operator is judged anew.
     known = before.shelf if before is not None and before.spec is spec else None
-    return Shelved(spec, listing, await in_slices(_steps(spec, listing, known)))
+    return Built(spec, listing, await in_slices(_steps(spec, listing, known)))
 
 
 def encode_definition(definition: Mapping[str, Any], instead: Mapping[str, str]) -> bytes:

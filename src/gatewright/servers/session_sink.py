@@ -13,7 +13,7 @@ from gatewright.servers.reconnector import Connect, Reconnector
 from gatewright.servers.relist_delay import Paced
 from gatewright.servers.spec import ServerSpec
 
-__all__ = ["Heard", "SessionSink", "session_keeper"]
+__all__ = ["Heard", "SessionSink", "session_reconnector"]
 
 _ROOTS_S = 2.0
 """How long the first call waits for a server that is known to ask for roots: what it may touch depends on them."""
@@ -123,7 +123,7 @@ class SessionSink:
         return await self._server.asked(link, params)
 
 
-def session_keeper(
+def session_reconnector(
     spec: ServerSpec, sink: SessionSink, make: Connect, leave: Callable[[Link], None]
 ) -> Reconnector:
     """A connection that one session has for itself, begun."""

@@ -23,9 +23,9 @@ from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import authorizer_for
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.login_store import Logins
-from gatewright.servers.server_side import ServerSide
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.servers.supervisor import Audited, Supervisor
+from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.servers.view import Profile
 from gatewright.transport.base import FROM_SERVERS, Limits
 

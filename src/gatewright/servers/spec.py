@@ -14,7 +14,7 @@ from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.oauth.client import Identity
 from gatewright.servers.data_flow import Mark
 
-__all__ = ["Auth", "CatalogueLimits", "Restart", "ServerSpec", "ToolWord"]
+__all__ = ["Auth", "CatalogueLimits", "Restart", "ServerSpec", "ToolOverride"]
 
 
 class Restart(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class CatalogueLimits(msgspec.Struct, frozen=True, kw_only=True):
     pages: int = 100
 
 
-class ToolWord(Protocol):
+class ToolOverride(Protocol):
     """The operator's word about one tool; None where nothing was said."""
 
     @property
@@ -124,7 +124,7 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     catalogue: CatalogueLimits = CatalogueLimits()
     prefix: str | None = None
     """What its exposed names begin with; None means the id."""
-    tools: Mapping[str, ToolWord] = {}
+    tools: Mapping[str, ToolOverride] = {}
     """The operator's word by tool; `*` is for every tool that is not named."""
     approver: str = "caller"
     """Who has to agree to dangerous calls, where the operator's word about the tool says nothing of it."""
@@ -140,7 +140,7 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     degrades: bool = False
     """Whether it is offered without all the permissions that it declares (MGP §3.6, `denied`)."""
 
-    def word(self, tool: str) -> ToolWord | None:
+    def word(self, tool: str) -> ToolOverride | None:
         """What the operator says about a tool."""
         # The two are not joined: a tool with a table of its own has nothing from `*`.
         return self.tools.get(tool) or self.tools.get("*")

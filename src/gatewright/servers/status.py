@@ -11,7 +11,7 @@ from gatewright.call import Tool
 from gatewright.servers.admission import Permits
 from gatewright.servers.listing import Listing
 from gatewright.servers.reconnector import Reconnector, State
-from gatewright.servers.server_catalogue import Shelved
+from gatewright.servers.server_catalogue import Built
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
 from gatewright.servers.task_owners import MadeTasks
@@ -71,14 +71,14 @@ async def no_look(_: str, __: Sequence[Tool]) -> None:
     """Look at nothing."""
 
 
-async def nothing_ahead(_: str, __: Shelved) -> None:
+async def nothing_ahead(_: str, __: Built) -> None:
     """Make nothing."""
 
 
 class Told(msgspec.Struct, frozen=True):
     """Whom a server tells what: all of it is called on the event loop and must not block."""
 
-    listed: Callable[[str, Shelved, frozenset[str]], None]
+    listed: Callable[[str, Built, frozenset[str]], None]
     """Server id, what it offers now, and of which kinds the server itself said that they changed."""
     said: Callable[[str, str, dict[str, Any], str | None], None]
     """Server id, method, params, and the session whose own connection said it."""
@@ -88,7 +88,7 @@ class Told(msgspec.Struct, frozen=True):
     """Who decides what the server may have; nobody: it may have everything."""
     looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
     """Looks at the tools of a server, by its id, before `listed` shows them to anybody. May take its time."""
-    ahead: Callable[[str, Shelved], Awaitable[None]] = nothing_ahead
+    ahead: Callable[[str, Built], Awaitable[None]] = nothing_ahead
     """Makes what follows from an offer, in slices, right before `listed` shows it."""
     ours: Callable[[str], bool] = lambda _: False
     """Whether a URL leads to the gateway itself: no server may send a person there."""

@@ -13,7 +13,7 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
-from gatewright.mcp.client.link import Link, UpstreamFailed, UpstreamRefused
+from gatewright.mcp.client.link import Link, ServerFailed, ServerRefused
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.log_levels import LogLevels
 from gatewright.servers.resource_subscriptions import Subscriptions, name_of
@@ -112,9 +112,9 @@ class _Connection:
             return None
         try:
             await link.fetch(method, params, _PATIENCE_S, self._whose(params.get("uri")))
-        except UpstreamFailed as problem:
+        except ServerFailed as problem:
             log.info("server %s: a wish was not taken: %s", self.id, problem)
-            return False if isinstance(problem, UpstreamRefused) else None
+            return False if isinstance(problem, ServerRefused) else None
         return True
 
     def _whose(self, uri: str | None) -> str:

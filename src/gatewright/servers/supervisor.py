@@ -27,11 +27,11 @@ from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
 from gatewright.servers.reconnector import State
 from gatewright.servers.server import CHANGES, Server
-from gatewright.servers.server_catalogue import Shelved
+from gatewright.servers.server_catalogue import Built
 from gatewright.servers.server_set import ServerSet, Staged, reconnects
-from gatewright.servers.server_side import NOTHING, ServerSide
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.status import Status, Told
+from gatewright.servers.supervisor_dependencies import NOTHING, ServerSide
 from gatewright.servers.task_methods import STATUS, ServerTasks
 from gatewright.servers.task_owners import MadeTasks
 from gatewright.servers.task_subject import sees
@@ -106,7 +106,7 @@ class Supervisor:
     def _made(self, spec: ServerSpec, authorizer: Authorizer | None) -> Server:
         """A server that speaks for its id only while it stands in the fleet."""
 
-        def listed(server: str, shelved: Shelved, announced: frozenset[str]) -> None:
+        def listed(server: str, shelved: Built, announced: frozenset[str]) -> None:
             if self._servers.get(server) is made:
                 self._listed(server, shelved, announced)
 
@@ -124,7 +124,7 @@ class Supervisor:
         told = Told(listed, said, self._event, *judged, self.tasks.made, side.opened)
         return (made := Server(spec, self.info, told, authorizer))
 
-    def _ahead(self, server: str, shelved: Shelved) -> Awaitable[None]:
+    def _ahead(self, server: str, shelved: Built) -> Awaitable[None]:
         return self.catalogue.ahead(server, shelved)
 
     # -- life ----------------------------------------------------------------------------------------
@@ -346,7 +346,7 @@ class Supervisor:
 
     # -- what servers say ----------------------------------------------------------------------------
 
-    def _listed(self, server: str, shelved: Shelved, announced: frozenset[str]) -> None:
+    def _listed(self, server: str, shelved: Built, announced: frozenset[str]) -> None:
         before, listing = self.catalogue.listing(server), shelved.listing
         changed = self.catalogue.put(server, listing, shelved)
         if changed:

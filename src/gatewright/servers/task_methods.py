@@ -21,9 +21,9 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.mcp import TASK_STATUS
 from gatewright.mcp.wire.versions import is_modern
+from gatewright.servers.call_sender import Route
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.client_notices import connection_of
-from gatewright.servers.passage import Route
 from gatewright.servers.server import Server
 from gatewright.servers.task_names import connection_name
 from gatewright.servers.task_owners import MadeTasks

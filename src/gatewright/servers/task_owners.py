@@ -20,7 +20,7 @@ import msgspec
 
 from gatewright.call import Call, Caller
 from gatewright.servers.task_store import ServerTask
-from gatewright.servers.top_counts import Most
+from gatewright.servers.top_counts import TopCounter
 
 __all__ = [
     "EACH",
@@ -99,8 +99,8 @@ class MadeTasks:
         self._made: OrderedDict[str, ServerTask] = OrderedDict()
         self._known: dict[tuple[str, str, str], ServerTask] = {}
         self._of_owner: dict[Owner, OrderedDict[str, None]] = {}
-        self._who: Most[tuple[str, str]] = Most()
-        self._places: dict[tuple[str, str], Most[Owner]] = {}
+        self._who: TopCounter[tuple[str, str]] = TopCounter()
+        self._places: dict[tuple[str, str], TopCounter[Owner]] = {}
         """How many each caller has, and where."""
         self._making = asyncio.Lock()
         """Two calls that a server answers with one name, at once: the second is judged when the first is known."""
@@ -190,7 +190,7 @@ class MadeTasks:
         """Know one more; the ids of those that had to go."""
         mine = self._of_owner.setdefault(made.owner, OrderedDict())
         self._who.add(made.owner[:2])
-        self._places.setdefault(made.owner[:2], Most()).add(made.owner)
+        self._places.setdefault(made.owner[:2], TopCounter()).add(made.owner)
         self._made[made.id], self._known[made.key], mine[made.id] = made, made, None
         gone = []
         if len(mine) > EACH and not _is_nameless(made.owner):

@@ -21,7 +21,7 @@ FOLLOWED = frozenset({"resources/subscribe", "resources/unsubscribe"})
 
 def led(call: Call, catalogue: Catalogue, made: MadeTasks, ended: Target | None) -> Call:
     """The call with what it means; as it is where it means nothing that there is for its caller. `ended` is what it
-    unsubscribes from (`followed`)."""
+    unsubscribes from (`subscription_targets`)."""
     if call.method in METHODS:
         task = made.of(call)
         if task is None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
-__all__ = ["Most"]
+__all__ = ["TopCounter"]
 
 K = TypeVar("K", bound=Hashable)
 
 
-class Most(Generic[K]):
+class TopCounter(Generic[K]):
     """Of keys that are counted one at a time."""
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Finds which servers of a profile claim a resource URI (by list or template), and what must be shown in qualified form for it.
 
-Two servers that claim one URI, in whatever spelling (`alike`), are both shown in qualified form, and so is whatever a template
+Two servers that claim one URI, in whatever spelling (`uri_normal_form`), are both shown in qualified form, and so is whatever a template
 of another server could come to. How things are shown is decided by what stands before the first expression of a template, and
 by no more than its first `_HEAD` characters: it errs towards the qualified form, never towards one server's answering for
 another's. So nobody's templates make it dear to show what others have, however many they are.
@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 from collections.abc import Generator, Iterable, Sequence
 
 from gatewright.call import Target
-from gatewright.servers.alike import alike, begins
 from gatewright.servers.server_catalogue import ServerCatalogue
+from gatewright.servers.uri_normal_form import alike, begins
 from gatewright.servers.uri_templates import LONGEST_URI, Template
 
 __all__ = ["TRIED", "Claims"]

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gatewright.storage.aside import changed_aside
 from gatewright.storage.state import Section
+from gatewright.storage.try_write import changed_aside
 
 __all__ = ["AT_ONCE", "Changes", "drop"]
 

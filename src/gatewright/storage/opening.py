@@ -22,10 +22,10 @@ from gatewright.storage.migrations import MIGRATIONS, SECTIONS
 from gatewright.storage.sqlite import SQLITE
 from gatewright.storage.state import Head, StateDatabase
 
-__all__ = ["Check", "Glimpse", "beside", "glimpse", "is_current", "open_state"]
+__all__ = ["Check", "StateView", "beside", "is_current", "open_state", "view_state"]
 
 
-class Glimpse:
+class StateView:
     """The state of a folder, read and left unchanged: the database where it can be read, else why not, by section."""
 
     def __init__(
@@ -66,7 +66,7 @@ class Glimpse:
             self.database.close()
 
 
-Check = Callable[[Glimpse], None]
+Check = Callable[[StateView], None]
 """Raises `StoreError` where a state must not be taken over as it is found."""
 
 
@@ -87,7 +87,7 @@ def open_state(
     state = _state(_opened(folder, driver.open, driver))
     try:
         if is_made and current is not None:
-            current(Glimpse(state, _names(driver)))
+            current(StateView(state, _names(driver)))
     except BaseException:
         state.close()
         raise
@@ -104,7 +104,7 @@ def is_current(folder: Path, driver: Driver = SQLITE) -> bool:
     return _form(folder, driver) == len(MIGRATIONS) and not former_files(folder)
 
 
-def glimpse(folder: Path, driver: Driver = SQLITE) -> Glimpse:
+def view_state(folder: Path, driver: Driver = SQLITE) -> StateView:
     """The state of a folder as it is, of which nothing is changed. What is of a former form is read into memory.
 
     Raises `StoreError` for a state of a form that cannot be read.
@@ -114,9 +114,9 @@ def glimpse(folder: Path, driver: Driver = SQLITE) -> Glimpse:
     except StoreTooNewError:
         raise
     except StoreError as problem:
-        return Glimpse(None, {}, {"": str(problem)})
+        return StateView(None, {}, {"": str(problem)})
     if form == len(MIGRATIONS):
-        return Glimpse(_state(_opened(folder, driver.look, driver)), _names(driver))
+        return StateView(_state(_opened(folder, driver.look, driver)), _names(driver))
     if form:
         raise StoreError(
             f"{folder / driver.file} is of an older form ({form}, now {len(MIGRATIONS)}): start the gateway once to update it"
@@ -146,7 +146,7 @@ def _state(engine: Engine) -> StateDatabase:
         raise
 
 
-def _in_memory(folder: Path, driver: Driver) -> Glimpse:
+def _in_memory(folder: Path, driver: Driver) -> StateView:
     engine = driver.memory()
     _make(engine)
     names: dict[str, str] = {}
@@ -161,7 +161,7 @@ def _in_memory(folder: Path, driver: Driver) -> Glimpse:
         else:
             names[FILES[path.name]] = path.name
     taking.end()
-    return Glimpse(_state(engine), names, problems)
+    return StateView(_state(engine), names, problems)
 
 
 def _form(folder: Path, driver: Driver) -> int:
@@ -225,7 +225,7 @@ def _upgrade(engine: Engine, files: Sequence[Held], check: Check, driver: Driver
     if new:
         names = {one.section: one.path.name for one in files}
         # Inside the transaction: where it raises, the folder is what it was.
-        check(Glimpse(StateDatabase(engine), names))
+        check(StateView(StateDatabase(engine), names))
     engine.set_form(len(MIGRATIONS))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gatewright import __version__
 from gatewright.call import Call
 from gatewright.config import Settings
-from gatewright.feature import Around, Feature, Ground, House, Listener, Serving
+from gatewright.feature import Around, Feature, Ground, Listener, RoomsContext, Serving
 from gatewright.kernel import Hooks
 from gatewright.servers.supervisor import Supervisor
 from gatewright.telemetry.endpoint import Health
@@ -44,7 +44,7 @@ class TelemetryFeature(Feature):
         hooks = Hooks.of(counting, self._telemetry.hooks)
         return Around(hooks=hooks, begin=self._watchdog.start)
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """`/livez`, `/readyz` and `/metrics`, and what is exported."""
         servers = house.inside.servers
         self._telemetry.observe(house.numbers)

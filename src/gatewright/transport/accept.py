@@ -22,7 +22,7 @@ from typing import Any
 from gatewright.transport.connection_limits import Seat, Seats, Waits
 from gatewright.transport.tls import Pace, secured
 
-__all__ = ["A_HANDSHAKE", "A_TURN", "KNOWN", "Arrivals", "Listener", "place_of"]
+__all__ = ["A_HANDSHAKE", "A_TURN", "KNOWN", "ArrivalRates", "Listener", "place_of"]
 
 log = logging.getLogger(__name__)
 
@@ -52,7 +52,7 @@ def place_of(address: Any) -> str:
     return str(found.ipv4_mapped or IPv6Address(int(found) >> 64 << 64))
 
 
-class Arrivals:
+class ArrivalRates:
     """How many connections each address may still open. Shared by all sockets of a server."""
 
     def __init__(self, per_s: float, burst: float, seats: Seats | None = None) -> None:
@@ -105,7 +105,7 @@ class Listener:
         self,
         listening: socket.socket,
         make: Callable[[Seat], asyncio.BaseProtocol],
-        arrivals: Arrivals,
+        arrivals: ArrivalRates,
         *,
         tls: ssl.SSLContext | None = None,
         handshake_s: float = 10.0,

@@ -35,7 +35,7 @@ from gatewright.transport.http_head import (
     status_of,
 )
 from gatewright.transport.http_slices import Sliced
-from gatewright.transport.known_heads import KnownHeads
+from gatewright.transport.request_head_cache import KnownHeads
 from gatewright.transport.websocket_connection import WebSocketConnection
 from gatewright.transport.write_queue import Patience
 

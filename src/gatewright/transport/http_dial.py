@@ -14,7 +14,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Any
 
-from gatewright.transport.http_caller import HttpCaller
+from gatewright.transport.http_client_connection import HttpClientConnection
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
 from gatewright.transport.name_lookup import look_up
@@ -30,7 +30,7 @@ Trust = ssl.SSLContext | bool
 """A context; True for the certificates that the system trusts, False for any."""
 
 
-async def dial(target: Target, tls: Trust, caller: HttpCaller) -> None:
+async def dial(target: Target, tls: Trust, caller: HttpClientConnection) -> None:
     """Connect `caller`. Raises `Fault`."""
     where = target.origin
     try:
@@ -55,7 +55,7 @@ def _why(problem: OSError | ValueError) -> str:
     return os.strerror(problem.errno)
 
 
-async def _connect(target: Target, tls: Trust, caller: HttpCaller) -> None:
+async def _connect(target: Target, tls: Trust, caller: HttpClientConnection) -> None:
     options: dict[str, Any] = {}
     if target.secure:
         options = {

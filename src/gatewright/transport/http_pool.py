@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-from gatewright.transport.http_caller import HttpCaller
+from gatewright.transport.http_client_connection import HttpClientConnection
 from gatewright.transport.http_dial import Trust, dial
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
@@ -33,13 +33,13 @@ class HttpPool:
         self._most = most
         self._lent = 0
         self._line: deque[asyncio.Future[None]] = deque()
-        self._idle: list[HttpCaller] = []
-        self._open: set[HttpCaller] = set()
+        self._idle: list[HttpClientConnection] = []
+        self._open: set[HttpClientConnection] = set()
         self._none_open = asyncio.Event()
         self._closed = False
         self._timer: asyncio.TimerHandle | None = None
 
-    def ready(self) -> HttpCaller | None:
+    def ready(self) -> HttpClientConnection | None:
         """A connection for one request, where one is kept and nobody waits in line."""
         if self._lent >= self._most or self._line:
             return None
@@ -48,7 +48,7 @@ class HttpPool:
             self._lent += 1
         return kept
 
-    async def take(self, until: float | None) -> HttpCaller:
+    async def take(self, until: float | None) -> HttpClientConnection:
         """A connection for one request. `until` is on the loop's clock. Raises `Fault`."""
         try:
             async with asyncio.timeout_at(until):
@@ -59,7 +59,7 @@ class HttpPool:
                 "unreachable", f"{where} cannot be reached in time", not_sent=True
             ) from None
 
-    def give(self, caller: HttpCaller) -> None:
+    def give(self, caller: HttpClientConnection) -> None:
         """Take a connection back, whatever became of the request; closed at once unless that was answered."""
         self._leave()
         if not caller.free() or self._closed:
@@ -83,7 +83,7 @@ class HttpPool:
             self._none_open.clear()
             await self._none_open.wait()
 
-    async def _take(self) -> HttpCaller:
+    async def _take(self) -> HttpClientConnection:
         await self._enter()
         try:
             return self._kept() or await self._made()
@@ -116,7 +116,7 @@ class HttpPool:
                 return
         self._lent -= 1
 
-    def _kept(self) -> HttpCaller | None:
+    def _kept(self) -> HttpClientConnection | None:
         oldest = self._loop.time() - self._keep_alive_s
         while self._idle:
             caller = self._idle.pop()
@@ -126,8 +126,8 @@ class HttpPool:
                 caller.abort()
         return None
 
-    async def _made(self) -> HttpCaller:
-        caller = HttpCaller(self.target.origin, self._gone, self._turns)
+    async def _made(self) -> HttpClientConnection:
+        caller = HttpClientConnection(self.target.origin, self._gone, self._turns)
         if not self._closed:
             await dial(self.target, self._tls, caller)
         if caller.usable():  # else it is gone already, and will not say so again
@@ -139,7 +139,7 @@ class HttpPool:
             )
         return caller
 
-    def _gone(self, caller: HttpCaller) -> None:
+    def _gone(self, caller: HttpClientConnection) -> None:
         self._open.discard(caller)
         if caller in self._idle:
             self._idle.remove(caller)

@@ -20,7 +20,7 @@ from typing import Any
 
 from uvicorn.config import Config
 
-from gatewright.transport.accept import Arrivals, Listener
+from gatewright.transport.accept import ArrivalRates, Listener
 from gatewright.transport.base import BURST_S, FROM_CLIENTS, Limits
 from gatewright.transport.clear_text import warn_of_clear_text
 from gatewright.transport.connection_limits import Seat, Seats
@@ -169,7 +169,7 @@ class HttpServer:
         self._loop = asyncio.get_running_loop()
         self._servers: list[Listener] = []
         per_s = limits.connections_per_s
-        self._arrivals = Arrivals(per_s, per_s * BURST_S, seats)
+        self._arrivals = ArrivalRates(per_s, per_s * BURST_S, seats)
         self._empty = asyncio.Event()
         self._date: asyncio.TimerHandle | None = None
 

@@ -26,7 +26,7 @@ from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
 from gatewright.transport.pipe_ends import End
 from gatewright.transport.stderr import LogLines
 
-__all__ = ["Child", "spawn"]
+__all__ = ["ChildProcess", "spawn"]
 
 LINGER_S = 1.0
 """How long the exit may lag behind the end of the output, or the end of the output behind the exit."""
@@ -47,13 +47,13 @@ async def spawn(
     receiver: Receiver,
     limits: Limits = FROM_SERVERS,
     stderr: Callable[[str], None],
-) -> Child:
+) -> ChildProcess:
     """Start a tool server. `stderr` takes its log lines; `env` and `cwd` are as in `transport.launch`.
 
     Raises `CannotStart`.
     """
     process = launch(command, args, env=env or {}, cwd=cwd)
-    child = Child(process, receiver, limits, stderr)
+    child = ChildProcess(process, receiver, limits, stderr)
     connecting = asyncio.ensure_future(child.connect())
     try:
         await asyncio.shield(connecting)
@@ -67,7 +67,7 @@ async def spawn(
     return child
 
 
-class Child:
+class ChildProcess:
     """A running child; a `Pipe` with a `pid`. Made by `spawn`.
 
     Reasons of its end: `stopped`, `exited with status N`, `killed by SIGNAL` (or `signal N`), `half a frame, then exited …`,

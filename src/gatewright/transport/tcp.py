@@ -13,7 +13,7 @@ import ssl
 from collections.abc import Callable
 from typing import Protocol, cast
 
-from gatewright.transport.accept import Arrivals, Listener
+from gatewright.transport.accept import ArrivalRates, Listener
 from gatewright.transport.base import (
     BURST_S,
     FROM_CLIENTS,
@@ -77,7 +77,7 @@ class LineServer:
             seats = Seats(limits.connections, limits.connections_per_address)
         self._servers: list[Listener] = []
         per_s = limits.connections_per_s
-        self._arrivals = Arrivals(per_s, per_s * BURST_S, seats)
+        self._arrivals = ArrivalRates(per_s, per_s * BURST_S, seats)
         self._open: set[TcpPipe] = set()
         self._turns = Turns(asyncio.get_running_loop())
         self.flooded = 0

@@ -11,15 +11,15 @@ from gatewright.schemas.objection import Objection, Prepare, Validator
 from gatewright.validators.by_name import runs_commands
 from gatewright.validators.options import BadOptions
 from gatewright.validators.registry import BUILT_IN, Checks, available, checks_for
-from gatewright.validators.security import OperatorWord, effective_security, problems
+from gatewright.validators.security import ToolPolicy, effective_security, problems
 
 __all__ = [
     "BUILT_IN",
     "BadOptions",
     "Checks",
     "Objection",
-    "OperatorWord",
     "Prepare",
+    "ToolPolicy",
     "Validator",
     "available",
     "checks_for",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-__all__ = ["ValidatorWord", "declared_for"]
+__all__ = ["ValidatorChoice", "declared_for"]
 
 Pointers = Mapping[str, tuple[str, ...]]
 Options = Mapping[str, Mapping[str, Any]]
@@ -20,7 +20,7 @@ _UNUSABLE: Mapping[str, Any] = {"unusable": True}
 """Options that no validator takes: a declaration that cannot be read refuses the calls."""
 
 
-class ValidatorWord(Protocol):
+class ValidatorChoice(Protocol):
     """What the operator says about the validator of one tool."""
 
     @property
@@ -32,7 +32,7 @@ class ValidatorWord(Protocol):
 
 
 def declared_for(
-    names: str, theirs: Mapping[str, Any], operator: ValidatorWord | None
+    names: str, theirs: Mapping[str, Any], operator: ValidatorChoice | None
 ) -> tuple[Pointers, Options]:
     """Pointers and options by validator, for the validators in force (`names`, joined by `+`)."""
     pointers: dict[str, tuple[str, ...]] = {}

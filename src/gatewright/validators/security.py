@@ -19,7 +19,7 @@ from gatewright.mcp.wire.permissions import canonical_permission
 from gatewright.validators.by_name import runs_commands
 from gatewright.validators.declared import declared_for
 
-__all__ = ["OperatorWord", "effective_security", "problems"]
+__all__ = ["ToolPolicy", "effective_security", "problems"]
 
 Risk = Literal["safe", "moderate", "dangerous"]
 
@@ -33,7 +33,7 @@ _PLAIN = Security()
 _PLAIN_SHELL = Security(validator="sandbox")
 
 
-class OperatorWord(Protocol):
+class ToolPolicy(Protocol):
     """What the configuration says about one tool; None where it is silent."""
 
     @property
@@ -52,7 +52,7 @@ class OperatorWord(Protocol):
 
 def effective_security(
     declared: object,
-    operator: OperatorWord | None,
+    operator: ToolPolicy | None,
     name: str,
     annotations: object = None,
 ) -> Security:
@@ -117,7 +117,7 @@ _FIELDS: tuple[tuple[str, object, Callable[[object], bool], str], ...] = (
 )
 
 
-def _risk(declared: object, operator: OperatorWord | None, annotations: object) -> Risk:
+def _risk(declared: object, operator: ToolPolicy | None, annotations: object) -> Risk:
     # A declaration with a fault is no word for harmlessness.
     if problems(declared):
         return "dangerous"
@@ -141,7 +141,7 @@ def _says_it_writes(annotations: object) -> bool:
     return annotations.get("readOnlyHint") is False or annotations.get("destructiveHint") is True
 
 
-def _permissions(theirs: Mapping[str, Any], operator: OperatorWord | None) -> tuple[str, ...]:
+def _permissions(theirs: Mapping[str, Any], operator: ToolPolicy | None) -> tuple[str, ...]:
     listed = theirs.get("permissions_required", ())
     named = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
     if operator is not None:
@@ -150,7 +150,7 @@ def _permissions(theirs: Mapping[str, Any], operator: OperatorWord | None) -> tu
     return tuple(dict.fromkeys(canonical_permission(one) or one for one in named))
 
 
-def _validator(theirs: Mapping[str, Any], operator: OperatorWord | None, name: str) -> str:
+def _validator(theirs: Mapping[str, Any], operator: ToolPolicy | None, name: str) -> str:
     declared = theirs.get("validator", "none")
     # Anything but a text names a validator that nobody has, and so refuses.
     voices = [declared if isinstance(declared, str) and declared else _UNREADABLE]
@@ -162,7 +162,7 @@ def _validator(theirs: Mapping[str, Any], operator: OperatorWord | None, name: s
     return "+".join(dict.fromkeys(one for one in voices if one != "none")) or "none"
 
 
-def _confirmation(theirs: Mapping[str, Any], operator: OperatorWord | None) -> bool:
+def _confirmation(theirs: Mapping[str, Any], operator: ToolPolicy | None) -> bool:
     # Anything but a plain `false` from the server is a wish to be asked.
     if theirs.get("confirmation_required", False) is not False:
         return True

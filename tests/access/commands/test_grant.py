@@ -9,7 +9,7 @@ from gatewright.access.grants import Grant
 from gatewright.access.issued_grants import GrantChange, Issued
 from tests.cli.gateways import DEMO, serving
 from tests.cli.shell import Shell
-from tests.cli.test_names import tab
+from tests.cli.test_completion_names import tab
 from tests.storage.parts import state_in
 
 CONFIG = f"""\

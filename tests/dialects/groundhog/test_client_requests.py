@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import CannotAsk
-from gatewright.dialects.groundhog.client_requests import Asking
+from gatewright.dialects.groundhog.client_requests import ClientRequests
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Closed
 
@@ -20,7 +20,7 @@ class Wire:
         self.sent.append(json.loads(frame))
 
 
-async def begun(asking: Asking) -> asyncio.Task[Any]:
+async def begun(asking: ClientRequests) -> asyncio.Task[Any]:
     task = asyncio.create_task(asking("tools/invoke", {"tool_id": "t"}))
     await asyncio.sleep(0)
     return task
@@ -28,7 +28,7 @@ async def begun(asking: Asking) -> asyncio.Task[Any]:
 
 async def test_an_answer_finds_its_question_by_the_id() -> None:
     wire = Wire()
-    asking = Asking(wire)
+    asking = ClientRequests(wire)
     one, two = await begun(asking), await begun(asking)
     assert [message["method"] for message in wire.sent] == ["tools/invoke"] * 2
     first, second = (json.dumps(message["id"]).encode() for message in wire.sent)
@@ -48,7 +48,7 @@ async def test_an_answer_finds_its_question_by_the_id() -> None:
     ],
 )
 async def test_an_error_or_nonsense_ends_the_question(response: Any, words: str) -> None:
-    asking = Asking(Wire())
+    asking = ClientRequests(Wire())
     task = await begun(asking)
     asking.answered(response)
     with pytest.raises(CannotAsk, match=words):
@@ -56,7 +56,7 @@ async def test_an_error_or_nonsense_ends_the_question(response: Any, words: str)
 
 
 async def test_nobody_waits_for_a_connection_that_is_gone() -> None:
-    asking = Asking(Wire())
+    asking = ClientRequests(Wire())
     task = await begun(asking)
     asking.close()
     with pytest.raises(CannotAsk, match="closed"):
@@ -66,4 +66,4 @@ async def test_nobody_waits_for_a_connection_that_is_gone() -> None:
         raise Closed("closed by the peer")
 
     with pytest.raises(CannotAsk, match="closed by the peer"):
-        await Asking(closed)("tools/invoke", {})
+        await ClientRequests(closed)("tools/invoke", {})

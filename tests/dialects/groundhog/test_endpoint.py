@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from gatewright.dialects.groundhog.endpoint import SUBPROTOCOL, GroundhogDoor
+from gatewright.dialects.groundhog.endpoint import SUBPROTOCOL, GroundhogEndpoint
 from gatewright.dialects.groundhog.listener import Site
 from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.server.http_app import App
@@ -28,7 +28,7 @@ LIST = {"jsonrpc": "2.0", "id": "1", "method": "session/get", "params": {}}
 @asynccontextmanager
 async def served(rig: Rig, *, posts: bool = False) -> AsyncIterator[str]:
     """The address of a site whose path is `/hog`."""
-    door = GroundhogDoor(rig.parts)
+    door = GroundhogEndpoint(rig.parts)
     app = App(rig.house.front, Guard(), frozenset({"small"}), [door.routes])
     server = await serve(Site(app, door, "/hog", posts=posts), host="127.0.0.1", port=0)
     try:

@@ -6,7 +6,7 @@ import pytest
 
 from gatewright.cli.output import CliError
 from gatewright.hosts.commands.changes import Change, host_ids, known_host, masked, places, show
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 from gatewright.hosts.undo import Record
 
 CURSOR = HOSTS["cursor"]

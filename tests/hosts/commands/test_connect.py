@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gatewright.hosts.edit import entries
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 from tests.cli.gateways import serving
 from tests.cli.shell import DEADLINE_S, Shell
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.hosts.hosts import HOSTS, user_files
+from gatewright.hosts.host_table import HOSTS, user_files
 from gatewright.servers.names import BUDGET
 from tests.cli.shell import Shell
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.hosts.edit import entries
-from gatewright.hosts.hosts import HOSTS, user_files
+from gatewright.hosts.host_table import HOSTS, user_files
 from tests.cli.shell import Shell
 from tests.hosts.samples import samples
 

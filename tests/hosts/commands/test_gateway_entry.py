@@ -10,7 +10,7 @@ import pytest
 from gatewright.cli.output import CliError
 from gatewright.config import Settings, load
 from gatewright.hosts.commands.gateway_entry import Wish, check_name, tell
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 
 PROGRAM = str(Path(sys.executable).with_name("gatewright"))
 URL = "http://127.0.0.1:8420/mcp"

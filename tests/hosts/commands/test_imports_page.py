@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.hosts.hosts import HOSTS
+from gatewright.hosts.host_table import HOSTS
 from tests import forked_path
 from tests.cli.shell import DEADLINE_S, Shell
 from tests.hosts.more_samples import MORE_SAMPLES

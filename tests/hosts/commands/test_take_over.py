@@ -16,7 +16,7 @@ from gatewright.hosts.commands.imports import bring_in
 from gatewright.hosts.commands.take_over import TakeOver, read_originals
 from gatewright.hosts.edit import add_entry, entries
 from gatewright.hosts.entries import local_entry
-from gatewright.hosts.hosts import HOSTS, user_files
+from gatewright.hosts.host_table import HOSTS, user_files
 from tests.cli.shell import Shell
 
 TOKEN = "ghp_abcdefghij1234567890ABCDEFGHIJ123456"

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from gatewright.call import Caller
-from gatewright.identity.keys import Callers, NameTaken
+from gatewright.identity.keys import KeyStore, NameTaken
 from tests.cli.endpoints import Endpoint
 from tests.cli.shell import Shell
 from tests.storage.parts import state_in
 
 
 def verify(shell: Shell, secret: str) -> object:
-    callers = Callers(state_in(shell.state), clock=time.time, random=os.urandom)
+    callers = KeyStore(state_in(shell.state), clock=time.time, random=os.urandom)
     try:
         return callers.verify(secret)
     finally:
@@ -106,7 +106,7 @@ def test_a_key_ends_at_a_moment_that_can_be_shown(shell: Shell, operator: str) -
 
 def test_a_key_that_ends_later_than_any_calendar_is_listed(shell: Shell, operator: str) -> None:
     """The store takes what a program gives it."""
-    callers = Callers(state_in(shell.state), clock=time.time, random=os.urandom)
+    callers = KeyStore(state_in(shell.state), clock=time.time, random=os.urandom)
     callers.create("bot", expires=1e15, by="root")
     callers.close()
     rows = {row[1]: row for row in shell.run("key", "list").rows}
@@ -172,7 +172,7 @@ def test_no_keys_is_an_empty_answer_with_a_word_about_the_first(shell: Shell) ->
 
 def test_who_made_a_key_is_left_for_the_record(shell: Shell, operator: str) -> None:
     shell.run("key", "create", "bot", "--key", operator)
-    callers = Callers(state_in(shell.state), clock=time.time, random=os.urandom)
+    callers = KeyStore(state_in(shell.state), clock=time.time, random=os.urandom)
     try:
         changes = [(one.action, one.name, one.by) for one in callers.changes()]
     finally:
@@ -236,7 +236,7 @@ def test_a_name_is_rotated_where_it_has_one_key_and_asked_about_where_it_has_two
 
 
 def test_of_two_commands_at_once_one_makes_the_key(tmp_path: Path) -> None:
-    stores = [Callers(state_in(tmp_path), clock=time.time, random=os.urandom) for _ in range(2)]
+    stores = [KeyStore(state_in(tmp_path), clock=time.time, random=os.urandom) for _ in range(2)]
     stores[0].create("bot", by="x", another=False)
     with pytest.raises(NameTaken) as caught:  # it has not read what the first one did
         stores[1].create("bot", by="x", another=False)

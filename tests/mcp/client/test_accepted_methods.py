@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from gatewright.call import Mgp
-from gatewright.mcp.client.accepted_methods import NAMED_MOST, Sendable
+from gatewright.mcp.client.accepted_methods import NAMED_MOST, AcceptedMethods
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.protocol.negotiate import EXTENSIONS
@@ -32,14 +32,14 @@ def test_a_server_sends_what_its_revision_has_and_what_was_declared(
     method: str, allowed: bool
 ) -> None:
     spec = Endpoint(id="a", methods=("notifications/acme.*",))
-    assert Sendable(lambda: spec).allows(method, Hello("2025-11-25")) is allowed
+    assert AcceptedMethods(lambda: spec).allows(method, Hello("2025-11-25")) is allowed
 
 
 @pytest.mark.parametrize("word", WORDS, ids=lambda one: one.method)
 @pytest.mark.parametrize("revision", [*LEGACY, *MODERN])
 def test_a_request_needs_an_id_and_a_notification_has_none(word: Word, revision: str) -> None:
     spec = Endpoint(id="a", methods=("acme/*", "notifications/acme.*"))
-    one, hello = Sendable(lambda: spec), Hello(revision, mgp=Mgp("0.2.0", EXTENSIONS))
+    one, hello = AcceptedMethods(lambda: spec), Hello(revision, mgp=Mgp("0.2.0", EXTENSIONS))
     may = one.allows(word.method, hello)
     assert one.asks(word.method, hello) is (may and not word.notification)
     assert one.tells(word.method, hello) is (may and word.notification)
@@ -51,7 +51,7 @@ def test_a_request_needs_an_id_and_a_notification_has_none(word: Word, revision:
 
 def test_an_extension_counts_where_it_was_negotiated() -> None:
     """MGP-1.2-2: not from a server that offered another one."""
-    one = Sendable(lambda: Endpoint(id="a", methods=()))
+    one = AcceptedMethods(lambda: Endpoint(id="a", methods=()))
     method = "notifications/mgp.lifecycle"
     assert one.allows(method, Hello("2025-11-25", mgp=Mgp("0.2.0", ("lifecycle",))))
     assert not one.allows(method, Hello("2025-11-25", mgp=Mgp("0.2.0", ("streaming",))))
@@ -60,7 +60,7 @@ def test_an_extension_counts_where_it_was_negotiated() -> None:
 
 
 def test_a_connection_that_is_no_server_of_the_gateway_is_not_judged() -> None:
-    one = Sendable(lambda: Endpoint(id="a"))
+    one = AcceptedMethods(lambda: Endpoint(id="a"))
     assert one.allows("whatever/it is", None)
     assert one.asks("notifications/x", None)
     assert one.tells("whatever/it is", None)
@@ -69,7 +69,7 @@ def test_a_connection_that_is_no_server_of_the_gateway_is_not_judged() -> None:
 def test_each_method_is_named_once_and_not_for_ever_new_ones(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    one = Sendable(lambda: Endpoint(id="a", methods=()))
+    one = AcceptedMethods(lambda: Endpoint(id="a", methods=()))
     with caplog.at_level(logging.WARNING, "gatewright.mcp.client"):
         for number in range(2 * NAMED_MOST):
             one.warn(f"x/{number}")
@@ -80,7 +80,7 @@ def test_each_method_is_named_once_and_not_for_ever_new_ones(
 
 def test_what_is_declared_later_counts_from_then_on() -> None:
     spec = Endpoint(id="a", methods=())
-    one = Sendable(lambda: spec)
+    one = AcceptedMethods(lambda: spec)
     assert not one.allows("notifications/acme.build", None)
     spec = Endpoint(id="a", methods=("notifications/acme.*",))
     assert one.allows("notifications/acme.build", None)

@@ -11,7 +11,7 @@ import pytest
 from gatewright.call import Answer, Failure
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.connect import Around, connect
-from gatewright.mcp.client.link import Link, LinkClosed, UpstreamFailed
+from gatewright.mcp.client.link import Link, LinkClosed, ServerFailed
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
@@ -147,7 +147,7 @@ async def test_an_event_stream_takes_a_token_too() -> None:
         second = await server.next("GET")
         assert second.headers["authorization"] == "Bearer t"
         second.say(403)
-        with pytest.raises(UpstreamFailed, match="403"):
+        with pytest.raises(ServerFailed, match="403"):
             await within(connecting)
 
 
@@ -157,18 +157,18 @@ async def test_a_url_that_speaks_neither_way_is_told_both() -> None:
         (await server.next("server/discover")).say(404)
         (await server.next("initialize")).say(404)
         (await server.next("GET")).say(404)
-        with pytest.raises(UpstreamFailed, match=r"not HTTP\+SSE either"):
+        with pytest.raises(ServerFailed, match=r"not HTTP\+SSE either"):
             await within(connecting)
 
 
 async def test_a_url_that_is_none_is_refused() -> None:
     for transport in ("http", "sse"):
-        with pytest.raises(UpstreamFailed, match="http"):
+        with pytest.raises(ServerFailed, match="http"):
             await Leaving().connect(http("s", "ftp://x", transport=transport))
 
 
 async def test_a_program_that_cannot_be_started_is_named() -> None:
-    with pytest.raises(UpstreamFailed, match="no-such-program"):
+    with pytest.raises(ServerFailed, match="no-such-program"):
         await Leaving().connect(ServerSpec(id="s", command="no-such-program"))
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcp.client.http_endpoint import HttpWire
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.http_endpoint import HttpEndpoint
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.transport.http_client import HttpUpstream, Posted
 from tests.servers.rig import within
 from tests.servers.web import Site, site
@@ -35,21 +35,21 @@ class Tokens:
         self.asked.append((turn, status, list(challenges), used))
         self.tokens.pop(0)
         if self.tokens == ["give up"]:
-            raise UpstreamFailed("log in first")
+            raise ServerFailed("log in first")
         return bool(self.tokens)
 
 
 @asynccontextmanager
-async def wired(authorizer: Tokens | None = None) -> AsyncIterator[tuple[HttpWire, Site]]:
+async def wired(authorizer: Tokens | None = None) -> AsyncIterator[tuple[HttpEndpoint, Site]]:
     async with site() as server:
-        wire = HttpWire(HttpUpstream(server.url), {"X-Own": "1"}, authorizer)
+        wire = HttpEndpoint(HttpUpstream(server.url), {"X-Own": "1"}, authorizer)
         try:
             yield wire, server
         finally:
             await within(wire.close())
 
 
-def post(wire: HttpWire) -> asyncio.Future[Posted]:
+def post(wire: HttpEndpoint) -> asyncio.Future[Posted]:
     return asyncio.ensure_future(wire.post(b"{}", {"Mcp-Method": "x"}, lambda _: None))
 
 
@@ -102,7 +102,7 @@ async def test_a_refusal_that_is_final_is_returned_or_raised() -> None:
     async with wired(Tokens("Bearer a", "give up")) as (wire, server):
         posting = post(wire)
         (await server.next()).say(401)
-        with pytest.raises(UpstreamFailed, match="log in first"):
+        with pytest.raises(ServerFailed, match="log in first"):
             await within(posting)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcp.client.http_endpoint import HttpWire
+from gatewright.mcp.client.http_endpoint import HttpEndpoint
 from gatewright.mcp.client.http_handshake import FellBack, greet
 from gatewright.mcp.client.http_link import HttpLink
-from gatewright.mcp.client.link import LinkClosed, UpstreamFailed
+from gatewright.mcp.client.link import LinkClosed, ServerFailed
 from gatewright.mcp.protocol.mcp_client import Handshake
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.spec import ServerSpec
@@ -34,7 +34,7 @@ async def greeting(era: Any = "auto") -> AsyncIterator[tuple[HttpLink, Site, Any
 
     async with site() as server:
         spec = ServerSpec(id="s", transport="http", url=server.url)
-        wire = HttpWire(HttpUpstream(server.url), {})
+        wire = HttpEndpoint(HttpUpstream(server.url), {})
         link = HttpLink(spec, INFO, Ear(), wire, hello)
         starting = asyncio.ensure_future(link.start())
         try:
@@ -126,5 +126,5 @@ async def test_a_hello_that_fails_says_why(status: int, body: bytes, words: str)
 async def test_a_server_that_is_not_there_is_told_as_that() -> None:
     async with greeting() as (_, server, starting):
         (await server.next("server/discover")).drop()
-        with pytest.raises(UpstreamFailed, match="closed the connection"):
+        with pytest.raises(ServerFailed, match="closed the connection"):
             await within(starting)

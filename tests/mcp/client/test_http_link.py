@@ -12,8 +12,8 @@ import pytest
 
 from gatewright.call import Answer, Failure, Outcome
 from gatewright.config.model import ToolRule
-from gatewright.servers.server_side import ServerSide
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.transport.base import Limits
 from tests.servers import rig
 from tests.servers.rig import FakeBack, ask, python, result, running, said, text, tool_call, within

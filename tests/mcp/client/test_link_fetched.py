@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcp.client.link import Link, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed
 from tests.servers.rig import FakeBack, make_call, within
 from tests.servers.scripted import Ear, Scripted, linked, start
 
@@ -81,7 +81,7 @@ async def test_for_whom_something_was_fetched_in_vain_may_be_meant_until_the_ser
     None
 ):
     async with linked() as (link, server):
-        with pytest.raises(UpstreamFailed):
+        with pytest.raises(ServerFailed):
             await within(link.fetch("late", {}, 0.01, "s2"))
         asked = await server.next()
         assert link.haunted

@@ -15,7 +15,7 @@ from gatewright.mcp.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATU
 from gatewright.mcp.wire.methods import WORDS
 from tests.behaviour.task_places import (
     BOB,
-    House,
+    RoomsContext,
     speaker,
     to,
 )
@@ -25,12 +25,14 @@ from tests.servers.scripted import linked, start
 
 
 @pytest.fixture
-async def legacy(tmp_path: Path) -> AsyncIterator[House]:
+async def legacy(tmp_path: Path) -> AsyncIterator[RoomsContext]:
     async with running(speaker(tmp_path, "one", "legacy")) as supervisor:
-        yield House(supervisor, "legacy")
+        yield RoomsContext(supervisor, "legacy")
 
 
-async def test_what_is_said_of_who_alone_spoke_is_told_to_that_one_alone(legacy: House) -> None:
+async def test_what_is_said_of_who_alone_spoke_is_told_to_that_one_alone(
+    legacy: RoomsContext,
+) -> None:
     await legacy.put(
         to(
             legacy.method(BOB, "notifications/acme.said", {}),

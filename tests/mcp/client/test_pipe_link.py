@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from gatewright.call import Answer, Failure, Refusal
-from gatewright.mcp.client.link import FIRST_ID, LinkClosed, UpstreamFailed
+from gatewright.mcp.client.link import FIRST_ID, LinkClosed, ServerFailed
 from gatewright.mcp.client.pipe_link import GARBAGE, PipeLink
 from gatewright.mcp.protocol.mcp_client import Handshake
 from gatewright.mcp.wire import jsonrpc
@@ -338,9 +338,9 @@ async def test_what_the_gateway_fetches_itself_fails_with_a_reason() -> None:
     async with linked() as (link, server):
         fetching = asyncio.ensure_future(link.fetch("tools/list", {}, DEADLINE))
         server.say(id=(await server.next())["id"], error={"code": -5, "message": "no lists"})
-        with pytest.raises(UpstreamFailed, match="no lists"):
+        with pytest.raises(ServerFailed, match="no lists"):
             await within(fetching)
-        with pytest.raises(UpstreamFailed, match="did not answer"):
+        with pytest.raises(ServerFailed, match="did not answer"):
             await within(link.fetch("tools/list", {}, 0.01))
 
 

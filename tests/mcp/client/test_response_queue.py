@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcp.client.response_queue import AT_ONCE, WAITING, WAITING_BYTES, Outbox
+from gatewright.mcp.client.response_queue import AT_ONCE, WAITING, WAITING_BYTES, ResponseQueue
 
 
 class Slow:
@@ -20,7 +20,7 @@ class Slow:
         self.most = self.open = 0
         self.takes = asyncio.Event()
         self.tasks: list[asyncio.Task[None]] = []
-        self.outbox = Outbox("slow", self.post, self.spawn)
+        self.outbox = ResponseQueue("slow", self.post, self.spawn)
 
     async def post(self, frame: bytes) -> None:
         self.begun.append(frame)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gatewright.call import Mgp
-from gatewright.mcp.client.accepted_methods import Sendable
+from gatewright.mcp.client.accepted_methods import AcceptedMethods
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.protocol.negotiate import EXTENSIONS as NEGOTIABLE
@@ -59,7 +59,7 @@ def of_clients(word: Word) -> str:
 
 def _of_servers(word: Word) -> str:
     mgp = Mgp("0.2.0", EXTENSIONS)
-    one = Sendable(lambda: Endpoint(id="a", methods=()))
+    one = AcceptedMethods(lambda: Endpoint(id="a", methods=()))
     if not any(one.allows(word.method, Hello(name, mgp=mgp)) for name in word.revisions):
         return "dropped, logged" if word.notification else "-32601"
     return "passes"

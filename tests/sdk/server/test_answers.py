@@ -9,7 +9,7 @@ import pytest
 from gatewright.sdk.content import Image
 from gatewright.sdk.errors import SerializationError
 from gatewright.sdk.server.answers import completion_of, contents_of, messages_of
-from gatewright.sdk.server.offers import Offers
+from gatewright.sdk.server.resources_and_prompts import Offers
 
 TEXT = {"type": "text", "text": "hi"}
 

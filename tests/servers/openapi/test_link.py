@@ -16,7 +16,7 @@ import pytest
 
 from gatewright.call import Answer, Failure, Refusal
 from gatewright.mcp.client.endpoint import ApiPlace, Endpoint
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.servers.openapi.link import ApiLink, connect_api
 from gatewright.transport.base import Limits
 from tests.servers.rig import INFO, FakeBack, make_call
@@ -221,7 +221,7 @@ async def test_no_argument_takes_the_place_of_a_header_of_the_operator(
 
 
 async def refused(spec: Endpoint) -> str:
-    with pytest.raises(UpstreamFailed) as caught:
+    with pytest.raises(ServerFailed) as caught:
         await connect_api(spec, INFO, Ear(), None)
     return str(caught.value)
 

@@ -32,10 +32,10 @@ from gatewright.cli.output import (
     visible,
 )
 from gatewright.cli.running import settings_here
-from gatewright.cli.states import has_state
-from gatewright.cli.states import opened as opened_state
-from gatewright.cli.subjects import spelled
+from gatewright.cli.state_access import has_state
+from gatewright.cli.state_access import opened as opened_state
 from gatewright.cli.timestamps import ahead, as_shown
+from gatewright.cli.tool_names import spelled
 from gatewright.command_text import to_type
 
 __all__ = ["Queue", "app", "approve", "decision", "opened"]

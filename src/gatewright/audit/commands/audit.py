@@ -26,7 +26,7 @@ from gatewright.audit.commands.record_options import (
 )
 from gatewright.audit.records import to_mgp
 from gatewright.audit.rows import Query
-from gatewright.audit.verify import Problem, Verification, Witness
+from gatewright.audit.verify import KnownRecord, Problem, Verification
 from gatewright.cli.options import Config, Json, group
 from gatewright.cli.output import (
     CliError,
@@ -37,7 +37,7 @@ from gatewright.cli.output import (
     print_json,
     print_line,
 )
-from gatewright.cli.subjects import spelled
+from gatewright.cli.tool_names import spelled
 from gatewright.command_text import to_type
 
 __all__ = ["app", "query", "show", "tail", "verify"]
@@ -203,13 +203,13 @@ def _counted(found: Verification, before: str = "") -> str:
     return f"{found.records} {noun}{before} ({which}) {verb} unbroken{kept}"
 
 
-def _noted(text: str) -> Witness:
+def _noted(text: str) -> KnownRecord:
     """What somebody kept of an earlier `audit verify`."""
     number, _, digest = text.strip().partition(":")
     known = number.isascii() and number.isdigit() and 0 < len(number) < _MOST_DIGITS
     if not known or len(digest) != _HASH_CHARS or not set(digest) <= set("0123456789abcdef"):
         raise _misuse(f"--kept is NUMBER:HASH, as `{to_type('audit verify')}` has printed both")
-    return Witness(int(number), digest.encode(), "--kept")
+    return KnownRecord(int(number), digest.encode(), "--kept")
 
 
 def _misuse(text: str) -> CliError:

@@ -5,8 +5,8 @@ A check reads and never changes anything. Where a finding can be mended without 
 """
 
 from gatewright.audit.doctor import check_anchors
+from gatewright.cli.checks.groundhog_tls import check_protocol
 from gatewright.cli.checks.machine import check_clock, check_config, check_environment
-from gatewright.cli.checks.protocol import check_protocol
 from gatewright.cli.checks.state import (
     check_audit,
     check_folder,

@@ -21,10 +21,10 @@ from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
 from gatewright.cli.finding import Finding, Level, broken_store
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Running, alive, read_announced
-from gatewright.cli.states import seen
+from gatewright.cli.state_access import seen
 from gatewright.command_text import to_type
 from gatewright.config import Settings
-from gatewright.identity.keys import Callers
+from gatewright.identity.keys import KeyStore
 from gatewright.storage.errors import StoreError
 from gatewright.storage.former import former_files
 from gatewright.storage.opening import is_current
@@ -189,7 +189,7 @@ def check_store(folder: Path) -> Iterator[Finding]:
         if (former := former_files(folder)) and not is_current(folder):
             yield _former(path, former)
         with seen(folder) as state:
-            keys = Callers(state, clock=time.time, random=os.urandom).keys()
+            keys = KeyStore(state, clock=time.time, random=os.urandom).keys()
     except StoreError as problem:
         yield broken_store(path, problem)
         return
@@ -217,7 +217,7 @@ def key_names(folder: Path) -> frozenset[str]:
     """Whom keys were made for; nobody where that cannot be read, which `check_store` says."""
     try:
         with seen(folder) as state:
-            keys = Callers(state, clock=time.time, random=os.urandom).keys()
+            keys = KeyStore(state, clock=time.time, random=os.urandom).keys()
     except StoreError:
         return frozenset()
     return frozenset(one.name for one in keys)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatewright.dialects.ggen.endpoint import ROOT, Ggen
-from gatewright.feature import Feature, House, Serving
+from gatewright.feature import Feature, RoomsContext, Serving
 
 __all__ = ["GgenFeature"]
 
@@ -13,7 +13,7 @@ class GgenFeature(Feature):
 
     name = "ggen"
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """Its routes."""
         routes = Ggen(house.front, house.inside.servers).routes
         return Serving(routes=routes, urls=lambda base: {"rpc": f"{base}{ROOT}"})

@@ -28,7 +28,7 @@ from gatewright.call import (
     Unrecorded,
 )
 from gatewright.dialects.groundhog import outcomes as bodies
-from gatewright.dialects.groundhog.client_requests import Asking
+from gatewright.dialects.groundhog.client_requests import ClientRequests
 from gatewright.dialects.groundhog.identity import Standing
 from gatewright.dialects.groundhog.sessions import Session
 from gatewright.dialects.groundhog.types import Parts, Refused
@@ -87,7 +87,7 @@ class GroundhogPeer:
         self._who = Standing(parts, caller, door=door, credential=credential, profile=profile)
         self._profile = profile
         self._pipe: Pipe | None = None
-        self._asking = Asking(self._send)
+        self._asking = ClientRequests(self._send)
         self._tasks: set[asyncio.Task[None]] = set()
         self._flight = InFlight()
         self._alarm: asyncio.TimerHandle | None = None

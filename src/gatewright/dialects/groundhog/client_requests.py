@@ -10,12 +10,12 @@ from gatewright.call import CannotAsk
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Closed
 
-__all__ = ["Asking"]
+__all__ = ["ClientRequests"]
 
 _GONE = "the connection was closed"
 
 
-class Asking:
+class ClientRequests:
     """The questions of one connection. `send` raises `Closed` once it is gone."""
 
     def __init__(self, send: Callable[[bytes], None]) -> None:

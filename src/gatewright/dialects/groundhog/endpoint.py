@@ -28,14 +28,14 @@ from gatewright.mcp.wire.codes import reason_of
 from gatewright.transport.base import Pipe, Receiver
 from gatewright.transport.websocket import refuse
 
-__all__ = ["SUBPROTOCOL", "GroundhogDoor"]
+__all__ = ["SUBPROTOCOL", "GroundhogEndpoint"]
 
 SUBPROTOCOL = "groundhog"
 _ALLOW = ((b"allow", b"POST"),)
 _HANDSHAKES = frozenset({"initialize", "server/discover"})
 
 
-class GroundhogDoor:
+class GroundhogEndpoint:
     """Serves WebSockets that do not offer MCP's subprotocol, and POSTs where they are Groundhog's."""
 
     def __init__(self, parts: Parts) -> None:

@@ -19,27 +19,27 @@ from gatewright.config.groundhog import Protocol, Transport
 from gatewright.config.groundhog_merge import DOOR
 from gatewright.dialects.groundhog.argument_risk import argument_risk
 from gatewright.dialects.groundhog.confined import Isolation
-from gatewright.dialects.groundhog.endpoint import GroundhogDoor
+from gatewright.dialects.groundhog.endpoint import GroundhogEndpoint
 from gatewright.dialects.groundhog.listener import Site, line_door
 from gatewright.dialects.groundhog.outcomes import spell_error
 from gatewright.dialects.groundhog.refusal_log import Noting
 from gatewright.dialects.groundhog.register import Making, Register
-from gatewright.dialects.groundhog.registered import Registry
 from gatewright.dialects.groundhog.registrations import Registrations
 from gatewright.dialects.groundhog.sessions import Sessions
 from gatewright.dialects.groundhog.shipped import directory_tool, shipped_directory
+from gatewright.dialects.groundhog.tool_registry import Registry
 from gatewright.dialects.groundhog.types import Parts, Terms
 from gatewright.discovery.versions import ToolIds
-from gatewright.feature import Around, Feature, Ground, House, Inside, Listener, Serving
+from gatewright.feature import Around, Feature, Ground, Inside, Listener, RoomsContext, Serving
 from gatewright.identity.claims import administers, described
 from gatewright.identity.sessions import rate_state
 from gatewright.kernel import Hooks
 from gatewright.listeners import Signal
 from gatewright.mcp.server.http_app import App
 from gatewright.servers.dispatch import Builtin
-from gatewright.servers.server_side import ServerSide
 from gatewright.servers.settings_adapters import http_limits
 from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.transport import http_server, tcp
 from gatewright.transport.base import Limits
 from gatewright.transport.connection_limits import Seats
@@ -131,9 +131,9 @@ class GroundhogFeature(Feature):
         )
         return {"tools/register": Register(making)}
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """The endpoint."""
-        door = GroundhogDoor(self._parts(house))
+        door = GroundhogEndpoint(self._parts(house))
         if self._ground.settings.protocol is None:
             return Serving(routes=door.routes)
         limits = http_limits(self._ground.settings.limits)
@@ -142,7 +142,7 @@ class GroundhogFeature(Feature):
             routes=door.routes, listening=place.listening, clear_text=lambda: place.clear_text
         )
 
-    def _parts(self, house: House) -> Parts:
+    def _parts(self, house: RoomsContext) -> Parts:
         said, settings = self._protocol.security, self._ground.settings
         inside, front = house.inside, house.front
         anonymous = settings.gateway.anonymous == "allow"
@@ -184,7 +184,7 @@ class _Place:
     def __init__(
         self,
         transport: Transport,
-        door: GroundhogDoor,
+        door: GroundhogEndpoint,
         limits: Limits,
         listeners: list[Listener],
     ) -> None:

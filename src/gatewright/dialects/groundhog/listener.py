@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from gatewright.call import Caller
 from gatewright.dialects.groundhog.client import GroundhogPeer
-from gatewright.dialects.groundhog.endpoint import GroundhogDoor
+from gatewright.dialects.groundhog.endpoint import GroundhogEndpoint
 from gatewright.dialects.groundhog.types import Parts
 from gatewright.mcp.server.guard import refuse_place
 from gatewright.mcp.server.http_headers import HttpHeaders
@@ -39,7 +39,7 @@ class Site:
 
     takes_exchange = True
 
-    def __init__(self, app: Main, door: GroundhogDoor, path: str, *, posts: bool) -> None:
+    def __init__(self, app: Main, door: GroundhogEndpoint, path: str, *, posts: bool) -> None:
         """`posts` says whether a POST at `path` is for `door`."""
         self._app = app
         self._door = door

@@ -24,8 +24,8 @@ from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusa
 from gatewright.command_text import to_type
 from gatewright.config.reserved_server_ids import begins_as_ours
 from gatewright.dialects.groundhog.confined import Level
-from gatewright.dialects.groundhog.registered import Conflict, Registered, Registry, TooMany
 from gatewright.dialects.groundhog.registration import Flawed, Profile, Wanted, read_registration
+from gatewright.dialects.groundhog.tool_registry import Conflict, Registered, Registry, TooMany
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL
 from gatewright.mcp.wire.permissions import permission_risk

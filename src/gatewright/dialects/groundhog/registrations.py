@@ -12,9 +12,9 @@ from typing import Any
 
 from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
 from gatewright.dialects.groundhog.register import Shipped, registered_of
-from gatewright.dialects.groundhog.registered import Conflict, Registry
 from gatewright.dialects.groundhog.registration import Flawed, read_registration
 from gatewright.dialects.groundhog.registration_store import RegisteredRequests
+from gatewright.dialects.groundhog.tool_registry import Conflict, Registry
 from gatewright.servers.local import Function
 from gatewright.storage.state import StateDatabase
 

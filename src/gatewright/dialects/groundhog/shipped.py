@@ -18,8 +18,8 @@ from gatewright.dialects.groundhog.directory import (
     list_directory,
 )
 from gatewright.dialects.groundhog.register import Shipped
-from gatewright.dialects.groundhog.registered import Registered
 from gatewright.dialects.groundhog.registration import Profile
+from gatewright.dialects.groundhog.tool_registry import Registered
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL
 from gatewright.schemas.schema import compile_schema

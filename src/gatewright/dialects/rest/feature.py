@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatewright.dialects.rest.endpoint import Rest
-from gatewright.feature import Feature, House, Serving
+from gatewright.feature import Feature, RoomsContext, Serving
 
 __all__ = ["RestFeature"]
 
@@ -13,7 +13,7 @@ class RestFeature(Feature):
 
     name = "rest"
 
-    def serve(self, house: House) -> Serving:
+    def serve(self, house: RoomsContext) -> Serving:
         """Its routes."""
         routes = Rest(house.front, house.inside.servers).routes
         return Serving(

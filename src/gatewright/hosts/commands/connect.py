@@ -18,6 +18,14 @@ from gatewright.cli.output import CliError, note, print_document, print_line, pr
 from gatewright.cli.running import read_running
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
+from gatewright.hosts.commands.bypass_report import (
+    UNSAYABLE,
+    Left,
+    command,
+    elsewhere,
+    left_beside,
+    own_urls,
+)
 from gatewright.hosts.commands.changes import (
     Change,
     agree,
@@ -31,16 +39,8 @@ from gatewright.hosts.commands.changes import (
     show,
 )
 from gatewright.hosts.commands.gateway_entry import Told, Wish, tell
-from gatewright.hosts.commands.ungoverned import (
-    UNSAYABLE,
-    Left,
-    command,
-    elsewhere,
-    left_beside,
-    own_urls,
-)
 from gatewright.hosts.edit import add_entry, entries
-from gatewright.hosts.hosts import HOSTS, Host
+from gatewright.hosts.host_table import HOSTS, Host
 from gatewright.hosts.undo import apply, take_back
 from gatewright.hosts.whole_file import read_text
 

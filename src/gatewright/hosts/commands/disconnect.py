@@ -19,7 +19,7 @@ from gatewright.hosts.commands.changes import (
 )
 from gatewright.hosts.commands.connect import DryRun, EntryName, Hosts, Project, Yes
 from gatewright.hosts.edit import entries
-from gatewright.hosts.hosts import Host
+from gatewright.hosts.host_table import Host
 from gatewright.hosts.undo import take_back
 from gatewright.hosts.whole_file import read_text
 

@@ -20,7 +20,7 @@ from gatewright.cli.running import read_running
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load, state_directory
 from gatewright.hosts.entries import local_entry, remote_entry
-from gatewright.hosts.hosts import HOSTS, Host
+from gatewright.hosts.host_table import HOSTS, Host
 from gatewright.patterns import Pattern
 from gatewright.servers.names import BUDGET
 

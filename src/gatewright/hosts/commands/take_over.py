@@ -18,7 +18,7 @@ from gatewright.hosts.commands.import_report import remarks
 from gatewright.hosts.commands.import_sources import Found
 from gatewright.hosts.commands.imports import BroughtIn, bring_in
 from gatewright.hosts.edit import document, entries
-from gatewright.hosts.hosts import Host
+from gatewright.hosts.host_table import Host
 from gatewright.hosts.read import Place
 from gatewright.secret_scanning.credentials import mask
 

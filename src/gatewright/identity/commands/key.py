@@ -20,7 +20,7 @@ import typer
 
 from gatewright.audit.rows import DATABASE
 from gatewright.call import UserContext
-from gatewright.cli.names import key_ids
+from gatewright.cli.completion_names import key_ids
 from gatewright.cli.operators import keys_alone
 from gatewright.cli.operators import operator as operator_of
 from gatewright.cli.options import Config, Json, KeyText, group
@@ -33,17 +33,17 @@ from gatewright.cli.output import (
     print_line,
     print_rows,
 )
-from gatewright.cli.states import opened, seen
+from gatewright.cli.state_access import opened, seen
 from gatewright.cli.timestamps import ahead, as_shown
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
-from gatewright.identity.commands.claim_options import (
+from gatewright.identity.commands.claims import (
     as_document,
     as_text,
     calls_blindly,
     takes_rights,
 )
-from gatewright.identity.keys import Callers, Key, NameTaken
+from gatewright.identity.keys import Key, KeyStore, NameTaken
 
 __all__ = ["app", "create", "list_keys", "revoke", "rotate"]
 
@@ -145,7 +145,7 @@ def list_keys(config: Config = None, json: Json = False) -> None:
     Columns: id, name, kind, state, created, expires, last used, what limits it.
     """
     with seen(load(config).storage.path) as state:
-        keys = Callers(state, clock=time.time, random=os.urandom).keys()
+        keys = KeyStore(state, clock=time.time, random=os.urandom).keys()
     if json:
         print_document([_shown(key) for key in keys])
         return
@@ -195,7 +195,7 @@ def revoke(
         note(f"key {ended.id} of {ended.name} is revoked")
 
 
-def _named(callers: Callers, word: str) -> str:
+def _named(callers: KeyStore, word: str) -> str:
     """The id of the key to end, by its id or the name of its agent. Raises `CliError` where a name has several in force."""
     held = callers.held(word)
     if len(held) > 1:
@@ -266,16 +266,18 @@ def _misuse(message: str) -> CliError:
 
 
 @contextmanager
-def _store(config: Path | None) -> Iterator[tuple[Callers, Settings]]:
+def _store(config: Path | None) -> Iterator[tuple[KeyStore, Settings]]:
     settings = load(config)
     with (
         opened(settings.storage.path) as state,
-        closing(Callers(state, clock=time.time, random=os.urandom)) as callers,
+        closing(KeyStore(state, clock=time.time, random=os.urandom)) as callers,
     ):
         yield callers, settings
 
 
-def _operator(callers: Callers, key: str | None, settings: Settings, *, first: bool = False) -> str:
+def _operator(
+    callers: KeyStore, key: str | None, settings: Settings, *, first: bool = False
+) -> str:
     """Who does this. `first` says that it makes an operator's key: the first one needs no other."""
     folder, only_keys, now = settings.storage.path, keys_alone(settings), time.time()
     # Rows of the audit trail mean that a gateway has run: a lost key table must not make the next key free.

@@ -10,7 +10,7 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire.methods import NOTIFICATIONS, declares, defined
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 
-__all__ = ["NAMED_MOST", "Sendable"]
+__all__ = ["NAMED_MOST", "AcceptedMethods"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
@@ -19,7 +19,7 @@ NAMED_MOST = 32
 """So many methods of one connection are named in the log."""
 
 
-class Sendable:
+class AcceptedMethods:
     """For one connection to one server. `spec` says what holds for it now: an operator may declare more while it lasts."""
 
     def __init__(self, spec: Callable[[], Endpoint]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.link import ServerFailed
 
 __all__ = ["Authorizer", "NotAuthorized"]
 
 
-class NotAuthorized(UpstreamFailed):
+class NotAuthorized(ServerFailed):
     """The server wants authorization that there is not. The text says what to do. `altogether` is
     False where only this request needs more than there is."""
 

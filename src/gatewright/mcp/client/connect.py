@@ -10,10 +10,10 @@ import msgspec
 
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.endpoint import Endpoint
-from gatewright.mcp.client.http_endpoint import HttpWire, challenges
+from gatewright.mcp.client.http_endpoint import HttpEndpoint, challenges
 from gatewright.mcp.client.http_handshake import FellBack, greet
 from gatewright.mcp.client.http_link import HttpLink
-from gatewright.mcp.client.link import Admits, Link, LinkClosed, Sink, UpstreamFailed
+from gatewright.mcp.client.link import Admits, Link, LinkClosed, ServerFailed, Sink
 from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.client.server_requests import Outside
 from gatewright.mcp.protocol.mcp_client import ASKABLE, Handshake
@@ -50,7 +50,7 @@ async def connect(
 ) -> Link:
     """A connection whose handshake is done. `capabilities` are what the server may ask of us.
 
-    Raises `UpstreamFailed`.
+    Raises `ServerFailed`.
     """
 
     def hand(era: str = spec.era) -> Handshake:
@@ -67,8 +67,8 @@ async def connect(
     except FellBack as problem:
         try:
             return await _sse(spec, around, hand)
-        except UpstreamFailed as other:
-            raise UpstreamFailed(f"{problem}, and not HTTP+SSE either: {other}") from None
+        except ServerFailed as other:
+            raise ServerFailed(f"{problem}, and not HTTP+SSE either: {other}") from None
 
 
 async def _stdio(spec: Endpoint, around: Around, hand: Callable[[str], Handshake]) -> Link:
@@ -92,7 +92,7 @@ async def _stdio(spec: Endpoint, around: Around, hand: Callable[[str], Handshake
             # Shielded: a process that is half started cannot be stopped; `link.stop` waits for it and ends it.
             await link.greet(await asyncio.shield(opening), handshake)
         except CannotStart as problem:
-            raise UpstreamFailed(str(problem)) from None
+            raise ServerFailed(str(problem)) from None
         except LinkClosed:
             around.leave(link)
             # Some old servers end on a question they do not know. They get a second life, in which
@@ -104,7 +104,7 @@ async def _stdio(spec: Endpoint, around: Around, hand: Callable[[str], Handshake
             around.leave(link)
             raise
         return link
-    raise UpstreamFailed("the server cannot be agreed with")
+    raise ServerFailed("the server cannot be agreed with")
 
 
 async def _http(spec: Endpoint, around: Around, hand: Callable[[str], Handshake]) -> Link:
@@ -113,7 +113,7 @@ async def _http(spec: Endpoint, around: Around, hand: Callable[[str], Handshake]
         known = link.hello is not None and not link.modern
         await greet(link, hand("legacy" if known else spec.era))
 
-    wire = HttpWire(_upstream(spec), spec.headers, around.authorizer)
+    wire = HttpEndpoint(_upstream(spec), spec.headers, around.authorizer)
     link = HttpLink(spec, around.info, around.sink, wire, hello)
     link.answer_outside(around.outside)
     link.admit_by(around.admits)
@@ -133,7 +133,7 @@ async def _websocket(spec: Endpoint, around: Around, hand: Callable[[str], Hands
     try:
         pipe = await dial(spec.url, receiver=link, headers=headers, limits=spec.limits)
     except CannotConnect as problem:
-        raise UpstreamFailed(str(problem)) from None
+        raise ServerFailed(str(problem)) from None
     try:
         await link.greet(pipe, hand(spec.era))
     except BaseException:
@@ -154,7 +154,7 @@ async def _sse(spec: Endpoint, around: Around, hand: Callable[[str], Handshake])
     try:
         pipe = await _stream(spec, around, link)
     except UpstreamError as problem:
-        raise UpstreamFailed(str(problem)) from None
+        raise ServerFailed(str(problem)) from None
     try:
         # Nobody ever spoke the modern era over this transport.
         await link.greet(pipe, hand("legacy"))
@@ -174,7 +174,7 @@ async def _stream(spec: Endpoint, around: Around, link: PipeLink) -> SsePipe:
         try:
             return await connect_sse(spec.url, receiver=link, headers=headers, limits=spec.limits)
         except ValueError as problem:
-            raise UpstreamFailed(str(problem)) from None
+            raise ServerFailed(str(problem)) from None
         except NoEventStream as problem:
             if around.authorizer is None:
                 raise
@@ -188,4 +188,4 @@ def _upstream(spec: Endpoint) -> HttpUpstream:
     try:
         return HttpUpstream(spec.url, limits=spec.limits)
     except ValueError as problem:
-        raise UpstreamFailed(str(problem)) from None
+        raise ServerFailed(str(problem)) from None

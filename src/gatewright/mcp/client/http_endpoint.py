@@ -14,16 +14,16 @@ from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.http_rules import SESSION, VERSION, names_a_request
 from gatewright.transport.http_client import HttpUpstream, OnMessage, OnOpen, Posted
 
-__all__ = ["HttpWire", "challenges"]
+__all__ = ["HttpEndpoint", "challenges"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
 
-class HttpWire:
+class HttpEndpoint:
     """`headers` are the operator's own; `session` and `revision` are set once they are known, and go with each request that
     names no session itself.
 
-    All requests raise `transport.http_client.UpstreamError`, and `UpstreamFailed` where there is no
+    All requests raise `transport.http_client.UpstreamError`, and `ServerFailed` where there is no
     authorization to be had.
     """
 

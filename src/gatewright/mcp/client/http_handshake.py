@@ -8,7 +8,7 @@ from typing import Any
 
 from gatewright.mcp.client.http_link import DRAIN_S, HttpLink
 from gatewright.mcp.client.http_rules import SESSION, error_in
-from gatewright.mcp.client.link import LinkClosed, UpstreamFailed
+from gatewright.mcp.client.link import LinkClosed, ServerFailed
 from gatewright.mcp.protocol.mcp_client import (
     INITIALIZED,
     Ask,
@@ -26,7 +26,7 @@ from gatewright.transport.http_client import Posted
 __all__ = ["FellBack", "greet"]
 
 
-class FellBack(UpstreamFailed):
+class FellBack(ServerFailed):
     """The URL does not speak Streamable HTTP."""
 
 

@@ -17,7 +17,7 @@ from typing import Any
 from gatewright.call import RECONNECT, Event, Failure
 from gatewright.mcp.client.authorization import NotAuthorized
 from gatewright.mcp.client.endpoint import Endpoint
-from gatewright.mcp.client.http_endpoint import HttpWire
+from gatewright.mcp.client.http_endpoint import HttpEndpoint
 from gatewright.mcp.client.http_rules import (
     Pauses,
     answer_in,
@@ -30,10 +30,10 @@ from gatewright.mcp.client.http_rules import (
     speaks_of_session,
     unsent,
 )
-from gatewright.mcp.client.link import Link, LinkClosed, Sink, UpstreamFailed
+from gatewright.mcp.client.link import Link, LinkClosed, ServerFailed, Sink
 from gatewright.mcp.client.outgoing import question
 from gatewright.mcp.client.pending_requests import Params, PendingRequest, Reply
-from gatewright.mcp.client.response_queue import Outbox
+from gatewright.mcp.client.response_queue import ResponseQueue
 from gatewright.mcp.client.session_probe import LostSessions, is_gone, refuses_alike
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import request_headers
@@ -67,14 +67,14 @@ class HttpLink(Link):
         spec: Endpoint,
         info: Mapping[str, Any],
         sink: Sink,
-        wire: HttpWire,
+        wire: HttpEndpoint,
         greet: Callable[[HttpLink], Awaitable[None]],
     ) -> None:
         super().__init__(spec, info, sink)
         self.wire = wire
         self._greet = greet
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._answers = Outbox(spec.id, lambda frame: self._post(frame, "", {}), self.spawn)
+        self._answers = ResponseQueue(spec.id, lambda frame: self._post(frame, "", {}), self.spawn)
         self._listening: asyncio.Task[Any] | None = None
         self._renewing: asyncio.Task[None] | None = None
         self._doubted: str | None = None
@@ -83,11 +83,11 @@ class HttpLink(Link):
     # -- life ----------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Say hello. Raises `UpstreamFailed`."""
+        """Say hello. Raises `ServerFailed`."""
         try:
             await self._greet(self)
         except UpstreamError as problem:
-            raise UpstreamFailed(str(problem)) from None
+            raise ServerFailed(str(problem)) from None
         if not self.modern:
             self._listening = self.spawn(self._listen_for_unsolicited())
 
@@ -110,7 +110,7 @@ class HttpLink(Link):
         try:
             async with asyncio.timeout(grace_s):
                 await self.wire.goodbye()
-        except (TimeoutError, UpstreamError, UpstreamFailed):
+        except (TimeoutError, UpstreamError, ServerFailed):
             log.debug("server %s did not hear our goodbye", self.spec.id)
         finally:
             await self.wire.close()
@@ -176,7 +176,7 @@ class HttpLink(Link):
             if problem.altogether:
                 self._retire(str(problem))  # no call can do better before a person has logged in
             exchange.settle(Failure("upstream_unavailable", str(problem)))
-        except UpstreamFailed as problem:
+        except ServerFailed as problem:
             exchange.settle(Failure("upstream_unavailable", str(problem)))
         except Exception:
             log.exception("server %s: %s broke the link", self.spec.id, method)
@@ -286,7 +286,7 @@ class HttpLink(Link):
         try:
             async with asyncio.timeout(limit := self.spec.connect_s):
                 await self.start()
-        except (TimeoutError, UpstreamFailed) as problem:
+        except (TimeoutError, ServerFailed) as problem:
             self._retire(str(problem) or f"no new session within {limit:g} s")
             raise LinkClosed(self._closing) from None
         self._renumber()
@@ -395,5 +395,5 @@ class HttpLink(Link):
         try:
             async with asyncio.timeout(BACKGROUND_S):
                 await self.wire.post(frame, headers, partial(self._arrived, None))
-        except (TimeoutError, UpstreamError, UpstreamFailed) as problem:
+        except (TimeoutError, UpstreamError, ServerFailed) as problem:
             log.info("server %s was not told %s: %s", self.spec.id, method or "an answer", problem)

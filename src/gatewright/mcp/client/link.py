@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
-from gatewright.mcp.client.accepted_methods import Sendable
+from gatewright.mcp.client.accepted_methods import AcceptedMethods
 from gatewright.mcp.client.answers import ask_all, is_large, params_of, read_large, read_reply
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.notifications import Notes
@@ -32,7 +32,7 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 
-__all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "Sink", "UpstreamFailed", "UpstreamRefused"]
+__all__ = ["FIRST_ID", "Admits", "Link", "LinkClosed", "ServerFailed", "ServerRefused", "Sink"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
@@ -45,15 +45,15 @@ _ADAPTED = frozenset(("_meta", "inputResponses", "trace_id"))
 _numbers = itertools.count(1)
 
 
-class UpstreamFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
+class ServerFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
     """What the gateway itself asked for did not come. The text says why."""
 
 
-class UpstreamRefused(UpstreamFailed):
+class ServerRefused(ServerFailed):
     """The server said no to it."""
 
 
-class LinkClosed(UpstreamFailed):
+class LinkClosed(ServerFailed):
     """The connection ended before or while it was made."""
 
 
@@ -71,7 +71,7 @@ class Admits(Protocol):
     """Who decides whether a server that has said hello may go on."""
 
     async def admit(self, link: Link) -> None:
-        """Return once it may. Raises `UpstreamFailed`."""
+        """Return once it may. Raises `ServerFailed`."""
 
     async def asked(self, link: Link, params: Any) -> dict[str, Any]:
         """Answer what a server asks ourselves (MGP §3.5). Raises `CannotAsk`."""
@@ -101,7 +101,7 @@ class Link(abc.ABC):
         self._pending: dict[int, PendingRequest] = {}
         self._clock = Clock(self._pending)
         self._questions = ServerRequests(spec.id, self._reply, self._may_ask, self._remark)
-        self._sendable = Sendable(lambda: self.spec)
+        self._sendable = AcceptedMethods(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._notes = Notes(self, self._pending, self._questions)
 
@@ -214,7 +214,7 @@ class Link(abc.ABC):
         self, method: str, params: dict[str, Any], timeout_s: float, whose: str = ""
     ) -> bytes:
         """Ask for something on the gateway's own behalf, or for a party that has no call here: what the server says or asks for
-        the sake of that is nobody else's. Raises `UpstreamFailed`."""
+        the sake of that is nobody else's. Raises `ServerFailed`."""
         # The number that `_once` takes: nothing is awaited between here and there.
         ident, deadline = self._next, self._loop.time() + timeout_s
         if whose:
@@ -226,12 +226,12 @@ class Link(abc.ABC):
         if isinstance(outcome, Answer):
             return outcome.raw
         if isinstance(outcome, Failure) and outcome.error is not None:
-            raise UpstreamRefused(f"{method}: {outcome.error[:500].decode(errors='replace')}")
-        raise UpstreamFailed(f"{method}: {outcome.message or outcome.reason}")
+            raise ServerRefused(f"{method}: {outcome.error[:500].decode(errors='replace')}")
+        raise ServerFailed(f"{method}: {outcome.message or outcome.reason}")
 
     async def listen(self, params: dict[str, Any], told: asyncio.Future[Any]) -> None:
         """Hold one `subscriptions/listen` to a modern server open; `told` is set to what the server honours when it has
-        acknowledged it. Returns never; raises `UpstreamFailed` when the server ends it."""
+        acknowledged it. Returns never; raises `ServerFailed` when the server ends it."""
         ident = str(self._next)
         self._notes.listening[ident] = told
         try:
@@ -239,7 +239,7 @@ class Link(abc.ABC):
         finally:
             del self._notes.listening[ident]
         error = outcome.error if isinstance(outcome, Failure) else None
-        raise UpstreamFailed((error or b"the server ended it").decode(errors="replace")[:300])
+        raise ServerFailed((error or b"the server ended it").decode(errors="replace")[:300])
 
     # -- requests ------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from gatewright.mcp.protocol.mcp_client import (
 )
 from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Closed, Pipe
-from gatewright.transport.process import Child
+from gatewright.transport.process import ChildProcess
 
 __all__ = ["GARBAGE", "PipeLink"]
 
@@ -46,7 +46,7 @@ class PipeLink(Link):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         super().__init__(spec, info, sink)
-        self.opening: asyncio.Future[Child] | None = None
+        self.opening: asyncio.Future[ChildProcess] | None = None
         """The child, while it is being started."""
         self._pipe: Pipe | None = None
         self._handshake: Handshake | None = None
@@ -100,7 +100,7 @@ class PipeLink(Link):
 
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent."""
-        if isinstance(self._pipe, Child) and self.hello is None:
+        if isinstance(self._pipe, ChildProcess) and self.hello is None:
             self._pipe.close(_SILENT_GRACE_S)
         elif self._pipe is not None:
             self._pipe.close()
@@ -114,7 +114,7 @@ class PipeLink(Link):
             # It was given up while it was being opened; what is half open cannot be closed.
             await asyncio.wait([self.opening])
             pipe = None if self.opening.exception() is not None else self.opening.result()
-        if isinstance(pipe, Child):
+        if isinstance(pipe, ChildProcess):
             await pipe.stop(grace_s if self.hello is not None else min(grace_s, _SILENT_GRACE_S))
         elif pipe is not None:
             pipe.close()

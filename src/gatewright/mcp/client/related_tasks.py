@@ -5,7 +5,7 @@ a message of either side is put by the other's where the caller at that end has 
 name somebody else's task to whoever reads it. Who has which is known above (`Book`).
 
 A task that still runs may make its server ask, or write log lines, although its call is over: it stays among those who may be
-meant (`Lives`) until its server says that it has ended.
+meant (`RunningTasks`) until its server says that it has ended.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ __all__ = [
     "NOBODY",
     "OF_ITS_CALL",
     "Book",
-    "Lives",
     "Related",
+    "RunningTasks",
     "Stays",
     "named",
     "task_asked",
@@ -156,7 +156,7 @@ class Stays(Protocol):
         """One fewer may be."""
 
 
-class Lives:
+class RunningTasks:
     """The tasks that run on one connection, each among those whom a question without a name may mean."""
 
     def __init__(self, meant: Stays) -> None:

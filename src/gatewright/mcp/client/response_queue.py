@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-__all__ = ["AT_ONCE", "WAITING", "WAITING_BYTES", "Outbox"]
+__all__ = ["AT_ONCE", "WAITING", "WAITING_BYTES", "ResponseQueue"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
@@ -24,7 +24,7 @@ WAITING_BYTES = 8 * 1024 * 1024
 """How much of them may wait; one may be longer."""
 
 
-class Outbox:
+class ResponseQueue:
     """`post` sends one frame and never raises; `spawn` does what nobody waits for."""
 
     def __init__(

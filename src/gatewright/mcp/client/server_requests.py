@@ -25,9 +25,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from gatewright.call import Back, CannotAsk, Question
-from gatewright.mcp.client.held_request import CROWD, TOLD, Absent, HeldQuestion
 from gatewright.mcp.client.pending_requests import PendingRequest
-from gatewright.mcp.client.related_tasks import Lives, Related, named, without
+from gatewright.mcp.client.related_tasks import Related, RunningTasks, named, without
+from gatewright.mcp.client.request_origin import CROWD, TOLD, Absent, RequestOrigin
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.permissions import ASKED
@@ -78,7 +78,7 @@ class ServerRequests:
         """`may_ask` says of a method whether this server may ask it of anybody; `remark` writes what may be lost, `send` without it."""
         self.related = Related()
         """What tasks are called on the one side and on the other."""
-        self.lives = Lives(self)
+        self.lives = RunningTasks(self)
         """Those that run."""
         self._may_ask = may_ask
         self._server = server
@@ -87,7 +87,7 @@ class ServerRequests:
         self._loop = asyncio.get_running_loop()
         self._running: dict[bytes, asyncio.Task[None]] = {}
         self._warned = False
-        self.held: list[HeldQuestion] = []
+        self.held: list[RequestOrigin] = []
         """The questions that are waiting: for their candidates to become one session's, or for its answer."""
         self._ghosts = Absent()
         """Whose the calls were that were given up, and that the server has not answered; and what else may ask (`stays`)."""
@@ -156,7 +156,7 @@ class ServerRequests:
         if sum(len(one.live) for one in self.held) + len(found) > CANDIDATES:
             self._refuse(request.id, _CROWDED)
             return
-        held = HeldQuestion(self._loop, found, Absent() if exact else self._ghosts)
+        held = RequestOrigin(self._loop, found, Absent() if exact else self._ghosts)
         if not held.settled:
             if held.hopeless or sum(one.waits for one in self.held) >= WAITING:
                 self._refuse_unattributable(request.id, request.method)
@@ -295,7 +295,7 @@ class ServerRequests:
 
     # -- one question ------------------------------------------------------------------------------
 
-    async def _run(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
+    async def _run(self, ident: bytes, question: Question, held: RequestOrigin) -> None:
         settled = not held.waits or await self._settle(held)
         if not held.live:
             self._refuse(ident, _OVER)
@@ -304,14 +304,14 @@ class ServerRequests:
         else:
             self._refuse_unattributable(ident, question.method)
 
-    async def _settle(self, held: HeldQuestion) -> bool:
+    async def _settle(self, held: RequestOrigin) -> bool:
         """Wait until it is known whose a question is; whether it is."""
         # Four fifths of what the first call has left: then that call can still fail with the reason, and not by its time limit.
         patience_s = min([HELD_S, *(0.8 * one.left for one in held.live.values())])
         await asyncio.wait([held.decided], timeout=patience_s)
         return held.end_wait()
 
-    async def _put(self, ident: bytes, question: Question, held: HeldQuestion) -> None:
+    async def _put(self, ident: bytes, question: Question, held: RequestOrigin) -> None:
         """Ask the newest exchange that can be asked, while any candidate is alive."""
         # All of them: the server waits for this answer, and which of its calls do is not known (decision 0004).
         paused = list(held.live.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gatewright.mcp.client.http_endpoint import HttpWire
+from gatewright.mcp.client.http_endpoint import HttpEndpoint
 from gatewright.mcp.client.http_rules import (
     SESSION,
     answer_in,
@@ -12,7 +12,7 @@ from gatewright.mcp.client.http_rules import (
     session_is_lost,
     speaks_of_session,
 )
-from gatewright.mcp.client.link import UpstreamFailed
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.client.outgoing import question
 from gatewright.transport.http_client import Posted, UpstreamError
 
@@ -45,7 +45,7 @@ class LostSessions:
         return self._fruitless > FRUITLESS
 
 
-async def refuses_alike(wire: HttpWire, session: str, ident: int) -> bool:
+async def refuses_alike(wire: HttpEndpoint, session: str, ident: int) -> bool:
     """Whether a ping is refused for its session as well. Where nobody can say, it is not."""
     posted = await _ping(wire, session, ident)
     if posted is None or posted.body is None:
@@ -55,7 +55,7 @@ async def refuses_alike(wire: HttpWire, session: str, ident: int) -> bool:
     return lost or speaks_of_session(posted.status, said, ident)
 
 
-async def is_gone(wire: HttpWire, session: str, ident: int) -> bool:
+async def is_gone(wire: HttpEndpoint, session: str, ident: int) -> bool:
     """Whether a server that has answered a call with HTTP 404 means its session: a ping is not found either. A server may lack
     `ping`, and make a 404 of saying so."""
     posted = await _ping(wire, session, ident)
@@ -65,12 +65,12 @@ async def is_gone(wire: HttpWire, session: str, ident: int) -> bool:
     return said is None or not (said.result or is_no_method(said))
 
 
-async def _ping(wire: HttpWire, session: str, ident: int) -> Posted | None:
+async def _ping(wire: HttpEndpoint, session: str, ident: int) -> Posted | None:
     try:
         async with asyncio.timeout(PING_S):
             # In the session of the call: later ones may have a new one already.
             return await wire.post(question(ident, "ping", {}), {SESSION: session}, _nothing)
-    except (TimeoutError, UpstreamError, UpstreamFailed):
+    except (TimeoutError, UpstreamError, ServerFailed):
         return None
 
 

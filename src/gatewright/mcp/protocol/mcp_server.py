@@ -24,7 +24,7 @@ from gatewright.mcp.protocol.client_notifications import (
     params_of,
     read_notice,
 )
-from gatewright.mcp.protocol.hello_bounds import kept_of, too_much_kept
+from gatewright.mcp.protocol.initialize_bounds import kept_of, too_much_kept
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import (
     META_CLIENT_CAPABILITIES,

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable
 
-__all__ = ["SHELF_BYTES", "FinishedStreams", "Stream", "Streams"]
+__all__ = ["FINISHED_BYTES", "FinishedStreams", "Stream", "Streams"]
 
-SHELF_BYTES = 16 * 1024 * 1024
+FINISHED_BYTES = 16 * 1024 * 1024
 
 Sink = Callable[[str, bytes], None]
 """Takes the id and the text of one message."""
@@ -25,7 +25,7 @@ class FinishedStreams:
     """Finished streams, which hold so many bytes together; beyond that the oldest are forgotten, but never the last one."""
 
     def __init__(self, most_bytes: int | None = None) -> None:
-        self._most = SHELF_BYTES if most_bytes is None else most_bytes
+        self._most = FINISHED_BYTES if most_bytes is None else most_bytes
         self._held = 0
         self._streams: OrderedDict[Stream, tuple[int, Callable[[], None]]] = OrderedDict()
 

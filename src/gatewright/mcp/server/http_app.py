@@ -20,7 +20,7 @@ from gatewright.mcp.server.locality import is_near, is_passed_on, told
 from gatewright.mcp.server.protected_resource import WELL_KNOWN, Protected
 from gatewright.mcp.server.routes import Door, Handler, PlainSocket, Profiles, Routes, Upgrade
 from gatewright.mcp.server.streamable_http import StreamableHttp
-from gatewright.mcp.server.websocket import SUBPROTOCOL, WebSocketDoor
+from gatewright.mcp.server.websocket import SUBPROTOCOL, WebSocketEndpoint
 
 __all__ = ["App"]
 
@@ -73,7 +73,7 @@ class App:
         self._open = {path: door for one in routes for path, door in one.open.items()}
         self.streamable = StreamableHttp(front, self._body)
         self.legacy_sse = LegacySse(front)
-        self.websocket = WebSocketDoor(front)
+        self.websocket = WebSocketEndpoint(front)
         self._doors: dict[str, Door] = {
             "/mcp": self.streamable,
             "/sse": self.legacy_sse.open,

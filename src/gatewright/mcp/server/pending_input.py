@@ -1,6 +1,6 @@
 """Requests waiting for input (MCP 2026-07-28): kept under random handles until the client repeats the request with the answers.
 
-Nothing here outlasts the process: a handle ends with its request, `PARKED_S` after its last question, or with its endpoint.
+Nothing here outlasts the process: a handle ends with its request, `PENDING_S` after its last question, or with its endpoint.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from gatewright.call import Caller, CannotAsk, Event, Who
 from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["KEPT_BYTES", "PARKED_EACH", "PARKED_S", "KeptEvents", "PendingInputs", "bound_to"]
+__all__ = ["KEPT_BYTES", "PENDING_EACH", "PENDING_S", "KeptEvents", "PendingInputs", "bound_to"]
 
-PARKED_S = 600.0
+PENDING_S = 600.0
 """How long a parked call waits for its answers."""
 
-PARKED_EACH = 100
+PENDING_EACH = 100
 """How many calls one caller may have parked."""
 
 KEPT_BYTES = 16 * 1024 * 1024
@@ -67,7 +67,7 @@ class PendingInputs(Generic[T]):
     def admit(self, exchange: T, owner: Who | None) -> str:
         """A handle for an exchange of `owner`. Raises `CannotAsk` where that has too many."""
         # Each holds a call open in the kernel and at its server.
-        if self._owners.get(owner, 0) >= PARKED_EACH:
+        if self._owners.get(owner, 0) >= PENDING_EACH:
             raise CannotAsk("too many calls of this caller wait for answers", -32000)
         handle = self._front.random(32).hex()
         self._waiting[handle] = exchange, owner, self._timer(handle)
@@ -83,7 +83,7 @@ class PendingInputs(Generic[T]):
             self._waiting[handle] = exchange, owner, self._timer(handle)
 
     def _timer(self, handle: str) -> asyncio.TimerHandle:
-        return asyncio.get_running_loop().call_later(PARKED_S, self.release, handle)
+        return asyncio.get_running_loop().call_later(PENDING_S, self.release, handle)
 
     def release(self, handle: str) -> None:
         """Forget a handle; unknown ones are ignored."""

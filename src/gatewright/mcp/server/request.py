@@ -31,7 +31,7 @@ from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
 from gatewright.mcp.protocol.recovery import marked
 from gatewright.mcp.server.context import Answering, ServerContext
-from gatewright.mcp.server.pending_input import PARKED_S, KeptEvents, PendingInputs, bound_to
+from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs, bound_to
 from gatewright.mcp.server.server_events import wanted
 from gatewright.mcp.server.url_elicitations import pages
 from gatewright.mcp.wire import jsonrpc
@@ -230,7 +230,7 @@ class ServedRequest:
             answer.raw,
             principal=bound_to(call.caller, call.door, call.profile),
             digest=eras.request_digest(call.method, call.params),
-            expires=front.clock() + PARKED_S,
+            expires=front.clock() + PENDING_S,
             nonce=front.random(12),
         )
         return Answer(raw, answer.tool_error, modern=True)
@@ -279,7 +279,7 @@ class ServedRequest:
         try:
             self._host.asked(question)
             seat.event(frame)
-            async with asyncio.timeout(PARKED_S):
+            async with asyncio.timeout(PENDING_S):
                 return await answer
         except TimeoutError:
             reason = "nobody answered in time"
@@ -305,7 +305,7 @@ class ServedRequest:
         self._questions = {**self._questions, key: (question, answer)}
         self._ask_soon()
         try:
-            async with asyncio.timeout(PARKED_S):
+            async with asyncio.timeout(PENDING_S):
                 return await answer
         except TimeoutError:
             raise CannotAsk("the caller never came back with an answer", -32000) from None
@@ -324,7 +324,7 @@ class ServedRequest:
         self._host.parked.extend(handle)
         digest = eras.request_digest(call.method, call.params)
         whose = bound_to(call.caller, call.door, call.profile)
-        state = eras.State("parked", whose, digest, front.clock() + PARKED_S, handle)
+        state = eras.State("parked", whose, digest, front.clock() + PENDING_S, handle)
         wanted = {key: question for key, (question, _) in self._questions.items()}
         result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
         # Before the answer leaves: its client may use the id again as soon as it has that.

@@ -16,7 +16,7 @@ from gatewright.mcp.wire.codes import reason_of
 from gatewright.transport.base import Limits, Pipe, Receiver
 from gatewright.transport.websocket import POLICY_VIOLATION, Accepted, refuse
 
-__all__ = ["SUBPROTOCOL", "Sockets", "WebSocketDoor"]
+__all__ = ["SUBPROTOCOL", "Sockets", "WebSocketEndpoint"]
 
 SUBPROTOCOL = "mcp"
 
@@ -74,7 +74,7 @@ class Sockets:
             pipe.close()
 
 
-class WebSocketDoor:
+class WebSocketEndpoint:
     """The endpoint `/mcp` for an Upgrade to WebSocket."""
 
     def __init__(self, front: ServerContext) -> None:

@@ -19,7 +19,7 @@ from gatewright.rooms.participants.errors import (
 )
 from gatewright.rooms.participants.participant import Participant
 from gatewright.rooms.participants.proposals import Ledger, Pending, Proposal
-from gatewright.rooms.participants.watching import until
+from gatewright.rooms.participants.wait_until import until
 
 __all__ = [
     "AnswerTimeoutError",

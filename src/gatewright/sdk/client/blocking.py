@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from gatewright.call import Mgp
 from gatewright.sdk.client.client import Client
 from gatewright.sdk.client.connection import Target
+from gatewright.sdk.client.handlers import OnProgress
 from gatewright.sdk.client.options import Options
 from gatewright.sdk.client.results import (
     Completion,
@@ -30,7 +31,6 @@ from gatewright.sdk.client.results import (
     ToolInfo,
     ToolResult,
 )
-from gatewright.sdk.client.voice import OnProgress
 from gatewright.sdk.errors import TransportError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from gatewright.mcp.protocol.recovery import Retries
 from gatewright.mcp.wire.versions import LATEST_LEGACY, METHODS
 from gatewright.sdk.client.connection import Connection
 from gatewright.sdk.client.failures import raised
+from gatewright.sdk.client.handlers import CallHandlers
 from gatewright.sdk.client.options import Options
-from gatewright.sdk.client.voice import Voice
 from gatewright.sdk.errors import TransportError
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Calls:
         self,
         method: str,
         params: dict[str, Any],
-        voice: Voice,
+        voice: CallHandlers,
         *,
         timeout_s: float | None = None,
         tool: Tool | None = None,
@@ -95,7 +95,12 @@ class _One:
     """One call and its attempts (`mcp.client.retry.Trying`)."""
 
     def __init__(
-        self, connection: Connection, options: Options, call: Call, voice: Voice, deadline: float
+        self,
+        connection: Connection,
+        options: Options,
+        call: Call,
+        voice: CallHandlers,
+        deadline: float,
     ) -> None:
         self._connection = connection
         self._options = options

@@ -24,6 +24,7 @@ from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk import errors
 from gatewright.sdk.client.calls import Calls, shown_tool
 from gatewright.sdk.client.connection import Connection, Target
+from gatewright.sdk.client.handlers import CallHandlers, OnProgress
 from gatewright.sdk.client.options import Options
 from gatewright.sdk.client.results import (
     Completion,
@@ -35,7 +36,6 @@ from gatewright.sdk.client.results import (
     ToolInfo,
     ToolResult,
 )
-from gatewright.sdk.client.voice import OnProgress, Voice
 from gatewright.sdk.errors import SdkError, TransportError, ValidationError
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Client:
         if on_progress is not None:
             # Only says that progress is wanted: the client connection gives each request a token of its own.
             params["_meta"].setdefault("progressToken", name)
-        voice = Voice(self.options, on_progress)
+        voice = CallHandlers(self.options, on_progress)
 
         async def put() -> bytes:
             return await self._calls.make(
@@ -224,7 +224,7 @@ class Client:
         raw = await self._calls.make(
             method,
             dict(params or {}),
-            Voice(self.options),
+            CallHandlers(self.options),
             timeout_s=timeout_s,
             repeatable=repeatable,
         )
@@ -274,7 +274,7 @@ class Client:
             watching.result()
 
     async def _listen(self, uris: list[str], told: asyncio.Future[None]) -> None:
-        from gatewright.mcp.client.link import UpstreamFailed
+        from gatewright.mcp.client.link import ServerFailed
 
         link = await self._connection.link()
         wanted = {
@@ -285,7 +285,7 @@ class Client:
         }
         try:
             await link.listen({"notifications": wanted}, told)
-        except UpstreamFailed as problem:
+        except ServerFailed as problem:
             raise TransportError(f"the server ended the subscription: {problem}") from problem
 
     # -- inside
@@ -293,7 +293,9 @@ class Client:
     async def _put(
         self, method: str, params: dict[str, Any], timeout_s: float | None = None
     ) -> bytes:
-        return await self._calls.make(method, params, Voice(self.options), timeout_s=timeout_s)
+        return await self._calls.make(
+            method, params, CallHandlers(self.options), timeout_s=timeout_s
+        )
 
     async def _listed(self, method: str, member: str) -> AsyncIterator[dict[str, Any]]:
         cursor: str | None = None

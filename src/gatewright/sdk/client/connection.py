@@ -95,8 +95,8 @@ class Connection:
 
     async def _connect(self) -> Link:
         from gatewright.mcp.client.connect import Around, connect
-        from gatewright.mcp.client.link import UpstreamFailed
-        from gatewright.sdk.client.voice import answer_question
+        from gatewright.mcp.client.link import ServerFailed
+        from gatewright.sdk.client.handlers import answer_question
 
         options = self._options
         try:
@@ -116,13 +116,13 @@ class Connection:
             raise TransportError(
                 f"{self._endpoint.id} did not say hello within {options.connect_s:g} s"
             ) from None
-        except (UpstreamFailed, OSError) as problem:
+        except (ServerFailed, OSError) as problem:
             raise TransportError(f"{self._endpoint.id} cannot be used: {problem}") from problem
 
     async def _attach(self, server: InMemory) -> Link:
         from gatewright.mcp.client.pipe_link import PipeLink
         from gatewright.mcp.protocol.mcp_client import Handshake
-        from gatewright.sdk.client.voice import answer_question
+        from gatewright.sdk.client.handlers import answer_question
 
         options = self._options
         link = PipeLink(self._endpoint, options.info, self)
@@ -154,9 +154,9 @@ class Connection:
 
 
 async def _stopped(link: Link) -> None:
-    from gatewright.mcp.client.link import UpstreamFailed
+    from gatewright.mcp.client.link import ServerFailed
 
-    with contextlib.suppress(UpstreamFailed, OSError):
+    with contextlib.suppress(ServerFailed, OSError):
         await link.stop(_CLOSE_S)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from gatewright.sdk.content import is_content
 from gatewright.sdk.encoding import json_text, to_json
 from gatewright.sdk.errors import SerializationError
-from gatewright.sdk.server.offers import ResourceOffer
+from gatewright.sdk.server.resources_and_prompts import ResourceOffer
 
 __all__ = ["completion_of", "contents_of", "messages_of"]
 

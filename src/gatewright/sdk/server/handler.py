@@ -23,7 +23,7 @@ from gatewright.sdk.errors import SchemaError, SdkError, ToolError
 from gatewright.sdk.registry import Registry
 from gatewright.sdk.running import run_function, too_long
 from gatewright.sdk.server.answers import completion_of, contents_of, messages_of
-from gatewright.sdk.server.offers import Cached, Offers, ResourceOffer
+from gatewright.sdk.server.resources_and_prompts import Cached, Offers, ResourceOffer
 from gatewright.sdk.threads import Expired
 from gatewright.sdk.tool import Tool, ToolSecurity
 

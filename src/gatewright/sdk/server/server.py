@@ -34,9 +34,9 @@ from gatewright.sdk.capabilities import ServerCapabilities, server_capabilities
 from gatewright.sdk.decorator import Declaration, mcp_tool
 from gatewright.sdk.errors import RegistrationError
 from gatewright.sdk.registry import REGISTRY, Registry
-from gatewright.sdk.server.behind import Behind
 from gatewright.sdk.server.handler import Handler, Method
-from gatewright.sdk.server.offers import Offers
+from gatewright.sdk.server.proxied import ProxiedServer
+from gatewright.sdk.server.resources_and_prompts import Offers
 from gatewright.transport.base import FROM_SERVERS, Limits, Pipe, Receiver
 
 __all__ = ["MGP_EXTENSIONS", "Served", "Server", "serve"]
@@ -81,7 +81,7 @@ class Server:
         self._heard: Callable[[str, dict[str, Any], str], None] | None = None
         self._offers = Offers(self._changed, clock)
         self._handler = Handler(self.registry, self._offers, self._methods, self._notified)
-        self._behind = Behind(self.registry, self._capabilities, instructions)
+        self._behind = ProxiedServer(self.registry, self._capabilities, instructions)
         self._front = ServerContext(
             kernel=self._handler,
             upstream=self._behind,

@@ -11,7 +11,7 @@ from gatewright.mcp.server.http_headers import headers_of
 from gatewright.mcp.server.http_reply import Send, Whole, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
 from gatewright.mcp.server.streamable_http import StreamableHttp
-from gatewright.mcp.server.websocket import WebSocketDoor
+from gatewright.mcp.server.websocket import WebSocketEndpoint
 
 __all__ = ["WebApp"]
 
@@ -27,7 +27,7 @@ class WebApp:
         self._guard = guard
         self._path = path
         self._streamable = StreamableHttp(front)
-        self._websocket = WebSocketDoor(front)
+        self._websocket = WebSocketEndpoint(front)
 
     async def __call__(
         self, scope: dict[str, Any], receive: Receive, send: Send, whole: Whole | None = None

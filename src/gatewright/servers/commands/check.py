@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gatewright.cli.names import server_names
+from gatewright.cli.completion_names import server_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import (
     CliError,
@@ -136,10 +136,10 @@ def _named(settings: Settings, name: str) -> Server:
 
 
 def _hint(down: Sequence[Found], servers: Sequence[Server]) -> str:
-    from gatewright.servers.doctor import way_out  # noqa: PLC0415 - with the upstream half
+    from gatewright.servers.doctor import fix_for  # noqa: PLC0415 - with the upstream half
 
     by_id = {one.id: one for one in servers}
-    ways = (way_out(one, by_id[one.id]) for one in down)
+    ways = (fix_for(one, by_id[one.id]) for one in down)
     return next((way for way in ways if way), "the reason of each says what to do")
 
 
@@ -156,7 +156,7 @@ def _row(found: Found) -> tuple[object, ...]:
 
 
 def _document(found: Found, server: Server) -> dict[str, Any]:
-    from gatewright.servers.doctor import way_out  # noqa: PLC0415 - with the upstream half
+    from gatewright.servers.doctor import fix_for  # noqa: PLC0415 - with the upstream half
 
     shelf = found.shelf
     return {
@@ -164,7 +164,7 @@ def _document(found: Found, server: Server) -> dict[str, Any]:
         "transport": found.transport,
         "state": found.state,
         "reason": found.reason,
-        "hint": way_out(found, server) if found.state == "down" else "",
+        "hint": fix_for(found, server) if found.state == "down" else "",
         "revision": found.hello.revision or None,
         "tools": len(shelf.tools),
         "prompts": len(shelf.prompts),

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.cli.ask import ask
-from gatewright.cli.names import server_names
+from gatewright.cli.completion_names import server_names
 from gatewright.cli.options import Config, Json, KeyText, Url
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
 from gatewright.cli.running import Endpoint, endpoint
-from gatewright.cli.subjects import absent
+from gatewright.cli.tool_names import absent
 
 __all__ = ["logs", "restart", "start", "stop"]
 

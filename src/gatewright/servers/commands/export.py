@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.call import SHIPPED
-from gatewright.cli.names import server_names
+from gatewright.cli.completion_names import server_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import print_document, print_text
-from gatewright.cli.subjects import no_server
+from gatewright.cli.tool_names import no_server
 from gatewright.config import Server, Settings, load
 from gatewright.config.api import is_url
 from gatewright.config.documents import read

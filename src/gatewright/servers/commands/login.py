@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import typer
 
-from gatewright.cli.names import server_names
+from gatewright.cli.completion_names import server_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_line
 from gatewright.cli.timestamps import as_shown
@@ -131,7 +131,7 @@ async def _bounded(
 ) -> Grant:
     # Imported here: HTTP and OAuth are for those who log in.
     from gatewright.mcp.client.authorization import NotAuthorized  # noqa: PLC0415
-    from gatewright.mcp.client.link import UpstreamFailed  # noqa: PLC0415
+    from gatewright.mcp.client.link import ServerFailed  # noqa: PLC0415
     from gatewright.transport.oauth_callback import LandingTaken  # noqa: PLC0415
 
     try:
@@ -144,7 +144,7 @@ async def _bounded(
         hint = "run it again, or give yourself more with --timeout"
     except NotAuthorized as problem:
         why, code, hint = str(problem), Exit.AUTHENTICATION, _hint()
-    except UpstreamFailed as problem:
+    except ServerFailed as problem:
         why, code, hint = f"server {server.id}: {problem}", Exit.UNREACHABLE, "is its url right?"
     raise CliError(why, code="login_failed", exit_code=code, hint=hint)
 

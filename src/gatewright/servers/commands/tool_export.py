@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.cli.ask import ask_all
-from gatewright.cli.names import tool_names
+from gatewright.cli.completion_names import tool_names
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.running import endpoint
-from gatewright.cli.subjects import Shown, listed, shown_by
+from gatewright.cli.tool_names import Shown, listed, shown_by
 from gatewright.command_text import to_type
 from gatewright.sdk.export import FORMS, catalogue, tool_document
 from gatewright.sdk.export.catalogue import Exportable, definition_of

@@ -22,7 +22,7 @@ from gatewright.call import Failure
 from gatewright.command_text import to_type
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.endpoint import ApiPlace, Endpoint
-from gatewright.mcp.client.link import Link, Sink, UpstreamFailed
+from gatewright.mcp.client.link import Link, ServerFailed, Sink
 from gatewright.mcp.client.pending_requests import PendingRequest, Reply
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
@@ -56,22 +56,22 @@ _REASONS = {
 async def connect_api(
     spec: Endpoint, info: Mapping[str, Any], sink: Sink, authorizer: Authorizer | None
 ) -> ApiLink:
-    """A link that has read its document. Raises `UpstreamFailed`."""
+    """A link that has read its document. Raises `ServerFailed`."""
     place = spec.api
     if place is None:
-        raise UpstreamFailed("no document is configured")
+        raise ServerFailed("no document is configured")
     # Headers of the configuration are for the API: a document that lies elsewhere is fetched without them.
     headers = spec.headers if _one_origin(place.document, place.base_url) else {}
     text = await _document(place.document, headers)
     if place.digest and hashlib.sha256(text).hexdigest() != place.digest:
-        raise UpstreamFailed(
+        raise ServerFailed(
             f"{place.document} is not as it was accepted with the configuration that names it; read it, then "
             f"`{to_type('config trust')}` in that folder"
         )
     try:
         known = await read(text, {name.lower() for name in spec.headers})
     except BadDocument as problem:
-        raise UpstreamFailed(f"{place.document}: {problem}") from None
+        raise ServerFailed(f"{place.document}: {problem}") from None
     api = known.api
     for why in api.left_out[:_LEFT_OUT]:
         log.warning("server %s: left out of its document: %s", spec.id, why)
@@ -202,19 +202,19 @@ async def _document(where: str, headers: Mapping[str, str]) -> bytes:
         try:
             return await asyncio.to_thread(_file, Path(where))
         except OSError as problem:
-            raise UpstreamFailed(f"{where} cannot be read: {problem.strerror}") from None
+            raise ServerFailed(f"{where} cannot be read: {problem.strerror}") from None
     client = ApiClient(outside=False, most_bytes=DOCUMENT_BYTES)
     try:
         async with asyncio.timeout(_FETCH_S):
             answer = await client.ask("GET", where, {**headers, "Accept": "application/json, */*"})
     except TimeoutError:
-        raise UpstreamFailed(f"{where} did not answer in {_FETCH_S:g} s") from None
+        raise ServerFailed(f"{where} did not answer in {_FETCH_S:g} s") from None
     except ApiFailed as problem:
-        raise UpstreamFailed(f"{where}: {problem}") from None
+        raise ServerFailed(f"{where}: {problem}") from None
     finally:
         await client.close()
     if answer.status != 200:
-        raise UpstreamFailed(f"{where} answered HTTP {answer.status}")
+        raise ServerFailed(f"{where} answered HTTP {answer.status}")
     return answer.body
 
 
@@ -237,21 +237,21 @@ def _base(place: ApiPlace, api: Api) -> tuple[str, bool]:
         return place.base_url, False
     said = server_url(api)
     if len(said) > _URL_CHARS:  # `urljoin` remembers what it is given
-        raise UpstreamFailed(
+        raise ServerFailed(
             f'the document sends calls to a URL of more than {_URL_CHARS} characters; write base_url = "https://…"'
         )
     fetched = place.document if place.document.startswith(("http://", "https://")) else ""
     base = urljoin(fetched, said)
     parts = urlsplit(base)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UpstreamFailed(
+        raise ServerFailed(
             f'the document sends calls to {said[:200]!r}; write base_url = "https://…"'
         )
     if not fetched:
         return base, True
     own = urlsplit(fetched)
     if (parts.scheme, parts.netloc) != (own.scheme, own.netloc):
-        raise UpstreamFailed(
+        raise ServerFailed(
             f"the document comes from {own.netloc} and sends calls to {parts.netloc}; "
             f'if that is right, write base_url = "{parts.scheme}://{parts.netloc}…"'
         )

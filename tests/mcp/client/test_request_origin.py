@@ -1,0 +1,94 @@
+"""When it is known who may have asked, and when no wait will tell."""
+
+from __future__ import annotations
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from gatewright.mcp.client.request_origin import CROWD, TOLD, Absent, RequestOrigin
+
+
+def call(ident: int, party: str) -> Any:
+    return SimpleNamespace(ident=ident, party=party)
+
+
+def held(live: str, ghosts: dict[int | str, str]) -> RequestOrigin:
+    absent = Absent()
+    for key, party in ghosts.items():
+        absent.add(key, party)
+    calls = [call(100 + number, party) for number, party in enumerate(live)]
+    return RequestOrigin(asyncio.get_running_loop(), calls, absent)
+
+
+@pytest.mark.parametrize(
+    ("live", "ghosts", "settled", "hopeless"),
+    [
+        ("", {}, True, False),
+        ("a", {}, True, False),
+        ("aa", {1: "a"}, True, False),
+        ("ab", {}, False, False),
+        ("a", {1: "b"}, False, False),
+        ("a", {CROWD: ""}, False, True),
+        ("a", {f"{TOLD}a": "a"}, True, False),
+        ("ab", {f"{TOLD}a": "a"}, False, False),
+        ("a", {f"{TOLD}b": "b"}, False, True),
+        ("ab", {f"{TOLD}a": "a", f"{TOLD}b": "b"}, False, True),
+    ],
+)
+async def test_one_party_is_left_or_no_wait_will_leave_one(
+    live: str, ghosts: dict[int | str, str], settled: bool, hopeless: bool
+) -> None:
+    found = held(live, ghosts)
+    assert (found.settled, found.hopeless) == (settled, hopeless)
+
+
+async def test_a_question_that_waits_is_decided_when_one_party_is_left() -> None:
+    found = held("aab", {1: "a", 2: "c"})
+    found.wait()
+    a, _, b = found.live.values()
+    found.abandoned(b)
+    found.answered(b)
+    found.laid(2)
+    found.answered(a)
+    found.answered(a)
+    found.stays("task t", "b", of=b.ident)
+    found.laid(b.ident)
+    assert not found.decided.done()
+    found.laid("task t")
+    assert found.decided.done()
+    assert (found.end_wait(), found.waits, len(found.live)) == (True, False, 1)
+
+
+async def test_what_is_given_up_later_is_nothing_to_a_question_of_other_calls() -> None:
+    found = held("ab", {})
+    found.wait()
+    found.abandoned(call(7, "c"))
+    found.stays("task t", "c", of=7)
+    found.answered(next(iter(found.live.values())))
+    assert found.decided.done()
+    assert found.end_wait()
+
+
+async def test_the_last_call_that_ends_is_seen_once() -> None:
+    found = held("a", {})
+    (only,) = found.live.values()
+    found.answered(call(100, "b"))  # another connection's of the same number
+    assert not found.over.done()
+    found.answered(only)
+    found.answered(only)
+    assert found.over.done()
+
+
+def test_parties_are_counted_by_their_keys() -> None:
+    absent = Absent()
+    for key, party in ((1, "a"), (2, "a"), (f"{TOLD}b", "b"), (2, "c")):
+        absent.add(key, party)
+    before = absent.copy()
+    assert (set(absent.parties), set(absent.permanent), len(absent)) == ({"a", "b", "c"}, {"b"}, 3)
+    assert [absent.remove(key) for key in (1, 1, f"{TOLD}b")] == [True, False, True]
+    assert (set(absent.parties), set(absent.permanent), 2 in absent) == ({"c"}, set(), True)
+    absent.clear()
+    assert (len(absent), set(absent.parties), len(before), set(before.permanent)) == (0, set(), 3, {"b"})  # fmt: skip

@@ -1,0 +1,139 @@
+"""A head that was seen before: the request is the same as the parser would have made it, and only then."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any, cast
+
+import pytest
+
+from gatewright.transport.http_exchange import Connection, Exchange
+from gatewright.transport.http_server import read_body
+from gatewright.transport.request_head_cache import KnownHeads
+from tests.transport.asgi import answer
+from tests.transport.raw_http import connected
+
+NOBODY = cast("Connection", None)
+PLAIN = b"POST /a?b HTTP/1.1\r\nHost: a\r\nX-A: B \r\nContent-Length: 2\r\n\r\n"
+REQUESTS = (
+    PLAIN + b"xy",
+    PLAIN + b"yz",
+    PLAIN.replace(b"/a?b", b"/c") + b"xy",
+    PLAIN.replace(b"Length: 2", b"Length: 3") + b"xyz",
+    PLAIN.replace(b"Length: 2", b"Length: 02") + b"xy",
+    b"\r\n" + PLAIN + b"xy",
+    b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n",
+    b"POST /a HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\n\r\n",
+    PLAIN + b"xy" + PLAIN + b"zz",
+    PLAIN.replace(b"X-A: B", b"Expect: 100-continue") + b"xy",
+)
+
+
+async def _tell(scope: Any, receive: Any, send: Any) -> None:
+    """Say what the request was."""
+    members = ("method", "path", "raw_path", "query_string", "headers", "http_version", "scheme")
+    body = await read_body(receive, 1 << 16)
+    await answer(send, 200, repr(([scope[name] for name in members], body)).encode())
+
+
+def _made(scope: dict[str, Any], *, keep_alive: bool = True, expects: bool = False) -> Exchange:
+    return Exchange(NOBODY, scope, keep_alive=keep_alive, expects=expects)
+
+
+def _scope(length: bytes = b"2", version: str = "1.1") -> dict[str, Any]:
+    headers = [(b"content-length", length)]
+    return {"method": "POST", "headers": headers, "http_version": version}
+
+
+@pytest.mark.parametrize(
+    "pair", list(itertools.product(REQUESTS, repeat=2)), ids=range(len(REQUESTS) ** 2)
+)
+async def test_a_request_is_the_same_whatever_came_before_it(pair: tuple[bytes, bytes]) -> None:
+    first, second = pair
+    async with connected(_tell) as client:
+        client.say(second)
+        alone = [await client.hear() for _ in range(second.count(b" HTTP/1.1"))]
+    async with connected(_tell) as client:
+        for one in (first, first, second):
+            client.say(one)
+            found = [await client.hear() for _ in range(one.count(b" HTTP/1.1"))]
+    assert found == alone
+
+
+async def test_a_known_head_with_the_body_in_pieces_waits_for_all_of_it() -> None:
+    async with connected(_tell) as client:
+        client.say(REQUESTS[0])
+        whole = await client.hear()
+        await client.say_slowly([PLAIN, b"x", b"y"])
+        assert await client.hear() == whole
+        client.say(PLAIN + b"xy" + PLAIN[:20])
+        assert await client.hear() == whole
+        client.say(PLAIN[20:] + b"xy")
+        assert await client.hear() == whole
+
+
+def test_what_was_learned_is_found_with_the_new_body_and_what_the_application_noted() -> None:
+    heads, scope = KnownHeads(), _scope()
+    first = _made(scope)
+    heads.learn(first, PLAIN + b"xy")
+    assert first.head is not None
+    first.head.notes = "noted"
+    found = heads.request(NOBODY, PLAIN + b"ab")
+    assert found is not None
+    assert (found.scope, found.take_whole(), found.keep_alive) == (scope, b"ab", True)
+    assert found.head is first.head
+    other = PLAIN.replace(b"X-A", b"X-B")
+    assert heads.request(NOBODY, other + b"ab") is None
+    heads.learn(another := _made(_scope()), other + b"ab")
+    assert another.head is not None
+    assert another.head.notes is None
+    again = heads.request(NOBODY, PLAIN + b"cd")
+    assert again is not None
+    assert again.head is first.head
+
+
+async def test_an_application_that_is_given_no_exchange_has_a_scope_of_its_own() -> None:
+    async def spoil(scope: Any, receive: Any, send: Any) -> None:
+        await answer(send, 200, scope["path"].encode())
+        scope["path"] = "/spoiled"
+
+    async with connected(spoil) as client:
+        for _ in range(3):
+            client.say(REQUESTS[0])
+            assert await client.hear() == (200, b"/a")
+
+
+@pytest.mark.parametrize("data", [PLAIN + b"x", PLAIN + b"xyz", PLAIN.lower() + b"xy", b""])
+def test_another_length_or_another_letter_is_not_known(data: bytes) -> None:
+    heads = KnownHeads()
+    heads.learn(_made(_scope()), PLAIN + b"xy")
+    assert heads.request(NOBODY, data) is None
+
+
+@pytest.mark.parametrize(
+    ("exchange", "data"),
+    [
+        (_made(_scope(), keep_alive=False), PLAIN + b"xy"),
+        (_made(_scope(), expects=True), PLAIN + b"xy"),
+        (_made(_scope(version="1.0")), PLAIN + b"xy"),
+        (_made(_scope(b"1")), PLAIN + b"xy"),
+        (_made(_scope(b"")), PLAIN + b"xy"),
+        (_made(_scope()), b"\r\n" + PLAIN + b"xy"),
+        (_made(_scope()), PLAIN.replace(b"POST", b"GET") + b"xy"),
+        (_made(_scope()), PLAIN.replace(b"B", b"B" * 3000) + b"xy"),
+    ],
+    ids=["closes", "expects", "old", "longer", "unframed", "blank-first", "get", "long"],
+)
+def test_a_request_that_is_not_plain_is_not_remembered(exchange: Exchange, data: bytes) -> None:
+    heads = KnownHeads()
+    heads.learn(exchange, data)
+    assert heads.request(NOBODY, data) is None
+
+
+def test_only_the_last_few_heads_are_remembered() -> None:
+    heads = KnownHeads()
+    texts = [PLAIN.replace(b"/a", b"/%d" % each) + b"xy" for each in range(6)]
+    for text in texts:
+        heads.learn(_made(_scope()), text)
+    known = [heads.request(NOBODY, text) is not None for text in texts]
+    assert known == [False, False, True, True, True, True]
