@@ -67,6 +67,7 @@ ALLOWED = {
     "sdk/foreign_types.py": _CLIENT,
     "config/gateway_form.py": _OPERATOR,
     "config/review.py": _OWN,
+    "audit/records.py": _OWN,
     "audit/sinks/file.py": _OWN,
     "audit/sinks/positions.py": _OWN,
     "audit/sinks/mgp.py": _OWN,

@@ -1,4 +1,4 @@
-"""Documents of a resource and an issuer, and the steps of a login against them, for its tests."""
+"""What tests of logins share: one server, its issuer, what they publish, and a machine."""
 
 from __future__ import annotations
 
@@ -9,6 +9,22 @@ from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 from gatewright.oauth.client import Client, Form, Grant, Identity, redirect_uri_at
 from gatewright.oauth.login import Get, Login, Step, Visit
+
+__all__ = [
+    "BACK",
+    "CALLBACK",
+    "ISSUER",
+    "OURS",
+    "TOKEN",
+    "URL",
+    "after_metadata",
+    "form",
+    "grant",
+    "login",
+    "metadata",
+    "query",
+    "resource",
+]
 
 URL = "https://h.example/mcp"
 ISSUER = "https://as.example"
