@@ -299,3 +299,13 @@ async def test_a_method_for_servers_is_held_to_the_resources_of_its_caller() -> 
     await _passes(access, subscribing(_who("filesystem.read"), uri="/etc/x"))
     found = await _refused(access, subscribing(bound, uri="/etc/x"))
     assert found.details["path"] == "/uri"
+
+
+async def test_more_paths_than_are_judged_on_the_event_loop_are_refused() -> None:
+    """Each component of each is a question to the file system."""
+    access, caller = _access(OPEN), _who("filesystem.read", resources=("/srv/**",))
+    few = {"files": [f"/srv/{number}" for number in range(100)]}
+    await _passes(access, a_tool_call(a_tool(), caller=caller, arguments=few, facts={}))
+    many = {"files": [f"/srv/{number}" for number in range(2000)]}
+    found = await _refused(access, a_tool_call(a_tool(), caller=caller, arguments=many, facts={}))
+    assert "more than can be judged in one call" in str(found.details)

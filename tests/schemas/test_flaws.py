@@ -254,8 +254,8 @@ def test_a_flaw_is_told_in_few_words_whatever_the_schema_says() -> None:
     (wrong,) = of({"properties": {"a": {"enum": texts}}}, {"a": 1})
     assert "and 8980 more" in wrong.reason
     closed = {"properties": {"a": {}}, "additionalProperties": False}
-    (unknown,) = of(closed, dict.fromkeys(texts, 1))
-    assert "and 8980 more" in unknown.reason
+    (unknown,) = of(closed, dict.fromkeys(texts[:1500], 1))
+    assert "and 1480 more" in unknown.reason
     (pattern,) = of({"properties": {"a": {"pattern": "a{1,9}" * 200}}}, {"a": "b"})
     (missing,) = of({"required": ["x" * 9000]}, {})
     (deep,) = of({"additionalProperties": {"type": "string"}}, {"y" * 100_000: 1})

@@ -68,16 +68,16 @@ class Violation(msgspec.Struct, frozen=True):
 class CompiledSchema:
     """Judges arguments against one schema. A `heavy` one takes megabytes and should not be kept long."""
 
-    __slots__ = ("_check", "_cost", "_names", "_plain", "heavy")
+    __slots__ = ("_cost", "_names", "_plain", "backtracks", "check", "heavy")
 
     def __init__(self, schema: dict[str, Any] | bool, depth: int, subschemas: int) -> None:
         self._cost = None if isinstance(schema, bool) else cost_of(schema, depth, subschemas)
         self._names = None if self._cost is None else SchemaNames(self._cost.graph)
         self._plain: frozenset[str] = frozenset() if self._names is None else self._names.plain
         patterns = 0 if self._cost is None else self._cost.graph.patterns
-        self._check, self.heavy, backtracks = _compiled(_exact(schema), patterns)
+        self.check, self.heavy, self.backtracks = _compiled(_exact(schema), patterns)
         if self._cost is not None:
-            self._cost.backtracks = backtracks
+            self._cost.backtracks = self.backtracks
 
     def objection(self, value: Any, *, at_once: bool = False) -> Objection | None:
         """What is wrong with a decoded JSON value, or None. `at_once` raises `TakesLongError` where it takes too long for the event
@@ -87,9 +87,9 @@ class CompiledSchema:
             return Objection("", "too_costly", _TOO_COSTLY)
         if at_once and load.work + load.text > AT_ONCE:
             raise TakesLongError
-        error = self._error(_exact(value), value, load, at_once)
+        error = self._first(value, load, at_once)
         if error is not None:
-            return error
+            return Objection(pointer(error.path), error.rule, error.message[:_MESSAGE_CHARS])
         # Most calls end here: known names only, behind none of which there are others.
         if self._names is None or (type(value) is dict and value.keys() <= self._plain):
             return None
@@ -103,15 +103,14 @@ class CompiledSchema:
         if at_once and load.work + load.text > AT_ONCE:
             raise TakesLongError
         if not self._may_tell(value, load, at_once):
-            only = self.objection(value, at_once=at_once)
-            return [] if only is None else [_violation(only)]
-        found = [
-            Violation(tuple(one.instance_path), one.kind.name, _expected(one.kind), one.message)
-            for one in islice(self._check.iter_errors(_exact(value)), most)
-        ]
+            only = self._first(value, load, at_once)
+            found = [] if only is None else [only]
+        else:
+            errors = self.check.iter_errors(_exact(value))
+            found = [_violation(one) for one in islice(errors, most)]
         named = None if self._names is None else self._names.objection(value)
         if named is not None and len(found) < most:
-            found.append(_violation(named))
+            found.append(Violation(_steps(named.path), named.rule, None, named.message))
         return found
 
     def _load(self, value: Any) -> Load | None:
@@ -127,24 +126,26 @@ class CompiledSchema:
             load = self._cost.load(value) or load
         return load.errors <= (_ERRORS_AT_ONCE if at_once else _ERRORS)
 
-    def _error(self, exact: Any, value: Any, load: Load, at_once: bool) -> Objection | None:
+    def _first(self, value: Any, load: Load, at_once: bool) -> Violation | None:
+        """The first thing that is wrong."""
+        exact = _exact(value)
         if self._cost is not None and self._cost.gathers:
-            if self._check.is_valid(exact):
+            if self.check.is_valid(exact):
                 return None
             if not self._may_tell(value, load, at_once):
                 if at_once:
                     raise TakesLongError
-                return Objection("", "schema", _MANY)
+                return Violation((), "schema", None, _MANY)
         try:
-            self._check.validate(exact)
+            self.check.validate(exact)
         except jsonschema_rs.ValidationError as error:
-            path = pointer(error.instance_path)
-            return Objection(path, error.kind.name, error.message[:_MESSAGE_CHARS])
+            return _violation(error)
         return None
 
 
-def _violation(found: Objection) -> Violation:
-    return Violation(_steps(found.path), found.rule, None, found.message)
+def _violation(error: jsonschema_rs.ValidationError) -> Violation:
+    path = tuple(error.instance_path)
+    return Violation(path, error.kind.name, _expected(error.kind), error.message)
 
 
 def _steps(path: str) -> tuple[str, ...]:
