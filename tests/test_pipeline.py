@@ -62,7 +62,7 @@ GATES = {
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
 
 
-class RoomsContext:
+class House:
     """All gates with real stores behind them, and one key for one agent."""
 
     def __init__(self, keys: KeyStore, *grants: Grant, limit: int = 1000) -> None:
@@ -127,19 +127,19 @@ def keys(tmp_path: Path) -> Iterator[KeyStore]:
 
 
 def test_the_list_has_every_gate_once_in_the_order_of_the_house(keys: KeyStore) -> None:
-    gates = RoomsContext(keys).gates
+    gates = House(keys).gates
     assert [gate.name for gate in gates] == NAMES
 
 
 def test_every_file_of_a_gate_is_in_the_list_once(keys: KeyStore) -> None:
-    listed = [type(gate).__module__ for gate in RoomsContext(keys).gates]
+    listed = [type(gate).__module__ for gate in House(keys).gates]
     assert len(set(listed)) == len(NAMES)
     assert sorted(listed) == sorted(GATES)
 
 
 async def test_an_agent_can_call_what_it_was_granted_and_nothing_else(keys: KeyStore) -> None:
     """MGP-1.2-3"""
-    house = RoomsContext(keys, Grant(AGENT.id, "srv", "echo"))
+    house = House(keys, Grant(AGENT.id, "srv", "echo"))
     assert await house.walk(house.call("echo")) == ("", "")
     for name in ("wipe", "shell", "needs", "odd", "moved"):
         assert await house.walk(house.call(name)) == ("access_denied", "access")
@@ -147,7 +147,7 @@ async def test_an_agent_can_call_what_it_was_granted_and_nothing_else(keys: KeyS
 
 async def test_a_dangerous_tool_needs_more_than_a_grant_of_its_server(keys: KeyStore) -> None:
     """MGP-1.2-3"""
-    house = RoomsContext(keys, Grant(AGENT.id, "srv"))
+    house = House(keys, Grant(AGENT.id, "srv"))
     assert await house.walk(house.call("wipe")) == ("confirmation_required", "confirm")
     house.issued.put(Grant(AGENT.id, "srv", "wipe"))
     assert await house.walk(house.call("wipe")) == ("", "")
@@ -173,12 +173,12 @@ async def test_a_dangerous_tool_needs_more_than_a_grant_of_its_server(keys: KeyS
 async def test_each_gate_ends_the_calls_that_are_its_own(
     keys: KeyStore, name: str, command: object, more: dict[str, object], expected: tuple[str, str]
 ) -> None:
-    house = RoomsContext(keys, Grant(AGENT.id, "srv"))
+    house = House(keys, Grant(AGENT.id, "srv"))
     assert await house.walk(house.call(name, command, **more)) == expected
 
 
 def test_a_gate_for_which_nothing_is_configured_is_left_out(keys: KeyStore) -> None:
-    house = RoomsContext(keys).every
+    house = House(keys).every
     nothing = Meter([], lambda: 0)
     looks = Polls(lambda: 0.0)
     idle = house._replace(rate=Rate(nothing, looks), tool_rate=ToolRate(nothing, nothing, looks))
@@ -187,7 +187,7 @@ def test_a_gate_for_which_nothing_is_configured_is_left_out(keys: KeyStore) -> N
 
 
 async def test_who_may_not_use_a_tool_cannot_use_it_up_for_others(keys: KeyStore) -> None:
-    house = RoomsContext(keys, Grant(AGENT.id, "srv", "wipe"), limit=3)
+    house = House(keys, Grant(AGENT.id, "srv", "wipe"), limit=3)
     for _ in range(2):
         assert await house.walk(house.call("echo")) == ("access_denied", "access")
     assert house.gates[5].meter.would("http", "srv", "echo") is None  # type: ignore[attr-defined]
@@ -195,19 +195,19 @@ async def test_who_may_not_use_a_tool_cannot_use_it_up_for_others(keys: KeyStore
 
 
 async def test_a_caller_over_the_limit_learns_nothing_more(keys: KeyStore) -> None:
-    house = RoomsContext(keys, limit=1)
+    house = House(keys, limit=1)
     assert await house.walk(house.call("echo")) == ("access_denied", "access")
     assert await house.walk(house.call("none")) == ("rate_limited", "rate")
 
 
 async def test_a_denied_caller_does_not_learn_the_schema(keys: KeyStore) -> None:
-    house = RoomsContext(keys)
+    house = House(keys)
     assert await house.walk(house.call("echo", 7)) == ("access_denied", "access")
 
 
 async def test_what_is_judged_is_what_is_forwarded(keys: KeyStore) -> None:
     """What goes out of the arguments goes before the validators look at them."""
-    house = RoomsContext(keys, Grant(AGENT.id, "srv"))
+    house = House(keys, Grant(AGENT.id, "srv"))
     assert await house.walk(house.call("shell", "ec\u200bho $(i\x00d)")) == (
         "validation_blocked",
         "validators",
@@ -218,7 +218,7 @@ async def test_what_is_judged_is_what_is_forwarded(keys: KeyStore) -> None:
 async def test_what_the_gateway_answers_itself_passes_as_the_call_it_was(
     keys: KeyStore, kind: str
 ) -> None:
-    house = RoomsContext(keys)
+    house = House(keys)
     call = a_call(kind, "", method="tools/list", credential=house.secret)  # type: ignore[arg-type]
     authenticated = await verdict_of(house.gates[0], call, Mute())
     assert isinstance(authenticated, Call)

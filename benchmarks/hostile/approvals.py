@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 
 from benchmarks.hostile.arguments import objects, words
 from benchmarks.hostile.caller import Hostile
-from benchmarks.hostile.house import HOLD_S, RoomsContext, modern
+from benchmarks.hostile.house import HOLD_S, House, modern
 from benchmarks.hostile.sockets import WebSocket, said_of
 
 __all__ = ["attacks", "forms"]
@@ -28,7 +28,7 @@ _EACH = 100
 """How many requests of one caller may wait."""
 
 
-def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
+def attacks(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     """Every such input by its name."""
     for name, text in objects(size):
         yield f"approvals.waiting.{name}", partial(_waiting, house, text)
@@ -66,7 +66,7 @@ def _call(tool: str, arguments: bytes, ident: int) -> bytes:
     return head % (ident, tool.encode()) + arguments + b"}}"
 
 
-def _waiting(house: RoomsContext, arguments: bytes) -> str:
+def _waiting(house: House, arguments: bytes) -> str:
     """Some calls that wait at the same time, with arguments that differ by a space: they are one question."""
     with house.mcp(house.somebody()) as socket:
         socket.say(*(_call("held", arguments, number) for number in range(3)))
@@ -80,7 +80,7 @@ def _heard(socket: WebSocket, ident: int) -> Any:
         return {"message": type(problem).__name__}
 
 
-def _answered(house: RoomsContext, answer: bytes) -> str:
+def _answered(house: House, answer: bytes) -> str:
     """A caller that is asked answers at length."""
     with house.mcp(house.somebody(), can=_SHOWS) as socket:
         socket.say(_call("asked", b"{}", 1))
@@ -99,7 +99,7 @@ def _question(socket: WebSocket) -> Any:
             raise ConnectionError(str(message)[:200])
 
 
-def _answered_later(house: RoomsContext, answer: bytes) -> str:
+def _answered_later(house: House, answer: bytes) -> str:
     """The same of a caller that repeats its request with the answer."""
     caller = Hostile(house.url, key=house.somebody())
     try:
@@ -119,7 +119,7 @@ def _answered_later(house: RoomsContext, answer: bytes) -> str:
 class _Page:
     """The page of one call that waits, and the connection on which it does."""
 
-    def __init__(self, house: RoomsContext, arguments: bytes) -> None:
+    def __init__(self, house: House, arguments: bytes) -> None:
         self.house = house
         self.socket = house.mcp(house.somebody(), can=_SHOWS)
         self.socket.say(_call("held", arguments, 1))
@@ -145,19 +145,19 @@ class _Page:
             line.close()
 
 
-def _posted(house: RoomsContext, form: bytes) -> str:
+def _posted(house: House, form: bytes) -> str:
     with _Page(house, b'{"x":1}') as page:
         found = [page.ask("POST", form)[0] for _ in range(5)]
         return f"{found[0]} {len(found)} times"
 
 
-def _shown(house: RoomsContext, text: str) -> str:
+def _shown(house: House, text: str) -> str:
     with _Page(house, json.dumps({"x": text}, ensure_ascii=False).encode()) as page:
         found = [page.ask("GET") for _ in range(10)]
         return f"{found[0][0]} {len(found[0][1])} bytes"
 
 
-def _changed(house: RoomsContext, arguments: bytes) -> str:
+def _changed(house: House, arguments: bytes) -> str:
     """An operator approves other arguments, with which the call runs."""
     with _Page(house, b'{"x":2}') as page:
         shown = page.ask("GET")[1]
@@ -169,7 +169,7 @@ def _changed(house: RoomsContext, arguments: bytes) -> str:
         return f"{status} {len(said)} bytes, then {ended}"
 
 
-def _asked(house: RoomsContext, callers: int) -> str:
+def _asked(house: House, callers: int) -> str:
     """Each of so many callers asks as much as may wait, all of it different."""
     sockets = [house.mcp(house.somebody()) for _ in range(callers)]
     try:
@@ -181,14 +181,14 @@ def _asked(house: RoomsContext, callers: int) -> str:
         _closed(sockets)
 
 
-def _asked_again(house: RoomsContext, times: int) -> str:
+def _asked_again(house: House, times: int) -> str:
     """One caller asks the same so many times, and all of it waits."""
     with house.mcp(house.somebody()) as socket:
         socket.say(*(_call("held", b'{"x":3}', number) for number in range(times)))
         return f"{socket.drained(2 * HOLD_S)} texts"
 
 
-def _decided(house: RoomsContext, callers: int) -> str:
+def _decided(house: House, callers: int) -> str:
     """While so many callers have all waiting that may, operators decide on one after the other."""
     sockets = [house.mcp(house.somebody()) for _ in range(callers)]
     try:
@@ -206,7 +206,7 @@ def _decided(house: RoomsContext, callers: int) -> str:
         _closed(sockets)
 
 
-def _approved(house: RoomsContext, size: int) -> str:
+def _approved(house: House, size: int) -> str:
     """A call with large arguments waits, is approved, and is made again."""
     call = _call("held", b'{"x":"%b"}' % (b"all work " * (size // 9)), 1)
     with house.mcp(house.somebody()) as socket:

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 
 from benchmarks.hostile import approvals, groundhog, rooms, secured, sessions, wishes
-from benchmarks.hostile.house import RoomsContext
+from benchmarks.hostile.house import House
 from benchmarks.processes import Trouble
 
 __all__ = ["FAMILIES", "Attack", "attacks", "is_quick", "is_wanted"]
@@ -34,7 +34,7 @@ _LEFT_OUT = frozenset(
 """Shapes that others stand for in a quick run."""
 
 
-def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Attack]]:
+def attacks(house: House, size: int) -> Iterator[tuple[str, Attack]]:
     """Every such input by its name."""
     parts = dict.fromkeys(_PARTS.values())
     every = chain.from_iterable(part.attacks(house, size) for part in parts)

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.hostile.arguments import frames, objects, schema_calls, words
 from benchmarks.hostile.documents import DOCUMENTS, document
-from benchmarks.hostile.house import RoomsContext
+from benchmarks.hostile.house import House
 from benchmarks.hostile.results import definitions, tools_of
 from benchmarks.hostile.sockets import WebSocket, said_of
 
@@ -80,7 +80,7 @@ def _frame(method: str, params: bytes, ident: int = 1) -> bytes:
     return head % (ident, method.encode()) + params + b"}"
 
 
-def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
+def attacks(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     """Every such input by its name."""
     for part in (size, size // 8):
         for name, schema in schemas(part):
@@ -122,7 +122,7 @@ def _context(text: bytes) -> bytes:
     return _frame("tools/invoke", said)
 
 
-def _said(house: RoomsContext, frame: bytes) -> str:
+def _said(house: House, frame: bytes) -> str:
     """Some of the same, at once."""
     with house.groundhog(house.operator) as socket:
         try:
@@ -132,7 +132,7 @@ def _said(house: RoomsContext, frame: bytes) -> str:
             return type(problem).__name__
 
 
-def _against(house: RoomsContext, schema: Any, arguments: bytes) -> str:
+def _against(house: House, schema: Any, arguments: bytes) -> str:
     """A tool is registered, and called by somebody else while who registered it says nothing."""
     name = f"held-{next(_NUMBERS)}"
     with house.groundhog(house.operator) as socket, house.groundhog(house.operator) as caller:
@@ -140,7 +140,7 @@ def _against(house: RoomsContext, schema: Any, arguments: bytes) -> str:
         return f"{made[:30]} {said_of(caller.asked(_invoke(name, arguments), 60.0))}"
 
 
-def _sessions(house: RoomsContext, count: int) -> str:
+def _sessions(house: House, count: int) -> str:
     """Sessions are opened and closed, as many as go."""
     heard = 0
     with house.groundhog() as socket:
@@ -161,14 +161,14 @@ def _count(socket: WebSocket, most: int) -> int:
     return most
 
 
-def _connections(house: RoomsContext, count: int) -> str:
+def _connections(house: House, count: int) -> str:
     for _ in range(count):
         with house.groundhog() as socket:
             socket.asked(_frame("session/create", b"{}"))
     return f"{count} connections"
 
 
-def _registrations(house: RoomsContext, count: int) -> str:
+def _registrations(house: House, count: int) -> str:
     """Tools are registered one after the other; all go with their connection."""
     schema = {"type": "object", "properties": {f"p{one}": {"type": "string", "pattern": "^a+$"} for one in range(90)}}  # fmt: skip
     with house.groundhog(house.operator) as socket:

@@ -1,7 +1,7 @@
 """A gateway whose doors are all open for hostile callers: approvals by operators and by callers, Groundhog over TLS, rooms with the
 gateway and an orchestrator in them, servers that can be listened to, one of which goes away.
 
-`house(folder)` gives a `RoomsContext`: where its doors are, and the credentials of who comes to them.
+`house(folder)` gives a `House`: where its doors are, and the credentials of who comes to them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from gatewright.identity.keys import KeyStore
 from gatewright.storage.opening import open_state
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["HOLD_S", "OFFER", "PEOPLE", "TOPIC", "RoomsContext", "house", "modern"]
+__all__ = ["HOLD_S", "OFFER", "PEOPLE", "TOPIC", "House", "house", "modern"]
 
 HOLD_S = 1.0
 """How long a call waits for an operator before its caller is told to come back."""
@@ -140,7 +140,7 @@ def modern(method: str, params: dict[str, Any], can: dict[str, Any]) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 9, "method": method, "params": params}).encode()
 
 
-class RoomsContext:
+class House:
     """The doors of one gateway."""
 
     def __init__(self, gateway: Process, folder: Path, tls_port: int) -> None:
@@ -215,14 +215,12 @@ class RoomsContext:
 
 
 @contextmanager
-def house(folder: Path) -> Iterator[RoomsContext]:
+def house(folder: Path) -> Iterator[House]:
     """A running gateway with all of it."""
     with ExitStack() as stack:
         port = free_port()
         command = gatewright("serve", "--config", str(_config(folder, port)), "--port", "0")
-        found = RoomsContext(
-            stack.enter_context(started("gatewright", command, folder)), folder, port
-        )
+        found = House(stack.enter_context(started("gatewright", command, folder)), folder, port)
         stack.callback(found.close)
         time.sleep(1.0)
         yield found

@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.hostile.arguments import frames, objects, words
-from benchmarks.hostile.house import PEOPLE, RoomsContext
+from benchmarks.hostile.house import PEOPLE, House
 from benchmarks.hostile.sockets import WebSocket, said_of
 from benchmarks.processes import Trouble
 
@@ -63,7 +63,7 @@ def envelope(
     return json.dumps(body).encode()[:-1] + b',"payload":' + payload + b"}"
 
 
-def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
+def attacks(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     """Every such input by its name."""
     least = min(size, _LONGEST)
     yield from _shaped(house, least - 1000)
@@ -80,7 +80,7 @@ def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], 
         yield f"rooms.capabilities.{name}", partial(_promoted, house, body)
 
 
-def _shaped(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
+def _shaped(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     for name, text in objects(size):
         for who, kinds in _SENT.items():
             for what in kinds:
@@ -102,7 +102,7 @@ def _to(count: int) -> bytes:
     return envelope("full", "chat", b"{}", tuple(f"p{one}" for one in range(count)))
 
 
-def _said(house: RoomsContext, who: str, said: Callable[[], bytes]) -> str:
+def _said(house: House, who: str, said: Callable[[], bytes]) -> str:
     """Somebody says it several times, while somebody else listens."""
     with house.room(who) as socket, house.room("reader" if who != "reader" else "low") as other:
         texts = [said() for _ in range(_TIMES)]
@@ -126,7 +126,7 @@ def _errors(socket: WebSocket) -> str:
         return said
 
 
-def _flood(house: RoomsContext, who: str) -> str:
+def _flood(house: House, who: str) -> str:
     """Short messages, as fast as they are taken."""
     until, count = time.monotonic() + 1.0, 0
     with house.room(who) as socket, house.room("reader" if who != "reader" else "low"):
@@ -140,7 +140,7 @@ def _flood(house: RoomsContext, who: str) -> str:
     return f"{count} texts"
 
 
-def _proposals(house: RoomsContext, count: int) -> str:
+def _proposals(house: House, count: int) -> str:
     """Proposals that nobody ever decides on."""
     kind, around, _ = _KINDS["proposal_to_all"]
     with house.room("low") as socket:
@@ -148,7 +148,7 @@ def _proposals(house: RoomsContext, count: int) -> str:
         return f"{count} proposals, {socket.drained(0.3, 10.0)} heard"
 
 
-def _joins(house: RoomsContext) -> str:
+def _joins(house: House) -> str:
     """Somebody comes and goes, and everybody else is told each time."""
     until, count = time.monotonic() + 1.0, 0
     with house.room("reader"), house.room("full"):
@@ -161,7 +161,7 @@ def _joins(house: RoomsContext) -> str:
     return f"{count} joins"
 
 
-def _topics(house: RoomsContext) -> str:
+def _topics(house: House) -> str:
     """A topic for each connection, all kept."""
     with ExitStack() as stack:
         for one in range(300):
@@ -184,7 +184,7 @@ def _promotions(size: int) -> Iterator[tuple[str, bytes]]:
     yield from objects(size)
 
 
-def _promoted(house: RoomsContext, body: bytes) -> str:
+def _promoted(house: House, body: bytes) -> str:
     """An operator says so, then the participant speaks, and it is taken back."""
     place = "/admin/participants/low/capabilities"
     status, said = _admin(house, place, body)
@@ -197,7 +197,7 @@ def _promoted(house: RoomsContext, body: bytes) -> str:
     return f"{status} {said_of(said)}"
 
 
-def _admin(house: RoomsContext, place: str, body: bytes) -> tuple[int, bytes]:
+def _admin(house: House, place: str, body: bytes) -> tuple[int, bytes]:
     line = http.client.HTTPConnection(house.host, house.port, timeout=60)
     try:
         line.request("POST", place, body, {"Authorization": f"Bearer {house.operator}"})

@@ -15,7 +15,7 @@ from functools import partial
 from itertools import repeat
 
 from benchmarks.hostile.arguments import objects
-from benchmarks.hostile.house import RoomsContext
+from benchmarks.hostile.house import House
 from benchmarks.hostile.sockets import said_of
 from benchmarks.hostile_floods import (
     BEGIN,
@@ -81,7 +81,7 @@ def in_records(record: bytes, each: int) -> bytes:
     return b"".join(head + len(part).to_bytes(2, "big") + part for part in parts)
 
 
-def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
+def attacks(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     """Every such input by its name."""
     said = hello(house.context())
     beginnings = {
@@ -117,11 +117,11 @@ def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], 
         yield f"tls.said.{name}", partial(_said, house, text)
 
 
-def _connected(house: RoomsContext) -> socket.socket:
+def _connected(house: House) -> socket.socket:
     return socket.create_connection((house.host, house.tls_port), timeout=5)
 
 
-def _kept(house: RoomsContext, begin: bytes, count: int) -> str:
+def _kept(house: House, begin: bytes, count: int) -> str:
     """So many connections, each of which says that and then nothing."""
     until, made = time.monotonic() + 3 * SECONDS, 0
     with contextlib.ExitStack() as stack:
@@ -134,7 +134,7 @@ def _kept(house: RoomsContext, begin: bytes, count: int) -> str:
     return f"{made} connections"
 
 
-def _again(house: RoomsContext, begin: bytes) -> str:
+def _again(house: House, begin: bytes) -> str:
     """One connection after the other says it and leaves."""
     until, made = time.monotonic() + SECONDS, 0
     while time.monotonic() < until:
@@ -144,7 +144,7 @@ def _again(house: RoomsContext, begin: bytes) -> str:
     return f"{made} connections"
 
 
-def _shaken(house: RoomsContext, context: ssl.SSLContext) -> tuple[socket.socket, Tunnel]:
+def _shaken(house: House, context: ssl.SSLContext) -> tuple[socket.socket, Tunnel]:
     line = _connected(house)
     tunnel = Tunnel(line, context)
     try:
@@ -155,7 +155,7 @@ def _shaken(house: RoomsContext, context: ssl.SSLContext) -> tuple[socket.socket
     return line, tunnel
 
 
-def _handshakes(house: RoomsContext) -> str:
+def _handshakes(house: House) -> str:
     """Whole handshakes, eight at a time, and nothing after each."""
     context, until = house.context(), time.monotonic() + SECONDS
 
@@ -171,7 +171,7 @@ def _handshakes(house: RoomsContext) -> str:
         return f"{sum(threads.map(shake, range(8)))} handshakes"
 
 
-def _connections(house: RoomsContext, count: int) -> str:
+def _connections(house: House, count: int) -> str:
     """So many with their handshake done, all kept."""
     context, made, until = house.context(), 0, time.monotonic() + 10 * SECONDS
     with contextlib.ExitStack() as stack:
@@ -185,7 +185,7 @@ def _connections(house: RoomsContext, count: int) -> str:
     return f"{made} of {count} connections"
 
 
-def _spoilt(house: RoomsContext, raw: bytes) -> str:
+def _spoilt(house: House, raw: bytes) -> str:
     """After each handshake something that is no whole record, or none that belongs there."""
     context, until, made = house.context(), time.monotonic() + SECONDS, 0
     with contextlib.ExitStack() as stack:
@@ -197,7 +197,7 @@ def _spoilt(house: RoomsContext, raw: bytes) -> str:
     return f"{made} connections"
 
 
-def _upgraded(house: RoomsContext, context: ssl.SSLContext) -> tuple[socket.socket, Tunnel]:
+def _upgraded(house: House, context: ssl.SSLContext) -> tuple[socket.socket, Tunnel]:
     line, tunnel = _shaken(house, context)
     header = f"Authorization: Bearer {house.key}\r\n"
     line.sendall(tunnel.records(upgrade(f"localhost:{house.tls_port}", header, "/mcp", "")))
@@ -205,7 +205,7 @@ def _upgraded(house: RoomsContext, context: ssl.SSLContext) -> tuple[socket.sock
     return line, tunnel
 
 
-def _poured(house: RoomsContext, first: bytes, piece: bytes, each: int) -> str:
+def _poured(house: House, first: bytes, piece: bytes, each: int) -> str:
     """One frame over and over, in records of so many bytes, as fast as they are taken."""
     line, tunnel = _upgraded(house, house.context())
     line.sendall(tunnel.records(first)) if first else None
@@ -214,7 +214,7 @@ def _poured(house: RoomsContext, first: bytes, piece: bytes, each: int) -> str:
     return f"{pour(line, pieces, time.monotonic() + SECONDS)} bytes"
 
 
-def _poured_head(house: RoomsContext) -> str:
+def _poured_head(house: House) -> str:
     """A head of HTTP that goes on and on, a byte a record."""
     line, tunnel = _shaken(house, house.context())
     line.sendall(tunnel.records(b"GET /mcp HTTP/1.1\r\n", 1))
@@ -222,7 +222,7 @@ def _poured_head(house: RoomsContext) -> str:
     return f"{pour(line, pieces, time.monotonic() + SECONDS)} bytes"
 
 
-def _said(house: RoomsContext, text: bytes) -> str:
+def _said(house: House, text: bytes) -> str:
     """A long message over TLS."""
     head = b'{"jsonrpc":"2.0","id":1,"method":"tools/invoke","params":{"tool_id":"hostile__echo","parameters":'
     with house.secure() as socket_:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.hostile.arguments import objects, words
-from benchmarks.hostile.house import OFFER, RoomsContext
+from benchmarks.hostile.house import OFFER, House
 from benchmarks.hostile.sockets import said_of
 from benchmarks.line import Line
 from benchmarks.processes import Trouble
@@ -63,7 +63,7 @@ TEXTS: dict[str, tuple[str, dict[str, Any]]] = {
 _COSTLY = 11_500_000
 
 
-def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
+def attacks(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     """Every such input by its name."""
     for name, text in objects(size):
         for place, (can, client) in _BESIDE.items():
@@ -87,7 +87,7 @@ def _filled(around: bytes, text: bytes) -> bytes:
     return around.replace(b"%b", text)
 
 
-def _opened(house: RoomsContext, hello: bytes) -> str:
+def _opened(house: House, hello: bytes) -> str:
     """Somebody says hello, at both kinds of door, and asks something."""
     with house.groundhog(house.somebody(), protocol="mcp") as socket:
         said = said_of(socket.asked(hello))
@@ -95,7 +95,7 @@ def _opened(house: RoomsContext, hello: bytes) -> str:
     return f"{house.hostile.mcp(hello)[:30]} {said}"
 
 
-def _asked(house: RoomsContext, method: str, params: bytes) -> str:
+def _asked(house: House, method: str, params: bytes) -> str:
     """An operator's connection asks, since who may less is refused before; twice at once."""
     message = b'{"jsonrpc":"2.0","id":1,"method":"%b","params":%b}' % (method.encode(), params)
     with house.mcp(house.operator, can=OFFER) as socket:
@@ -106,7 +106,7 @@ def _asked(house: RoomsContext, method: str, params: bytes) -> str:
             return type(problem).__name__
 
 
-def _searched(house: RoomsContext, text: str) -> str:
+def _searched(house: House, text: str) -> str:
     """Who looks for words among tools whose descriptions are as long as they may be."""
     hostile = house.hostile
     hostile.call("again", json.dumps({"kind": "descriptions", "size": _COSTLY}).encode())
@@ -118,9 +118,7 @@ def _searched(house: RoomsContext, text: str) -> str:
     return said
 
 
-def _post(
-    house: RoomsContext, body: bytes, key: str, method: str = "POST", session: str = ""
-) -> bytes:
+def _post(house: House, body: bytes, key: str, method: str = "POST", session: str = "") -> bytes:
     head = (
         f"{method} /mcp HTTP/1.1\r\nHost: {house.host}:{house.port}\r\nAuthorization: Bearer {key}\r\n"
         "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
@@ -130,7 +128,7 @@ def _post(
     return (head + named + "\r\n").encode() + body
 
 
-def _flood(house: RoomsContext, *, end: bool) -> str:
+def _flood(house: House, *, end: bool) -> str:
     """One session after the other, for a second, on one connection; ended at once, or left."""
     key, until, count = house.somebody(), time.monotonic() + 1.0, 0
     opening = _post(house, _HELLO % (b"{}", _CLIENT), key)
@@ -144,7 +142,7 @@ def _flood(house: RoomsContext, *, end: bool) -> str:
     return f"{count} sessions"
 
 
-def _unknown(house: RoomsContext) -> str:
+def _unknown(house: House) -> str:
     """Sessions that never were are ended."""
     until, count = time.monotonic() + 1.0, 0
     with Line(house.host, house.port) as line:
@@ -156,7 +154,7 @@ def _unknown(house: RoomsContext) -> str:
     return f"{count} ends"
 
 
-def _sockets(house: RoomsContext, count: int) -> str:
+def _sockets(house: House, count: int) -> str:
     """So many connections of one caller, each with a session of its own."""
     key = house.somebody()
     with ExitStack() as stack:

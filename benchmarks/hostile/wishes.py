@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks.hostile.arguments import words
-from benchmarks.hostile.house import RoomsContext, modern
+from benchmarks.hostile.house import House, modern
 from benchmarks.hostile.sockets import said_of
 from benchmarks.mcp_client import MODERN
 
@@ -42,7 +42,7 @@ def uris(kind: str, count: int, scheme: str = "wish") -> list[str]:
 _KINDS = ("short", "fitting", "long", "same", *(name for name, _ in words(8)))
 
 
-def attacks(house: RoomsContext, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
+def attacks(house: House, size: int) -> Iterator[tuple[str, Callable[[], str]]]:
     """Every such input by its name."""
     for kind in _KINDS:
         yield f"wishes.subscribe.{kind}", partial(_subscribed, house, kind, "wish")
@@ -69,7 +69,7 @@ def _request(method: str, params: Any, ident: int) -> bytes:
 
 
 def _subscribed(
-    house: RoomsContext,
+    house: House,
     kind: str,
     scheme: str,
     *,
@@ -94,7 +94,7 @@ def _subscribed(
     return said_of(json.dumps(said).encode())
 
 
-def _listed(house: RoomsContext) -> str:
+def _listed(house: House) -> str:
     """Resources that their server lists, whose names have ten thousand characters."""
     order = {"kind": "long", "size": _LISTED}
     house.hostile.call("resources", json.dumps(order).encode())
@@ -104,7 +104,7 @@ def _listed(house: RoomsContext) -> str:
     return said
 
 
-def _stream(house: RoomsContext, body: bytes, key: str) -> http.client.HTTPConnection:
+def _stream(house: House, body: bytes, key: str) -> http.client.HTTPConnection:
     line = http.client.HTTPConnection(house.host, house.port, timeout=20)
     headers = {
         "Content-Type": "application/json",
@@ -122,7 +122,7 @@ def _listen(named: list[str]) -> bytes:
     return modern("subscriptions/listen", {"notifications": wanted}, {})
 
 
-def _listened(house: RoomsContext, named: list[str], *, away: bool = False) -> str:
+def _listened(house: House, named: list[str], *, away: bool = False) -> str:
     """One request that wants to hear of all of them, and is given up."""
     if away:
         _left(house)
@@ -138,7 +138,7 @@ def _listened(house: RoomsContext, named: list[str], *, away: bool = False) -> s
         line.close()
 
 
-def _listens(house: RoomsContext, count: int) -> str:
+def _listens(house: House, count: int) -> str:
     """So many requests of one caller that stay open, each of which wants to hear of the same."""
     key, body = house.somebody(), _listen(uris("fitting", 50))
     lines = []
@@ -151,7 +151,7 @@ def _listens(house: RoomsContext, count: int) -> str:
     return f"{len(lines)} streams"
 
 
-def _sessions(house: RoomsContext, count: int) -> str:
+def _sessions(house: House, count: int) -> str:
     """So many sessions of one caller, of which each wants to hear of as much as one caller may, all together."""
     key = house.somebody()
     sockets = [house.mcp(key) for _ in range(count)]
@@ -166,7 +166,7 @@ def _sessions(house: RoomsContext, count: int) -> str:
     return f"{heard} answers"
 
 
-def _levels(house: RoomsContext, count: int, *, away: bool = False) -> str:
+def _levels(house: House, count: int, *, away: bool = False) -> str:
     """One level after the other, as fast as they are taken."""
     if away:
         _left(house)
@@ -182,23 +182,23 @@ def _levels(house: RoomsContext, count: int, *, away: bool = False) -> str:
             return type(problem).__name__
 
 
-def _level(house: RoomsContext, text: str) -> str:
+def _level(house: House, text: str) -> str:
     with house.mcp(house.somebody()) as socket:
         return said_of(socket.asked(_request("logging/setLevel", {"level": text}, 1)))
 
 
-def _uri(house: RoomsContext, text: str) -> str:
+def _uri(house: House, text: str) -> str:
     with house.mcp(house.somebody()) as socket:
         asked = _request("resources/subscribe", {"uri": f"wish://{text}"}, 1)
         return said_of(socket.asked(asked))
 
 
-def _away(house: RoomsContext, kind: str) -> str:
+def _away(house: House, kind: str) -> str:
     """Of a server that has left."""
     _left(house)
     return _subscribed(house, kind, "gone")
 
 
-def _left(house: RoomsContext) -> None:
+def _left(house: House) -> None:
     """The server ends; when it is there already no more, nothing happens."""
     house.hostile.call_of("gone__leave", b"{}")

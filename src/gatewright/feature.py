@@ -39,12 +39,12 @@ __all__ = [
     "Around",
     "Counts",
     "Feature",
+    "GatewayParts",
     "Ground",
     "Inside",
     "Listener",
     "Making",
     "Rights",
-    "RoomsContext",
     "Rules",
     "Serving",
     "offered",
@@ -192,7 +192,7 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     """Changes whenever an answer of `held` may have changed."""
 
 
-class RoomsContext(msgspec.Struct, frozen=True, kw_only=True):
+class GatewayParts(msgspec.Struct, frozen=True, kw_only=True):
     """All of the spine: what endpoints and background work need."""
 
     inside: Inside
@@ -256,7 +256,7 @@ class Feature:
     async def look_ahead(self, server: str, tools: Sequence[Tool], settings: Settings) -> None:
         """Look at the tools of a server of a configuration to come."""
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """What it serves."""
         return Serving()
 

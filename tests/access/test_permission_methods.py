@@ -24,7 +24,7 @@ RULING = {
 }
 
 
-class RoomsContext:
+class House:
     """Knows of two servers, and takes down what is said."""
 
     def __init__(self, **requests: set[str]) -> None:
@@ -46,7 +46,7 @@ class RoomsContext:
 
 
 async def ask(
-    house: RoomsContext,
+    house: House,
     method: str,
     params: Any,
     caller: Caller = OPERATOR,
@@ -59,7 +59,7 @@ async def ask(
 @pytest.mark.parametrize("method", ["mgp/permission/response", "mgp/permission/grant"])
 async def test_an_operator_decides_with_the_body_of_the_specification(method: str) -> None:
     """MGP-3.6-1 and decision C-09: who decided is who is connected, whatever the body says."""
-    house = RoomsContext(perm_001={"files"})
+    house = House(perm_001={"files"})
     found = await ask(house, method, RULING)
     assert isinstance(found, Answer)
     ends = 2087942400.0
@@ -76,15 +76,15 @@ async def test_an_operator_decides_with_the_body_of_the_specification(method: st
 
 
 async def test_which_server_is_meant_has_to_be_certain() -> None:
-    both = RoomsContext(perm_001={"files", "web"})
-    for house, words in ((both, "several servers"), (RoomsContext(), "no server asked")):
+    both = House(perm_001={"files", "web"})
+    for house, words in ((both, "several servers"), (House(), "no server asked")):
         found = await ask(house, "mgp/permission/response", RULING)
         assert isinstance(found, Failure)
         assert words in found.message
         assert house.said == []
     await ask(both, "mgp/permission/response", RULING | {"server_id": "web"})
     assert {one.server for one in both.said} == {"web"}
-    found = await ask(RoomsContext(), "mgp/permission/response", RULING | {"server_id": "nope"})
+    found = await ask(House(), "mgp/permission/response", RULING | {"server_id": "nope"})
     assert isinstance(found, Failure)
 
 
@@ -93,7 +93,7 @@ async def test_which_server_is_meant_has_to_be_certain() -> None:
     [{"grants": {"camera": "yes"}}, {"grants": []}, {"expires_at": "soon"}, {"request_id": None}],
 )
 async def test_a_body_that_is_none_decides_nothing(bad: dict[str, Any]) -> None:
-    house = RoomsContext(perm_001={"files"})
+    house = House(perm_001={"files"})
     found = await ask(house, "mgp/permission/response", RULING | bad)
     assert isinstance(found, Failure)
     assert found.reason == "invalid_params"
@@ -102,7 +102,7 @@ async def test_a_body_that_is_none_decides_nothing(bad: dict[str, Any]) -> None:
 
 async def test_nobody_else_decides() -> None:
     """Decision C-08"""
-    house = RoomsContext(perm_001={"files"})
+    house = House(perm_001={"files"})
     found = await ask(house, "mgp/permission/response", RULING, AGENT)
     assert isinstance(found, Refusal)
     assert house.said == []
@@ -114,20 +114,20 @@ async def test_a_client_that_announces_a_wait_hears_that_nothing_is_decided_here
 ) -> None:
     """MGP-3.5-1: the gateway as a server."""
     asked = {"request_id": "perm-001", "permissions": ["shell", "camera"]}
-    found = await ask(RoomsContext(), method, asked, AGENT)
+    found = await ask(House(), method, asked, AGENT)
     assert isinstance(found, Answer)
     assert jsonrpc.decode(found.raw)["grants"] == {
         "shell.execute": "deferred",
         "camera": "deferred",
     }
-    assert isinstance(await ask(RoomsContext(), method, {}, AGENT), Failure)
-    plain = await ask(RoomsContext(), method, asked, AGENT, Client("2025-11-25"))
+    assert isinstance(await ask(House(), method, {}, AGENT), Failure)
+    plain = await ask(House(), method, asked, AGENT, Client("2025-11-25"))
     assert isinstance(plain, Failure)
     assert plain.reason == "method_not_found"
 
 
 async def test_two_spellings_of_one_permission_say_the_same_or_nothing() -> None:
-    house = RoomsContext(perm_001={"files"})
+    house = House(perm_001={"files"})
     both = {"shell": "approved", "shell.execute": "denied", "camera": "approved"}
     found = await ask(house, "mgp/permission/response", RULING | {"grants": both})
     assert isinstance(found, Failure)

@@ -46,7 +46,7 @@ class NoKeys:
         return "unknown"
 
 
-class RoomsContext:
+class House:
     """A gateway's policies, one configuration after the other."""
 
     def __init__(self, folder: Path) -> None:
@@ -201,7 +201,7 @@ async def test_the_record_says_what_the_call_was_let_in_by() -> None:
 
 
 async def test_what_a_caller_has_used_up_stays_used_up(tmp_path: Path) -> None:
-    house = RoomsContext(tmp_path)
+    house = House(tmp_path)
 
     async def left(text: str) -> int:
         found = house.made(text)
@@ -214,7 +214,7 @@ async def test_what_a_caller_has_used_up_stays_used_up(tmp_path: Path) -> None:
 
 
 async def test_schemas_are_compiled_anew_only_where_their_rules_changed(tmp_path: Path) -> None:
-    house, found = RoomsContext(tmp_path), []
+    house, found = House(tmp_path), []
     for text in ("", "[limits]\ncalls_per_minute = 5\n", "[limits]\nschema_depth = 5\n"):
         made = house.made(text)
         house.take(made)
@@ -225,7 +225,7 @@ async def test_schemas_are_compiled_anew_only_where_their_rules_changed(tmp_path
 
 
 async def test_gates_that_were_not_taken_are_nobodys_current_ones(tmp_path: Path) -> None:
-    house = RoomsContext(tmp_path)
+    house = House(tmp_path)
     made = house.made()
     house.take(made)
     house.made()
@@ -233,7 +233,7 @@ async def test_gates_that_were_not_taken_are_nobodys_current_ones(tmp_path: Path
 
 
 async def test_the_gates_are_those_of_the_list_in_its_order(tmp_path: Path) -> None:
-    assert tuple(RoomsContext(tmp_path).made().gates) == Gates._fields
+    assert tuple(House(tmp_path).made().gates) == Gates._fields
 
 
 def test_nobody_sees_anything_where_no_feature_says_who_may(tmp_path: Path) -> None:

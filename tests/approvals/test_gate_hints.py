@@ -18,7 +18,7 @@ REACHES = a_tool("search", hints=("open_world",))
 BOTH = a_tool("post", hints=("destructive", "open_world"))
 
 
-class RoomsContext:
+class House:
     """Both gates, with a clock that only the test moves."""
 
     def __init__(self, *grants: Grant, lasts_s: float = 600.0) -> None:
@@ -35,21 +35,19 @@ class RoomsContext:
 
 @pytest.mark.parametrize("tool", [DESTROYS, REACHES, BOTH])
 async def test_such_a_tool_is_refused_where_nobody_can_be_asked(tool: Tool) -> None:
-    found = await RoomsContext().run(tool, Mute())
+    found = await House().run(tool, Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "confirmation_required"
 
 
 @pytest.mark.parametrize("tool", [DESTROYS, REACHES, BOTH])
 async def test_a_grant_for_the_very_tool_lets_it_run_unasked(tool: Tool) -> None:
-    assert isinstance(
-        await RoomsContext(Grant(AGENT.id, "srv", tool.target.name)).run(tool, Mute()), Call
-    )
+    assert isinstance(await House(Grant(AGENT.id, "srv", tool.target.name)).run(tool, Mute()), Call)
 
 
 @pytest.mark.parametrize("tool", [DESTROYS, BOTH])
 async def test_what_destroys_is_asked_about_each_time(tool: Tool) -> None:
-    house = RoomsContext()
+    house = House()
     for _ in range(2):
         back = Asked(YES)
         assert isinstance(await house.run(tool, back), Call)
@@ -59,7 +57,7 @@ async def test_what_destroys_is_asked_about_each_time(tool: Tool) -> None:
 
 
 async def test_a_yes_to_what_reaches_out_holds_for_a_while() -> None:
-    house = RoomsContext()
+    house = House()
     back = Asked(YES)
     assert isinstance(await house.run(REACHES, back), Call)
     assert "for 10 min further calls of this tool without asking" in str(back.questions[0].params)
@@ -70,17 +68,17 @@ async def test_a_yes_to_what_reaches_out_holds_for_a_while() -> None:
 
 
 async def test_a_no_is_no_agreement_and_no_time_asks_each_time() -> None:
-    house = RoomsContext()
+    house = House()
     assert isinstance(await house.run(REACHES, Asked(NO)), Refusal)
     assert isinstance(await house.run(REACHES, Mute()), Refusal)
-    never = RoomsContext(lasts_s=0)
+    never = House(lasts_s=0)
     assert isinstance(await never.run(REACHES, Asked(YES)), Call)
     assert isinstance(await never.run(REACHES, Mute()), Refusal)
 
 
 async def test_a_yes_to_a_call_that_is_asked_about_for_more_holds_for_that_call_alone() -> None:
     """A tool that the operator wants confirmed stays so, whatever else is said of it."""
-    house = RoomsContext()
+    house = House()
     tool = a_tool("search", hints=("open_world",), confirmation_required=True)
     assert isinstance(await house.run(tool, Asked(YES)), Call)
     assert isinstance(await house.run(tool, Mute()), Refusal)
@@ -90,7 +88,7 @@ async def test_a_yes_to_a_call_that_is_asked_about_for_more_holds_for_that_call_
 
 
 async def test_a_rehearsal_says_that_somebody_would_be_asked_and_asks_nobody() -> None:
-    house = RoomsContext()
+    house = House()
     passed = house.access(a_tool_call(DESTROYS), Mute())
     assert isinstance(passed, Call)
     found = await house.gate.rehearse(passed)

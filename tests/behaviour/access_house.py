@@ -22,7 +22,7 @@ __all__ = [
     "FIVE",
     "KEYED",
     "OFFER",
-    "RoomsContext",
+    "House",
     "about",
     "code_of",
     "passes",
@@ -40,7 +40,7 @@ PROMPT_S = 1.0
 _TICK_S = 0.02
 
 
-class RoomsContext:
+class House:
     """A gateway where every caller needs a key; `open` lets in who has no grant, `echo` does not."""
 
     def __init__(self, gateway: Gateway) -> None:

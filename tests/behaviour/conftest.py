@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.behaviour.access_house import RoomsContext
+from tests.behaviour.access_house import House
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.ggen_house import Firm, firm_running
 from tests.behaviour.groundhog_house import GroundhogHouse, houses
@@ -40,7 +40,7 @@ def tokens(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TokenHouse]:
 
 
 @pytest.fixture(scope="session")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A gateway whose callers need keys; `open` lets in who has no grant, `echo` does not."""
     content = config(
         server("echo"),
@@ -50,7 +50,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
         gateway={"anonymous": "deny"},
     )
     with running(tmp_path_factory.mktemp("access"), content) as gateway:
-        yield RoomsContext(gateway)
+        yield House(gateway)
 
 
 @pytest.fixture(scope="session")

@@ -17,7 +17,7 @@ from tests.behaviour.gateway import Gateway
 from tests.behaviour.wires import (
     DEADLINE,
     MODERN,
-    HttpEndpoint,
+    HttpWire,
     SseWire,
     StdioWire,
     WebSocketWire,
@@ -225,7 +225,7 @@ class Host:
             {"protocolVersion": self.revision, "capabilities": capabilities, "clientInfo": who},
         )
         await self.say({"method": "notifications/initialized"})
-        if isinstance(self.wire, HttpEndpoint) and self.session is not None:
+        if isinstance(self.wire, HttpWire) and self.session is not None:
             await self.wire.listen(self)
 
     async def close(self) -> None:
@@ -253,7 +253,7 @@ def _wire(kind: str, gateway: Gateway, profile: str) -> Wire:
         return WebSocketWire(gateway.urls[name])
     if kind == "sse":
         return SseWire(gateway.urls["sse"])
-    return HttpEndpoint(gateway.urls[name])
+    return HttpWire(gateway.urls[name])
 
 
 @asynccontextmanager

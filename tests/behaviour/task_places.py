@@ -193,7 +193,7 @@ def implied_places() -> Iterator[Place]:
         yield Place(method, {"frames": [frame]})
 
 
-class RoomsContext:
+class House:
     """Ann and bob before two servers; notes all that each of them receives, as text."""
 
     def __init__(self, supervisor: Supervisor, era: str) -> None:
@@ -301,7 +301,7 @@ def to(call: Call, target: Target, kind: Kind = "method") -> Call:
     return replace(call, target=target, kind=kind, name=target.name)
 
 
-async def asked_in_time(house: RoomsContext, place: Place) -> list[str]:
+async def asked_in_time(house: House, place: Place) -> list[str]:
     """What ann was told of a place that names nothing. A question waits for its candidates to become one party's: the call is ended while it does."""
     call = asyncio.ensure_future(house.put(house.tool(ANN, "say", place.about(""))))
     await asyncio.wait([call], timeout=0.3)

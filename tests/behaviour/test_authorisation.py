@@ -15,7 +15,7 @@ import pytest
 from gatewright.access.issued_grants import Issued
 from gatewright.call import UserContext
 from gatewright.identity.keys import KeyStore
-from tests.behaviour.access_house import OFFER, RoomsContext, about, seed_grant
+from tests.behaviour.access_house import OFFER, House, about, seed_grant
 from tests.behaviour.hosts import EVERY_DOOR, META, RpcError, host
 from tests.behaviour.wires import MODERN
 from tests.storage.parts import state_in
@@ -36,7 +36,7 @@ CREDENTIALS = ("no", "wrong", "not even one", "revoked", "expired")
 
 
 @pytest.fixture(scope="module")
-def credentials(house: RoomsContext) -> dict[str, str | None]:
+def credentials(house: House) -> dict[str, str | None]:
     """What callers show; each is of somebody who would be an operator."""
     state = state_in(house.gateway.folder / "state")
     past = KeyStore(state, clock=lambda: time.time() - 1000, random=os.urandom)
@@ -85,7 +85,7 @@ def shape(body: Any) -> Any:
     return {**body, "error": {**body["error"], "data": data}}
 
 
-def granted(house: RoomsContext) -> list[str]:
+def granted(house: House) -> list[str]:
     """Who was granted anything of what is asked for here."""
     issued = Issued(state_in(house.gateway.folder / "state"), clock=time.time)
     try:
@@ -97,7 +97,7 @@ def granted(house: RoomsContext) -> list[str]:
 @pytest.mark.parametrize(("method", "params"), ASKED, ids=NAMES)
 @pytest.mark.parametrize("revision", REVISIONS)
 async def test_a_credential_that_is_no_good_gets_the_same_answer_whatever_is_asked(
-    house: RoomsContext,
+    house: House,
     credentials: dict[str, str | None],
     http: aiohttp.ClientSession,
     revision: str,
@@ -131,7 +131,7 @@ async def test_a_credential_that_is_no_good_gets_the_same_answer_whatever_is_ask
 @pytest.mark.parametrize("door", ["websocket", "sse"])
 @pytest.mark.parametrize("name", CREDENTIALS)
 async def test_a_connection_is_refused_before_anything_can_be_asked(
-    house: RoomsContext,
+    house: House,
     credentials: dict[str, str | None],
     http: aiohttp.ClientSession,
     door: str,
@@ -148,9 +148,7 @@ async def test_a_connection_is_refused_before_anything_can_be_asked(
 
 
 @pytest.mark.parametrize("door", EVERY_DOOR)
-async def test_the_credential_of_an_agent_does_for_none_of_it(
-    house: RoomsContext, door: str
-) -> None:
+async def test_the_credential_of_an_agent_does_for_none_of_it(house: House, door: str) -> None:
     """MGP-5.4-6: 1000 where the method is negotiated, unknown where it is for operators alone."""
     agent, key = ("local", "") if door.startswith("stdio") else house.agent()
     async with house.host(door, key) as client:
@@ -175,7 +173,7 @@ async def test_the_credential_of_an_agent_does_for_none_of_it(
     "said", [UserContext(), UserContext(role="analyst"), UserContext(trust="community")]
 )
 async def test_a_tool_that_is_not_there_is_refused_like_one_that_may_not_be_used(
-    house: RoomsContext, said: UserContext
+    house: House, said: UserContext
 ) -> None:
     """MGP-14.3-2: whatever a key says of its owner, unless it names tools."""
     _, key = house.agent(said)
@@ -192,7 +190,7 @@ async def test_a_tool_that_is_not_there_is_refused_like_one_that_may_not_be_used
 
 
 async def test_a_session_of_another_caller_is_answered_like_one_that_never_was(
-    house: RoomsContext, http: aiohttp.ClientSession
+    house: House, http: aiohttp.ClientSession
 ) -> None:
     """The session of an operator is no credential for who knows its id."""
     _, key = house.agent()
@@ -210,7 +208,7 @@ async def test_a_session_of_another_caller_is_answered_like_one_that_never_was(
     assert granted(house) == []
 
 
-async def test_a_key_that_is_revoked_ends_what_its_session_may_do(house: RoomsContext) -> None:
+async def test_a_key_that_is_revoked_ends_what_its_session_may_do(house: House) -> None:
     state = state_in(house.gateway.folder / "state")
     callers = KeyStore(state, clock=time.time, random=os.urandom)
     try:
@@ -233,7 +231,7 @@ async def test_a_key_that_is_revoked_ends_what_its_session_may_do(house: RoomsCo
 
 
 async def test_the_owner_of_the_pipes_shows_no_credential_and_gets_no_more(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     """MGP-5.4-6 at the stdio door, whatever it claims to be."""
     async with host(house.gateway, "stdio 2025-11-25", can=OFFER) as client:

@@ -44,7 +44,7 @@ class Jumping:
         return self._real() + self.off
 
 
-class RoomsContext:
+class House:
     """A gateway in this process, with a tool that waits until it is let go."""
 
     def __init__(self, folder: Path, gateway: Gateway, clock: Jumping) -> None:
@@ -81,7 +81,7 @@ class RoomsContext:
 
 
 @pytest.fixture
-async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RoomsContext]:
+async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
     clock = Jumping()
     monkeypatch.setattr(time, "time", clock)
     monkeypatch.setattr(time, "time_ns", lambda: int(clock() * 1e9))
@@ -92,7 +92,7 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
         f'[[grants]]\nagent = "bob"\nserver = "own"\nexpires_at = {ends}\n'
     )
     settings = load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)})
-    found = RoomsContext(tmp_path, None, clock)  # type: ignore[arg-type]
+    found = House(tmp_path, None, clock)  # type: ignore[arg-type]
     schema = {"inputSchema": {"type": "object"}}
     local = LocalServer(
         ServerSpec(id="own"),
@@ -107,7 +107,7 @@ async def house(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 @pytest.mark.parametrize("jump", [HOUR, -HOUR])
 async def test_a_jump_of_an_hour_neither_ends_a_call_nor_gives_a_limit_back(
-    house: RoomsContext, jump: float
+    house: House, jump: float
 ) -> None:
     running = asyncio.ensure_future(house.call("ann", "own__wait"))
     await asyncio.wait_for(house.begun.wait(), DEADLINE)
@@ -125,7 +125,7 @@ async def test_a_jump_of_an_hour_neither_ends_a_call_nor_gives_a_limit_back(
 
 
 async def test_what_ends_at_a_time_of_day_goes_by_the_day_and_stays_ended(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     said = []
     for house.clock.off in (0.0, HOUR, -HOUR):
@@ -134,7 +134,7 @@ async def test_what_ends_at_a_time_of_day_goes_by_the_day_and_stays_ended(
     assert said == ["runs", "access_denied", "access_denied"]
 
 
-async def test_the_record_is_in_order_whatever_the_clock_said(house: RoomsContext) -> None:
+async def test_the_record_is_in_order_whatever_the_clock_said(house: House) -> None:
     for house.clock.off in (0.0, HOUR, -HOUR):
         assert isinstance(await house.call("ann", "own__quick"), Answer)
     await house.gateway.audit.on_disk()

@@ -24,7 +24,7 @@ _STAYS = re.compile(
 _PLACE = re.compile(r"(?<![=/\w])[A-Z]{2,}(?:/[A-Z]+)?(?![=\w])")
 
 
-class RoomsContext(NamedTuple):
+class House(NamedTuple):
     """A gateway that runs, and the shell of whoever started it."""
 
     shell: Shell
@@ -33,7 +33,7 @@ class RoomsContext(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     shell = Shell(tmp_path_factory.mktemp("first"))
     shell.write(
         "mgp.toml",
@@ -49,7 +49,7 @@ args = ["-y", "something"]
 """,
     )
     with serving(shell) as served:
-        yield RoomsContext(shell, served, keys_of(shell))
+        yield House(shell, served, keys_of(shell))
 
 
 def keys_of(shell: Shell) -> dict[str, str]:
@@ -133,9 +133,7 @@ MISTAKES = (
 
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one.typed)
-def test_each_mistake_says_what_happened_and_what_mends_it(
-    house: RoomsContext, mistake: Mistake
-) -> None:
+def test_each_mistake_says_what_happened_and_what_mends_it(house: House, mistake: Mistake) -> None:
     url = house.served.url
     places = {"url": url, "tls": url.replace("http", "https"), "base": url.removesuffix("/mcp")}
     places |= house.keys
@@ -158,14 +156,14 @@ def whole(text: str) -> list[str]:
     ]
 
 
-def test_a_message_says_one_command_once(house: RoomsContext) -> None:
+def test_a_message_says_one_command_once(house: House) -> None:
     """The hint of a refusal that names the whole command itself would be the same with less in it."""
     done = house.shell.run("tool", "call", "demo__add", "a=1", "b=2", "--key", house.keys["agent"])
     assert done.error["hint"] == ""
     assert len(_SHOWN.findall(done.error["message"])) == 1
 
 
-def test_a_key_is_ended_by_the_name_of_its_agent_where_it_has_one(house: RoomsContext) -> None:
+def test_a_key_is_ended_by_the_name_of_its_agent_where_it_has_one(house: House) -> None:
     at_a_terminal(house.shell.typed("key create once"))
     operator = ("--key", house.keys["operator"])
     assert house.shell.run("key", "revoke", "once", *operator).code == 0
@@ -179,7 +177,7 @@ def test_a_key_is_ended_by_the_name_of_its_agent_where_it_has_one(house: RoomsCo
 
 
 def test_a_server_whose_program_is_missing_is_added_with_a_word_about_it(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     done = house.shell.run("server", "add", "later", "--", "npx-is-not-installed", "-y", "x")
     assert done.code == 0
@@ -189,6 +187,6 @@ def test_a_server_whose_program_is_missing_is_added_with_a_word_about_it(
     assert house.shell.run("server", "rm", "here").code == 0
 
 
-def test_a_tool_that_is_hidden_can_be_hidden_again_and_shown(house: RoomsContext) -> None:
+def test_a_tool_that_is_hidden_can_be_hidden_again_and_shown(house: House) -> None:
     for words in ("disable demo__now", "disable demo/now", "enable demo__now"):
         assert house.shell.run("tool", *words.split()).code == 0

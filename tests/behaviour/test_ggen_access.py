@@ -20,7 +20,7 @@ from aiohttp import WSCloseCode
 from gatewright.call import UserContext
 from gatewright.identity.keys import KeyStore
 from gatewright.mcp.wire.permissions import held_permission
-from tests.behaviour.access_house import RoomsContext, about, seed_grant
+from tests.behaviour.access_house import House, about, seed_grant
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.ggen_house import Client
 from tests.storage.parts import state_in
@@ -101,7 +101,7 @@ def _user(*permissions: str) -> UserContext:
 
 
 @pytest.fixture(scope="module")
-def credentials(house: RoomsContext) -> dict[str, str | None]:
+def credentials(house: House) -> dict[str, str | None]:
     """What callers show that is no good; some of them would be operators."""
     state = state_in(house.gateway.folder / "state")
     past = KeyStore(state, clock=lambda: time.time() - 1000, random=os.urandom)
@@ -119,7 +119,7 @@ def credentials(house: RoomsContext) -> dict[str, str | None]:
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize("name", CREDENTIALS)
 async def test_a_credential_that_is_no_good_gets_the_same_answer_whatever_is_asked(
-    house: RoomsContext, credentials: dict[str, str | None], door: str, name: str
+    house: House, credentials: dict[str, str | None], door: str, name: str
 ) -> None:
     """GGEN-auth-10, GGEN-auth-11, GGEN-err-9: -32004, and nothing of what there is."""
     said = set()
@@ -158,7 +158,7 @@ async def test_a_credential_that_is_no_good_gets_the_same_answer_whatever_is_ask
     ],
 )
 async def test_each_caller_may_what_he_may_at_every_other_door(
-    house: RoomsContext, door: str, who: str, expected: dict[str, str]
+    house: House, door: str, who: str, expected: dict[str, str]
 ) -> None:
     """GGEN-auth-4, GGEN-auth-11, GGEN-err-10, GGEN-p4-5: one policy."""
     key = house.agent()[1] if who == "agent" else house.gateway.operator_token
@@ -172,7 +172,7 @@ async def test_each_caller_may_what_he_may_at_every_other_door(
 
 
 @pytest.mark.parametrize("door", DOORS)
-async def test_a_key_calls_and_sees_the_tools_that_it_names(house: RoomsContext, door: str) -> None:
+async def test_a_key_calls_and_sees_the_tools_that_it_names(house: House, door: str) -> None:
     """GGEN-auth-4, GGEN-auth-5, GGEN-auth-6."""
     _, key = house.agent(_user("ToolInvoke(echo/echo)", "ToolRead(open/echo)"))
     async with speaker(house.gateway, door, key) as client:
@@ -183,7 +183,7 @@ async def test_a_key_calls_and_sees_the_tools_that_it_names(house: RoomsContext,
 
 @pytest.mark.parametrize("door", DOORS)
 async def test_the_right_to_list_all_shows_all_and_the_right_to_call_none(
-    house: RoomsContext, door: str
+    house: House, door: str
 ) -> None:
     """GGEN-auth-6, decision C-32."""
     _, key = house.agent(_user("ToolsListAll"))
@@ -195,9 +195,7 @@ async def test_the_right_to_list_all_shows_all_and_the_right_to_call_none(
 
 
 @pytest.mark.parametrize("door", DOORS)
-async def test_a_key_that_is_revoked_is_nobodys_from_then_on(
-    house: RoomsContext, door: str
-) -> None:
+async def test_a_key_that_is_revoked_is_nobodys_from_then_on(house: House, door: str) -> None:
     state = state_in(house.gateway.folder / "state")
     callers = KeyStore(state, clock=time.time, random=os.urandom)
     try:
@@ -226,7 +224,7 @@ async def test_a_key_that_is_revoked_is_nobodys_from_then_on(
 
 
 @pytest.fixture(scope="module")
-def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
+def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     """A gateway where callers have three calls a minute, and no grants."""
     said = config(
         server("echo"),
@@ -235,12 +233,12 @@ def limited(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
         limits={"calls": {"caller": {"per_minute": 3}}},
     )
     with running(tmp_path_factory.mktemp("often"), said) as gateway:
-        yield RoomsContext(gateway)
+        yield House(gateway)
 
 
 @pytest.mark.parametrize("door", DOORS)
 async def test_over_its_limit_a_key_learns_when_to_come_again_and_nothing_else(
-    limited: RoomsContext, door: str
+    limited: House, door: str
 ) -> None:
     """GGEN-auth-9, GGEN-auth-10, decision C-39: the limit comes before any word on what it may do."""
     _, key = limited.agent()
@@ -250,7 +248,7 @@ async def test_over_its_limit_a_key_learns_when_to_come_again_and_nothing_else(
     assert said == [(-32005, "access_denied")] * 3 + [(-32003, "rate_limited")] * 2
 
 
-async def test_the_wait_is_told_in_the_error_and_in_the_header(limited: RoomsContext) -> None:
+async def test_the_wait_is_told_in_the_error_and_in_the_header(limited: House) -> None:
     """GGEN-auth-9: `RateLimitExceeded`, retryable, with the milliseconds to wait."""
     _, key = limited.agent()
     headers = {"authorization": f"Bearer {key}"}
@@ -269,7 +267,7 @@ async def test_the_wait_is_told_in_the_error_and_in_the_header(limited: RoomsCon
     assert "echo" not in json.dumps(data)
 
 
-async def test_a_key_is_kept_as_a_hash_alone(house: RoomsContext) -> None:
+async def test_a_key_is_kept_as_a_hash_alone(house: House) -> None:
     """GGEN-auth-1: SHA-256, and nothing clear in any file of the store."""
     _, secret = house.agent()
     files = (house.gateway.folder / "state").glob("state.db*")

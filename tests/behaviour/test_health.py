@@ -7,10 +7,10 @@ import json
 import aiohttp
 import pytest
 
-from tests.behaviour.access_house import RoomsContext
+from tests.behaviour.access_house import House
 
 
-async def page(house: RoomsContext, path: str, key: str | None) -> str:
+async def page(house: House, path: str, key: str | None) -> str:
     headers = {} if key is None else {"authorization": f"Bearer {key}"}
     url = house.gateway.url.removesuffix("/mcp") + path
     async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as answer:
@@ -18,7 +18,7 @@ async def page(house: RoomsContext, path: str, key: str | None) -> str:
 
 
 @pytest.fixture
-async def called(house: RoomsContext) -> RoomsContext:
+async def called(house: House) -> House:
     """The gateway, after a call of a tool that few may use and of one that everybody may."""
     async with house.operator() as client:
         await client.text("echo__echo", message="x")
@@ -26,7 +26,7 @@ async def called(house: RoomsContext) -> RoomsContext:
     return house
 
 
-async def test_metrics_name_tools_and_servers_to_who_may_use_them(called: RoomsContext) -> None:
+async def test_metrics_name_tools_and_servers_to_who_may_use_them(called: House) -> None:
     """Decision 0030: what a list hides nobody finds out in another way."""
     _, key = called.agent()
     told = await page(called, "/metrics", key)
@@ -40,7 +40,7 @@ async def test_metrics_name_tools_and_servers_to_who_may_use_them(called: RoomsC
     assert 'server="asker"' in whole
 
 
-async def test_readiness_names_servers_to_who_may_use_them(called: RoomsContext) -> None:
+async def test_readiness_names_servers_to_who_may_use_them(called: House) -> None:
     _, key = called.agent()
     assert json.loads(await page(called, "/readyz", None)) == {"ready": True, "audit": True}
     found = json.loads(await page(called, "/readyz", key))

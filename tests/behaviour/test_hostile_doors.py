@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.hostile import doors
 from benchmarks.hostile.__main__ import Innocent, turn
-from benchmarks.hostile.house import RoomsContext, house
+from benchmarks.hostile.house import House, house
 from tests.costs import queued_ms
 
 LONGEST_MS, TURN_S = 1000.0, 0.3
@@ -56,7 +56,7 @@ CHOSEN = (
 @pytest.fixture(scope="module")
 def place(
     tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[tuple[RoomsContext, Innocent, dict[str, doors.Attack]]]:
+) -> Iterator[tuple[House, Innocent, dict[str, doors.Attack]]]:
     with ExitStack() as stack:
         found = stack.enter_context(house(tmp_path_factory.mktemp("hostile-doors")))
         innocent = Innocent(found.url, stack)
@@ -66,7 +66,7 @@ def place(
 
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_hostile_input_at_a_door_keeps_nobody_else_waiting(
-    place: tuple[RoomsContext, Innocent, dict[str, doors.Attack]], name: str
+    place: tuple[House, Innocent, dict[str, doors.Attack]], name: str
 ) -> None:
     found, innocent, attacks = place
     queued = queued_ms(found.pid, innocent.pid)

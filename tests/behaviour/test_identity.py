@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.call import UserContext
 from gatewright.mcp.wire.permissions import held_permission
-from tests.behaviour.access_house import KEYED, RoomsContext
+from tests.behaviour.access_house import KEYED, House
 from tests.behaviour.gateway import config, running, server
 from tests.behaviour.hosts import DOORS, Host, RpcError, host
 
@@ -28,7 +28,7 @@ async def _refusal(client: Host, tool: str, **arguments: Any) -> str:
 
 
 @pytest.mark.parametrize("door", KEYED)
-async def test_a_key_calls_and_sees_the_tools_that_it_names(house: RoomsContext, door: str) -> None:
+async def test_a_key_calls_and_sees_the_tools_that_it_names(house: House, door: str) -> None:
     """GGEN-auth-4, GGEN-auth-5, GGEN-auth-6 and GGEN-auth-11"""
     _, key = house.agent(_user("ToolInvoke(echo/echo)", "ToolRead(open/echo)"))
     async with house.host(door, key) as client:
@@ -39,7 +39,7 @@ async def test_a_key_calls_and_sees_the_tools_that_it_names(house: RoomsContext,
 
 @pytest.mark.parametrize("door", KEYED)
 async def test_the_right_to_list_all_shows_all_and_the_right_to_call_none(
-    house: RoomsContext, door: str
+    house: House, door: str
 ) -> None:
     """GGEN-auth-6 and decision C-32."""
     _, key = house.agent(_user("ToolsListAll"))
@@ -53,9 +53,7 @@ async def test_the_right_to_list_all_shows_all_and_the_right_to_call_none(
 
 
 @pytest.mark.parametrize("door", KEYED)
-async def test_what_leads_outside_the_allowed_resources_is_refused(
-    house: RoomsContext, door: str
-) -> None:
+async def test_what_leads_outside_the_allowed_resources_is_refused(house: House, door: str) -> None:
     """GRH-sec-5: a path outside → path_not_allowed; and GRH-sec-8: the record shows what was applied."""
     name, key = house.agent(_user(resources=("/srv/data/**",), role="analyst"))
     async with house.host(door, key) as client:
@@ -69,7 +67,7 @@ async def test_what_leads_outside_the_allowed_resources_is_refused(
     ] * 2
 
 
-async def test_resources_outside_are_hidden_and_not_read(house: RoomsContext) -> None:
+async def test_resources_outside_are_hidden_and_not_read(house: House) -> None:
     """GRH-sec-5"""
     name, key = house.agent(_user(resources=("asker:///alpha",)))
     async with house.operator() as client:
@@ -87,7 +85,7 @@ async def test_resources_outside_are_hidden_and_not_read(house: RoomsContext) ->
 
 
 async def test_a_prompt_is_not_told_of_what_leads_outside_the_allowed_resources(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     """GRH-sec-5"""
     name, key = house.agent(_user(resources=("/srv/data/**",)))
@@ -121,7 +119,7 @@ async def test_what_the_configuration_says_holds_at_every_door_and_from_a_reload
 
 @pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-11-25", "sse 2025-11-25"])
 async def test_a_session_is_seen_by_operators_and_by_its_caller_alone(
-    house: RoomsContext, door: str
+    house: House, door: str
 ) -> None:
     """GRH-sec-1 and GRH-sec-3"""
     name, key = house.agent(_user("read:filesystem", role="analyst", trust="community"))
@@ -140,7 +138,7 @@ async def test_a_session_is_seen_by_operators_and_by_its_caller_alone(
 
 
 @pytest.mark.parametrize("door", ["http 2025-11-25", "http 2026-07-28", "websocket 2025-11-25"])
-async def test_whoever_may_read_the_registry_sees_all_of_it(house: RoomsContext, door: str) -> None:
+async def test_whoever_may_read_the_registry_sees_all_of_it(house: House, door: str) -> None:
     """GGEN-auth-8: AdminRead reads all registrations, and gives nothing else."""
     can = {"mgp": {"version": "0.2.0", "extensions": ["discovery", "access_control"]}}
     _, plain = house.agent()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour.access_house import OFFER, RoomsContext
+from tests.behaviour.access_house import OFFER, House
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import EVERY_DOOR, Host, RpcError, host
 
@@ -75,7 +75,7 @@ async def test_a_key_over_its_limit_learns_nothing_of_what_it_may_do(
     """GGEN-auth-10: the limit is asked before any authorization result."""
     said = config(server("echo"), grants=[], gateway={"anonymous": "deny"}, limits=LIMITS)
     with running(tmp_path_factory.mktemp("keyed"), said) as gateway:
-        house = RoomsContext(gateway)
+        house = House(gateway)
         _, key = house.agent()
         codes = []
         async with house.host("http 2026-07-28", key) as client:

@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.behaviour.access_house import RoomsContext
+from tests.behaviour.access_house import House
 from tests.behaviour.matrix import DOORS, METHODS, Request, credentials
 from tests.behaviour.token_house import TokenHouse
 
@@ -77,7 +77,7 @@ async def test_no_bad_credential_gets_anything_of_any_method(
 
 
 async def test_a_session_of_somebody_else_is_one_that_never_was_for_every_method(
-    house: RoomsContext, http: aiohttp.ClientSession
+    house: House, http: aiohttp.ClientSession
 ) -> None:
     """The credential is good; the session is another caller's."""
     _, key = house.agent()
@@ -98,7 +98,7 @@ async def test_a_session_of_somebody_else_is_one_that_never_was_for_every_method
 
 @pytest.mark.parametrize("door", ["http 2026-07-28", "ggen"])
 async def test_a_caller_without_a_grant_gets_nothing_of_a_server(
-    house: RoomsContext, http: aiohttp.ClientSession, door: str
+    house: House, http: aiohttp.ClientSession, door: str
 ) -> None:
     """The credential is good, and not for this: lists say nothing of the server, calls are refused, and what is there sounds like
     what is not."""

@@ -16,7 +16,7 @@ from tests.behaviour.access_house import (
     FIVE,
     KEYED,
     OFFER,
-    RoomsContext,
+    House,
     about,
     code_of,
     passes,
@@ -32,7 +32,7 @@ from tests.storage.parts import state_in
 
 
 @pytest.mark.parametrize("door", KEYED)
-async def test_a_grant_is_asked_about_given_and_taken_back(house: RoomsContext, door: str) -> None:
+async def test_a_grant_is_asked_about_given_and_taken_back(house: House, door: str) -> None:
     """MGP-5.4-1, MGP-5.4-2 and MGP-5.4-3: the requests of the specification, at every door."""
     agent, _ = house.agent()
     async with house.operator(door) as client:
@@ -52,7 +52,7 @@ async def test_a_grant_is_asked_about_given_and_taken_back(house: RoomsContext, 
 
 
 @pytest.mark.parametrize("door", KEYED)
-async def test_a_tool_grant_names_its_tool(house: RoomsContext, door: str) -> None:
+async def test_a_tool_grant_names_its_tool(house: House, door: str) -> None:
     """MGP-5.4-4."""
     agent, _ = house.agent()
     async with house.operator(door) as client:
@@ -72,9 +72,7 @@ async def test_a_tool_grant_names_its_tool(house: RoomsContext, door: str) -> No
 
 
 @pytest.mark.parametrize("door", KEYED)
-async def test_an_agent_neither_grants_nor_asks_about_others(
-    house: RoomsContext, door: str
-) -> None:
+async def test_an_agent_neither_grants_nor_asks_about_others(house: House, door: str) -> None:
     """MGP-5.4-6: whoever exists or does not, the answer is the same."""
     agent, key = house.agent()
     other, _ = house.agent()
@@ -96,7 +94,7 @@ async def test_an_agent_neither_grants_nor_asks_about_others(
 @pytest.mark.parametrize("method", ["query", "grant", "revoke"])
 @pytest.mark.parametrize("door", DOORS)
 async def test_what_was_not_negotiated_does_not_exist_for_anybody(
-    house: RoomsContext, door: str, method: str
+    house: House, door: str, method: str
 ) -> None:
     """MGP-1.2-2."""
     without = {"mgp": {"version": "0.2.0", "extensions": ["security"]}}
@@ -104,14 +102,14 @@ async def test_what_was_not_negotiated_does_not_exist_for_anybody(
         assert await code_of(client, f"mgp/access/{method}", seed_grant("x")) == -32601
 
 
-async def test_whoever_owns_the_pipes_is_no_operator(house: RoomsContext) -> None:
+async def test_whoever_owns_the_pipes_is_no_operator(house: House) -> None:
     """MGP-5.4-6 at the stdio door: its host runs agents."""
     async with host(house.gateway, "stdio 2025-11-25", can=OFFER) as client:
         assert await code_of(client, "mgp/access/grant", seed_grant("local")) == 1000
         assert (await client.request("mgp/access/query", about("local")))["permission"] == "allow"
 
 
-async def test_changes_are_in_the_record_with_who_made_them(house: RoomsContext) -> None:
+async def test_changes_are_in_the_record_with_who_made_them(house: House) -> None:
     """MGP-6.4-6 and MGP-6.4-7, and MGP-5.4-3."""
     agent, _ = house.agent()
     trace = "99999999-2222-4333-8444-555555555555"
@@ -131,7 +129,7 @@ async def test_changes_are_in_the_record_with_who_made_them(house: RoomsContext)
 
 
 @pytest.mark.parametrize("door", KEYED)
-async def test_the_closest_level_decides_what_can_be_called(house: RoomsContext, door: str) -> None:
+async def test_the_closest_level_decides_what_can_be_called(house: House, door: str) -> None:
     """MGP-5.2-1, MGP-5.2-2, MGP-5.2-3, MGP-5.3-1, MGP-5.5-1 and MGP-5.5-2."""
     agent, key = house.agent()
     async with house.operator() as operator, house.host(door, key) as client:
@@ -165,7 +163,7 @@ async def test_the_closest_level_decides_what_can_be_called(house: RoomsContext,
         assert await may() == (True, True)
 
 
-async def test_a_grant_that_has_expired_counts_for_nothing(house: RoomsContext) -> None:
+async def test_a_grant_that_has_expired_counts_for_nothing(house: House) -> None:
     """MGP-5.4-5."""
     agent, key = house.agent()
     async with house.operator() as operator, house.host("http 2025-11-25", key) as client:
@@ -185,7 +183,7 @@ async def test_a_grant_that_has_expired_counts_for_nothing(house: RoomsContext) 
 
 
 async def test_what_the_file_forbids_cannot_be_granted_and_not_be_revoked(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     """MGP-5.2-1: within one level deny beats allow, wherever each was written."""
     async with house.operator() as operator:
@@ -201,7 +199,7 @@ async def test_what_the_file_forbids_cannot_be_granted_and_not_be_revoked(
 
 
 @pytest.mark.parametrize("door", EVERY_DOOR)
-async def test_one_denial_holds_at_every_door(house: RoomsContext, door: str) -> None:
+async def test_one_denial_holds_at_every_door(house: House, door: str) -> None:
     """MGP-5.5-3, as far as there are doors: at each of them the kernel refuses."""
     if door.startswith("stdio"):
         async with host(house.gateway, door, can=OFFER) as client:
@@ -218,7 +216,7 @@ async def test_one_denial_holds_at_every_door(house: RoomsContext, door: str) ->
         assert "echo__echo" not in await client.tools()
 
 
-async def test_a_grant_ends_at_a_moment_that_can_be_shown(house: RoomsContext) -> None:
+async def test_a_grant_ends_at_a_moment_that_can_be_shown(house: House) -> None:
     """MGP-5.4-2: what was issued with another could not be asked about any more."""
     agent, _ = house.agent()
     async with house.operator() as client:
@@ -250,7 +248,7 @@ def issued(wire: Any, gateway: Gateway | None = None) -> Any:
 
 @pytest.mark.parametrize("door", DOORS)
 async def test_a_revocation_ends_the_running_call_and_is_told_to_the_session(
-    house: RoomsContext, door: str
+    house: House, door: str
 ) -> None:
     """MGP-5.4-3, felt within a second by calls that run, lists and later calls."""
     agent, key = ("local", "") if door.startswith("stdio") else house.agent()
@@ -277,7 +275,7 @@ async def test_a_revocation_ends_the_running_call_and_is_told_to_the_session(
         assert not await passes(client, "asker__slow")
 
 
-async def test_a_modern_subscription_hears_that_a_grant_came_and_went(house: RoomsContext) -> None:
+async def test_a_modern_subscription_hears_that_a_grant_came_and_went(house: House) -> None:
     """The same for `subscriptions/listen` of MCP 2026-07-28."""
     agent, key = house.agent()
     async with house.host("http 2026-07-28", key) as client:
@@ -294,7 +292,7 @@ async def test_a_modern_subscription_hears_that_a_grant_came_and_went(house: Roo
                 assert ("echo__echo" in await client.tools()) is (change == "come")
 
 
-async def test_nobody_else_is_told_or_interrupted(house: RoomsContext) -> None:
+async def test_nobody_else_is_told_or_interrupted(house: House) -> None:
     """What changes for one agent is no business of another."""
     first, one = house.agent()
     second, two = house.agent()
@@ -322,7 +320,7 @@ async def test_what_was_issued_survives_the_gateway(tmp_path: Path) -> None:
     """MGP-5.4-2: a grant is no matter of one process."""
     content = config(server("echo"), grants=[], gateway={"anonymous": "allow"})
     with running(tmp_path, content) as gateway:
-        async with RoomsContext(gateway).operator() as operator:
+        async with House(gateway).operator() as operator:
             await operator.request("mgp/access/grant", seed_grant("anonymous"))
     with running(tmp_path, content) as gateway:
         async with host(gateway, can=OFFER) as client:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.behaviour.access_house import KEYED, RoomsContext, about, seed_grant
+from tests.behaviour.access_house import KEYED, House, about, seed_grant
 from tests.behaviour.hosts import DOORS, RpcError
 
 SPELLINGS = {
@@ -17,7 +17,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("door", KEYED)
-async def test_an_operators_host_has_the_methods_as_tools(house: RoomsContext, door: str) -> None:
+async def test_an_operators_host_has_the_methods_as_tools(house: House, door: str) -> None:
     """MGP-5.4-1, MGP-5.4-2 and MGP-5.4-3 for hosts that know no MGP; every spelling of a name is one tool."""
     async with house.host(door, house.gateway.operator_token, {"none": {}}) as client:
         assert {"mgp_access_query", "mgp_access_grant", "mgp_access_revoke"} <= set(
@@ -47,7 +47,7 @@ async def test_an_operators_host_has_the_methods_as_tools(house: RoomsContext, d
 
 
 @pytest.mark.parametrize("door", DOORS)
-async def test_the_kernels_tools_are_no_agents(house: RoomsContext, door: str) -> None:
+async def test_the_kernels_tools_are_no_agents(house: House, door: str) -> None:
     """MGP-5.4-6: neither shown nor callable, for the owner of the pipes neither."""
     agent, key = ("local", "") if door.startswith("stdio") else house.agent()
     async with house.host(door, key) as client:
@@ -57,7 +57,7 @@ async def test_the_kernels_tools_are_no_agents(house: RoomsContext, door: str) -
         assert caught.value.code == 1001
 
 
-async def test_not_even_a_grant_of_the_tool_lets_an_agent_grant(house: RoomsContext) -> None:
+async def test_not_even_a_grant_of_the_tool_lets_an_agent_grant(house: House) -> None:
     """MGP-5.4-6: it may ask about itself, and no more."""
     agent, key = house.agent()
     async with house.operator() as operator, house.host("http 2025-11-25", key) as client:

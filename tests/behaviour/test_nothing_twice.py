@@ -42,7 +42,7 @@ TOOLS = ("p__pay", "p__pay_hinted")
 WAYS = ("raises", "fails", "hangs", "garbage", "dies")
 
 
-class RoomsContext(NamedTuple):
+class House(NamedTuple):
     """A gateway in front of the server that pays."""
 
     gateway: Gateway
@@ -60,7 +60,7 @@ class RoomsContext(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     folder = tmp_path_factory.mktemp("paying")
     ledger = folder / "ledger"
     one = server(
@@ -73,7 +73,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
     )
     content = config(one, groundhog={"enabled": True})
     with running(folder, content) as gateway:
-        yield RoomsContext(gateway, ledger)
+        yield House(gateway, ledger)
 
 
 def _end(client: SyncClient, tool: str, given: dict[str, Any]) -> ToolResult | SdkError:
@@ -103,7 +103,7 @@ def promising(fallback: dict[str, Any], details: dict[str, Any]) -> list[Any]:
 @pytest.mark.parametrize("door", ["mcp", "websocket"])
 @pytest.mark.parametrize("mgp", [True, False], ids=["mgp", "plain"])
 def test_no_words_of_a_server_make_anybody_repeat_a_call_that_it_may_have_run(
-    house: RoomsContext, door: str, mgp: bool
+    house: House, door: str, mgp: bool
 ) -> None:
     """MGP-14.6-6, GGEN-err-13: each code by each place by fallback by what it says of sending by the tool's own hints."""
     options = Options(sleep=_at_once) if mgp else Options(sleep=_at_once, mgp=None)
@@ -125,7 +125,7 @@ def test_no_words_of_a_server_make_anybody_repeat_a_call_that_it_may_have_run(
 
 @pytest.mark.parametrize("tool", TOOLS)
 @pytest.mark.parametrize("how", ["hangs", "dies", "garbage", "fails"])
-def test_a_call_whose_outcome_is_unknown_ran_once(house: RoomsContext, how: str, tool: str) -> None:
+def test_a_call_whose_outcome_is_unknown_ran_once(house: House, how: str, tool: str) -> None:
     """MGP-14.3-18, MGP-14.3-19, MGP-14.6-6."""
     house.up()
     key = f"once-{how}-{tool}"
@@ -142,7 +142,7 @@ def test_a_call_whose_outcome_is_unknown_ran_once(house: RoomsContext, how: str,
     assert house.runs()[key] == 1
 
 
-def test_what_the_operator_vouches_for_is_asked_again(house: RoomsContext) -> None:
+def test_what_the_operator_vouches_for_is_asked_again(house: House) -> None:
     """The other side of it: the word of the operator, and it alone, makes such a call repeatable."""
     error = {"code": 5001, "data": {"_mgp": PROMISE}}
     with SyncClient(house.gateway.urls["mcp"], Options(retry=None)) as client:
@@ -155,9 +155,7 @@ def test_what_the_operator_vouches_for_is_asked_again(house: RoomsContext) -> No
 
 @pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("door", ["rpc", "rest"])
-async def test_no_door_announces_that_it_may_be_repeated(
-    house: RoomsContext, door: str, how: str
-) -> None:
+async def test_no_door_announces_that_it_may_be_repeated(house: House, door: str, how: str) -> None:
     """GGEN-err-8, GGEN-err-13: neither in the error's data nor by Retry-After."""
     await asyncio.to_thread(house.up)
     key = f"{door}-{how}"
@@ -175,9 +173,7 @@ async def test_no_door_announces_that_it_may_be_repeated(
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_a_model_behind_a_plain_host_is_not_told_to_ask_again(
-    house: RoomsContext, how: str
-) -> None:
+def test_a_model_behind_a_plain_host_is_not_told_to_ask_again(house: House, how: str) -> None:
     """What a plain host shows to its model of such an end names no time at which to come back."""
     house.up()
     given = {"key": f"plain-{how}", "how": how, "error": {"code": 5002, "data": PROMISE}}

@@ -37,7 +37,7 @@ HEAD = {"Accept": "application/json, text/event-stream", "Content-Type": "applic
 ERROR = {"code": 5001, "data": {"_mgp": PROMISE}}
 
 
-class RoomsContext:
+class House:
     """A gateway in front of the server that pays, with every door; what was paid stands in `ledger`."""
 
     def __init__(self, gateway: Gateway, ledger: Ledger) -> None:
@@ -52,11 +52,11 @@ class RoomsContext:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     folder = tmp_path_factory.mktemp("doors")
     ledger = folder / "ledger"
     with running(folder, content(ledger, groundhog={"enabled": True}, rooms=ROOMS)) as gateway:
-        yield RoomsContext(gateway, Ledger(ledger))
+        yield House(gateway, Ledger(ledger))
 
 
 def up(gateway: Gateway) -> None:
@@ -76,7 +76,7 @@ def payment(key: str, how: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("how", WAYS)
 async def test_a_call_of_groundhog_is_made_once_and_not_announced_as_repeatable(
-    house: RoomsContext, how: str
+    house: House, how: str
 ) -> None:
     await asyncio.to_thread(up, house.gateway)
     key = f"groundhog-{how}"
@@ -91,7 +91,7 @@ async def test_a_call_of_groundhog_is_made_once_and_not_announced_as_repeatable(
 
 
 async def test_a_groundhog_client_that_is_gone_before_its_answer_leaves_one_call(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     """The connection ends in the middle of a call, and the client asks another one how things stand. Of one tool this door
     takes five calls a second, so this is another."""
@@ -114,13 +114,13 @@ _LONG_S = 5.0
 @pytest.fixture(scope="module", params=["websocket", "tcp"])
 def slow(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[tuple[RoomsContext, str]]:
+) -> Iterator[tuple[House, str]]:
     folder = tmp_path_factory.mktemp("slow")
     ledger = folder / "ledger"
     protocol = {"transport": {"type": request.param, "port": 0}}
     made_of = content(ledger, call_timeout_s=_LONG_S, mcp={"protocol": protocol})
     with running(folder, made_of) as gateway:
-        yield RoomsContext(gateway, Ledger(ledger)), request.param
+        yield House(gateway, Ledger(ledger)), request.param
 
 
 def asking(key: str, ident: str, door: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def asking(key: str, ident: str, door: str) -> dict[str, Any]:
 
 
 async def test_an_id_of_groundhog_whose_request_runs_is_taken(
-    slow: tuple[RoomsContext, str],
+    slow: tuple[House, str],
 ) -> None:
     """0055: said again on the same connection, also in an array and with its id in escapes."""
     house, transport = slow
@@ -154,7 +154,7 @@ async def test_an_id_of_groundhog_whose_request_runs_is_taken(
 
 
 @pytest.mark.parametrize("way", ["socket", "batch"])
-async def test_an_id_of_ggen_whose_request_runs_is_taken(house: RoomsContext, way: str) -> None:
+async def test_an_id_of_ggen_whose_request_runs_is_taken(house: House, way: str) -> None:
     await asyncio.to_thread(up, house.gateway)
     ask = asking(f"ggen-{way}", "k", "ggen")
     url = house.gateway.urls["rpc"]
@@ -175,7 +175,7 @@ async def test_an_id_of_ggen_whose_request_runs_is_taken(house: RoomsContext, wa
 
 
 @asynccontextmanager
-async def seated(house: RoomsContext, *names: str) -> AsyncIterator[list[Guest]]:
+async def seated(house: House, *names: str) -> AsyncIterator[list[Guest]]:
     guests = [await seat(house, name) for name in names]
     yield guests
     for one in guests:
@@ -183,7 +183,7 @@ async def seated(house: RoomsContext, *names: str) -> AsyncIterator[list[Guest]]
             await one.leave()
 
 
-async def seat(house: RoomsContext, name: str) -> Guest:
+async def seat(house: House, name: str) -> Guest:
     return await Guest(house.gateway.urls["rooms"], "desk", TOKENS[name]).connect()
 
 
@@ -198,7 +198,7 @@ REPEATS = (
 
 @pytest.mark.parametrize(("how", "repeat"), [*itertools.product(WAYS, REPEATS)])
 async def test_a_proposal_is_carried_out_once_whoever_fulfils_it_how_often(
-    house: RoomsContext, how: str, repeat: str
+    house: House, how: str, repeat: str
 ) -> None:
     """What was proposed is one operation; an answer that was lost makes nobody do it again."""
     await asyncio.to_thread(up, house.gateway)
@@ -264,7 +264,7 @@ def paying(key: str, how: str, token: bool = False) -> dict[str, Any]:
 
 @pytest.mark.parametrize("times", [1, 3])
 async def test_a_request_that_is_posted_again_while_it_runs_runs_once(
-    house: RoomsContext, times: int
+    house: House, times: int
 ) -> None:
     """The client lost its connection before the answer, and sends the same bytes to its session."""
     await asyncio.to_thread(up, house.gateway)
@@ -280,7 +280,7 @@ async def test_a_request_that_is_posted_again_while_it_runs_runs_once(
         assert await house.settled(key) == 1
 
 
-async def test_an_answer_that_was_lost_is_resumed_and_not_made_again(house: RoomsContext) -> None:
+async def test_an_answer_that_was_lost_is_resumed_and_not_made_again(house: House) -> None:
     """By `Last-Event-ID`: the stream goes on, with the answer of the call that ran."""
     await asyncio.to_thread(up, house.gateway)
     async with session(house.gateway) as (http, head):

@@ -10,13 +10,13 @@ import pytest
 
 from tests.behaviour.gateway import config, running
 from tests.behaviour.hosts import host
-from tests.behaviour.test_permissions import OFFER, RoomsContext, decisions, permits
+from tests.behaviour.test_permissions import OFFER, House, decisions, permits
 
 MOST = 64
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     content = config(
         permits("greedy", "camera", missing_permissions="degrade"),
         permits("granted", "", permission_policy="auto_approve"),
@@ -24,7 +24,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
         approvals={"hold_s": 0.5},
     )
     with running(tmp_path_factory.mktemp("bounds"), content) as gateway:
-        made = RoomsContext(gateway, gateway.folder)
+        made = House(gateway, gateway.folder)
         yield made
         made.close()
 
@@ -33,7 +33,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
     ("ident", "declared", "value"), [("greedy", 1, "deferred"), ("granted", 0, "approved")]
 )
 async def test_what_goes_over_the_bound_is_refused_by_name_and_recorded_once(
-    house: RoomsContext, ident: str, declared: int, value: str
+    house: House, ident: str, declared: int, value: str
 ) -> None:
     """Whether operators decide or a policy does; what was asked before is answered as before."""
     names = [f"com.example.p{number}" for number in range(MOST + 10)]
@@ -58,7 +58,7 @@ async def test_what_goes_over_the_bound_is_refused_by_name_and_recorded_once(
     }
 
 
-async def test_a_server_that_declares_too_many_is_not_connected(house: RoomsContext) -> None:
+async def test_a_server_that_declares_too_many_is_not_connected(house: House) -> None:
     async with host(house.gateway, can=OFFER) as client:
         assert "declares__open" not in await client.tools()
     assert not house.waiting("declares")

@@ -63,7 +63,7 @@ CONTENT = config(
 )
 
 
-class RoomsContext:
+class House:
     """A gateway, and its queue and its permissions as an operator's command opens them."""
 
     def __init__(self, gateway: Gateway, folder: Path) -> None:
@@ -83,9 +83,9 @@ class RoomsContext:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with running(tmp_path_factory.mktemp("permits"), CONTENT) as gateway:
-        made = RoomsContext(gateway, gateway.folder)
+        made = House(gateway, gateway.folder)
         yield made
         made.close()
 
@@ -119,7 +119,7 @@ async def status(client: Host, ident: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def operator(house: RoomsContext) -> AsyncIterator[Host]:
+async def operator(house: House) -> AsyncIterator[Host]:
     headers = {"authorization": f"Bearer {house.gateway.operator_token}"}
     async with host(house.gateway, can=OFFER, headers=headers) as client:
         yield client
@@ -127,12 +127,12 @@ async def operator(house: RoomsContext) -> AsyncIterator[Host]:
 
 @pytest.mark.parametrize("door", DOORS)
 async def test_a_server_is_offered_once_an_operator_has_approved_what_it_needs(
-    house: RoomsContext, door: str
+    house: House, door: str
 ) -> None:
     """MGP-3.3-1, MGP-3.4-1, MGP-3.6-2 and MGP-3.6-4; revoked afterwards, as MGP-6.4-5 has it."""
     async with host(house.gateway, door, can=OFFER) as client:
         alone = isinstance(client.wire, StdioWire)
-        mine = RoomsContext(house.gateway, client.wire.folder) if alone else house  # type: ignore[attr-defined]
+        mine = House(house.gateway, client.wire.folder) if alone else house  # type: ignore[attr-defined]
         mine.say("waiter", "filesystem.write", "approved", expires=time.time())  # is over at once
         (one,) = await until(lambda: mine.waiting("waiter"))
         assert (one.kind, one.tool, one.risk) == ("server", "filesystem.write", "dangerous")
@@ -157,7 +157,7 @@ async def test_a_server_is_told_that_it_waits_and_its_answer_decides_nothing(
 ) -> None:
     """MGP-3.5-1 from the kernel to the server, and the order of decision C-10."""
     with running(tmp_path, config(permits("waiter", "filesystem.write"))) as gateway:
-        house = RoomsContext(gateway, tmp_path)
+        house = House(gateway, tmp_path)
         async with host(gateway, can=OFFER) as client:
             (one,) = await until(lambda: house.waiting("waiter"))
             ours = ("--key", gateway.operator_token)
@@ -188,13 +188,13 @@ async def test_a_server_is_told_that_it_waits_and_its_answer_decides_nothing(
         assert record["details"]["permission"] == "filesystem.write"
 
 
-def decisions(house: RoomsContext, ident: str, event: str) -> dict[str, str]:
+def decisions(house: House, ident: str, event: str) -> dict[str, str]:
     """Permission → who decided, of the events about one server."""
     found = house.gateway.audit("--event", event, "--server", ident)
     return {one["details"]["permission"]: one["details"]["decided_by"] for one in found}
 
 
-async def test_auto_approve_asks_nobody_and_records_each(house: RoomsContext) -> None:
+async def test_auto_approve_asks_nobody_and_records_each(house: House) -> None:
     """MGP-3.1-1, MGP-3.3-2 and MGP-6.4-3"""
     async with host(house.gateway, can=OFFER) as client:
         assert await client.text("yolo__guarded") == "guarded"
@@ -206,7 +206,7 @@ async def test_auto_approve_asks_nobody_and_records_each(house: RoomsContext) ->
 
 
 async def test_deny_all_denies_what_was_not_configured_and_the_server_stays_out(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     """MGP-3.3-3, MGP-3.4-2 and MGP-6.4-4"""
     async with operator(house) as client:
@@ -220,7 +220,7 @@ async def test_deny_all_denies_what_was_not_configured_and_the_server_stays_out(
 
 
 async def test_a_server_may_do_with_less_where_the_configuration_says_so(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     """MGP-3.6-3: its guarded tools are refused with 1000, the others work."""
     async with host(house.gateway, can=OFFER) as client:
@@ -231,7 +231,7 @@ async def test_a_server_may_do_with_less_where_the_configuration_says_so(
         assert refused.data["_mgp"]["retryable"] is False
 
 
-async def test_config_only_takes_the_configuration_alone(house: RoomsContext) -> None:
+async def test_config_only_takes_the_configuration_alone(house: House) -> None:
     """MGP-3.3-4; `network` is shorthand for network.outbound (C-07)."""
     async with host(house.gateway, can=OFFER) as client:
         assert await client.text("listed__guarded") == "guarded"
@@ -246,7 +246,7 @@ async def test_config_only_takes_the_configuration_alone(house: RoomsContext) ->
 
 
 async def test_a_deferred_permission_comes_to_work_without_a_new_connection(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     """MGP-3.6-4 and MGP-3.6-5"""
     async with host(house.gateway, can=OFFER) as client:
@@ -263,7 +263,7 @@ async def test_a_deferred_permission_comes_to_work_without_a_new_connection(
         await until(lambda: house.waiting("meek"))  # and it is asked again
 
 
-async def test_a_revocation_ends_the_calls_that_run(house: RoomsContext) -> None:
+async def test_a_revocation_ends_the_calls_that_run(house: House) -> None:
     """Live sessions and running calls feel it within a second."""
     async with host(house.gateway, can=OFFER) as client:
         house.say("meek", "camera", "approved")
@@ -283,7 +283,7 @@ async def test_a_revocation_ends_the_calls_that_run(house: RoomsContext) -> None
     assert record["actor"] == {"type": "operator", "id": "olga"}
 
 
-async def test_custom_permissions_and_shorthand_go_end_to_end(house: RoomsContext) -> None:
+async def test_custom_permissions_and_shorthand_go_end_to_end(house: House) -> None:
     """MGP-3.2-2 and MGP-3.2-3"""
     (custom, shell) = sorted(house.waiting("odd"), key=lambda one: one.tool)
     assert (custom.tool, custom.risk) == ("com.example.custom_permission", "dangerous")
@@ -305,7 +305,7 @@ SEED = {
 
 
 async def test_a_server_that_asks_hears_the_decision_in_the_words_of_the_specification(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     """MGP-3.5-1 and MGP-3.6-1: the message of §3.5 as it stands there, under both its names."""
     async with host(house.gateway, can=OFFER) as client:
@@ -336,7 +336,7 @@ async def test_a_server_that_asks_hears_the_decision_in_the_words_of_the_specifi
         assert json.loads(await client.text("odd__ask", **again)) == told
 
 
-async def test_a_server_cannot_decide_about_itself_nor_can_an_agent(house: RoomsContext) -> None:
+async def test_a_server_cannot_decide_about_itself_nor_can_an_agent(house: House) -> None:
     """Decisions C-08 and C-09"""
     ruling = {"request_id": "perm-001", "grants": {"camera": "approved"}, "server_id": "closed"}
     async with host(house.gateway, can=OFFER) as client:
@@ -362,7 +362,7 @@ async def test_a_server_over_http_waits_as_well(tmp_path: Path) -> None:
     async with web("permits", "--needs", "camera") as url:
         remote = {"id": "remote", "url": url, "mgp": {"extensions": SPOKEN}}
         with running(tmp_path, config(remote)) as gateway:
-            house = RoomsContext(gateway, tmp_path)
+            house = House(gateway, tmp_path)
             async with host(gateway, can=OFFER) as client:
                 (one,) = await until(lambda: house.waiting("remote"))
                 assert (await outcome(client, "remote__open")).code == 1000
@@ -378,9 +378,7 @@ async def test_a_server_over_http_waits_as_well(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("door", DOORS)
-async def test_a_server_that_claims_to_be_the_record_is_not_heard(
-    house: RoomsContext, door: str
-) -> None:
+async def test_a_server_that_claims_to_be_the_record_is_not_heard(house: House, door: str) -> None:
     """MGP-6.3-1: what is recorded is the gateway's to say, also in the middle of a call."""
     offer = {"mgp": {"version": "0.2.0", "extensions": ["security", "audit"]}}
     async with host(house.gateway, door, can=offer) as client:

@@ -19,7 +19,7 @@ from tests.behaviour.task_places import (
     ERAS,
     WORDS_OF_IT,
     Era,
-    RoomsContext,
+    House,
     asked_in_time,
     implied_places,
     named_places,
@@ -29,16 +29,16 @@ from tests.servers.rig import running, within
 
 
 @pytest.fixture(params=ERAS)
-async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RoomsContext]:
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
     era: Era = request.param
     async with running(speaker(tmp_path, "one", era), speaker(tmp_path, "two", era)) as supervisor:
-        yield RoomsContext(supervisor, era)
+        yield House(supervisor, era)
 
 
 @pytest.fixture
-async def legacy(tmp_path: Path) -> AsyncIterator[RoomsContext]:
+async def legacy(tmp_path: Path) -> AsyncIterator[House]:
     async with running(speaker(tmp_path, "one", "legacy")) as supervisor:
-        yield RoomsContext(supervisor, "legacy")
+        yield House(supervisor, "legacy")
 
 
 def flaws(place: str, task: str, heard: list[str], owner: bool, name: str) -> list[str]:
@@ -52,7 +52,7 @@ def flaws(place: str, task: str, heard: list[str], owner: bool, name: str) -> li
     return found
 
 
-async def test_what_a_server_names_is_for_whoever_has_it(house: RoomsContext) -> None:
+async def test_what_a_server_names_is_for_whoever_has_it(house: House) -> None:
     his = await house.make(BOB)  # T-1
     hers = await house.make(ANN)  # T-2
     await house.make(BOB)  # T-3, which ends
@@ -87,11 +87,11 @@ async def test_what_a_server_names_is_for_whoever_has_it(house: RoomsContext) ->
         assert {"ann: elicitation/create", "ann: sampling/createMessage", "ann: acme/ask"} <= told
 
 
-def _status(house: RoomsContext) -> set[str]:
+def _status(house: House) -> set[str]:
     return {one.name for one in named_places(house.era) if one.name in TASK_STATUS}
 
 
-async def test_a_task_of_another_server_is_none_of_this_ones(house: RoomsContext) -> None:
+async def test_a_task_of_another_server_is_none_of_this_ones(house: House) -> None:
     await house.make(BOB, "two")
     house.take("ann"), house.take("bob")
     for place in named_places(house.era):
@@ -100,7 +100,7 @@ async def test_a_task_of_another_server_is_none_of_this_ones(house: RoomsContext
 
 
 async def test_what_names_nothing_is_nobodys_while_another_ones_task_runs(
-    legacy: RoomsContext,
+    legacy: House,
 ) -> None:
     wrong: list[str] = []
     for how in ("runs", "ended by its result", "ended by word"):
@@ -129,7 +129,7 @@ async def test_what_names_nothing_is_nobodys_while_another_ones_task_runs(
     assert wrong == []
 
 
-async def test_who_made_the_task_is_asked_in_a_call_of_its_own(legacy: RoomsContext) -> None:
+async def test_who_made_the_task_is_asked_in_a_call_of_its_own(legacy: House) -> None:
     his = await legacy.make(BOB)
     for place in (*named_places("legacy"), *implied_places()):
         if "/" in place.name and not place.name.startswith(("notifications/", "tasks/")):
@@ -141,7 +141,7 @@ async def test_who_made_the_task_is_asked_in_a_call_of_its_own(legacy: RoomsCont
 
 
 async def test_a_question_goes_to_the_call_that_asks_for_the_task_and_so_does_its_answer(
-    legacy: RoomsContext,
+    legacy: House,
 ) -> None:
     his = await legacy.make(BOB)
     waits = asyncio.ensure_future(

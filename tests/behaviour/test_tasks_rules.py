@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour.access_house import RoomsContext
+from tests.behaviour.access_house import House
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import Host, RpcError, host
 from tests.behaviour.test_approvals import queue_of, waiting
@@ -26,13 +26,13 @@ def keyed(**approvals: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RoomsContext]:
+def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with running(tmp_path_factory.mktemp("keyed"), keyed()) as gateway:
-        yield RoomsContext(gateway)
+        yield House(gateway)
 
 
 @asynccontextmanager
-async def agent(house: RoomsContext, door: str, key: str = "") -> AsyncIterator[Host]:
+async def agent(house: House, door: str, key: str = "") -> AsyncIterator[Host]:
     """A host of an agent that takes tasks."""
     headers = {"authorization": f"Bearer {key or house.agent()[1]}"}
     can = CAN if door.endswith("07-28") else {}
@@ -47,9 +47,7 @@ async def code_of(asking: Any) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("door", BOTH)
-async def test_a_task_of_another_caller_is_one_that_does_not_exist(
-    house: RoomsContext, door: str
-) -> None:
+async def test_a_task_of_another_caller_is_one_that_does_not_exist(house: House, door: str) -> None:
     async with agent(house, door) as ann, agent(house, door) as bob:
         made = await begun(ann, f"ann's at {door}")
         for verb in ("get", "cancel", "result", "update"):
@@ -65,7 +63,7 @@ async def test_a_task_of_another_caller_is_one_that_does_not_exist(
 
 
 @pytest.mark.parametrize("door", BOTH)
-async def test_a_task_outlives_the_connection_that_made_it(house: RoomsContext, door: str) -> None:
+async def test_a_task_outlives_the_connection_that_made_it(house: House, door: str) -> None:
     """The request is its caller's, and so is the task. What a session has belongs to that, though."""
     _, key = house.agent()
     async with agent(house, door, key) as client:
@@ -80,7 +78,7 @@ async def test_a_task_outlives_the_connection_that_made_it(house: RoomsContext, 
 
 
 @pytest.mark.parametrize("door", BOTH)
-async def test_whose_key_was_revoked_meanwhile_runs_nothing(house: RoomsContext, door: str) -> None:
+async def test_whose_key_was_revoked_meanwhile_runs_nothing(house: House, door: str) -> None:
     """MGP-3.6-4: what waits is judged by what holds when it runs."""
     _, key = house.agent()
     async with agent(house, door, key) as client:
@@ -164,7 +162,7 @@ async def test_asking_how_a_task_stands_costs_nothing_while_it_waits(
 
 
 async def test_clients_hear_that_there_are_tasks_where_calls_may_wait_for_operators(
-    house: RoomsContext, tmp_path: Path
+    house: House, tmp_path: Path
 ) -> None:
     offers: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
     async with agent(house, BOTH[0]) as client:
@@ -207,7 +205,7 @@ async def test_a_call_that_waits_for_nobody_is_a_task_that_has_ended(tmp_path: P
 
 
 async def test_a_modern_client_that_does_not_declare_tasks_learns_what_it_lacks(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     _, key = house.agent()
     async with agent(house, BOTH[1], key) as client:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour.two_sided import RoomsContext
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_clients import Question
 from tests.behaviour.two_sided_deciding import puts_off
 from tests.behaviour.two_sided_facts import HOSTS, MARK, SERVERS, Asked, handles, visible
@@ -16,7 +16,7 @@ from tests.behaviour.two_sided_scene import inside
 from tests.behaviour.two_sided_servers import Put
 
 
-async def everybody_calls(house: RoomsContext) -> None:
+async def everybody_calls(house: House) -> None:
     """Everybody calls every server, is asked by it, answers, and hears the end; the gateway restarts between two rounds."""
     for _ in range(2):
         for name in HOSTS:
@@ -25,7 +25,7 @@ async def everybody_calls(house: RoomsContext) -> None:
         await house.restart()
 
 
-async def one_call(house: RoomsContext, name: str, server: str) -> None:
+async def one_call(house: House, name: str, server: str) -> None:
     client = house.clients[name]
     client.request("tools/call", {"name": f"{server}__do"}, frozenset({server}))
     await house.rest()
@@ -143,7 +143,7 @@ def test_what_nobody_may_hear_is_a_fault(tmp_path: Path) -> None:
     """Each kind of fault, by a message that the gateway never sent."""
     missed: list[str] = []
 
-    async def forge(house: RoomsContext) -> None:
+    async def forge(house: House) -> None:
         client = house.clients["ann"]
         client.request("tools/call", {"name": "one__do"}, frozenset({"one"}))
         client.request("tasks/get", {"taskId": "T-1"}, frozenset({"one"}))
@@ -174,7 +174,7 @@ def test_what_nobody_may_hear_is_a_fault(tmp_path: Path) -> None:
     assert any("the record names 0 of 1" in one for one in house.faults)
 
 
-async def forged_about_what_waits(house: RoomsContext) -> list[str]:
+async def forged_about_what_waits(house: House) -> list[str]:
     """The faults that the judge does not see in forged messages about what waits for an operator."""
     for name in ("ann", "gus"):
         puts_off(house, name, "one", "")
@@ -214,7 +214,7 @@ async def forged_about_what_waits(house: RoomsContext) -> list[str]:
 
 
 def test_what_nobody_may_hear_of_what_waits_is_a_fault(tmp_path: Path) -> None:
-    async def forge(house: RoomsContext) -> None:
+    async def forge(house: House) -> None:
         assert house.clients["ann"].count == 0
         assert await forged_about_what_waits(house) == []
         house.faults.clear()
@@ -231,7 +231,7 @@ MISSING = (
 
 
 def test_what_does_not_come_of_what_waits_is_a_fault(tmp_path: Path) -> None:
-    async def forge(house: RoomsContext) -> None:
+    async def forge(house: House) -> None:
         asked = puts_off(house, "ann", "one", "")
         line = puts_off(house, "cid", "evil", "")
         await house.rest()

@@ -8,12 +8,12 @@ import pytest
 
 from gatewright.call import Target
 from gatewright.servers.names import wrap_uri
-from tests.behaviour.two_sided import RoomsContext
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_scene import calls, played, work_of
 
 
 def test_word_of_a_resource_is_from_whom_it_is_of(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         ann = house.clients["ann"]
         ann.wants["two://r"] = {"two"}
         ann.request("resources/subscribe", {"uri": "two://r"}, frozenset({"two"}))
@@ -38,7 +38,7 @@ def test_word_of_a_resource_is_from_whom_it_is_of(tmp_path: Path) -> None:
 
 
 def test_a_resource_is_wanted_as_long_as_anybody_wants_it(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         for name in ("ann", "gus"):
             house.clients[name].wants["one://r"] = {"one"}
             whose = frozenset({"one"})
@@ -63,7 +63,7 @@ def test_a_resource_is_wanted_as_long_as_anybody_wants_it(tmp_path: Path) -> Non
 def test_a_resource_is_wanted_again_on_the_connection_of_its_session(tmp_path: Path) -> None:
     """Where a server asks things, each session has a connection of its own, and that may end like any other."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked, end, one = await calls(house, "gus", "evil")
         end.ask("elicitation/create", one, f"about {asked.mark} by-evil", {})
         await house.rest()
@@ -82,7 +82,7 @@ def test_a_resource_is_wanted_again_on_the_connection_of_its_session(tmp_path: P
 
 
 def test_a_link_leads_whom_it_was_shown_to_and_nobody_else(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked, end, one = await calls(house, "ann", "two")
         link = {"type": "resource_link", "uri": "two://l", "name": "l"}
         text = {"type": "text", "text": f"about {asked.mark} by-two"}
@@ -102,7 +102,7 @@ def test_a_link_leads_whom_it_was_shown_to_and_nobody_else(tmp_path: Path) -> No
     played(tmp_path, act)
 
 
-async def names(house: RoomsContext, server: str, uri: str) -> None:
+async def names(house: House, server: str, uri: str) -> None:
     """A result of a server names a resource to ann."""
     asked, end, one = await calls(house, "ann", server)
     text = {"type": "text", "text": f"about {asked.mark} by-{server}"}
@@ -114,7 +114,7 @@ async def names(house: RoomsContext, server: str, uri: str) -> None:
 
 @pytest.mark.parametrize("uri", ["two://r", "two://r/7"])
 def test_a_link_to_what_another_claims_is_qualified(tmp_path: Path, uri: str) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         await names(house, "evil", uri)
         assert house.links["ann", ""] == {wrap_uri(Target("evil", uri)): {"evil"}}
 
@@ -122,7 +122,7 @@ def test_a_link_to_what_another_claims_is_qualified(tmp_path: Path, uri: str) ->
 
 
 def test_what_two_results_name_alike_is_plain_for_the_first_alone(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         await names(house, "two", "any://l")
         await names(house, "evil", "any://l")
         second = wrap_uri(Target("evil", "any://l"))

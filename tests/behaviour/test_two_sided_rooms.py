@@ -11,7 +11,7 @@ import pytest
 
 from gatewright.audit.reader import AuditReader
 from gatewright.rooms.gateway_participant import DOOR
-from tests.behaviour.two_sided import RoomsContext
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_deciding import puts_off
 from tests.behaviour.two_sided_facts import DEN, HALL, PEOPLE, token_of
 from tests.behaviour.two_sided_gathering import fulfilled, payload
@@ -23,7 +23,7 @@ ASK = "mcp/request:x/ask"
 REPLY = "mcp/response:x/ask"
 
 
-async def says(house: RoomsContext, who: str, kind: str, topic: str = HALL, **more: Any) -> Said:
+async def says(house: House, who: str, kind: str, topic: str = HALL, **more: Any) -> Said:
     """Somebody says something, and whoever it is for hears it."""
     found = house.rooms.chairs[who, topic].say(kind, payload(kind, 1), **more)
     assert found is not None
@@ -37,7 +37,7 @@ def heard(found: Said) -> set[str]:
 
 
 def test_what_is_put_to_one_is_heard_by_that_one_and_by_who_hears_all(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         assert heard(await says(house, "pat", "chat")) == {"pat", "quin", "rob", "mal"}
         assert heard(await says(house, "quin", "chat")) == {"pat", "rob", "mal"}
         assert heard(await says(house, "mal", "chat", to=["rob"])) == {"pat", "rob", "mal"}
@@ -48,7 +48,7 @@ def test_what_is_put_to_one_is_heard_by_that_one_and_by_who_hears_all(tmp_path: 
 
 
 def test_who_was_asked_answers_once_and_nobody_else(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked = await says(house, "pat", ASK, to=["quin"])
         for who, passes in (("mal", False), ("rob", False), ("quin", True), ("quin", False)):
             reply = await says(house, who, REPLY, to=["pat"], correlation_id=asked.ident)
@@ -64,7 +64,7 @@ def test_who_was_asked_answers_once_and_nobody_else(tmp_path: Path) -> None:
 
 
 def test_what_somebody_may_not_say_reaches_nobody(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked = await says(house, "pat", ASK, to=["quin"])
         for kind, more in (
             ("chat", {"from": "pat"}),
@@ -80,7 +80,7 @@ def test_what_somebody_may_not_say_reaches_nobody(tmp_path: Path) -> None:
 
 
 def test_who_proposed_hears_of_what_is_put_to_another(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         proposal = await says(house, "rob", "mcp/proposal:x/do", to=["pat"])
         request = await says(house, "pat", ASK, to=["quin"], correlation_id=proposal.ident)
         assert heard(request) == {"pat", "quin", "rob", "mal"}
@@ -92,7 +92,7 @@ def test_who_proposed_hears_of_what_is_put_to_another(tmp_path: Path) -> None:
 
 
 def test_whose_place_was_taken_says_and_hears_nothing(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         chair = house.rooms.chairs["rob", HALL]
         former = chair.line
         assert former is not None
@@ -109,7 +109,7 @@ def test_whose_place_was_taken_says_and_hears_nothing(tmp_path: Path) -> None:
     played(tmp_path, act)
 
 
-async def answers(house: RoomsContext, asked: Any) -> None:
+async def answers(house: House, asked: Any) -> None:
     end, one = work_of(house, asked)
     end.answered(one)
     content = [{"type": "text", "text": f"about {asked.mark} by-{end.server.name}"}]
@@ -120,7 +120,7 @@ async def answers(house: RoomsContext, asked: Any) -> None:
 def test_each_call_in_a_room_is_its_senders(tmp_path: Path) -> None:
     """Whose caller it is decides what it may reach, and the answer is put to who asked."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         both = [await calls(house, name, "one") for name in ("pat", "quin", "pat")]
         for name, server in (("pat", "two"), ("quin", "own")):
             refused = house.clients[name].request(
@@ -140,7 +140,7 @@ def test_each_call_in_a_room_is_its_senders(tmp_path: Path) -> None:
 
 
 def test_a_question_in_a_room_is_answered_by_whom_it_was_put_to(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         for name in ("pat", "quin"):
             asked, end, one = await calls(house, name, "evil" if name == "pat" else "two")
             words = f"about {asked.mark} by-{end.server.name}"
@@ -164,7 +164,7 @@ def test_a_question_in_a_room_is_answered_by_whom_it_was_put_to(tmp_path: Path) 
 
 
 def test_a_question_that_is_taken_back_in_a_room_is_that_one(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         client = house.clients["pat"]
         for _ in range(2):
             asked, end, one = await calls(house, "pat", "evil")
@@ -183,7 +183,7 @@ def test_a_question_that_is_taken_back_in_a_room_is_that_one(tmp_path: Path) -> 
 
 
 def test_what_a_proposal_came_to_is_told_to_both(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         rob = house.rooms.chairs["rob", HALL]
         asked = await fulfilled(house, "quin", "one")
         await house.rest()
@@ -203,7 +203,7 @@ def test_who_comes_in_under_the_name_of_one_who_left_gets_nothing_of_it(
 ) -> None:
     """Who takes its own place anew is who it was, and hears what it asked."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         client = house.clients["pat"]
         assert isinstance(client, Guest)
         asked, end, one = await calls(house, "pat", "one")
@@ -236,7 +236,7 @@ def test_who_comes_in_under_the_name_of_one_who_left_gets_nothing_of_it(
 def test_what_somebody_in_a_room_is_told_is_put_to_that_one(tmp_path: Path) -> None:
     """Log lines, progress and word of a resource."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         both = [await calls(house, name, "one") for name in ("pat", "quin")]
         for asked, end, one in both:
             token = one.params["_meta"]["progressToken"]
@@ -260,7 +260,7 @@ def test_what_somebody_in_a_room_is_told_is_put_to_that_one(tmp_path: Path) -> N
 
 
 def test_a_call_in_a_room_waits_for_an_operator_on_the_line(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked = puts_off(house, "pat", "one", "same")
         other = puts_off(house, "ann", "one", "same")
         await house.rest()
@@ -320,7 +320,7 @@ FORGED: dict[str, tuple[str, dict[str, Any]]] = {
 def test_what_nobody_may_hear_in_a_room_is_a_fault(tmp_path: Path) -> None:
     missed = []
 
-    async def forge(house: RoomsContext) -> None:
+    async def forge(house: House) -> None:
         rooms = house.rooms
         barred = rooms.chairs["mal", HALL].say("chat", payload("chat", 1), **{"from": "pat"})
         narrow = rooms.chairs["mal", HALL].say("chat", payload("chat", 1), to=["rob"])

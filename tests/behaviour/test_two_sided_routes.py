@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour.two_sided import RoomsContext
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import Asked
 from tests.behaviour.two_sided_scene import calls, played, stands
 from tests.behaviour.two_sided_servers import End, Work
@@ -17,7 +17,7 @@ from tests.behaviour.two_sided_servers import End, Work
 
 @pytest.mark.parametrize("name", ["ann", "bob", "amy", "dan"])
 def test_who_gives_up_one_of_two_calls_waits_for_the_other(tmp_path: Path, name: str) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         _, end, first = await calls(house, name, "one")
         asked, _, second = await calls(house, name, "one")
         house.clients[name].cancel(1)
@@ -35,7 +35,7 @@ def test_an_id_of_a_call_that_goes_on_under_another_cancels_nothing(
 ) -> None:
     """A parked call goes on under the id of the request that took it up; of the former one nobody waits for anything."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         client = house.clients[name]
         asked, end, one = await calls(house, name, "evil")
         end.ask("elicitation/create", one, f"about {asked.mark} by-evil", {})
@@ -59,7 +59,7 @@ def test_an_id_of_a_call_that_goes_on_under_another_cancels_nothing(
 # -- questions
 
 
-async def questioned(house: RoomsContext, name: str) -> tuple[End, list[str]]:
+async def questioned(house: House, name: str) -> tuple[End, list[str]]:
     """A client was asked twice by one server, about two calls."""
     found: list[tuple[Asked, End, Work]] = [await calls(house, name, "one") for _ in range(2)]
     end = found[0][1]
@@ -70,7 +70,7 @@ async def questioned(house: RoomsContext, name: str) -> tuple[End, list[str]]:
 
 
 def test_a_question_that_is_taken_back_is_that_one(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         end, (first, second) = await questioned(house, "ann")
         end.withdraw("q0")  # was never asked
         end.withdraw(second)
@@ -83,7 +83,7 @@ def test_a_question_that_is_taken_back_is_that_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("at", [0, 1])
 def test_an_answer_is_to_the_question_that_was_answered(tmp_path: Path, at: int) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         end, both = await questioned(house, "ann")
         client = house.clients["ann"]
         client.answer(at, progress=True)
@@ -98,7 +98,7 @@ def test_an_answer_is_to_the_question_that_was_answered(tmp_path: Path, at: int)
 
 
 def test_a_log_line_when_all_is_over_reaches_nobody_once_two_were_served(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         for name in ("ann", "gus", "ann", "gus"):
             _, end, one = await calls(house, name, "one")
             end.answered(one)
@@ -115,7 +115,7 @@ def test_a_log_line_when_all_is_over_reaches_nobody_once_two_were_served(tmp_pat
 
 @pytest.mark.parametrize("server", ["far", "net"])
 def test_a_log_line_on_the_stream_of_a_call_is_its_callers(tmp_path: Path, server: str) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         for name in ("ann", "eve", "fay"):
             await calls(house, name, server)
         for end, one in house.works(server):
@@ -133,7 +133,7 @@ def test_a_log_line_on_the_stream_of_a_call_is_its_callers(tmp_path: Path, serve
 def test_a_log_line_of_one_of_two_calls_is_nobodys(tmp_path: Path, more: dict[str, Any]) -> None:
     """On a pipe none can be told, whatever the server writes beside it."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         both = [await calls(house, name, "evil") for name in ("ann", "gus")]
         for asked, end, _ in both:
             note = {"level": "info", "data": f"about {asked.mark} by-evil", **more}
@@ -147,7 +147,7 @@ def test_a_log_line_of_one_of_two_calls_is_nobodys(tmp_path: Path, more: dict[st
 def test_a_log_line_on_a_stream_of_no_call_is_of_none(tmp_path: Path) -> None:
     """A modern server may go on with what was given up; the stream of that is closed, and the one for changes is left."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked, end, _ = await calls(house, "ann", "net")
         await calls(house, "fay", "net")
         house.clients["ann"].cancel(0)
@@ -161,7 +161,7 @@ def test_a_log_line_on_a_stream_of_no_call_is_of_none(tmp_path: Path) -> None:
 
 
 def test_a_list_that_changes_during_a_call_is_looked_at(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         _, end, one = await calls(house, "ann", "one")
         what = "notifications/tools/list_changed"
         house.promised("one", "tools")
@@ -177,7 +177,7 @@ def test_a_list_that_changes_during_a_call_is_looked_at(tmp_path: Path) -> None:
 # -- tasks
 
 
-async def task(house: RoomsContext, name: str, server: str) -> tuple[End, str, str]:
+async def task(house: House, name: str, server: str) -> tuple[End, str, str]:
     """A client has a task: the connection that has it, its id there, and what its client calls it."""
     asked, end, one = await calls(house, name, server, task={})
     end.answered(one)
@@ -187,7 +187,7 @@ async def task(house: RoomsContext, name: str, server: str) -> tuple[End, str, s
     return end, list(end.tasks)[-1], list(house.clients[name].tasks)[-1]
 
 
-async def asks(house: RoomsContext, name: str, ident: str) -> str:
+async def asks(house: House, name: str, ident: str) -> str:
     """What a client hears when it asks about a task, which may be somebody else's."""
     client = house.clients[name]
     number = client.tasks.get(ident)
@@ -199,7 +199,7 @@ async def asks(house: RoomsContext, name: str, ident: str) -> str:
 
 
 def test_how_a_task_stands_is_told_to_its_owner_alone(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         end, first, mine = await task(house, "ann", "one")
         _, second, theirs = await task(house, "gus", "one")
         for ident, number in ((first, "0"), (second, "1")):
@@ -218,7 +218,7 @@ def test_how_a_task_stands_is_told_to_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_task_is_on_the_connection_of_its_session(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         end, ident, mine = await task(house, "ann", "own")
         other, theirs, fays = await task(house, "fay", "own")
         assert end is not other
@@ -233,7 +233,7 @@ def test_a_task_is_on_the_connection_of_its_session(tmp_path: Path) -> None:
 
 
 def test_a_connection_that_is_new_has_no_task_of_the_former_one(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         _, _, mine = await task(house, "ann", "one")
         await house.dies("one")
         end, ident, theirs = await task(house, "gus", "one")
@@ -246,7 +246,7 @@ def test_a_connection_that_is_new_has_no_task_of_the_former_one(tmp_path: Path) 
 
 
 def test_a_task_that_its_server_keeps_is_its_owners_after_a_restart(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         _, _, kept = await task(house, "ann", "far")
         _, _, gone = await task(house, "ann", "one")
         await house.restart()
@@ -268,7 +268,7 @@ def test_how_a_task_stands_is_no_word_of_anothers_call(
 ) -> None:
     """In either dialect, while one session alone waits for that server."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         end, ident, _ = await task(house, owner, server)
         _, _, theirs = await calls(house, other, server)
         for stream in (None, theirs.ident):

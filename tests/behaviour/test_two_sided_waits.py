@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from tests.behaviour.two_sided import RoomsContext
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_deciding import puts_off
 from tests.behaviour.two_sided_facts import Asked, handles
 from tests.behaviour.two_sided_scene import played, work_of
 
 
-async def task(house: RoomsContext, name: str, what: str = "") -> tuple[Asked, str]:
+async def task(house: House, name: str, what: str = "") -> tuple[Asked, str]:
     """A call of a client waits as a task: what it asked, and what that is called."""
     server = "far" if name in ("amy", "fay") else "one"
     asked = puts_off(house, name, server, what)
@@ -24,7 +24,7 @@ async def task(house: RoomsContext, name: str, what: str = "") -> tuple[Asked, s
     return asked, handle
 
 
-async def about(house: RoomsContext, name: str, handle: str, verb: str = "get") -> Any:
+async def about(house: House, name: str, handle: str, verb: str = "get") -> Any:
     """What a client hears that asks about a task, which may be another's."""
     mark = house.held[handle].mark
     mine = mark.partition("-")[0] == name
@@ -34,7 +34,7 @@ async def about(house: RoomsContext, name: str, handle: str, verb: str = "get") 
     return json.loads(asked.heard) if asked.heard else None
 
 
-async def decides(house: RoomsContext, asked: Asked, *, yes: bool, edited: str = "") -> None:
+async def decides(house: House, asked: Asked, *, yes: bool, edited: str = "") -> None:
     """An operator decides on what a client asked for."""
     wanted = house.waits[asked.mark]
     (one,) = [one for one in house.undecided() if house.known[one.id] == wanted]
@@ -42,7 +42,7 @@ async def decides(house: RoomsContext, asked: Asked, *, yes: bool, edited: str =
     await house.rest()
 
 
-async def answers(house: RoomsContext, asked: Asked) -> None:
+async def answers(house: House, asked: Asked) -> None:
     end, one = work_of(house, asked)
     end.answered(one)
     content = [{"type": "text", "text": f"about {asked.mark} by-{end.server.name}"}]
@@ -50,14 +50,14 @@ async def answers(house: RoomsContext, asked: Asked) -> None:
     await house.rest()
 
 
-def runs(house: RoomsContext) -> set[str]:
+def runs(house: House) -> set[str]:
     """The calls that servers have and have not answered."""
     return {one.mark for _, one in house.every_work()}
 
 
 @pytest.mark.parametrize("name", ["ann", "dan"])
 def test_a_task_is_its_owners_alone(tmp_path: Path, name: str) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked, handle = await task(house, name)
         for other in sorted(house.clients.keys() - {name}):
             for verb in ("get", "result", "cancel", "update"):
@@ -77,7 +77,7 @@ def test_a_task_is_its_owners_alone(tmp_path: Path, name: str) -> None:
 def test_each_lists_its_own_tasks(tmp_path: Path) -> None:
     """Of two at one door, and of one caller at two doors."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         mine = {name: (await task(house, name))[1] for name in ("ann", "gus", "amy", "fay")}
         for name, handle in mine.items():
             house.clients[name].request("tasks/list", {}, frozenset())
@@ -91,7 +91,7 @@ def test_each_lists_its_own_tasks(tmp_path: Path) -> None:
 def test_a_yes_is_to_one_call(tmp_path: Path) -> None:
     """Of another caller's in the same words nothing was said, nor of another one of the same caller's."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         first, _ = await task(house, "ann", "same")
         other, theirs = await task(house, "gus", "same")
         second, again = await task(house, "ann")
@@ -110,7 +110,7 @@ def test_a_yes_is_to_one_call(tmp_path: Path) -> None:
 
 
 def test_a_yes_is_to_one_server(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         both = [puts_off(house, "ann", server, "same") for server in ("one", "evil")]
         await house.rest()
         await decides(house, both[1], yes=True)
@@ -122,7 +122,7 @@ def test_a_yes_is_to_one_server(tmp_path: Path) -> None:
 
 
 def test_a_result_is_that_of_its_task(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         both = [await task(house, "ann") for _ in range(2)]
         waits = [
             house.clients["ann"].request("tasks/result", {"taskId": handle}, frozenset({"one"}))
@@ -139,7 +139,7 @@ def test_a_result_is_that_of_its_task(tmp_path: Path) -> None:
 
 
 def test_what_runs_has_the_words_to_which_an_operator_said_yes(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked, _ = await task(house, "ann")
         await decides(house, asked, yes=True, edited="other")
         assert work_of(house, asked)[1].params["arguments"] == {"m": "other"}
@@ -150,7 +150,7 @@ def test_what_runs_has_the_words_to_which_an_operator_said_yes(tmp_path: Path) -
 def test_what_is_cancelled_before_the_decision_is_withdrawn(tmp_path: Path) -> None:
     """And what somebody else asked for in the same words is not."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         house.clients["amy"].close()  # the same caller, and the same request for approval
         asked, handle = await task(house, "ann", "same")
         other, theirs = await task(house, "gus", "same")
@@ -172,7 +172,7 @@ def test_what_is_cancelled_before_the_decision_is_withdrawn(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("name", ["gus", "eve"])
 def test_what_is_cancelled_after_the_decision_is_stopped(tmp_path: Path, name: str) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked, handle = await task(house, name)
         other, _ = await task(house, name)
         for each in (asked, other):
@@ -190,7 +190,7 @@ def test_what_is_cancelled_after_the_decision_is_stopped(tmp_path: Path, name: s
 def test_what_waits_is_no_task_after_a_restart_and_runs_when_it_is_asked_again(
     tmp_path: Path,
 ) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked, handle = await task(house, "ann")
         await house.restart()
         assert await about(house, "ann", handle) == {}
@@ -206,7 +206,7 @@ def test_what_waits_is_no_task_after_a_restart_and_runs_when_it_is_asked_again(
     played(tmp_path, act)
 
 
-async def on_the_line(house: RoomsContext, name: str) -> Asked:
+async def on_the_line(house: House, name: str) -> Asked:
     """A call of a client waits on the line, and that client alone is shown the page."""
     asked = puts_off(house, name, "one", "", task=False)
     await house.rest()
@@ -214,7 +214,7 @@ async def on_the_line(house: RoomsContext, name: str) -> Asked:
     return asked
 
 
-async def comes_to(house: RoomsContext, asked: Asked) -> None:
+async def comes_to(house: House, asked: Asked) -> None:
     """An operator says yes to a call, and its client hears what that comes to."""
     await decides(house, asked, yes=True)
     house.clients[asked.who].answer(0)
@@ -224,7 +224,7 @@ async def comes_to(house: RoomsContext, asked: Asked) -> None:
 
 
 def test_the_state_of_a_call_on_the_line_is_its_callers(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked = await on_the_line(house, "bob")
         (page,) = house.clients["bob"].asked
         for name in ("dan", "eve"):
@@ -240,7 +240,7 @@ def test_the_state_of_a_call_on_the_line_is_its_callers(tmp_path: Path) -> None:
 
 
 def test_the_page_of_a_call_on_the_line_is_its_callers(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked = await on_the_line(house, "ann")
         (page,) = house.clients["ann"].asked
         for name in ("cid", "gus"):
@@ -254,7 +254,7 @@ def test_the_page_of_a_call_on_the_line_is_its_callers(tmp_path: Path) -> None:
 
 
 def test_of_two_calls_on_the_line_each_comes_to_its_own(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         client = house.clients["bob"]
         both = [puts_off(house, "bob", "one", "", task=False) for _ in range(2)]
         await house.rest()
@@ -272,7 +272,7 @@ def test_of_two_calls_on_the_line_each_comes_to_its_own(tmp_path: Path) -> None:
 def test_what_ended_while_its_caller_was_away_is_told_to_who_comes_back(tmp_path: Path) -> None:
     """And what was said of it meanwhile, first."""
 
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked = await on_the_line(house, "bob")
         await decides(house, asked, yes=True)
         end, one = work_of(house, asked)
@@ -291,7 +291,7 @@ def test_what_ended_while_its_caller_was_away_is_told_to_who_comes_back(tmp_path
 
 
 def test_a_no_is_told_to_who_asked(tmp_path: Path) -> None:
-    async def act(house: RoomsContext) -> None:
+    async def act(house: House) -> None:
         asked = puts_off(house, "cid", "evil", "same")
         other = puts_off(house, "bob", "evil", "same")
         await house.rest()

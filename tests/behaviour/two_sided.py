@@ -46,14 +46,14 @@ from tests.behaviour.two_sided_rooms import Rooms
 from tests.behaviour.two_sided_servers import End, Pipe, Server, Web
 from tests.behaviour.two_sided_waits import PAGES
 
-__all__ = ["Loop", "RoomsContext"]
+__all__ = ["House", "Loop"]
 
 
 _SETTINGS = build([parse(CONFIG, Path("mgp.toml"))], {}, Path("state"))
 """Read once: each house has a state folder of its own."""
 
 
-class RoomsContext(Musts):
+class House(Musts):
     """The gateway and everybody around it."""
 
     gateway: Gateway

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from tests.behaviour.two_sided import RoomsContext
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import Asked
 from tests.behaviour.two_sided_loop import Loop
 from tests.behaviour.two_sided_servers import End, Work
@@ -14,10 +14,10 @@ from tests.behaviour.two_sided_servers import End, Work
 __all__ = ["calls", "inside", "played", "stands", "work_of"]
 
 
-def inside(folder: Path, act: Callable[[RoomsContext], Coroutine[Any, Any, None]]) -> RoomsContext:
+def inside(folder: Path, act: Callable[[House], Coroutine[Any, Any, None]]) -> House:
     """A house in which something happened."""
     loop = Loop()
-    house = RoomsContext(folder)
+    house = House(folder)
 
     async def whole() -> None:
         await house.open()
@@ -34,16 +34,14 @@ def inside(folder: Path, act: Callable[[RoomsContext], Coroutine[Any, Any, None]
     return house
 
 
-def played(folder: Path, act: Any) -> RoomsContext:
+def played(folder: Path, act: Any) -> House:
     """Something happened, and nobody got what is another's."""
     house = inside(folder, act)
     assert house.faults == []
     return house
 
 
-async def calls(
-    house: RoomsContext, name: str, server: str, **more: Any
-) -> tuple[Asked, End, Work]:
+async def calls(house: House, name: str, server: str, **more: Any) -> tuple[Asked, End, Work]:
     """A client calls the tool of a server: what it asked, and what the server has of it."""
     params = {"name": f"{server}__do", "arguments": {}, **more}
     asked = house.clients[name].request("tools/call", params, frozenset({server}))
@@ -51,7 +49,7 @@ async def calls(
     return asked, *work_of(house, asked)
 
 
-def work_of(house: RoomsContext, asked: Asked) -> tuple[End, Work]:
+def work_of(house: House, asked: Asked) -> tuple[End, Work]:
     """What a server has of a request now."""
     ((end, one),) = [found for found in house.every_work() if found[1].mark == asked.mark]
     return end, one

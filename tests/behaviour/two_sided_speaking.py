@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
 from gatewright.mcp.wire.mcp import META_SUBSCRIPTION
-from tests.behaviour.two_sided import RoomsContext
+from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import KINDS, SERVERS
 from tests.behaviour.two_sided_hostile import RESULTS, Hostile
 from tests.behaviour.two_sided_servers import End, Work
@@ -36,7 +36,7 @@ class Speaking(Hostile):
 
     # -- about calls
 
-    @where(RoomsContext.every_work)
+    @where(House.every_work)
     @rule(number=any_work, form=st.sampled_from([None, "task", "same", *LINKS, *RESULTS]))
     @inside
     def a_server_answers(self, number: int, form: Any) -> None:
@@ -77,7 +77,7 @@ class Speaking(Hostile):
             return {"result": {"resultType": "task", **known, "task": known}}
         return {"result": end.make_task(one.mark.partition("-")[0])}
 
-    @where(RoomsContext.every_work)
+    @where(House.every_work)
     @rule(number=any_work, method=asking, page=st.booleans())
     @inside
     def a_server_asks(self, number: int, method: str, page: bool) -> None:
@@ -110,7 +110,7 @@ class Speaking(Hostile):
         words = {"inputRequests": wanted, "requestState": state}
         end.say(one.ident, id=one.ident, result={"resultType": "input_required", **words})
 
-    @where(RoomsContext.every_question)
+    @where(House.every_question)
     @rule(number=any_work, former=st.booleans())
     @inside
     def a_server_takes_a_question_back(
@@ -130,7 +130,7 @@ class Speaking(Hostile):
         await self.house.rest()
         self.house.must_be_forgotten(put)
 
-    @where(RoomsContext.every_work)
+    @where(House.every_work)
     @rule(number=any_work, kind=st.sampled_from(["log", "log", "progress", "done"]))
     @inside
     def a_server_speaks_of_its_work(
@@ -163,7 +163,7 @@ class Speaking(Hostile):
         if waits and not client.parked(asked):
             self.house.must_hear(asked.who, kind, heard, one.mark)
 
-    @where(RoomsContext.every_idle)
+    @where(House.every_idle)
     @rule(number=any_work)
     @inside
     def a_server_speaks_of_what_is_over(self, number: int) -> None:
@@ -173,7 +173,7 @@ class Speaking(Hostile):
         text = f"about {end.past[number % len(end.past)]} by-{end.server.name}"
         end.say(None, method="notifications/message", params={"level": "info", "data": text})
 
-    @where(RoomsContext.every_given_up)
+    @where(House.every_given_up)
     @rule(number=any_work, method=asking, asks=st.booleans())
     @inside
     def a_server_goes_on_with_what_was_given_up(self, number: int, method: str, asks: bool) -> None:
@@ -189,7 +189,7 @@ class Speaking(Hostile):
 
     # -- about tasks, resources and lists
 
-    @where(RoomsContext.every_task)
+    @where(House.every_task)
     @rule(number=any_work, other=st.booleans())
     @inside
     def a_server_says_how_a_task_stands(

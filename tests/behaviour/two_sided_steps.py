@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition
 
 from gatewright.mcp.wire.methods import WORDS
-from tests.behaviour.two_sided import Loop, RoomsContext
+from tests.behaviour.two_sided import House, Loop
 from tests.behaviour.two_sided_facts import HOSTS, SERVERS
 from tests.mcp.wire.names import spellings
 
@@ -46,7 +46,7 @@ def inside(act: Callable[..., Any]) -> Callable[..., None]:
     return rule_
 
 
-def where(there: Callable[[RoomsContext], Any]) -> Callable[[Any], Any]:
+def where(there: Callable[[House], Any]) -> Callable[[Any], Any]:
     """A step that is only made where there is something to do."""
     return precondition(lambda self: bool(there(self.house)))
 
@@ -58,7 +58,7 @@ class Steps(RuleBasedStateMachine):
         super().__init__()
         self.loop = Loop()
         self.folder = Path(tempfile.mkdtemp())
-        self.house = RoomsContext(self.folder)
+        self.house = House(self.folder)
         self.loop.run_until_complete(self.house.open())
 
     @invariant()

@@ -18,7 +18,7 @@ __all__ = [
     "DEADLINE",
     "MODERN",
     "Ear",
-    "HttpEndpoint",
+    "HttpWire",
     "SseWire",
     "StdioWire",
     "WebSocketWire",
@@ -94,7 +94,7 @@ class StdioWire:
         self.log.close()
 
 
-class HttpEndpoint:
+class HttpWire:
     """Streamable HTTP of any revision."""
 
     def __init__(self, url: str) -> None:
@@ -216,7 +216,7 @@ class WebSocketWire:
         await self.http.close()
 
 
-class SseWire(HttpEndpoint):
+class SseWire(HttpWire):
     """HTTP+SSE of 2024-11-05."""
 
     async def open(self, host: Ear) -> None:

@@ -13,7 +13,7 @@ import pytest
 from benchmarks.hostile import approvals, doors, groundhog, rooms, secured, sessions, wishes
 from benchmarks.hostile.arguments import frames, objects, words
 from benchmarks.hostile.certificate import made
-from benchmarks.hostile.house import RoomsContext
+from benchmarks.hostile.house import House
 from gatewright.mcp.wire.methods import is_known
 from gatewright.mcpx.envelope import Envelope, read
 
@@ -34,7 +34,7 @@ class Nowhere:
 
 @pytest.fixture(scope="module")
 def names() -> list[str]:
-    return [name for name, _ in doors.attacks(cast("RoomsContext", Nowhere()), SIZE)]
+    return [name for name, _ in doors.attacks(cast("House", Nowhere()), SIZE)]
 
 
 def test_each_input_has_a_name_of_its_own_that_begins_with_its_family(names: list[str]) -> None:

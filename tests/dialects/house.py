@@ -1,7 +1,7 @@
 """A small gateway for the tests of doors: the real kernel and the real application between a scripted
 owner of tools and a client that speaks ASGI, without a socket.
 
-`RoomsContext` is used as a context: on the way out every client leaves and the application closes, and a task
+`House` is used as a context: on the way out every client leaves and the application closes, and a task
 that is still there after that fails the test.
 """
 
@@ -44,7 +44,7 @@ __all__ = [
     "BOB",
     "INFO",
     "MGP_OFFER",
-    "RoomsContext",
+    "House",
     "Script",
     "Session",
     "Upstream",
@@ -177,7 +177,7 @@ class Trails:
         """Nothing is kept on a disk."""
 
 
-class RoomsContext:
+class House:
     """See the module's text."""
 
     def __init__(
@@ -205,7 +205,7 @@ class RoomsContext:
         # A slow machine must not decide the form of an answer.
         self._options = {"stream_after_s": 3600.0} | front
 
-    async def __aenter__(self) -> RoomsContext:
+    async def __aenter__(self) -> House:
         self.front = ServerContext(
             kernel=Kernel(self._gates, self.script, (), self.trails),
             upstream=self.upstream,
@@ -327,7 +327,7 @@ class RoomsContext:
 class Session:
     """A client with a legacy session."""
 
-    def __init__(self, house: RoomsContext, hello: Answered, options: dict[str, Any]) -> None:
+    def __init__(self, house: House, hello: Answered, options: dict[str, Any]) -> None:
         assert hello.status == 200, hello
         self._house = house
         self._options = options

@@ -13,7 +13,7 @@ from gatewright.mcp.protocol.ggen import CLIENT
 from gatewright.mcp.protocol.mcp_server import Inbound
 from gatewright.mcp.wire.versions import METHODS
 from gatewright.schemas.flaws import Flaw
-from tests.dialects.house import ANN, RoomsContext, text
+from tests.dialects.house import ANN, House, text
 
 WHO = Who(ANN, "key-ann", "small")
 
@@ -24,7 +24,7 @@ def inbound(name: str = "echo", **arguments: Any) -> Inbound:
 
 
 async def test_a_call_carries_who_asks_and_where() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         call, outcome = await OneShotCalls(house.front, house.upstream, "rest").handle(
             inbound(), WHO
@@ -45,7 +45,7 @@ async def test_nothing_goes_before_the_answer_and_nobody_can_be_asked() -> None:
             caught.append(no)
         return text("done")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", talks)
         _, outcome = await OneShotCalls(house.front, house.upstream, "rest").handle(inbound(), WHO)
     assert isinstance(outcome, Answer)
@@ -56,7 +56,7 @@ async def test_the_flaws_of_a_call_are_those_of_the_tools_schema() -> None:
     """GGEN-err-11."""
     schema = {"properties": {"n": {"type": "integer"}}}
     tool = Tool(Target("srv", "echo"), "echo", {}, schema)
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         calls = OneShotCalls(house.front, house.upstream, "rest")
         call, _ = await calls.handle(inbound(n="x"), WHO)
@@ -67,7 +67,7 @@ async def test_the_flaws_of_a_call_are_those_of_the_tools_schema() -> None:
 
 
 async def test_a_cancelled_call_is_cancelled_at_its_owner() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
 
         async def hangs(call: Call, back: Back) -> Outcome:
             await asyncio.Event().wait()

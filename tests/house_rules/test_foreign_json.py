@@ -33,7 +33,6 @@ ALLOWED = {
     "servers/commands/tool.py": _OPERATOR,
     "cli/typed.py": _OPERATOR,
     "audit/notifications.py": _OWN,
-    "audit/records.py": _OWN,
     "app/worker.py": _PROCESS,
     "pins/offload.py": _PROCESS,
     "redaction/offload.py": _PROCESS,

@@ -67,7 +67,7 @@ ELSEWHERE = {
     # A rehearsal, which an operator reads.
     "approvals/gate.py:rehearse:confirmation_required": "nobody is refused",
     # Somebody else's to lift.
-    "access/gate.py:_lacks:insufficient_scope": "who issues the token",
+    "access/refusals.py:lacks:insufficient_scope": "who issues the token",
     "identity/tokens.py:<module>:auth_expired": "who issues the token",
     "identity/tokens.py:<module>:auth_failed": "who issues the token",
     "identity/tokens.py:_lacks:insufficient_scope": "who issues the token",

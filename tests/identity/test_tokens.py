@@ -29,7 +29,7 @@ async def server() -> AsyncIterator[Issuing]:
         yield found
 
 
-class RoomsContext:
+class House:
     """Tokens of one issuer, with clocks by hand."""
 
     def __init__(self, server: Issuing, **more: Any) -> None:
@@ -53,7 +53,7 @@ class RoomsContext:
 
 
 async def test_a_token_makes_a_caller_of_its_issuer(server: Issuing) -> None:
-    house, token = RoomsContext(server), server.sign(US)
+    house, token = House(server), server.sign(US)
     assert house.tokens.known(token) is None, "nobody has looked at it"
     found = await house.caller(token)
     assert (found.id, found.kind, found.key_id) == ("corp:alice", "agent", "oauth:client-1")
@@ -63,19 +63,19 @@ async def test_a_token_makes_a_caller_of_its_issuer(server: Issuing) -> None:
 
 async def test_a_token_is_for_the_resource_that_it_names(server: Issuing) -> None:
     """RFC 8707: an audience that is somebody else lets nobody in, whatever was looked at before."""
-    house, narrow = RoomsContext(server), server.sign(ELSEWHERE + "/")
+    house, narrow = House(server), server.sign(ELSEWHERE + "/")
     assert await house.reason(narrow, ELSEWHERE) is None
     assert await house.reason(narrow, US) == "auth_failed"
     assert await house.reason(server.sign(["https://x.example", US])) is None
     assert await house.reason(server.sign("*")) == "auth_failed"
-    client = RoomsContext(server, audience=("our-client-id",))
+    client = House(server, audience=("our-client-id",))
     assert await client.reason(server.sign("our-client-id"), ELSEWHERE) is None
     assert await house.reason(server.sign("our-client-id")) == "auth_failed"
 
 
 async def test_everything_that_is_wrong_with_a_token_is_answered_alike(server: Issuing) -> None:
     async with issuing() as other:
-        house = RoomsContext(server)
+        house = House(server)
         found = {
             name: await house.tokens.look(token, [US])
             for name, token in server.made(US, other).items()
@@ -89,7 +89,7 @@ async def test_everything_that_is_wrong_with_a_token_is_answered_alike(server: I
 
 
 async def test_a_token_ends_when_its_time_is_over(server: Issuing) -> None:
-    house = RoomsContext(server, leeway_s=0)
+    house = House(server, leeway_s=0)
     token = server.sign(US, exp=house.now.now + 10)
     assert await house.reason(token) is None
     house.now.now += 10
@@ -101,7 +101,7 @@ async def test_a_token_ends_when_its_time_is_over(server: Issuing) -> None:
 async def test_a_revoked_token_is_good_no_longer_than_is_said(
     server: Issuing, recheck: float
 ) -> None:
-    house = RoomsContext(server, introspection=Introspection(*CLIENT), recheck_s=recheck)
+    house = House(server, introspection=Introspection(*CLIENT), recheck_s=recheck)
     token = server.opaque(US)
     assert await house.reason(token) is None
     assert await house.reason(token) is None
@@ -116,7 +116,7 @@ async def test_a_revoked_token_is_good_no_longer_than_is_said(
 
 async def test_a_token_may_be_asked_about_every_time(server: Issuing) -> None:
     """`recheck_s = 0`: taken back is taken back."""
-    house = RoomsContext(server, introspection=Introspection(*CLIENT), recheck_s=0.0)
+    house = House(server, introspection=Introspection(*CLIENT), recheck_s=0.0)
     token = server.opaque(US)
     for turn in range(1, 4):
         assert await house.reason(token) is None
@@ -128,7 +128,7 @@ async def test_a_token_may_be_asked_about_every_time(server: Issuing) -> None:
 
 async def test_a_withdrawn_key_ends_what_was_signed_with_it(server: Issuing) -> None:
     """No later than the keys are too old: looking at a token does not lengthen that."""
-    house = RoomsContext(server, recheck_s=60.0, keys_max_age_s=100.0)
+    house = House(server, recheck_s=60.0, keys_max_age_s=100.0)
     token = server.sign(US)
     assert await house.reason(token) is None
     server.rotate(keep=False)
@@ -141,7 +141,7 @@ async def test_a_withdrawn_key_ends_what_was_signed_with_it(server: Issuing) -> 
 
 async def test_a_token_in_use_is_looked_at_in_good_time(server: Issuing) -> None:
     """So that an issuer which is away for a moment ends nothing, and one that stays away does."""
-    house = RoomsContext(server, introspection=Introspection(*CLIENT), recheck_s=40.0)
+    house = House(server, introspection=Introspection(*CLIENT), recheck_s=40.0)
     token = server.opaque(US)
     assert house.tokens.is_due(token), "nobody has looked at it"
     assert await house.reason(token) is None
@@ -168,7 +168,7 @@ async def test_a_token_in_use_is_looked_at_in_good_time(server: Issuing) -> None
 
 
 async def test_nobody_asks_about_a_token_whose_time_is_over(server: Issuing) -> None:
-    house = RoomsContext(server, leeway_s=0, recheck_s=4.0)
+    house = House(server, leeway_s=0, recheck_s=4.0)
     token = server.sign(US, exp=house.now.now + 10)
     assert await house.reason(token) is None
     house.later.now += 2
@@ -178,7 +178,7 @@ async def test_nobody_asks_about_a_token_whose_time_is_over(server: Issuing) -> 
 
 
 async def test_a_flood_of_one_bad_token_is_one_question(server: Issuing) -> None:
-    house = RoomsContext(server, introspection=Introspection(*CLIENT))
+    house = House(server, introspection=Introspection(*CLIENT))
     for _ in range(20):
         assert await house.reason("guess") == "auth_failed"
     assert server.count("/introspect") == 1
@@ -188,7 +188,7 @@ async def test_who_was_good_waits_behind_nobody_s_guesses(
     server: Issuing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also once its issuer was away, and when a token in use is looked at after a reload."""
-    house = RoomsContext(server, introspection=Introspection(*CLIENT), recheck_s=40.0)
+    house = House(server, introspection=Introspection(*CLIENT), recheck_s=40.0)
     known: list[bool] = []
     check = Issuer.check
 
@@ -212,20 +212,17 @@ async def test_who_was_good_waits_behind_nobody_s_guesses(
     house.later.now += 40.0
     assert await house.reason(token) == "auth_failed"
     assert known == [False, True, True, True, False]
-    assert (
-        await RoomsContext(server, introspection=Introspection(*CLIENT)).tokens.renew(token)
-        is not None
-    )
+    assert await House(server, introspection=Introspection(*CLIENT)).tokens.renew(token) is not None
     assert known.pop() is True, "it is in use"
 
 
 async def test_an_issuer_that_cannot_be_asked_has_a_reason_of_its_own(server: Issuing) -> None:
     server.broken.add("/jwks")
-    assert await RoomsContext(server).reason(server.sign(US)) == "issuer_unavailable"
+    assert await House(server).reason(server.sign(US)) == "issuer_unavailable"
 
 
 async def test_a_token_without_a_scope_that_is_needed_names_all_of_them(server: Issuing) -> None:
-    house = RoomsContext(server, required_scopes=("mcp", "tools"))
+    house = House(server, required_scopes=("mcp", "tools"))
     token = server.sign(US, scope="mcp other")
     found = await house.tokens.look(token, [US])
     assert found is not None

@@ -24,7 +24,7 @@ from gatewright.rooms.setup import stamp
 from gatewright.rooms.trust_store import ParticipantChanges
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
-from tests.dialects.house import RoomsContext
+from tests.dialects.house import House
 from tests.rooms.foreign import Guest
 from tests.storage.parts import nowhere, state_in
 
@@ -140,7 +140,7 @@ class Hall:
         return self.now()
 
     async def __aenter__(self) -> Hall:
-        self._house = RoomsContext(anonymous=False, routes=lambda _: [self.door.routes])
+        self._house = House(anonymous=False, routes=lambda _: [self.door.routes])
         self.hub = Hub(
             self.policy,
             journal=self.notes,

@@ -19,7 +19,7 @@ from gatewright.rooms.participants import CallError, Participant
 from gatewright.rooms.participants.dial import join
 from gatewright.rooms.participants.participant import Heard
 from tests.dialects.client import within
-from tests.dialects.house import RoomsContext, text
+from tests.dialects.house import House, text
 from tests.rooms.hall import FULL, Hall, token_of
 
 PEOPLE = {"ann": FULL, "bob": FULL, "eve": ("mcp/proposal:*", "mcp/response:*", "chat")}
@@ -34,7 +34,7 @@ class _NoKeys:
 class Stage:
     """A hall in which the kernel sits, and the house behind it."""
 
-    def __init__(self, hall: Hall, house: RoomsContext) -> None:
+    def __init__(self, hall: Hall, house: House) -> None:
         self.hall = hall
         self.house = house
         self.rehearsed: list[Call] = []
@@ -58,7 +58,7 @@ class Stage:
 @asynccontextmanager
 async def stage() -> AsyncIterator[Stage]:
     """Everything, for as long as the block."""
-    async with RoomsContext() as house, Hall(PEOPLE) as hall:
+    async with House() as house, Hall(PEOPLE) as hall:
         yield Stage(hall, house)
         hall.hub.close()
 

@@ -180,7 +180,7 @@ class Hostile(AuthorizationServer):
         return web.Response(status=302, headers={"Location": there})
 
 
-class RoomsContext:
+class House:
     """Both authorization servers and one server protected by each."""
 
     def __init__(self) -> None:
@@ -245,9 +245,9 @@ def _challenge(verifier: str) -> str:
 
 
 @pytest.fixture
-async def house() -> AsyncIterator[RoomsContext]:
+async def house() -> AsyncIterator[House]:
     async with AsyncExitStack() as stack:
-        made = RoomsContext()
+        made = House()
         for one in (made.honest, made.hostile):
             one.issuer = await stack.enter_async_context(serving(one.app()))
         for server in (made.good, made.bad):
@@ -255,7 +255,7 @@ async def house() -> AsyncIterator[RoomsContext]:
         yield made
 
 
-async def attacked(house: RoomsContext, case: Case, folder: Path, *, switched: bool) -> bool:
+async def attacked(house: House, case: Case, folder: Path, *, switched: bool) -> bool:
     """Log in at the honest server, then at the hostile one: that of another server, or of the same one, which names it now.
     Whether the hostile one gave a token."""
     identity = house.known(case)
@@ -291,7 +291,7 @@ def chosen(most: int) -> list[tuple[Case, bool]]:
 
 
 async def test_nothing_of_the_honest_issuer_reaches_the_hostile_one(
-    house: RoomsContext, tmp_path: Path
+    house: House, tmp_path: Path
 ) -> None:
     logged_in = 0
     for number, (case, switched) in enumerate(chosen(CASES_IN_CI)):
@@ -300,7 +300,7 @@ async def test_nothing_of_the_honest_issuer_reaches_the_hostile_one(
 
 
 async def test_two_logins_at_once_do_not_exchange_their_answers(
-    house: RoomsContext, tmp_path: Path
+    house: House, tmp_path: Path
 ) -> None:
     """The browser brings each the answer of the other: neither code is sent anywhere."""
     case = CASES[0]._replace(identity="registered")
@@ -325,7 +325,7 @@ async def test_two_logins_at_once_do_not_exchange_their_answers(
 
 
 async def test_endpoints_are_those_of_the_metadata_that_the_login_began_with(
-    house: RoomsContext, tmp_path: Path
+    house: House, tmp_path: Path
 ) -> None:
     """The issuer publishes other endpoints while a person is at its page: they are not asked."""
     house.known(CASES[0])
@@ -343,7 +343,7 @@ async def test_endpoints_are_those_of_the_metadata_that_the_login_began_with(
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 async def test_a_token_endpoint_that_redirects_is_not_followed(
-    house: RoomsContext, tmp_path: Path, status: int
+    house: House, tmp_path: Path, status: int
 ) -> None:
     house.known(CASES[0])
 
@@ -370,7 +370,7 @@ async def test_a_token_endpoint_that_redirects_is_not_followed(
 
 
 async def test_a_client_that_the_hostile_issuer_registered_for_itself_is_told_by_iss(
-    house: RoomsContext, tmp_path: Path
+    house: House, tmp_path: Path
 ) -> None:
     """Where the hostile issuer is a client of the honest one with the redirect URI of its own login, `iss` alone tells."""
     case = CASES[0]._replace(authorize="sends", registers="steals", honest_iss=True)

@@ -13,7 +13,7 @@ from gatewright.mcp.wire.mcp import META_SERVER_INFO
 from gatewright.transport.large_text import LARGE
 from gatewright.transport.slices import whole
 from tests.servers.rig import LEGACY, MODERN, FakeBack, make_call
-from tests.servers.test_screen import Large, RoomsContext
+from tests.servers.test_screen import House, Large
 
 INFO = {META_SERVER_INFO: {"name": "gatewright", "version": "9"}}
 CLAIMS: dict[str, Any] = {"ttlMs": 9_999_999, "cacheScope": "public", "_meta": {**INFO, "x": 1}}
@@ -26,7 +26,7 @@ def reading(client: Any = MODERN) -> Call:
 
 def seen(said: dict[str, Any] | str, call: Call, *, modern: bool) -> Any:
     text = said if isinstance(said, str) else json.dumps(said)
-    found = RoomsContext().screen.outcome(call, Answer(text.encode(), modern=modern))
+    found = House().screen.outcome(call, Answer(text.encode(), modern=modern))
     assert isinstance(found, Answer)
     return json.loads(found.raw)
 
@@ -67,7 +67,7 @@ def test_what_a_modern_server_lets_read_is_for_its_reader_alone(scope: str) -> N
 )
 def test_a_modern_answer_for_its_reader_alone_stays_the_bytes_that_came(text: str) -> None:
     answer = Answer(text.encode(), modern=True)
-    assert RoomsContext().screen.outcome(reading(), answer) is answer
+    assert House().screen.outcome(reading(), answer) is answer
 
 
 @pytest.mark.parametrize("modern", [True, False])
@@ -85,14 +85,14 @@ def test_a_plain_look_at_what_was_read_misses_nothing(modern: bool, client: Any)
     ]
     for several in product(pieces, repeat=3):
         answer = Answer(f"{{{','.join(several)}}}".encode(), modern=modern)
-        found = RoomsContext().screen.outcome(reading(client), answer)
-        assert found == whole(RoomsContext().screen._read(reading(client), answer))
+        found = House().screen.outcome(reading(client), answer)
+        assert found == whole(House().screen._read(reading(client), answer))
 
 
 async def test_a_large_answer_promises_no_more() -> None:
     said = {"contents": [{"text": "x" * LARGE}], **CLAIMS}
     link: Any = Large(json.dumps(said).encode())
-    work = RoomsContext().screen.request(link, "resources/read", {}, reading(), FakeBack(), 0)
+    work = House().screen.request(link, "resources/read", {}, reading(), FakeBack(), 0)
     found = await work
     assert isinstance(found, Answer)
     assert set(json.loads(found.raw)) == {"contents", "_meta"}

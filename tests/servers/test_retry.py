@@ -21,7 +21,7 @@ def error(code: int = 3000, **mgp: Any) -> Failure:
     return Failure("upstream_error", error=json.dumps(said).encode())
 
 
-class RoomsContext:
+class House:
     """A server that answers in order, a kernel that says what it was asked, and a clock that does not go."""
 
     def __init__(self, *outcomes: Outcome, kernel: Outcome = DONE, full: bool = False) -> None:
@@ -73,7 +73,7 @@ def tool(*, repeatable: bool = False, **more: Any) -> Call:
 
 async def test_a_refused_call_is_made_again_after_the_wait_and_recorded() -> None:
     """MGP-14.6-1, MGP-14.6-5."""
-    house = RoomsContext(error(retry_after_ms=700), error(retry_after_ms=900), DONE)
+    house = House(error(retry_after_ms=700), error(retry_after_ms=900), DONE)
     assert await house.run(tool()) is DONE
     assert house.slept == [0.7, 0.9]
     assert [one.number for one in house.noted] == [1, 2]
@@ -85,7 +85,7 @@ async def test_a_refused_call_is_made_again_after_the_wait_and_recorded() -> Non
 async def test_a_servers_word_alone_repeats_nothing_that_may_have_had_effects(
     code: int, repeatable: bool, again: bool
 ) -> None:
-    house = RoomsContext(error(code), DONE)
+    house = House(error(code), DONE)
     assert (await house.run(tool(repeatable=repeatable)) is DONE) == again
     assert bool(house.noted) == again
 
@@ -93,14 +93,14 @@ async def test_a_servers_word_alone_repeats_nothing_that_may_have_had_effects(
 async def test_what_may_not_be_retried_is_reported() -> None:
     """MGP-14.6-6."""
     first = error(retryable=False)
-    house = RoomsContext(first)
+    house = House(first)
     assert await house.run(tool()) is first
     assert house.noted == []
 
 
 async def test_a_fallback_tool_is_a_call_of_its_own_through_the_kernel() -> None:
     """MGP-14.6-4: policy holds for the other tool as well."""
-    house = RoomsContext(error(max_retries=0, fallback_tool="other"))
+    house = House(error(max_retries=0, fallback_tool="other"))
     call = tool()
     assert await house.run(call) is DONE
     (made,) = house.handled
@@ -112,23 +112,23 @@ async def test_a_fallback_tool_is_a_call_of_its_own_through_the_kernel() -> None
 
 async def test_a_fallback_that_policy_refuses_leaves_the_error_as_it_was() -> None:
     first = error(max_retries=0, fallback_tool="other")
-    house = RoomsContext(first, kernel=Refusal("access_denied", "no"))
+    house = House(first, kernel=Refusal("access_denied", "no"))
     assert await house.run(tool()) is first
     own = error(4000)
-    house = RoomsContext(first, kernel=own)
+    house = House(first, kernel=own)
     assert await house.run(tool()) == own
 
 
 async def test_a_fallback_has_no_fallback_of_its_own() -> None:
     first = error(max_retries=0, fallback_tool="t")
-    house = RoomsContext(first)
+    house = House(first)
     assert await house.run(tool(facts={FALLBACK_OF: "x"})) is first
     assert house.handled == []
 
 
 async def test_an_attempt_that_cannot_be_recorded_is_not_made() -> None:
     first = error()
-    house = RoomsContext(first, DONE, full=True)
+    house = House(first, DONE, full=True)
     assert await house.run(tool()) is first
     assert house.slept == []
 
@@ -136,9 +136,9 @@ async def test_an_attempt_that_cannot_be_recorded_is_not_made() -> None:
 async def test_no_wait_goes_beyond_the_time_limit_of_the_server() -> None:
     first = error(retry_after_ms=29_000, strategy="fixed_delay")
     other = make_call("tool", "tools/call", {"name": "x"}, target=Target("gone", "x"))
-    house = RoomsContext(first, DONE)
+    house = House(first, DONE)
     assert await house.run(other) is first
-    assert await RoomsContext(first, DONE).run(tool()) is DONE
+    assert await House(first, DONE).run(tool()) is DONE
 
 
 @pytest.mark.parametrize(
@@ -152,5 +152,5 @@ async def test_no_wait_goes_beyond_the_time_limit_of_the_server() -> None:
 )
 async def test_a_fallback_that_may_have_run_is_not_hidden_behind_a_promise(end: Outcome) -> None:
     """The first error says that nothing ran and that the call may be made again: the fallback would run once more."""
-    house = RoomsContext(error(max_retries=0, fallback_tool="other"), kernel=end)
+    house = House(error(max_retries=0, fallback_tool="other"), kernel=end)
     assert await house.run(tool()) is end

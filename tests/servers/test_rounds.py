@@ -11,7 +11,7 @@ from gatewright.call import Answer, Refusal
 from gatewright.servers.rounds import bound, returned
 from gatewright.servers.screen import Screen
 from tests.servers.rig import MODERN, FakeBack, make_call
-from tests.servers.test_screen import FORM, RoomsContext
+from tests.servers.test_screen import FORM, House
 
 
 class ClientRequests:
@@ -67,7 +67,7 @@ async def test_a_round_that_leads_to_another_server_by_now_takes_neither_state_n
     None
 ):
     """The URI was that of one server in the first round and is that of another one in the second."""
-    first, second = RoomsContext().screen, Screen("evil", RoomsContext().screen._told)
+    first, second = House().screen, Screen("evil", House().screen._told)
     link, other = ClientRequests(requestState="what files remembers"), ClientRequests()
     asked = json.loads((await put(first, link, {"uri": "doc://a"})).raw)
     again = {
@@ -83,7 +83,7 @@ async def test_a_round_that_leads_to_another_server_by_now_takes_neither_state_n
 
 
 async def test_answers_are_bound_where_the_server_gave_no_state() -> None:
-    screen, link = RoomsContext().screen, ClientRequests()
+    screen, link = House().screen, ClientRequests()
     asked = json.loads((await put(screen, link, {"uri": "doc://a"})).raw)
     assert asked["requestState"] == "files"
     answers = {"q": {"action": "decline"}}

@@ -31,7 +31,7 @@ NONE = {"type": "object", "properties": {}}
 FORM = {"method": ELICIT, "params": {"mode": "form", "message": "who?", "requestedSchema": NONE}}
 
 
-class RoomsContext:
+class House:
     """A screen and who is told of what passes it."""
 
     def __init__(self) -> None:
@@ -46,12 +46,12 @@ def called(method: str = "tools/call", **more: Any) -> Call:
 
 def answered(text: str | dict[str, Any], call: Call | None = None, modern: bool = False) -> Any:
     raw = text if isinstance(text, str) else json.dumps(text)
-    return RoomsContext().screen.outcome(call or called(), Answer(raw.encode(), modern=modern))
+    return House().screen.outcome(call or called(), Answer(raw.encode(), modern=modern))
 
 
 def failed(data: Any, code: int = 1, call: Call | None = None) -> Any:
     error = json.dumps({"code": code, "message": "m", "data": data}).encode()
-    found = RoomsContext().screen.outcome(call or called(), Failure("upstream_error", error=error))
+    found = House().screen.outcome(call or called(), Failure("upstream_error", error=error))
     assert isinstance(found, Failure)
     assert found.error is not None
     return json.loads(found.error)
@@ -91,13 +91,13 @@ async def test_a_plain_look_at_an_answer_misses_nothing_that_is_found_in_its_mem
         for members in (member, meta, f"{member},{meta}"):
             answer = Answer(f"{{{members}}}".encode())
             link: Any = Large(answer.raw)
-            work = RoomsContext().screen.request(link, "tools/call", {}, called(), FakeBack(), 0)
-            assert await work == whole(RoomsContext().screen._read(called(), answer))
+            work = House().screen.request(link, "tools/call", {}, called(), FakeBack(), 0)
+            assert await work == whole(House().screen._read(called(), answer))
 
 
 def test_an_ordinary_answer_stays_the_bytes_that_came() -> None:
     answer = Answer(b'{"content": [ ],"_meta":{"vendor/x":1}, "n":1.0e1}')
-    assert RoomsContext().screen.outcome(called(), answer) is answer
+    assert House().screen.outcome(called(), answer) is answer
 
 
 @pytest.mark.parametrize("key", OURS)
@@ -144,13 +144,13 @@ def test_error_data_carries_no_member_of_the_gateways(member: dict[str, Any]) ->
 @pytest.mark.parametrize("extra", ['"_mgp":{"retryable":true}', '"\\u005fmgp":{}', '"status":"x"'])
 def test_an_error_has_the_members_of_json_rpc_alone(more: str, extra: str) -> None:
     error = f'{{"code":1,"message":"m"{more},{extra}}}'.encode()
-    found = RoomsContext().screen.outcome(called(), Failure("upstream_error", error=error))
+    found = House().screen.outcome(called(), Failure("upstream_error", error=error))
     assert isinstance(found, Failure)
     assert found.error == f'{{"code":1,"message":"m"{more}}}'.encode()
 
 
 def test_a_server_that_negotiated_mgp_says_its_words_in_their_own_spelling() -> None:
-    house = RoomsContext()
+    house = House()
     house.screen._mgp = True
     error = b'{"code":1,"message":"m","data":{"_mgp":{},"trace_id":"t","_MGP":{},"Trace_Id":"t"}}'
     found = house.screen.outcome(called(), Failure("upstream_error", error=error))
@@ -254,7 +254,7 @@ def test_pages_in_an_error_are_judged_like_questions() -> None:
     ],
 )
 def test_a_log_line_names_its_server_and_no_other(theirs: object, shown: str) -> None:
-    house, params = RoomsContext(), {"level": "info", "data": 1, "logger": theirs}
+    house, params = House(), {"level": "info", "data": 1, "logger": theirs}
     event = house.screen.event(called(), Event(LOG, params))
     assert event == Event(LOG, {**params, "logger": shown})
     house.screen.said(LOG, params, None)
@@ -262,7 +262,7 @@ def test_a_log_line_names_its_server_and_no_other(theirs: object, shown: str) ->
 
 
 def test_an_event_loses_what_is_the_gateways_and_nothing_else() -> None:
-    screen, method = RoomsContext().screen, "notifications/progress"
+    screen, method = House().screen, "notifications/progress"
     params = {"progress": 1, "_meta": {"dev.gatewright/x": 1, "y": 2}}
     assert screen.event(called(), Event(method, params)) == Event(
         method, {"progress": 1, "_meta": {"y": 2}}
@@ -277,7 +277,7 @@ def test_a_question_loses_what_is_the_gateways_and_nothing_else(key: str) -> Non
     asked, form = called(client=able), {"message": "who?", "requestedSchema": NONE}
     sample = {"messages": [], "maxTokens": 1}
     for method, params in ((ELICIT, form), ("sampling/createMessage", sample), ("roots/list", {})):
-        screen, meta = RoomsContext().screen, {"progressToken": 5, "y": 2}
+        screen, meta = House().screen, {"progressToken": 5, "y": 2}
         question = Question(method, {**params, "_meta": {**meta, key: 1}})
         found = screen.question(asked, question).params
         assert found == screen.question(asked, Question(method, {**params, "_meta": meta})).params
@@ -286,7 +286,7 @@ def test_a_question_loses_what_is_the_gateways_and_nothing_else(key: str) -> Non
 
 
 def test_the_end_of_a_page_is_told_to_who_was_asked_to_open_it_alone() -> None:
-    house = RoomsContext()
+    house = House()
     able = type(LEGACY)(LEGACY.revision, {"elicitation": {"url": {}}})
     mine, other = called(session="a", client=able), called(session="b", client=able)
     page = {"mode": "url", "message": "", "url": "https://a.test", "elicitationId": "1"}
@@ -310,7 +310,7 @@ def test_what_a_task_asks_is_for_whoever_has_it_through_any_session(
     who: str, shown: list[str]
 ) -> None:
     """And what cannot be asked hides nothing of how the task stands."""
-    screen = RoomsContext().screen
+    screen = House().screen
     able: dict[str, Any] = {"elicitation": {"url": {}}}
     page = {"mode": "url", "message": "", "url": "https://a.test", "elicitationId": "1"}
     asks = {"status": "working", "inputRequests": {"q": {"method": ELICIT, "params": page}}}
@@ -331,7 +331,7 @@ def test_what_a_task_asks_is_for_whoever_has_it_through_any_session(
 
 async def test_what_passes_a_link_passes_the_screen() -> None:
     async with linked() as (link, server):
-        house, back = RoomsContext(), FakeBack(elicitation={"action": "decline"})
+        house, back = House(), FakeBack(elicitation={"action": "decline"})
         call = called()
         due = asyncio.get_running_loop().time() + 20
         asked = asyncio.ensure_future(

@@ -14,7 +14,7 @@ from gatewright.mcp.protocol.eras import QUESTIONS
 from gatewright.transport import slices
 from tests.servers.passes import Passes
 from tests.servers.rig import MODERN, FakeBack
-from tests.servers.test_screen import FORM, OURS, Large, RoomsContext, answered, called
+from tests.servers.test_screen import FORM, OURS, House, Large, answered, called
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from tests.servers.test_screen import FORM, OURS, Large, RoomsContext, answered,
 async def test_a_large_answer_is_screened_like_a_small_one(members: dict[str, Any]) -> None:
     small = {"content": [], **members}
     raw = json.dumps({**small, "filler": "x" * 300_000}).encode()
-    house = RoomsContext()
+    house = House()
     link: Any = Large(raw)
     found = await house.screen.request(link, "tools/call", {}, called(), FakeBack(), 0)
     assert isinstance(found, Answer)
@@ -39,7 +39,7 @@ async def test_a_large_answer_is_gone_through_once_in_a_turn_and_each_part_of_it
     came = {"content": [], "_meta": {OURS[0]: 1}, "rest": "x" * 600_000}
     link: Any = Large(json.dumps({"taskId": "T", "status": "completed", "result": came}).encode())
     passes = Passes(monkeypatch)
-    found = await RoomsContext().screen.request(
+    found = await House().screen.request(
         link, "tasks/get", {}, called("tasks/get", client=MODERN), FakeBack(), 0
     )
     passes.stop()
@@ -55,7 +55,7 @@ async def test_a_meta_of_more_than_a_mebibyte_is_refused_by_name(inside: bool, n
     said = f'{{"content":[],"{name}":{{"vendor/x":"{"x" * (1024 * 1024)}"}}}}'
     call = called("tasks/get" if inside else "tools/call", client=MODERN)
     link: Any = Large((f'{{"taskId":"T","result":{said}}}' if inside else said).encode())
-    found = await RoomsContext().screen.request(link, call.method, {}, call, FakeBack(), 0)
+    found = await House().screen.request(link, call.method, {}, call, FakeBack(), 0)
     assert isinstance(found, Failure)
     assert found.message == "the answer of server files has a _meta of more than 1048576 bytes"
 
@@ -65,7 +65,7 @@ async def test_a_page_of_tasks_of_more_than_a_mebibyte_is_refused_before_it_is_r
     rest: int, passes: bool
 ) -> None:
     link: Any = Large(json.dumps({"tasks": [], "rest": "x" * rest}).encode())
-    found = await RoomsContext().screen.request(
+    found = await House().screen.request(
         link, "tasks/list", {}, called("tasks/list"), FakeBack(), 0
     )
     assert isinstance(found, Answer) is passes
@@ -118,7 +118,7 @@ class Says:
         return self.outcome
 
 
-async def put(house: RoomsContext, kind: str, number: int) -> Outcome:
+async def put(house: House, kind: str, number: int) -> Outcome:
     call, outcome = asking(kind, number)
     link: Any = Says(outcome)
     return await house.screen.request(link, call.method, {}, call, FakeBack(), 0)
@@ -147,7 +147,7 @@ async def test_of_many_questions_one_is_judged_in_a_turn(
             await asyncio.sleep(0)
             turn += 1
 
-    house = RoomsContext()
+    house = House()
     judge = house.screen.question
 
     def question(call: Call, question: Question) -> Question:
@@ -165,7 +165,7 @@ async def test_of_many_questions_one_is_judged_in_a_turn(
 @pytest.mark.parametrize("kind", ["result", "pages", "task"])
 async def test_so_many_questions_stand_in_one_answer_and_no_more(kind: str) -> None:
     """A task shows the rest when these are answered; what ends a call is refused by name."""
-    found = await put(RoomsContext(), kind, QUESTIONS + 1)
+    found = await put(House(), kind, QUESTIONS + 1)
     if kind == "task":
         assert shown(kind, found) == QUESTIONS
         return

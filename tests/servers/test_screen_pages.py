@@ -8,7 +8,7 @@ from gatewright.call import ANONYMOUS, Call, Caller, CannotAsk, Client, Question
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers.elicitation import ELICIT
 from tests.servers.rig import make_call
-from tests.servers.test_screen import RoomsContext
+from tests.servers.test_screen import House
 
 PAGES = Client(LATEST_MODERN, {"elicitation": {"url": {}}})
 ANN, BOB = Caller("ann"), Caller("bob")
@@ -26,7 +26,7 @@ def page(ident: str = "e-1") -> Question:
 
 
 def test_a_page_of_one_who_has_no_session_is_not_put_to_another() -> None:
-    screen = RoomsContext().screen
+    screen = House().screen
     for _ in range(2):
         asked = screen.question(stateless(ANN), page())
         assert (asked.params or {})["elicitationId"] == "files/e-1"

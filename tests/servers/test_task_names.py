@@ -16,7 +16,7 @@ from tests.behaviour.task_places import (
     BOB,
     ERAS,
     Era,
-    RoomsContext,
+    House,
     speaker,
     to,
 )
@@ -24,10 +24,10 @@ from tests.servers.rig import running
 
 
 @pytest.fixture(params=ERAS)
-async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RoomsContext]:
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
     era: Era = request.param
     async with running(speaker(tmp_path, "one", era), speaker(tmp_path, "two", era)) as supervisor:
-        yield RoomsContext(supervisor, era)
+        yield House(supervisor, era)
 
 
 def _related(value: Any) -> list[Any]:
@@ -40,7 +40,7 @@ def _related(value: Any) -> list[Any]:
     return here + [found for one in value.values() for found in _related(one)]
 
 
-def _calls(house: RoomsContext, related: Any) -> list[Any]:
+def _calls(house: House, related: Any) -> list[Any]:
     """Every message of a client that is led to a server, and belongs to a task by its own word."""
     meta = {"_meta": {RELATED: related}}
     given: dict[str, dict[str, Any]] = {
@@ -75,7 +75,7 @@ _BY_KIND = frozenset({"tools/call", "prompts/get", "resources/read"})
 
 
 async def test_what_a_caller_names_reaches_a_server_as_its_own_task_there_or_not_at_all(
-    house: RoomsContext,
+    house: House,
 ) -> None:
     hers, his = await house.make(ANN), await house.make(BOB)
     elsewhere = await house.make(ANN, "two")

@@ -38,7 +38,7 @@ from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.output_filter import OutputSchema
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.task_subject import completed
-from tests.behaviour.task_places import BOB, RoomsContext, speaker
+from tests.behaviour.task_places import BOB, House, speaker
 from tests.gate_parts import Mute
 from tests.servers.rig import dispatch, running
 
@@ -71,13 +71,13 @@ def allow(tool: str | None, permission: str = "allow") -> Grant:
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[tuple[RoomsContext, Policy]]:
+async def house(tmp_path: Path) -> AsyncIterator[tuple[House, Policy]]:
     policy = Policy()
     async with running(speaker(tmp_path, "one", "legacy"), sight=policy.sight()) as supervisor:
-        yield RoomsContext(supervisor, "legacy"), policy
+        yield House(supervisor, "legacy"), policy
 
 
-def judged(house: RoomsContext, policy: Policy, call: Call) -> Call | Refusal:
+def judged(house: House, policy: Policy, call: Call) -> Call | Refusal:
     """The call as `resolve` and `access` hand it on, or why it may not pass."""
     access = policy.access
     servers = house.supervisor
@@ -90,12 +90,12 @@ def judged(house: RoomsContext, policy: Policy, call: Call) -> Call | Refusal:
     return verdict
 
 
-async def walked(house: RoomsContext, policy: Policy, call: Call) -> Outcome:
+async def walked(house: House, policy: Policy, call: Call) -> Outcome:
     found = judged(house, policy, call)
     return found if isinstance(found, Refusal) else await house.put(found)
 
 
-async def test_a_task_is_its_tools(house: tuple[RoomsContext, Policy]) -> None:
+async def test_a_task_is_its_tools(house: tuple[House, Policy]) -> None:
     """A grant of the tool is enough, and a denial that comes later holds for its tasks, while they are asked about, too."""
     home, policy = house
     policy.grant(allow("work"))
@@ -126,7 +126,7 @@ async def test_a_task_is_its_tools(house: tuple[RoomsContext, Policy]) -> None:
 
 
 async def test_who_has_a_grant_of_the_tool_alone_hears_of_its_task(
-    house: tuple[RoomsContext, Policy],
+    house: tuple[House, Policy],
 ) -> None:
     home, policy = house
     policy.grant(allow("work"), allow("say"))
@@ -145,7 +145,7 @@ async def test_who_has_a_grant_of_the_tool_alone_hears_of_its_task(
 
 @pytest.mark.parametrize("task", ["T-1", "task_" + "0" * 32, "", 7, None])
 async def test_what_is_no_task_of_the_callers_is_nobodys(
-    house: tuple[RoomsContext, Policy], task: Any
+    house: tuple[House, Policy], task: Any
 ) -> None:
     home, policy = house
     policy.grant(allow(None))
@@ -157,7 +157,7 @@ async def test_what_is_no_task_of_the_callers_is_nobodys(
 
 
 async def test_arguments_and_subscriptions_are_the_servers(
-    house: tuple[RoomsContext, Policy],
+    house: tuple[House, Policy],
 ) -> None:
     home, policy = house
     policy.grant(allow(None))
@@ -180,7 +180,7 @@ async def test_arguments_and_subscriptions_are_the_servers(
 
 
 async def test_what_is_not_shown_to_somebody_is_completed_like_what_does_not_exist(
-    house: tuple[RoomsContext, Policy],
+    house: tuple[House, Policy],
 ) -> None:
     home, policy = house
     policy.grant()
@@ -195,7 +195,7 @@ async def test_what_is_not_shown_to_somebody_is_completed_like_what_does_not_exi
 
 
 async def test_who_is_limited_to_other_places_follows_nothing_here(
-    house: tuple[RoomsContext, Policy],
+    house: tuple[House, Policy],
 ) -> None:
     home, policy = house
     policy.grant(allow(None))
@@ -206,7 +206,7 @@ async def test_who_is_limited_to_other_places_follows_nothing_here(
 
 
 async def test_who_is_limited_to_tools_has_the_tasks_of_those(
-    house: tuple[RoomsContext, Policy],
+    house: tuple[House, Policy],
 ) -> None:
     home, policy = house
     policy.grant(allow(None))
@@ -218,7 +218,7 @@ async def test_who_is_limited_to_tools_has_the_tasks_of_those(
 
 
 async def test_the_other_gates_and_filters_judge_a_task_as_its_tool(
-    house: tuple[RoomsContext, Policy],
+    house: tuple[House, Policy],
 ) -> None:
     home, policy = house
     policy.grant(allow("work"))
@@ -255,7 +255,7 @@ async def test_the_other_gates_and_filters_judge_a_task_as_its_tool(
     ],
 )
 async def test_what_a_task_came_to_has_to_fit_the_schema(
-    house: tuple[RoomsContext, Policy], method: str, said: dict[str, Any], fits: bool
+    house: tuple[House, Policy], method: str, said: dict[str, Any], fits: bool
 ) -> None:
     home, policy = house
     policy.grant(allow("work"))

@@ -15,23 +15,23 @@ from tests.behaviour.task_places import (
     ANN,
     ERAS,
     Era,
-    RoomsContext,
+    House,
     speaker,
 )
 from tests.servers.rig import running
 
 
 @pytest.fixture(params=ERAS)
-async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[RoomsContext]:
+async def house(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[House]:
     era: Era = request.param
     async with running(speaker(tmp_path, "one", era), speaker(tmp_path, "two", era)) as supervisor:
-        yield RoomsContext(supervisor, era)
+        yield House(supervisor, era)
 
 
 @pytest.fixture
-async def legacy(tmp_path: Path) -> AsyncIterator[RoomsContext]:
+async def legacy(tmp_path: Path) -> AsyncIterator[House]:
     async with running(speaker(tmp_path, "one", "legacy")) as supervisor:
-        yield RoomsContext(supervisor, "legacy")
+        yield House(supervisor, "legacy")
 
 
 BAD = {
@@ -58,7 +58,7 @@ PENDING: dict[str, Any] = {
 
 async def test_questions_of_a_task_are_judged_like_any_other(tmp_path: Path) -> None:
     async with running(speaker(tmp_path, "one", "modern")) as supervisor:
-        house = RoomsContext(supervisor, "modern")
+        house = House(supervisor, "modern")
         for name, question in BAD.items():
             asks = {"status": "input_required", "inputRequests": {"q": question}}
             task = await house.make(ANN, said=asks, made=asks)
@@ -84,7 +84,7 @@ async def test_questions_of_a_task_are_judged_like_any_other(tmp_path: Path) -> 
         assert found["b"]["params"]["includeContext"] == "none"
 
 
-async def test_who_cannot_be_asked_is_shown_no_questions_of_a_task(legacy: RoomsContext) -> None:
+async def test_who_cannot_be_asked_is_shown_no_questions_of_a_task(legacy: House) -> None:
     asks = {"inputRequests": {"q": BAD["a form for a key"]}}
     task = await legacy.make(ANN, said=asks, made=asks)
     outcome = await legacy.about(ANN, "get", task)
@@ -92,7 +92,7 @@ async def test_who_cannot_be_asked_is_shown_no_questions_of_a_task(legacy: Rooms
     assert not any("API key" in one for one in legacy.take("ann"))
 
 
-async def test_what_a_task_came_to_holds_nothing_that_is_the_gateways(house: RoomsContext) -> None:
+async def test_what_a_task_came_to_holds_nothing_that_is_the_gateways(house: House) -> None:
     ends: list[dict[str, Any]] = [
         {"status": "failed", "error": {"code": 5, "message": "no", "data": {"why": 1, **PENDING}}},
         {

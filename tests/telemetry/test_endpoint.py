@@ -11,7 +11,7 @@ from prometheus_client import generate_latest
 from gatewright.audit.sinks import State
 from gatewright.telemetry import endpoint
 from gatewright.telemetry.endpoint import Collected, Health
-from tests.dialects.house import ANN, RoomsContext, text
+from tests.dialects.house import ANN, House, text
 from tests.dialects.steps import CALL
 
 NUMBERS: dict[str, Any] = {
@@ -42,7 +42,7 @@ async def asked(path: str, **numbers: Any) -> tuple[int, bytes]:
 
 
 async def test_a_living_process_says_so_without_being_asked_who() -> None:
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         answered = await house.open(method="GET", path="/livez").whole()
         assert (answered.status, answered.body) == (200, b"ok\n")
 
@@ -85,7 +85,7 @@ async def test_the_text_of_the_metrics_is_written_beside_the_loop_and_once_at_a_
         return text
 
     monkeypatch.setattr(endpoint, "generate_latest", write)
-    async with RoomsContext() as house:
+    async with House() as house:
         every = [house.open(method="GET", path="/metrics", key="key-ann") for _ in range(5)]
         for one in every:
             assert (await one.whole()).status == 200
@@ -93,7 +93,7 @@ async def test_the_text_of_the_metrics_is_written_beside_the_loop_and_once_at_a_
 
 
 async def test_numbers_are_told_to_who_may_come_in() -> None:
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         house.script.does("echo", text("hi"))
         await house.modern("tools/call", CALL, key="key-ann")
         assert (await house.open(method="GET", path="/metrics").whole()).status == 401

@@ -11,14 +11,14 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-__all__ = ["DEADLINE", "ChildProcess", "listening", "started"]
+__all__ = ["DEADLINE", "Child", "listening", "started"]
 
 HERE = Path(__file__).resolve().parent
 DEADLINE = 20.0
 LINE_LIMIT = 256 * 1024 * 1024
 
 
-class ChildProcess:
+class Child:
     """A server on stdin and stdout. What was read while waiting for something else is in `seen`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
@@ -138,11 +138,11 @@ async def _reap(process: asyncio.subprocess.Process) -> None:
 
 
 @asynccontextmanager
-async def started(name: str, *arguments: str) -> AsyncIterator[ChildProcess]:
+async def started(name: str, *arguments: str) -> AsyncIterator[Child]:
     """A server over pipes, gone when the block ends."""
     process = await _start(name, *arguments)
     try:
-        yield ChildProcess(process)
+        yield Child(process)
     finally:
         await _reap(process)
 

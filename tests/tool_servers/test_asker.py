@@ -10,13 +10,13 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.tool_servers.drive import DEADLINE, ChildProcess, listening, started
+from tests.tool_servers.drive import DEADLINE, Child, listening, started
 
 CAN_ALL = {"elicitation": {}, "sampling": {}, "roots": {"listChanged": True}}
 SAID = {"role": "assistant", "content": {"type": "text", "text": "word"}, "model": "m"}
 
 
-async def _reply(child: ChildProcess, question: dict[str, Any], result: Any) -> None:
+async def _reply(child: Child, question: dict[str, Any], result: Any) -> None:
     await child.send({"jsonrpc": "2.0", "id": question["id"], "result": result})
 
 

@@ -9,13 +9,13 @@ import aiohttp
 import pytest
 
 from tests.tool_servers.bad import HTTP_MODES, MODES
-from tests.tool_servers.drive import DEADLINE, ChildProcess, listening, started
+from tests.tool_servers.drive import DEADLINE, Child, listening, started
 
 CALL = {"name": "echo", "arguments": {"message": "hi"}}
 SMALL = ("--bytes", str(1024 * 1024), "--seconds", "30")
 
 
-async def _status(child: ChildProcess) -> int:
+async def _status(child: Child) -> int:
     async with asyncio.timeout(DEADLINE):
         return await child.process.wait()
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 import aiohttp
 import pytest
 
-from tests.tool_servers.drive import ChildProcess, listening, started
+from tests.tool_servers.drive import Child, listening, started
 from tests.tool_servers.extras import EVERYTHING, HARD, NUMBERS, RESULTS, SPACED, TOOLS
 from tests.tool_servers.wires import member
 
@@ -18,7 +18,7 @@ PARAMS = (
 )
 
 
-async def _raw_result(child: ChildProcess, method: str, params: str = "{}") -> str:
+async def _raw_result(child: Child, method: str, params: str = "{}") -> str:
     await child.send(f'{{"jsonrpc":"2.0","id":"raw","method":"{method}","params":{params}}}')
     found = member(await child.line(), "result")
     assert found is not None

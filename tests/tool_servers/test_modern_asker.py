@@ -10,7 +10,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from tests.tool_servers.drive import DEADLINE, ChildProcess, listening, started
+from tests.tool_servers.drive import DEADLINE, Child, listening, started
 
 PREFIX = "io.modelcontextprotocol/"
 CAN_ALL: dict[str, Any] = {"elicitation": {}, "sampling": {}, "roots": {}}
@@ -24,7 +24,7 @@ def _with_meta(params: dict[str, Any] | None = None, **meta: Any) -> dict[str, A
     return {**(params or {}), "_meta": {**fields, **meta}}
 
 
-async def _call(child: ChildProcess, tool: str, **params: Any) -> Any:
+async def _call(child: Child, tool: str, **params: Any) -> Any:
     return await child.request("tools/call", _with_meta({"name": tool, **params}))
 
 

@@ -20,7 +20,7 @@ from gatewright.access.resolver import CatalogueResolver
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.call import KERNEL, Caller, Gate, Tool
 from gatewright.config import Settings
-from gatewright.feature import Feature, Ground, Inside, Making, Rights, RoomsContext, Rules, Serving
+from gatewright.feature import Feature, GatewayParts, Ground, Inside, Making, Rights, Rules, Serving
 from gatewright.identity.sessions import METHOD as SESSIONS
 from gatewright.in_force import InForce
 from gatewright.mcp.wire.permissions import ASKED
@@ -84,7 +84,7 @@ class AccessFeature(Feature):
         access = Access(grants, time.time, open_methods=OPEN_METHODS, folders=folders)
         return _Table(grants, access, self._permitting).rules()
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """What other processes changed."""
         return Serving(looks=(self._authority.look, self._permitting.look))
 

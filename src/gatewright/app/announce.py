@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright import __version__
 from gatewright.mcp.wire import jsonrpc
+from gatewright.servers.status import Status
 from gatewright.storage.private_file import replace_file
 
-__all__ = ["Ready", "announced"]
+__all__ = ["Ready", "announced", "with_servers"]
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -24,6 +26,14 @@ class Ready(msgspec.Struct, frozen=True):
     urls: Mapping[str, str]
     servers: Mapping[str, str]
     reasons: Mapping[str, str] = {}
+
+
+def with_servers(ready: Ready, status: Iterable[Status]) -> Ready:
+    """The same with the state of each server, and the reasons of those that are not connected."""
+    every = tuple(status)
+    states = {one.id: str(one.state) for one in every}
+    reasons = {one.id: one.reason for one in every if one.reason}
+    return replace(ready, servers=states, reasons=reasons)
 
 
 @contextlib.contextmanager

@@ -9,14 +9,13 @@ import os
 import time
 import weakref
 from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from gatewright import pipeline
 from gatewright.app.addresses import urls_of
-from gatewright.app.announce import Ready, announced
+from gatewright.app.announce import Ready, announced, with_servers
 from gatewright.app.closing import close_all
 from gatewright.app.features import FEATURES, features_of
 from gatewright.app.numbers import Numbers
@@ -39,11 +38,11 @@ from gatewright.config.held_secrets import hold_secrets
 from gatewright.feature import (
     Counts,
     Feature,
+    GatewayParts,
     Ground,
     Inside,
     Listener,
     Rights,
-    RoomsContext,
     offered,
 )
 from gatewright.hosts import local_agents
@@ -246,10 +245,9 @@ class Gateway:
 
     def _serve(self) -> None:
         settings, now = self.settings, self.now
-        announced = (one.announced for one in self._around if one.announced is not None)
         self.front = ServerContext(
             kernel=self.kernel,
-            announced=next(announced, nothing_more),
+            announced=next(filter(None, (one.announced for one in self._around)), nothing_more),
             upstream=self.supervisor,
             identify=now.authenticate.identify,
             bearer=now.authenticate.bearer,
@@ -276,10 +274,10 @@ class Gateway:
             missing=[one.name for one in self.missing],
         )
         reached = self.reached = Signal[str]()
-        house = RoomsContext(
+        parts = GatewayParts(
             inside=self._inside, front=self.front, numbers=numbers, reached=reached
         )
-        self._serving = [one.serve(house) for one in self.features]
+        self._serving = [one.serve(parts) for one in self.features]
         routes = [one.routes for one in self._serving]
         self.app = App(self.front, guard_of(settings), frozenset(settings.profiles), routes)
 
@@ -312,7 +310,7 @@ class Gateway:
     async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
         check_asked(settings, self.missing)
         hold_secrets(settings)
-        specs = [self.administration.word(spec_of(settings, server)) for server in settings.servers]
+        specs = [self.administration.word(spec_of(settings, one)) for one in settings.servers]
         table = await asyncio.to_thread(self._judges.table, settings)
         try:
             patience_s, entries = settings.gateway.startup_wait_s, authorizers_of(settings, specs)
@@ -338,14 +336,12 @@ class Gateway:
     def _switch(self, table: Table, fleet: ServerSet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
         settings, held_s = table.settings, HELD_S + self.settings.approvals.hold_s
-        guard = guard_of(settings)
         made, former = self._judge_by(table, fleet)
-        over = self._running.until(former)
         self._own_urls.adopt(settings)
         terms = terms_of(settings, made.authenticate, self.now.protected)
-        self.supervisor.switch(fleet, over, held_s, terms.info)
+        self.supervisor.switch(fleet, self._running.until(former), held_s, terms.info)
         self.front.adopt(terms)
-        self.app.adopt(guard, frozenset(settings.profiles))
+        self.app.adopt(guard_of(settings), frozenset(settings.profiles))
         for one in self.features:
             one.adopt(settings)
         revoked = Revoked(made.gates["access"], fleet, made.authenticate.standing)
@@ -379,16 +375,12 @@ class Gateway:
             serving.callback(self.app.farewell)  # first of all: what would not end by itself
             urls = urls_of(server.url, settings.profiles, [one.urls for one in self._serving])
             ready = Ready(f"{server.url}/mcp", urls | more, {})
-            also = [address for one in self._serving for address in one.clear_text()]
-            bare = (*server.clear_text, *also)
+            bare = [*server.clear_text, *chain(*(one.clear_text() for one in self._serving))]
             with announced(
                 self._state, ready.url, self._tokens, clear_text=bare, follows=self._follows
             ):
                 await self.supervisor.settled()
-                status = self.supervisor.status()
-                states = {one.id: str(one.state) for one in status}
-                reasons = {one.id: one.reason for one in status if one.reason}
-                on_ready(msgspec.structs.replace(ready, servers=states, reasons=reasons))
+                on_ready(with_servers(ready, self.supervisor.status()))
                 await stop
 
     async def _listen(self, serving: contextlib.AsyncExitStack, seats: Seats) -> dict[str, str]:

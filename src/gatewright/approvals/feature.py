@@ -13,7 +13,7 @@ from gatewright.approvals.gate import Confirm, OpenWorld
 from gatewright.approvals.operators import Operators
 from gatewright.approvals.policy import adopt, approval_queue_of, queue_of, rules_of
 from gatewright.config import Settings
-from gatewright.feature import Feature, Ground, Making, RoomsContext, Rules, Serving
+from gatewright.feature import Feature, GatewayParts, Ground, Making, Rules, Serving
 from gatewright.limits.polls import Polls
 
 __all__ = ["ApprovalsFeature"]
@@ -52,9 +52,9 @@ class ApprovalsFeature(Feature):
             again=[making.made[name] for name in _JUDGING],
         )
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """The page, once it is known where this machine reaches the gateway."""
-        house.reached.listen(self._page.reached_at)
+        parts.reached.listen(self._page.reached_at)
         return Serving(routes=self._page.routes, looks=(self.queue.look,))
 
     def adopt(self, settings: Settings) -> None:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Tool
 from gatewright.config import Settings
-from gatewright.feature import Feature, Ground, Making, RoomsContext, Rules, Serving
+from gatewright.feature import Feature, GatewayParts, Ground, Making, Rules, Serving
 from gatewright.pins.gate import Definition
 from gatewright.pins.offload import Readers
 from gatewright.pins.pinning import pinning_of
@@ -49,9 +49,9 @@ class PinsFeature(Feature):
         """As for a server that runs."""
         await self._pinning.look_ahead(server, tools, settings)
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """What other processes accepted."""
-        servers = house.inside.servers
+        servers = parts.inside.servers
         return Serving(looks=(lambda: self._pinning.look(servers.catalogue),))
 
     def adopt(self, settings: Settings) -> None:

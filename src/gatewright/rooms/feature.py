@@ -6,7 +6,7 @@ import os
 import time
 
 from gatewright.config.rooms import Rooms
-from gatewright.feature import Feature, Ground, RoomsContext, Serving
+from gatewright.feature import Feature, GatewayParts, Ground, Serving
 from gatewright.identity.gate import Keys
 from gatewright.identity.key_lookup import FreshKeys
 from gatewright.rooms.callers import RoomCallers
@@ -37,12 +37,12 @@ class RoomsFeature(Feature):
         """Participants are callers for as long as they are there."""
         return keys if self._rooms is None else self._rooms.callers(keys)
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """The endpoint; the gateway's own participants sit there from now on."""
         rooms, ground = self._rooms, self._ground
         if rooms is None:
             return Serving()
-        door = rooms.endpoint(house)
+        door = rooms.endpoint(parts)
         return Serving(
             routes=door.routes,
             urls=lambda base: {"rooms": f"ws{base.removeprefix('http')}/ws"},
@@ -64,9 +64,9 @@ class _Rooms:
         """Participants, and those whom `keys` know."""
         return RoomCallers(keys, self._secret, self.hub)
 
-    def endpoint(self, house: RoomsContext) -> RoomsEndpoint:
+    def endpoint(self, parts: GatewayParts) -> RoomsEndpoint:
         """The way in."""
         ground, callers = self._ground, self.callers(FreshKeys(self._ground.callers))
-        rehearse = house.inside.kernel.rehearse
-        seated = Seated(house.front, ground.audit, callers, rehearse, self.hub, self._trust)
+        rehearse = parts.inside.kernel.rehearse
+        seated = Seated(parts.front, ground.audit, callers, rehearse, self.hub, self._trust)
         return rooms_of(self._said, seated, ground.settings.storage.path)

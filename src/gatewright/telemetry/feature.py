@@ -9,7 +9,7 @@ from typing import Any
 from gatewright import __version__
 from gatewright.call import Call
 from gatewright.config import Settings
-from gatewright.feature import Around, Feature, Ground, Listener, RoomsContext, Serving
+from gatewright.feature import Around, Feature, GatewayParts, Ground, Listener, Serving
 from gatewright.kernel import Hooks
 from gatewright.servers.supervisor import Supervisor
 from gatewright.telemetry.endpoint import Health
@@ -44,11 +44,11 @@ class TelemetryFeature(Feature):
         hooks = Hooks.of(counting, self._telemetry.hooks)
         return Around(hooks=hooks, begin=self._watchdog.start)
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """`/livez`, `/readyz` and `/metrics`, and what is exported."""
-        servers = house.inside.servers
-        self._telemetry.observe(house.numbers)
-        health = Health(house.numbers, lambda: servers.catalogue)
+        servers = parts.inside.servers
+        self._telemetry.observe(parts.numbers)
+        health = Health(parts.numbers, lambda: servers.catalogue)
         return Serving(
             routes=health.routes,
             urls=lambda base: {"health": f"{base}/readyz"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatewright.config import Settings
-from gatewright.feature import Feature, Ground, Making, RoomsContext, Rules, Serving
+from gatewright.feature import Feature, GatewayParts, Ground, Making, Rules, Serving
 from gatewright.transport.safe_fetch import addresses_of
 from gatewright.validators.gate import Validators
 from gatewright.validators.offload import Judges
@@ -27,6 +27,6 @@ class ValidatorsFeature(Feature):
     def _gate(self, making: Making) -> Validators:
         return Validators(addresses_of, self._judges.judge)
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """Patterns are ready before calls need them."""
         return Serving(work=(prepare_slowly,))

@@ -16,7 +16,7 @@ from gatewright.dialects.ggen import endpoint
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
 from tests.dialects.client import modern, rpc, within
-from tests.dialects.house import ANN, RoomsContext, text
+from tests.dialects.house import ANN, House, text
 from tests.dialects.steps import CALL, Hang
 
 BEARER = {"type": "bearer", "token": "key-ann"}
@@ -30,7 +30,7 @@ def asked(method: str = "tools/call", auth: Any = None, ident: Any = 1, **params
 
 @asynccontextmanager
 async def socket(
-    house: RoomsContext, *, path: str = "/rpc", headers: Mapping[str, str] | None = None
+    house: House, *, path: str = "/rpc", headers: Mapping[str, str] | None = None
 ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
     """A WebSocket to the door, on a real socket."""
     server = await serve(house.app, host="127.0.0.1", port=0, limits=Limits())
@@ -49,7 +49,7 @@ async def socket(
 
 async def test_a_call_is_led_through_the_kernel_as_its_door() -> None:
     """GGEN-core-1, GGEN-core-3."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hello"))
         said = await house.post(asked(), path="/rpc", key="key-ann")
         (call,) = house.script.calls
@@ -59,7 +59,7 @@ async def test_a_call_is_led_through_the_kernel_as_its_door() -> None:
 
 
 async def test_a_profile_has_a_path_of_its_own() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("x"))
         await house.post(asked(), path="/rpc/small")
         assert house.script.calls[0].profile == "small"
@@ -68,7 +68,7 @@ async def test_a_profile_has_a_path_of_its_own() -> None:
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 async def test_only_a_post_is_answered(method: str) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         said = await house.open(method=method, path="/rpc").whole()
         assert (said.status, said.headers["allow"]) == (405, "POST")
 
@@ -83,13 +83,13 @@ async def test_only_a_post_is_answered(method: str) -> None:
     ],
 )
 async def test_a_request_of_another_kind_is_refused(headers: Any, status: int) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         assert (await house.post(asked(), path="/rpc", headers=headers)).status == status
         assert house.script.calls == []
 
 
 async def test_a_body_that_is_too_long_is_refused() -> None:
-    async with RoomsContext(frame_bytes=100) as house:
+    async with House(frame_bytes=100) as house:
         assert (await house.post(b" " * 101, path="/rpc")).status == 413
 
 
@@ -99,7 +99,7 @@ async def test_a_tool_that_breaks_the_gateway_is_an_internal_error() -> None:
     async def broken(call: Call, back: Back) -> Outcome:
         raise RuntimeError("the password is swordfish")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", broken)
         said = await house.post(asked(), path="/rpc")
     error = said.json["error"]
@@ -110,7 +110,7 @@ async def test_a_tool_that_breaks_the_gateway_is_an_internal_error() -> None:
 
 async def test_an_answer_that_breaks_when_its_call_ran_is_not_to_be_asked_for_again() -> None:
     """Decision 0039."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", Answer(b"{no result at all"))
         said = await house.post(asked(), path="/rpc")
     assert (said.status, said.json["error"]["code"]) == (200, -32603)
@@ -122,14 +122,14 @@ async def test_a_server_that_asks_is_told_that_nobody_answers() -> None:
     async def asks(call: Call, back: Back) -> Outcome:
         return text(str(await back.ask(Question("elicitation/create"))))
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks)
         error = (await house.post(asked(), path="/rpc")).json["error"]
     assert error["code"] == -32603
 
 
 async def test_a_client_that_leaves_ends_its_call() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         hang = Hang()
         house.script.does("echo", hang)
         wire = house.open(asked(), path="/rpc")
@@ -140,7 +140,7 @@ async def test_a_client_that_leaves_ends_its_call() -> None:
 
 
 async def test_nothing_but_notifications_gets_an_empty_answer() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         for body in (rpc("tools/list"), b"[" + rpc("tools/list") + b"]"):
             said = await house.post(body, path="/rpc")
             assert (said.status, said.body) == (204, b"")
@@ -151,13 +151,13 @@ async def test_nothing_but_notifications_gets_an_empty_answer() -> None:
 )
 async def test_a_batch_that_is_none_is_one_error(body: bytes, code: int) -> None:
     """Decision C-51."""
-    async with RoomsContext() as house:
+    async with House() as house:
         said = await house.post(body, path="/rpc")
     assert (said.status, said.json["error"]["code"], said.json["id"]) == (400, code, None)
 
 
 async def test_the_calls_of_a_batch_run_side_by_side() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         hang = Hang()
         house.script.does("slow", hang)
 
@@ -176,7 +176,7 @@ async def test_the_calls_of_a_batch_run_side_by_side() -> None:
 
 async def test_the_bearer_in_the_body_is_asked_who_that_is() -> None:
     """GGEN-auth-12."""
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         house.script.does("echo", text("hi"))
         said = await house.post(asked(auth=BEARER), path="/rpc")
         assert said.json["result"] == "hi"
@@ -186,7 +186,7 @@ async def test_the_bearer_in_the_body_is_asked_who_that_is() -> None:
 @pytest.mark.parametrize("auth", [None, {"type": "bearer", "token": "wrong"}, {"type": "x"}, "x"])
 async def test_nobody_is_answered_with_who_to_be(auth: Any) -> None:
     """GGEN-err-9, GGEN-auth-10: 401 around ggen's own error."""
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         said = await house.post(asked(auth=auth, ident="a"), path="/rpc")
         assert house.script.calls == []
     assert (said.status, said.json["id"], said.json["error"]["code"]) == (401, "a", -32004)
@@ -195,7 +195,7 @@ async def test_nobody_is_answered_with_who_to_be(auth: Any) -> None:
 
 async def test_the_path_of_mcp_takes_it_where_the_body_says_so() -> None:
     """GGEN-auth-12: with a header that is good, without any, and not where MCP says its revision."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         assert (await house.post(asked(auth=BEARER))).json["result"] == "hi"
         said = await house.post(asked(auth=BEARER), headers={"mcp-protocol-version": "2025-11-25"})
@@ -205,7 +205,7 @@ async def test_the_path_of_mcp_takes_it_where_the_body_says_so() -> None:
 
 
 async def test_the_path_of_mcp_still_belongs_to_mcp() -> None:
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         house.script.does("echo", text("hi"))
         said = await house.post(asked(auth=BEARER))
         assert (said.status, said.json["result"]) == (200, "hi")
@@ -222,7 +222,7 @@ async def test_the_path_of_mcp_still_belongs_to_mcp() -> None:
 
 async def test_what_is_refused_of_somebody_is_told_to_the_record() -> None:
     told: list[tuple[Caller, str, int, str]] = []
-    async with RoomsContext(refused=lambda *one: told.append(one)) as house:
+    async with House(refused=lambda *one: told.append(one)) as house:
         await house.post(rpc("no/such", None, 1), path="/rpc", key="key-ann")
         await house.post(asked(auth={"type": "bearer", "token": "wrong"}), path="/rpc", key="x")
     ((caller, door, code, message),) = told
@@ -235,7 +235,7 @@ async def test_what_is_refused_of_somebody_is_told_to_the_record() -> None:
 
 async def test_frames_are_answered_as_they_are_done() -> None:
     """GGEN-p4-9."""
-    async with RoomsContext() as house:
+    async with House() as house:
         hang = Hang()
         house.script.does("slow", hang)
         house.script.does("quick", text("quick"))
@@ -251,7 +251,7 @@ async def test_frames_are_answered_as_they_are_done() -> None:
 
 async def test_each_frame_may_be_somebody_elses() -> None:
     """GGEN-auth-12."""
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         house.script.does("echo", text("hi"))
         async with socket(house) as client:
             await client.send_str(asked().decode())
@@ -265,7 +265,7 @@ async def test_each_frame_may_be_somebody_elses() -> None:
 
 
 async def test_who_leaves_has_his_calls_cancelled() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         hang = Hang()
         house.script.does("echo", hang)
         async with socket(house) as client:
@@ -280,14 +280,14 @@ async def test_a_stranger_who_shows_nothing_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(endpoint, "_STRANGER_S", 0.05)
-    async with RoomsContext(anonymous=False) as house, socket(house) as client:
+    async with House(anonymous=False) as house, socket(house) as client:
         closed = await client.receive(timeout=10)
         assert closed.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED)
 
 
 async def test_who_showed_a_key_may_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "_STRANGER_S", 0.2)
-    async with RoomsContext(anonymous=False) as house, socket(house) as client:
+    async with House(anonymous=False) as house, socket(house) as client:
         house.script.does("echo", text("hi"))
         await client.send_str(asked(auth=BEARER).decode())
         assert (await client.receive_json(timeout=10))["result"] == "hi"
@@ -296,7 +296,7 @@ async def test_who_showed_a_key_may_stay(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_a_host_that_is_not_ours_gets_no_socket() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
             async with socket(house, headers={"origin": "http://evil.example"}):
                 pass
@@ -305,7 +305,7 @@ async def test_a_host_that_is_not_ours_gets_no_socket() -> None:
 
 async def test_no_more_than_so_many_run_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "_IN_FLIGHT", 1)
-    async with RoomsContext() as house:
+    async with House() as house:
         hang = Hang()
         house.script.does("echo", hang)
         async with socket(house) as client:
@@ -322,7 +322,7 @@ async def test_a_defect_of_ours_is_answered_as_everything_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """GGEN-err-5: in the middle of a batch, too."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
 
         def breaks(*_: object) -> bytes:

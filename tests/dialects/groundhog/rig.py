@@ -14,7 +14,7 @@ from gatewright.dialects.groundhog.types import Parts, Refused, Terms
 from gatewright.identity.session_gate import Session as SessionGate
 from gatewright.transport.base import Closed
 from tests.dialects.client import SECONDS
-from tests.dialects.house import RoomsContext
+from tests.dialects.house import House
 
 __all__ = ["Client", "Notes", "Rig"]
 
@@ -96,7 +96,7 @@ class Rig:
 
     def __init__(self, *, anonymous: bool = False, most: int = 100, **terms: Any) -> None:
         self._owners: dict[str, Who] = {}
-        self.house = RoomsContext(SessionGate(self._owners.get), anonymous=anonymous)
+        self.house = House(SessionGate(self._owners.get), anonymous=anonymous)
         self._terms = terms
         self._most = most
         self.notes = Notes()

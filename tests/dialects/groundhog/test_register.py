@@ -30,7 +30,7 @@ BASE = {
 NOBODY: Any = None
 
 
-class RoomsContext:
+class House:
     """A registry and what registrations need; `flaw` is why isolation cannot be had."""
 
     def __init__(self, flaw: str = "") -> None:
@@ -117,7 +117,7 @@ def said(outcome: Outcome) -> Any:
 
 async def test_a_registered_tool_is_stored_listed_and_callable_at_once() -> None:
     """GRH-reg-5 and GRH-msg-5."""
-    house = RoomsContext()
+    house = House()
     assert said(await house.ask(REGISTER)) == {
         "tool_id": "directory_list",
         "tool_instance": {
@@ -136,7 +136,7 @@ async def test_a_registered_tool_is_stored_listed_and_callable_at_once() -> None
 
 async def test_the_same_again_is_the_same_and_another_one_a_conflict() -> None:
     """GRH-reg-4."""
-    house = RoomsContext()
+    house = House()
     first, again = said(await house.ask(REGISTER)), said(await house.ask(REGISTER))
     assert first == again
     conflict = await house.ask(changed("tool_metadata.description", "another"))
@@ -149,7 +149,7 @@ async def test_the_same_again_is_the_same_and_another_one_a_conflict() -> None:
 
 async def test_isolation_that_cannot_be_had_is_refused_and_said() -> None:
     """GRH-reg-7: never given less than was asked for."""
-    house = RoomsContext(flaw="this machine refuses it: unshare: operation not permitted")
+    house = House(flaw="this machine refuses it: unshare: operation not permitted")
     refused = await house.ask(REGISTER)
     assert isinstance(refused, Refusal)
     assert refused.reason == "policy_violation"
@@ -162,7 +162,7 @@ async def test_isolation_that_cannot_be_had_is_refused_and_said() -> None:
 @pytest.mark.parametrize("kind", ["agent", "owner", "anonymous"])
 async def test_who_may_not_register_is_told_what_it_takes(kind: Any) -> None:
     """GRH-test-3."""
-    house = RoomsContext()
+    house = House()
     refused = await house.ask(REGISTER, Caller("ann", kind))
     assert isinstance(refused, Refusal)
     assert refused.reason == "permission_denied"
@@ -172,7 +172,7 @@ async def test_who_may_not_register_is_told_what_it_takes(kind: Any) -> None:
 
 async def test_a_name_that_nothing_implements_is_refused() -> None:
     """GRH-reg-5: no code comes with a registration."""
-    refused = await RoomsContext().ask(changed("tool_metadata.name", "format_disk"))
+    refused = await House().ask(changed("tool_metadata.name", "format_disk"))
     assert isinstance(refused, Failure)
     assert (refused.reason, refused.details) == ("invalid_args", {"field": "tool_metadata.name"})
     assert "directory_list" in refused.message
@@ -180,7 +180,7 @@ async def test_a_name_that_nothing_implements_is_refused() -> None:
 
 async def test_what_cannot_be_stored_is_not_registered() -> None:
     """GRH-reg-5."""
-    house = RoomsContext()
+    house = House()
     house.full = True
     failed = await house.ask(REGISTER)
     assert isinstance(failed, Failure)
@@ -197,7 +197,7 @@ def by_connection(**profile: Any) -> dict[str, Any]:
 
 async def test_a_connection_can_stand_behind_a_tool() -> None:
     """GRH-reg-5 and GRH-reg-8."""
-    house = RoomsContext()
+    house = House()
     said(await house.ask(by_connection(permissions=["connect:network"])))
     assert house.behind == [("c", "theirs", "1.0.0")]
     other = by_connection(permissions=["execute:shell"])
@@ -213,7 +213,7 @@ async def test_a_connection_can_stand_behind_a_tool() -> None:
 
 async def test_a_connection_that_takes_too_long_is_a_timeout() -> None:
     """GRH-reg-6."""
-    house = RoomsContext()
+    house = House()
     said(await house.ask(by_connection(resource_limits={"max_execution_time": 0.01})))
     house.answers = asyncio.Event()
     late = await house.invoke("theirs", path="x")
@@ -233,7 +233,7 @@ async def test_what_cannot_be_promised_for_a_connection_is_refused(
     profile: dict[str, Any], reason: str, words: str
 ) -> None:
     """GRH-reg-6 and GRH-reg-7: memory and isolation of a program that runs elsewhere."""
-    house = RoomsContext()
+    house = House()
     refused = await house.ask(by_connection(**profile))
     assert isinstance(refused, Refusal | Failure)
     assert refused.reason == reason
@@ -242,7 +242,7 @@ async def test_what_cannot_be_promised_for_a_connection_is_refused(
 
 
 async def test_a_connection_that_cannot_be_asked_stands_behind_nothing() -> None:
-    house = RoomsContext()
+    house = House()
     house.connected = False
     refused = await house.ask(by_connection())
     assert isinstance(refused, Failure)
@@ -306,7 +306,7 @@ def refused_name(outcome: Outcome) -> bool:
 
 
 async def test_a_name_that_leads_to_a_servers_tool_is_refused() -> None:
-    house = RoomsContext()
+    house = House()
     house.users = {"pump": "factory"}
     outcome = await house.ask(over())
     assert refused_name(outcome)
@@ -317,7 +317,7 @@ async def test_a_name_that_leads_to_a_servers_tool_is_refused() -> None:
 
 async def test_a_name_that_reads_as_one_of_ours_is_refused() -> None:
     for name in ("mgp_approve", "Gate-Wright.confirm"):
-        house = RoomsContext()
+        house = House()
         outcome = await house.ask(over(name=name))
         assert refused_name(outcome), name
         assert isinstance(outcome, Failure)
@@ -325,7 +325,7 @@ async def test_a_name_that_reads_as_one_of_ours_is_refused() -> None:
 
 
 async def test_a_name_that_was_registered_before_a_server_took_it_stays_registered() -> None:
-    house = RoomsContext()
+    house = House()
     said(await house.ask(over()))
     house.users = {"pump": "factory"}
     said(await house.ask(over()))
@@ -335,7 +335,7 @@ async def test_a_name_that_was_registered_before_a_server_took_it_stays_register
 @pytest.mark.parametrize("version", ["1.0.0", "2.0.0", "0.9.0"])
 async def test_no_version_of_anothers_tool_can_be_registered(version: str) -> None:
     """A newer one would take its plain name, and one more connection the calls when the first is gone."""
-    house = RoomsContext()
+    house = House()
     said(await house.ask(over(), Caller("root", "operator")))
     assert refused_name(await house.ask(over(version=version), Caller("eve", "operator")))
     assert [(one.name, one.version) for one in house.registry.tools] == [("pump", "1.0.0")]
@@ -343,7 +343,7 @@ async def test_no_version_of_anothers_tool_can_be_registered(version: str) -> No
 
 
 async def test_a_connection_takes_no_tool_that_the_gateway_stands_behind() -> None:
-    house = RoomsContext()
+    house = House()
     said(await house.ask(REGISTER))
     for version in ("1.0.0", "9.0.0"):
         assert refused_name(await house.ask(over("directory_list", version)))
@@ -390,6 +390,6 @@ async def test_every_member_of_every_type_has_a_named_answer(path: tuple[Any, ..
         for key in path[:-1]:
             inner = inner[key]
         inner[path[-1]] = value
-        outcome = await RoomsContext().ask(request)
+        outcome = await House().ask(request)
         if not isinstance(outcome, Answer):
             assert outcome.reason in ("invalid_args", "invalid_params", "policy_violation"), value

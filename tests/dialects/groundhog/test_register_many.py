@@ -8,12 +8,12 @@ import msgspec
 
 from gatewright.call import Answer, Caller
 from gatewright.dialects.groundhog.register import Register
-from tests.dialects.groundhog.test_register import NOBODY, RoomsContext, by_connection, call
+from tests.dialects.groundhog.test_register import NOBODY, House, by_connection, call
 
 
 async def test_registrations_come_one_after_the_other_and_rest_between() -> None:
     """What is offered is made anew with each, so that nobody else would have a turn."""
-    house, running = RoomsContext(), [0]
+    house, running = House(), [0]
     rests: list[float] = []
 
     async def rest(seconds: float) -> None:

@@ -8,7 +8,7 @@ from gatewright.call import Answer, Back, Call, Refusal
 from gatewright.dialects.groundhog.sessions import Sessions
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.groundhog.rig import Rig
-from tests.dialects.house import ANN, RoomsContext
+from tests.dialects.house import ANN, House
 
 OK = Answer(jsonrpc.encode({"content": [], "structuredContent": {"ok": True}}))
 ECHO = {"tool_id": "echo", "parameters": {}}
@@ -45,7 +45,7 @@ async def test_the_security_validator_is_replaceable() -> None:
         async def __call__(self, call: Call, back: Back) -> Call | Refusal:
             return Refusal("policy_violation", "not on a Sunday")
 
-    async with Rig() as rig, RoomsContext(Never()) as strict:
+    async with Rig() as rig, House(Never()) as strict:
         rig.parts.front = strict.front
         data = await rig.client(ANN, "key-ann").data("tools/invoke", ECHO)
         assert (data["error_code"], data["error_message"]) == (

@@ -13,7 +13,7 @@ import pytest
 from gatewright.call import Answer, Caller, Failure, Refusal, Target, Tool
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import Answered, within
-from tests.dialects.house import ANN, RoomsContext, text
+from tests.dialects.house import ANN, House, text
 from tests.dialects.steps import Hang
 
 TOOLS = [
@@ -23,21 +23,19 @@ TOOLS = [
 LISTED = Answer(jsonrpc.encode({"tools": TOOLS}), own=True)
 
 
-async def get(house: RoomsContext, path: str, method: str = "GET", **options: Any) -> Answered:
+async def get(house: House, path: str, method: str = "GET", **options: Any) -> Answered:
     headers = {"content-type": None, "accept": "application/json", **options.pop("headers", {})}
     return await house.open(method=method, path=path, headers=headers, **options).whole()
 
 
-async def call(
-    house: RoomsContext, name: str = "echo", body: bytes = b"{}", **options: Any
-) -> Answered:
+async def call(house: House, name: str = "echo", body: bytes = b"{}", **options: Any) -> Answered:
     headers = {"accept": "*/*", **options.pop("headers", {})}
     return await house.post(body, path=f"/tools/{name}", headers=headers, **options)
 
 
 async def test_a_tool_is_a_path_and_its_arguments_the_body() -> None:
     """GGEN-oas-3, GRH-int-2."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi", structuredContent={"said": 1.10}))
         said = await call(house, body=b' {"a": [1]}\n', key="key-ann")
         (made,) = house.script.calls
@@ -48,7 +46,7 @@ async def test_a_tool_is_a_path_and_its_arguments_the_body() -> None:
 
 
 async def test_a_name_with_a_slash_is_a_name() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("srv/echo", text("hi"))
         assert (await call(house, "srv/echo")).json == "hi"
 
@@ -66,7 +64,7 @@ async def test_a_name_with_a_slash_is_a_name() -> None:
 )
 async def test_a_body_that_is_no_object_is_refused(body: bytes, kind: str) -> None:
     """GGEN-oas-3: 400."""
-    async with RoomsContext() as house:
+    async with House() as house:
         said = await call(house, body=body)
         assert house.script.calls == []
     assert (said.status, said.json["error"]["data"]["kind"]) == (400, kind)
@@ -89,7 +87,7 @@ async def test_a_body_that_is_no_object_is_refused(body: bytes, kind: str) -> No
 )
 async def test_each_end_has_its_status(outcome: Any, status: int, code: int) -> None:
     """GGEN-oas-2, GGEN-err-6 … GGEN-err-10. Of a call that may have run none after which clients send it again."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", outcome)
         said = await call(house)
     error = said.json["error"]
@@ -99,7 +97,7 @@ async def test_each_end_has_its_status(outcome: Any, status: int, code: int) -> 
 
 async def test_arguments_that_do_not_fit_are_told_field_by_field() -> None:
     """GGEN-err-11."""
-    async with RoomsContext() as house:
+    async with House() as house:
         schema = {"properties": {"n": {"type": "integer"}}}
         house.upstream.tools["echo"] = Tool(Target("srv", "echo"), "echo", {}, schema)
         house.script.does("echo", Refusal("invalid_args", "no"))
@@ -109,7 +107,7 @@ async def test_arguments_that_do_not_fit_are_told_field_by_field() -> None:
 
 async def test_the_tools_are_listed_and_each_can_be_read() -> None:
     """GGEN-core-2."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", LISTED)
         house.upstream.tools["srv/echo"] = Tool(Target("srv", "echo"), "echo", {})
         listed = await get(house, "/tools")
@@ -126,7 +124,7 @@ async def test_the_tools_are_listed_and_each_can_be_read() -> None:
 
 
 async def test_a_list_that_is_refused_is_told_as_such() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", Refusal("rate_limited", "slow down"))
         for path in ("/tools", "/tools/echo", "/openapi.json", "/catalogue.json", "/docs"):
             assert (await get(house, path)).status == 429
@@ -134,7 +132,7 @@ async def test_a_list_that_is_refused_is_told_as_such() -> None:
 
 async def test_who_may_read_no_tool_is_refused_the_list() -> None:
     """GGEN-auth-6, decision C-32."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", Answer(b'{"tools":[]}', own=True))
         assert (await get(house, "/tools")).json == {"tools": []}
         house.upstream.tools["hidden"] = Tool(Target("srv", "x"), "x", {})
@@ -148,7 +146,7 @@ async def test_who_may_read_no_tool_is_refused_the_list() -> None:
 )
 async def test_nobody_is_told_how_to_be_somebody(path: str, key: str | None) -> None:
     """GGEN-auth-10, GGEN-err-9: 401 with ggen's error and the challenge."""
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         said = await get(house, path, key=key)
         assert house.script.calls == []
     assert (said.status, said.json["error"]["code"]) == (401, -32004)
@@ -156,7 +154,7 @@ async def test_nobody_is_told_how_to_be_somebody(path: str, key: str | None) -> 
 
 
 async def test_a_profile_has_its_own_tools_and_document() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", LISTED)
         house.script.does("echo", text("hi"))
         assert (await house.post(b"{}", path="/profiles/small/tools/echo")).json == "hi"
@@ -178,7 +176,7 @@ async def test_a_profile_has_its_own_tools_and_document() -> None:
 )
 async def test_a_method_that_is_not_there_is_named(method: str, path: str, allow: str) -> None:
     """GGEN-oas-3."""
-    async with RoomsContext() as house:
+    async with House() as house:
         said = await get(house, path, method)
     assert (said.status, said.headers["allow"]) == (405, allow)
     assert said.json["error"]["code"] == -32601
@@ -195,7 +193,7 @@ async def test_a_method_that_is_not_there_is_named(method: str, path: str, allow
 )
 async def test_a_request_of_another_kind_is_refused(headers: Any, status: int) -> None:
     told: list[tuple[Caller, str, int, str]] = []
-    async with RoomsContext(refused=lambda *one: told.append(one)) as house:
+    async with House(refused=lambda *one: told.append(one)) as house:
         said = await call(house, headers=headers, key="key-ann")
         assert house.script.calls == []
     assert said.status == status
@@ -203,7 +201,7 @@ async def test_a_request_of_another_kind_is_refused(headers: Any, status: int) -
 
 
 async def test_a_body_that_is_too_long_is_refused() -> None:
-    async with RoomsContext(frame_bytes=100) as house:
+    async with House(frame_bytes=100) as house:
         said = await call(house, body=b'{"a":"' + b"x" * 100 + b'"}')
     assert (said.status, said.json["error"]["data"]["kind"]) == (413, "too_large")
 
@@ -213,14 +211,14 @@ async def test_a_body_that_is_too_long_is_refused() -> None:
     [{"traceparent": f"00-{'ab' * 16}-{'cd' * 8}-01"}, {"x-trace-id": "ab" * 16}],
 )
 async def test_a_trace_of_the_callers_own_goes_with_the_call(headers: Any) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         said = await call(house, headers=headers)
         assert house.script.calls[0].trace_id == said.headers["x-trace-id"] == "ab" * 16
 
 
 async def test_a_client_that_leaves_ends_its_call() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         hang = Hang()
         house.script.does("echo", hang)
         wire = house.open(b"{}", path="/tools/echo")
@@ -231,7 +229,7 @@ async def test_a_client_that_leaves_ends_its_call() -> None:
 
 
 async def test_what_depends_on_who_asks_is_not_kept_by_others() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", LISTED)
         house.script.does("echo", text("hi"))
         for path in ("/tools", "/tools/echo", "/openapi.json", "/docs"):
@@ -242,7 +240,7 @@ async def test_what_depends_on_who_asks_is_not_kept_by_others() -> None:
 async def test_the_document_says_whether_a_key_is_needed() -> None:
     """GGEN-oas-1."""
     for anonymous in (True, False):
-        async with RoomsContext(anonymous=anonymous) as house:
+        async with House(anonymous=anonymous) as house:
             house.script.does("tools/list", LISTED)
             said = await get(house, "/openapi.json", key="key-ann")
             assert ({} in said.json["security"]) is anonymous
@@ -256,7 +254,7 @@ async def test_the_document_says_whether_a_key_is_needed() -> None:
 
 async def test_the_catalogue_has_the_tools_with_tags_a_version_and_the_time() -> None:
     """GGEN-exp-1 at this door."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", LISTED)
         said = (await get(house, "/catalogue.json", key="key-ann")).json
     assert [one["name"] for one in said["tools"]] == ["echo", "bare"]
@@ -269,7 +267,7 @@ async def test_a_long_document_is_made_beside_everything_else() -> None:
     """Other requests are answered while a document of thousands of tools is written."""
     schema = {"type": "object", "properties": {f"p{n}": {"type": "integer"} for n in range(10)}}
     tools = [{"name": f"t{n}", "inputSchema": schema} for n in range(2000)]
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", Answer(jsonrpc.encode({"tools": tools}), own=True))
         house.script.does("echo", text("hi"))
         wire = house.open(method="GET", path="/openapi.json", headers={"content-type": None})
@@ -293,7 +291,7 @@ async def test_what_is_made_of_one_long_definition_is_made_beside_everything_els
 
     schema = {"properties": {f"p{n}": {"type": "integer"} for n in range(members)}}
     listed = encode({"tools": [{"name": "one", "inputSchema": schema}]})
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", Answer(listed, own=True))
         threads: list[bool] = []
         beside = asyncio.to_thread
@@ -312,7 +310,7 @@ async def test_what_is_made_of_one_long_definition_is_made_beside_everything_els
 
 
 async def test_the_page_is_there_for_who_has_no_key_yet_but_shows_nothing() -> None:
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         house.script.does("tools/list", LISTED)
         stranger = await get(house, "/docs")
         assert (stranger.status, stranger.kind) == (200, "text/html")
@@ -322,7 +320,7 @@ async def test_the_page_is_there_for_who_has_no_key_yet_but_shows_nothing() -> N
 
 async def test_a_large_answer_leaves_in_pieces() -> None:
     """GGEN-p4-1."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("x" * 1_000_000))
         said = await call(house)
     assert "content-length" not in said.headers
@@ -332,7 +330,7 @@ async def test_a_large_answer_leaves_in_pieces() -> None:
 async def test_a_defect_of_ours_is_answered_as_everything_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
 
         def breaks(*_: object) -> bytes:
@@ -347,7 +345,7 @@ async def test_a_defect_of_ours_is_answered_as_everything_is(
 
 async def test_an_answer_that_breaks_when_its_call_ran_is_not_to_be_asked_for_again() -> None:
     """Decision 0039: no client of HTTP sends a request again for this status."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", Answer(b"{no result at all"))
         said = await house.post(b"{}", path="/tools/echo")
     assert said.status == 422

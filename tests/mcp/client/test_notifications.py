@@ -15,7 +15,7 @@ from gatewright.mcp.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATU
 from gatewright.mcp.wire.methods import WORDS
 from tests.behaviour.task_places import (
     BOB,
-    RoomsContext,
+    House,
     speaker,
     to,
 )
@@ -25,13 +25,13 @@ from tests.servers.scripted import linked, start
 
 
 @pytest.fixture
-async def legacy(tmp_path: Path) -> AsyncIterator[RoomsContext]:
+async def legacy(tmp_path: Path) -> AsyncIterator[House]:
     async with running(speaker(tmp_path, "one", "legacy")) as supervisor:
-        yield RoomsContext(supervisor, "legacy")
+        yield House(supervisor, "legacy")
 
 
 async def test_what_is_said_of_who_alone_spoke_is_told_to_that_one_alone(
-    legacy: RoomsContext,
+    legacy: House,
 ) -> None:
     await legacy.put(
         to(

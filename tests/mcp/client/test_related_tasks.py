@@ -21,7 +21,7 @@ from tests.behaviour.task_places import (
     ANN,
     BOB,
     WORDS_OF_IT,
-    RoomsContext,
+    House,
     asked_in_time,
     implied_places,
     speaker,
@@ -31,13 +31,13 @@ from tests.servers.rig import MODERN, make_call, running
 
 
 @pytest.fixture
-async def legacy(tmp_path: Path) -> AsyncIterator[RoomsContext]:
+async def legacy(tmp_path: Path) -> AsyncIterator[House]:
     async with running(speaker(tmp_path, "one", "legacy")) as supervisor:
-        yield RoomsContext(supervisor, "legacy")
+        yield House(supervisor, "legacy")
 
 
 async def test_a_call_that_is_given_up_and_made_a_task_after_all_may_be_the_one_that_asks(
-    legacy: RoomsContext,
+    legacy: House,
 ) -> None:
     """Its server answers it late, with a task that runs."""
     link = legacy.supervisor.fleet.servers["one"].link
@@ -55,7 +55,7 @@ async def test_a_call_that_is_given_up_and_made_a_task_after_all_may_be_the_one_
 
 
 async def test_who_said_something_may_be_the_one_whom_a_server_means_ever_after(
-    legacy: RoomsContext,
+    legacy: House,
 ) -> None:
     note = to(
         legacy.method(BOB, "notifications/acme.said", {}), Target("one", "notifications/acme.said")

@@ -17,7 +17,7 @@ from gatewright.mcp.server.pending_input import PendingInputs
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import recovery
 from tests.dialects.client import modern, rpc, within
-from tests.dialects.house import ANN, MGP_OFFER, RoomsContext, text
+from tests.dialects.house import ANN, MGP_OFFER, House, text
 from tests.dialects.steps import CALL, Hang
 
 
@@ -45,7 +45,7 @@ class Kept:
 SPEAKS = Client("2025-11-25")
 
 
-def peer_of(house: RoomsContext, said: list[bytes] | None = None) -> ClientSession:
+def peer_of(house: House, said: list[bytes] | None = None) -> ClientSession:
     return ClientSession(
         house.front,
         PendingInputs(house.front),
@@ -66,7 +66,7 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}}
 
 
 async def test_a_host_subscribes_to_so_many_resources_and_no_more() -> None:
-    async with RoomsContext(subscriptions=2) as house:
+    async with House(subscriptions=2) as house:
         house.script.does("resources/subscribe", Answer(b"{}"))
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         session = await house.session()
@@ -81,7 +81,7 @@ async def test_a_host_subscribes_to_so_many_resources_and_no_more() -> None:
 
 
 async def test_an_end_of_a_subscription_that_is_given_up_frees_no_room() -> None:
-    async with RoomsContext(subscriptions=1) as house:
+    async with House(subscriptions=1) as house:
         house.script.does("resources/subscribe", Answer(b"{}"))
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         peer, reply = peer_of(house), Kept()
@@ -107,7 +107,7 @@ async def test_an_end_of_a_subscription_that_is_given_up_frees_no_room() -> None
 async def test_a_subscription_that_was_refused_does_not_count_and_is_not_heard_of(
     refusal: Any,
 ) -> None:
-    async with RoomsContext(subscriptions=1) as house:
+    async with House(subscriptions=1) as house:
         house.script.does("resources/subscribe", refusal)
         session = await house.session()
         for uri in ("a", "b"):
@@ -120,7 +120,7 @@ async def test_a_subscription_that_was_refused_does_not_count_and_is_not_heard_o
 
 
 async def test_who_asks_again_for_what_it_has_and_is_refused_has_it_still() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         for outcome in (Answer(b"{}"), Failure("rate_limited", "later")):
             house.script.does("resources/subscribe", outcome)
@@ -131,7 +131,7 @@ async def test_who_asks_again_for_what_it_has_and_is_refused_has_it_still() -> N
 
 
 async def test_a_host_hears_log_lines_from_its_level_on() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("logging/setLevel", Answer(b"{}"))
         session = await house.session()
         await session.ask("logging/setLevel", {"level": "warning"})
@@ -142,7 +142,7 @@ async def test_a_host_hears_log_lines_from_its_level_on() -> None:
 
 async def test_a_host_hears_of_mgp_only_what_it_negotiated() -> None:
     """MGP-1.3-2 and MGP-1.2-2."""
-    async with RoomsContext() as house:
+    async with House() as house:
         streaming = {"mgp": {"version": "0.2.0", "extensions": ["streaming"]}}
         heard = []
         sessions = [
@@ -159,7 +159,7 @@ async def test_a_host_hears_of_mgp_only_what_it_negotiated() -> None:
 
 
 async def test_before_the_handshake_a_host_hears_nothing() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         said: list[bytes] = []
         peer = peer_of(house, said)
         effect = effect_of(peer, modern("server/discover").body)
@@ -170,7 +170,7 @@ async def test_before_the_handshake_a_host_hears_nothing() -> None:
 
 async def test_an_error_helps_on_an_mgp_connection_wherever_it_comes_from() -> None:
     """MGP-14.4-1."""
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session(capabilities={"mgp": MGP_OFFER})
         named = await session.ask("tools/call", {"name": 5})
         unknown = await session.ask("no/such/method")
@@ -196,7 +196,7 @@ async def test_an_error_helps_on_an_mgp_connection_wherever_it_comes_from() -> N
 
 async def test_who_knows_nothing_of_mgp_sees_nothing_of_it_in_an_error() -> None:
     """MGP-1.1-1."""
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         bodies = [
             await session.ask("tools/call", {"name": 5}),
@@ -208,7 +208,7 @@ async def test_who_knows_nothing_of_mgp_sees_nothing_of_it_in_an_error() -> None
 
 
 async def test_a_session_is_known_while_it_lasts() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         peer = peer_of(house)
         await within(peer.serve(effect_of(peer, rpc("initialize", HELLO, 1)), Kept()))
         assert house.front.owners == {"s": ("agent", "ann")}
@@ -220,7 +220,7 @@ async def test_a_session_is_known_while_it_lasts() -> None:
 
 
 async def test_a_request_that_begins_to_run_late_can_be_cancelled_before() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("never"))
         peer, reply = peer_of(house), Kept()
         work = peer.serve(effect_of(peer, rpc("tools/call", CALL, "x")), reply)
@@ -233,7 +233,7 @@ async def test_a_request_that_begins_to_run_late_can_be_cancelled_before() -> No
 
 
 async def test_a_task_that_others_cancel_does_not_pretend_to_have_ended() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         peer, reply = peer_of(house), Kept()
         effect = effect_of(peer, rpc("tools/call", CALL, 1))
@@ -247,7 +247,7 @@ async def test_a_task_that_others_cancel_does_not_pretend_to_have_ended() -> Non
 
 
 async def test_a_request_of_an_id_that_runs_is_refused_and_the_first_goes_on() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         peer, first, second, third = peer_of(house), Kept(), Kept(), Kept()
         effect = effect_of(peer, rpc("tools/call", CALL, 1))
@@ -266,7 +266,7 @@ async def test_a_request_of_an_id_that_runs_is_refused_and_the_first_goes_on() -
 
 
 async def test_what_needs_no_answer_is_done_at_once() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         peer = peer_of(house)
         assert peer.take(Notice("notifications/x", {"n": 1}, SPEAKS))
         assert peer.take(Notice("notifications/progress", {"progressToken": "gw-1"}, SPEAKS))
@@ -280,7 +280,7 @@ async def test_what_needs_no_answer_is_done_at_once() -> None:
 
 
 async def test_only_who_was_sent_to_a_page_hears_that_it_is_done() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         said: list[bytes] = []
         peer = peer_of(house, said)
         peer.conversation.assume("2025-11-25")
@@ -299,7 +299,7 @@ async def test_who_was_sent_to_a_page_by_an_error_hears_that_it_is_done() -> Non
     error = (
         b'{"code":-32042,"message":"open it","data":{"elicitations":[{"elicitationId":"srv/e"}]}}'
     )
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", Failure("upstream_error", error=error))
         said: list[bytes] = []
         peer, reply = peer_of(house, said), Kept()
@@ -312,7 +312,7 @@ async def test_who_was_sent_to_a_page_by_an_error_hears_that_it_is_done() -> Non
 
 
 async def test_progress_goes_to_whoever_asked_and_only_while_it_asks() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         peer = peer_of(house)
         told: list[Any] = []
         peer.hearing["gw-1"] = told.append
@@ -331,7 +331,7 @@ async def test_a_handshake_that_breaks_is_answered(
     async def broken(*_: Any) -> Any:
         raise RuntimeError("broken on purpose")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         monkeypatch.setattr(house.upstream, "describe", broken)
         for sent in (rpc("initialize", HELLO, 4), modern("server/discover", ident=4)):
             answered = await house.post(sent)
@@ -341,7 +341,7 @@ async def test_a_handshake_that_breaks_is_answered(
 
 
 async def test_the_capabilities_of_each_request_reach_its_owner() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         all_: list[dict[str, Any]] = [{}, {"sampling": {}}, {"elicitation": {"x": 2**60}}]
         for capabilities in all_:
@@ -354,7 +354,7 @@ async def test_the_capabilities_of_each_request_reach_its_owner() -> None:
 
 
 async def test_a_broken_answer_of_a_server_ends_its_call_alone() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         peer, reply = peer_of(house), Kept()
         house.script.does("echo", Answer(b"{broken", modern=True))
         effect = effect_of(peer, rpc("tools/call", CALL, 1))
@@ -365,7 +365,7 @@ async def test_a_broken_answer_of_a_server_ends_its_call_alone() -> None:
 
 
 async def test_servers_are_waited_for_until_all_have_started_and_never_again() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         asked: list[bool] = []
 
         async def settled() -> bool:
@@ -381,7 +381,7 @@ async def test_servers_are_waited_for_until_all_have_started_and_never_again() -
 
 
 async def test_who_waits_for_servers_to_start_can_be_cancelled() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         waiting = asyncio.Event()
 
         async def settled() -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import modern, within
-from tests.dialects.house import RoomsContext
+from tests.dialects.house import House
 from tests.dialects.steps import CALL, Hang
 from tests.mcp.server.test_client_session import Kept, effect_of, peer_of
 from tests.mcp.server.test_pending_input import CAN, NAME, ROOTS
@@ -30,7 +30,7 @@ async def asks_twice(call: Call, back: Back) -> Outcome:
 
 
 async def test_a_call_that_waits_for_its_caller_leaves_its_id_to_others() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks_twice)
         peer, first, second, third = peer_of(house), Kept(), Kept(), Kept()
         call = asyncio.create_task(peer.serve(says(peer, {}), first))
@@ -46,7 +46,7 @@ async def test_a_call_that_waits_for_its_caller_leaves_its_id_to_others() -> Non
 
 
 async def test_it_ends_with_its_host_also_where_another_request_has_its_id() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks_twice)
         peer, first, second = peer_of(house), Kept(), Kept()
         call = asyncio.create_task(peer.serve(says(peer, {}), first))

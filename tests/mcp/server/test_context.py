@@ -13,7 +13,7 @@ from gatewright.mcp.server.context import Presented, ServerContext, Terms, trace
 from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.json_bounds import Limits
 from gatewright.mcp.wire.versions import METHODS, Method
-from tests.dialects.house import ANN, RoomsContext
+from tests.dialects.house import ANN, House
 
 CLIENT = Client("2025-11-25")
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -23,7 +23,7 @@ def inbound(method: str, params: dict[str, Any], trace: str | None = None) -> In
     return Inbound(b"1", method, params, CLIENT, METHODS.get(method, Method("method")), trace)
 
 
-def call_of(house: RoomsContext, one: Inbound) -> Any:
+def call_of(house: House, one: Inbound) -> Any:
     return house.front.call(one, ANN, door="http", credential="key", session="s", profile="small")
 
 
@@ -48,10 +48,10 @@ async def test_whose_tokens_are_in_use_is_known() -> None:
         (ANN, "a key"),
         (None, None),
     ]
-    async with RoomsContext() as house:
+    async with House() as house:
         house.front.lasting |= {Socket(*one) for one in shown}
         assert house.front.tokens() == {"one", "other"}
-    async with RoomsContext() as house:
+    async with House() as house:
         assert house.front.tokens() == set(), "of one gateway alone"
 
 
@@ -69,7 +69,7 @@ async def test_whose_tokens_are_in_use_is_known() -> None:
 async def test_a_request_becomes_one_kind_of_call(
     method: str, params: dict[str, Any], kind: str, name: str
 ) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         call = call_of(house, inbound(method, params))
         assert (call.kind, call.name, call.method, call.params) == (kind, name, method, params)
         assert (call.caller, call.client, call.credential) == (ANN, CLIENT, "key")
@@ -77,7 +77,7 @@ async def test_a_request_becomes_one_kind_of_call(
 
 
 async def test_calls_have_ids_and_facts_of_their_own() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         one, other = (call_of(house, inbound("tools/list", {})) for _ in range(2))
         assert one.id != other.id
         assert one.facts is not other.facts
@@ -85,7 +85,7 @@ async def test_calls_have_ids_and_facts_of_their_own() -> None:
 
 async def test_a_call_without_a_trace_gets_a_fresh_one() -> None:
     """MGP-6.5-4."""
-    async with RoomsContext() as house:
+    async with House() as house:
         traces = [call_of(house, inbound("tools/list", {})).trace_id for _ in range(2)]
         assert [uuid.UUID(one).version for one in traces] == [4, 4]
         assert traces[0] != traces[1]
@@ -106,7 +106,7 @@ async def test_a_trace_is_taken_from_where_the_caller_put_it(
     trace: str | None, params: dict[str, Any], found: str
 ) -> None:
     """MGP-6.5-1 and MGP-6.5-2."""
-    async with RoomsContext() as house:
+    async with House() as house:
         assert call_of(house, inbound("tools/list", params, trace)).trace_id == found
 
 
@@ -182,7 +182,7 @@ async def test_another_configuration_says_all_at_once_who_is_known_and_what_is_t
         limits=Limits(depth=3),
         subscriptions=7,
     )
-    async with RoomsContext() as house:
+    async with House() as house:
         house.front.adopt(terms)
         found = {one: getattr(house.front, one) for one in Terms.__struct_fields__}
         assert found == {one: getattr(terms, one) for one in Terms.__struct_fields__}

@@ -16,7 +16,7 @@ from gatewright.transport.base import Limits
 from gatewright.transport.memory import pair
 from tests.dialects.client import rpc, within
 from tests.dialects.hosts import Host
-from tests.dialects.house import ANN, INFO, MGP_OFFER, RoomsContext, text
+from tests.dialects.house import ANN, INFO, MGP_OFFER, House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
 
 NAME = Question("elicitation/create", {"message": "name?"})
@@ -25,7 +25,7 @@ NAME = Question("elicitation/create", {"message": "name?"})
 class Line:
     """A pipe with a host at one end and a door at the other."""
 
-    def __init__(self, house: RoomsContext, limits: Limits | None = None, **options: Any) -> None:
+    def __init__(self, house: House, limits: Limits | None = None, **options: Any) -> None:
         self.door = Duplex(
             house.front, ANN, door="stdio", credential=None, profile="small", **options
         )
@@ -35,7 +35,7 @@ class Line:
         self.door.attach(back)
 
 
-async def connected(house: RoomsContext, **options: Any) -> Host:
+async def connected(house: House, **options: Any) -> Host:
     line = Line(house, **options)
     house.leaving.append(line.pipe.close)
     return line.host
@@ -50,7 +50,7 @@ def asks(question: Question) -> Any:
 
 async def test_a_host_shakes_hands_and_calls() -> None:
     """MGP-1.1-1: no member of MGP in sight."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         host = await connected(house)
         assert await host.hello("2024-11-05") == {
@@ -67,7 +67,7 @@ async def test_a_host_shakes_hands_and_calls() -> None:
 
 
 async def test_both_eras_come_on_one_pipe() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         host = await connected(house)
         host.modern("server/discover")
@@ -80,14 +80,14 @@ async def test_both_eras_come_on_one_pipe() -> None:
 
 async def test_mgp_is_agreed_upon_in_the_handshake() -> None:
     """MGP-2.1-1 and MGP-2.3-1."""
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         hello = await host.hello(mgp=MGP_OFFER)
         assert hello["capabilities"]["mgp"] == MGP_OFFER
 
 
 async def test_a_slow_call_holds_nobody_up() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("slow", hang := Hang())
         house.script.does("echo", text("hi"))
         host = await connected(house)
@@ -102,7 +102,7 @@ async def test_progress_goes_before_the_answer() -> None:
         back.emit(progress(1))
         return text("done")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool)
         host = await connected(house)
         ident = host.began("tools/call", TOLD)
@@ -112,7 +112,7 @@ async def test_progress_goes_before_the_answer() -> None:
 
 async def test_a_cancelled_request_is_not_answered() -> None:
     """In either era; and a request may be cancelled in the breath that made it."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         host = await connected(house)
         for begin in (host.began, host.modern):
@@ -128,7 +128,7 @@ async def test_a_cancelled_request_is_not_answered() -> None:
 
 
 async def test_a_legacy_host_is_asked_and_answers_on_the_pipe() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks(NAME))
         host = await connected(house)
         await host.hello(elicitation={})
@@ -141,7 +141,7 @@ async def test_a_legacy_host_is_asked_and_answers_on_the_pipe() -> None:
 
 
 async def test_a_modern_host_is_answered_with_what_is_missing_and_comes_back() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks(NAME))
         host = await connected(house)
         able: dict[str, Any] = {META_CLIENT_CAPABILITIES: {"elicitation": {}}}
@@ -154,7 +154,7 @@ async def test_a_modern_host_is_answered_with_what_is_missing_and_comes_back() -
 
 
 async def test_a_request_that_was_answered_cannot_be_cancelled_and_its_repetition_can() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks(NAME))
         host = await connected(house)
         able: dict[str, Any] = {META_CLIENT_CAPABILITIES: {"elicitation": {}}}
@@ -175,7 +175,7 @@ async def test_a_request_that_was_answered_cannot_be_cancelled_and_its_repetitio
 
 
 async def test_a_host_hears_what_it_may_and_wants() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", Answer(b"{}"))
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         host = await connected(house)
@@ -193,7 +193,7 @@ async def test_a_host_hears_what_it_may_and_wants() -> None:
 
 
 async def test_a_modern_host_listens_until_it_cancels() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         ident = host.modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         acknowledged = await host.next()
@@ -208,7 +208,7 @@ async def test_a_modern_host_listens_until_it_cancels() -> None:
 
 async def test_what_is_cancelled_before_its_acknowledgement_is_not_acknowledged() -> None:
     """A server may take its time to say whether it tells of a resource."""
-    async with RoomsContext() as house:
+    async with House() as house:
         waits = asyncio.Event()
 
         async def silent(call: Call, back: Back) -> Outcome:
@@ -248,7 +248,7 @@ async def test_a_broken_frame_is_answered_and_the_pipe_goes_on(
     frame: bytes, code: int, ident: Any
 ) -> None:
     """MGP-14.2-1."""
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         host.send(frame)
         answered = await host.next()
@@ -258,7 +258,7 @@ async def test_a_broken_frame_is_answered_and_the_pipe_goes_on(
 
 async def test_one_connection_runs_only_so_much_at_once() -> None:
     """MGP-14.3-11 and MGP-14.4-1."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         host = await connected(house, in_flight=2)
         await host.hello(mgp=MGP_OFFER)
@@ -281,7 +281,7 @@ async def test_one_connection_runs_only_so_much_at_once() -> None:
 
 
 async def test_a_batch_is_answered_together_once_all_is_done() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("slow", hang := Hang())
         house.script.does("echo", text("hi"))
         host = await connected(house)
@@ -303,7 +303,7 @@ async def test_a_batch_is_answered_together_once_all_is_done() -> None:
 
 
 async def test_a_batch_that_asks_nothing_is_not_answered() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         await host.hello("2025-03-26")
         host.send(b"[" + rpc("notifications/x") + b"]")
@@ -315,7 +315,7 @@ async def test_a_batch_that_asks_nothing_is_not_answered() -> None:
 
 @pytest.mark.parametrize("revision", [None, *(one for one in LEGACY if one != "2025-03-26")])
 async def test_other_revisions_have_no_batches(revision: str | None) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         if revision is not None:
             await host.hello(revision)
@@ -327,7 +327,7 @@ async def test_other_revisions_have_no_batches(revision: str | None) -> None:
 
 
 async def test_a_host_that_goes_leaves_nothing_behind() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", Hang())
         house.script.does("asks", asks(NAME))
         lines = [Line(house) for _ in range(20)]
@@ -356,7 +356,7 @@ async def test_a_host_that_does_not_read_is_cut_and_its_calls_with_it() -> None:
             back.emit(progress(1))
             await asyncio.sleep(0)
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", flood)
         line = Line(house, Limits(queue_bytes=1000, burst_bytes=1000))
         line.pipe.pause_reading()
@@ -367,7 +367,7 @@ async def test_a_host_that_does_not_read_is_cut_and_its_calls_with_it() -> None:
 
 
 async def test_a_door_waits_for_its_calls_only_so_long() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         line = Line(house)
         await within(line.door.drained(5))

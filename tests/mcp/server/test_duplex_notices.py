@@ -9,13 +9,13 @@ import pytest
 from gatewright.call import Question
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import rpc
-from tests.dialects.house import ANN, RoomsContext
+from tests.dialects.house import ANN, House
 from tests.dialects.steps import CALL
 from tests.mcp.server.test_duplex import asks, connected
 
 
 async def test_notifications_are_passed_on() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         await host.hello()
         host.send(rpc("notifications/roots/list_changed", {"x": 1}))
@@ -32,7 +32,7 @@ async def test_a_host_tells_how_far_it_is_under_a_token_of_ours() -> None:
     told: list[Any] = []
     params = {"message": "name?", "_meta": {"progressToken": 7, "k": 1}}
     question = Question("elicitation/create", params, progress=told.append)
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks(question))
         host = await connected(house)
         await host.hello(elicitation={})
@@ -54,7 +54,7 @@ async def test_a_host_tells_how_far_it_is_under_a_token_of_ours() -> None:
 )
 async def test_a_request_without_an_id_goes_nowhere(method: str) -> None:
     refused: list[Any] = []
-    async with RoomsContext(refused=lambda *told: refused.append(told)) as house:
+    async with House(refused=lambda *told: refused.append(told)) as house:
         host = await connected(house)
         await host.hello()
         host.send(rpc(method, {"name": "echo", "arguments": {}}))

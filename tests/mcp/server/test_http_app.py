@@ -8,7 +8,7 @@ import pytest
 
 from gatewright.mcp.server.guard import bearer
 from tests.dialects.client import modern, rpc, within
-from tests.dialects.house import ANN, RoomsContext, text
+from tests.dialects.house import ANN, House, text
 from tests.dialects.steps import CALL, Hang
 
 PING = rpc("ping", None, 1)
@@ -22,7 +22,7 @@ PING = rpc("ping", None, 1)
 )
 async def test_a_foreign_page_reaches_no_path(path: str) -> None:
     """Refused before anybody asks who it is."""
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         for headers in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
             for method in ("GET", "POST", "OPTIONS"):
                 answered = await house.open(PING, method=method, path=path, headers=headers).whole()
@@ -36,7 +36,7 @@ async def test_a_foreign_page_reaches_no_path(path: str) -> None:
 
 async def test_who_brings_no_key_is_told_how_to() -> None:
     """MGP-14.3-3."""
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         for path in ("/mcp", "/mcp/small", "/sse", "/messages", "/metrics"):
             answered = await house.open(PING, method="GET", path=path).whole()
             assert answered.status == 401
@@ -52,7 +52,7 @@ async def test_who_brings_no_key_is_told_how_to() -> None:
 
 
 async def test_a_wrong_key_never_makes_anybody_anonymous() -> None:
-    async with RoomsContext(anonymous=True) as house:
+    async with House(anonymous=True) as house:
         answered = await house.post(PING, key="key-eve")
         assert answered.status == 401
         challenge = 'Bearer realm="gatewright", error="invalid_token"'
@@ -61,7 +61,7 @@ async def test_a_wrong_key_never_makes_anybody_anonymous() -> None:
 
 
 async def test_who_brings_a_key_is_its_owner() -> None:
-    async with RoomsContext(anonymous=False) as house:
+    async with House(anonymous=False) as house:
         house.script.does("echo", text("hi"))
         await house.modern("tools/call", CALL, key="key-ann")
         assert [(one.caller, one.credential) for one in house.script.calls] == [(ANN, "key-ann")]
@@ -88,7 +88,7 @@ def test_a_key_is_a_bearer_token(value: bytes, token: str | None) -> None:
 
 
 async def test_a_path_is_a_door() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         for path, profile in (("/mcp", ""), ("/mcp/small", "small")):
             await house.post(modern("tools/call", CALL), path=path)
@@ -99,14 +99,14 @@ async def test_a_path_is_a_door() -> None:
 
 @pytest.mark.parametrize("path", ["/", "/mcp/", "/mcp/none", "/MCP", "/mcp/small/x", "/sse/", ""])
 async def test_everywhere_else_is_nothing(path: str) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         answered = await house.open(PING, path=path).whole()
         assert answered.status == 404
         assert b"/mcp" in answered.body
 
 
 async def test_a_farewell_ends_what_only_waits_and_lets_calls_be_answered() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         session = await house.session()
         waiting = [
@@ -129,7 +129,7 @@ async def test_a_farewell_ends_what_only_waits_and_lets_calls_be_answered() -> N
 
 
 async def test_another_kind_of_connection_is_left_alone() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         sent: list[Any] = []
 
         async def nothing(*_: Any) -> Any:

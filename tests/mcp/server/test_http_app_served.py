@@ -18,7 +18,7 @@ from gatewright.transport.base import Limits
 from gatewright.transport.http_server import HttpServer, serve
 from gatewright.web.sse import SseEvent, SseParser
 from tests.dialects.client import Sent, modern, rpc, within
-from tests.dialects.house import RoomsContext, text
+from tests.dialects.house import House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
 from tests.transport.raw_http import dialled
 
@@ -27,7 +27,7 @@ ABLE: dict[str, Any] = {"elicitation": {}}
 
 
 @asynccontextmanager
-async def served(house: RoomsContext, **limits: Any) -> AsyncIterator[HttpServer]:
+async def served(house: House, **limits: Any) -> AsyncIterator[HttpServer]:
     server = await serve(house.app, host="127.0.0.1", port=0, limits=Limits(**limits))
     try:
         yield server
@@ -89,7 +89,7 @@ async def eventually(found: Any) -> None:
 
 
 async def test_one_kept_connection_serves_calls_of_both_eras_and_refusals() -> None:
-    async with RoomsContext() as house, served(house) as server:
+    async with House() as house, served(house) as server:
         house.script.does("echo", text("hi"))
         one = aiohttp.TCPConnector(limit=1)
         async with client(server, connector=one) as session:
@@ -103,7 +103,7 @@ async def test_one_kept_connection_serves_calls_of_both_eras_and_refusals() -> N
 
 
 async def test_what_goes_before_the_answer_arrives_before_it() -> None:
-    async with RoomsContext() as house, served(house) as server:
+    async with House() as house, served(house) as server:
         hang = Hang()
 
         async def tool(call: Call, back: Back) -> Outcome:
@@ -126,7 +126,7 @@ async def test_what_goes_before_the_answer_arrives_before_it() -> None:
 
 
 async def test_a_listener_hears_at_once() -> None:
-    async with RoomsContext() as house, served(house) as server, client(server) as session:
+    async with House() as house, served(house) as server, client(server) as session:
         sent = modern("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
         headers = {**BOTH, **sent.headers}
         async with session.post("/mcp", data=sent.body, headers=headers) as response:
@@ -137,7 +137,7 @@ async def test_a_listener_hears_at_once() -> None:
 
 
 async def test_a_modern_call_ends_with_its_connection() -> None:
-    async with RoomsContext() as house, served(house) as server:
+    async with House() as house, served(house) as server:
         house.script.does("echo", Hang())
         connections = [await connected(server) for _ in range(20)]
         for connection in connections:
@@ -154,7 +154,7 @@ async def test_a_parked_call_outlives_its_connection_and_is_taken_up_on_another(
         learned = await back.ask(Question("elicitation/create", {"message": "?"}))
         return Answer(jsonrpc.encode({"content": [], "learned": learned}))
 
-    async with RoomsContext() as house, served(house) as server:
+    async with House() as house, served(house) as server:
         house.script.does("echo", tool)
         async with client(server) as session:
             first = modern("tools/call", CALL, capabilities=ABLE)
@@ -168,7 +168,7 @@ async def test_a_parked_call_outlives_its_connection_and_is_taken_up_on_another(
 
 
 async def test_a_broken_stream_is_taken_up_where_it_broke() -> None:
-    async with RoomsContext() as house, served(house) as server, client(server) as session:
+    async with House() as house, served(house) as server, client(server) as session:
         hang = Hang()
 
         async def tool(call: Call, back: Back) -> Outcome:
@@ -213,7 +213,7 @@ async def test_a_client_that_does_not_read_is_cut_and_hurts_nobody() -> None:
             back.emit(Event("com.example/flood", {"x": "x" * 10_000}))
             await asyncio.sleep(0)
 
-    async with RoomsContext(queue_bytes=100_000) as house:
+    async with House(queue_bytes=100_000) as house:
         house.script.does("flood", flood)
         house.script.does("echo", text("hi"))
         async with served(house, queue_bytes=100_000, patience_s=0.2) as server:
@@ -229,7 +229,7 @@ async def test_a_client_that_does_not_read_is_cut_and_hurts_nobody() -> None:
 
 
 async def test_a_body_that_does_not_come_costs_its_client_the_connection_and_nobody_else() -> None:
-    async with RoomsContext() as house, served(house, body_timeout_s=0.1) as server:
+    async with House() as house, served(house, body_timeout_s=0.1) as server:
         house.script.does("echo", text("hi"))
         slow = await connected(server)
         slow.send(raw(Sent(b"{", {}), length=100))
@@ -241,7 +241,7 @@ async def test_a_body_that_does_not_come_costs_its_client_the_connection_and_nob
 
 
 async def test_a_body_that_is_too_long_is_refused_and_others_are_served() -> None:
-    async with RoomsContext(frame_bytes=10_000) as house, served(house) as server:
+    async with House(frame_bytes=10_000) as house, served(house) as server:
         house.script.does("echo", text("hi"))
         async with client(server) as session:
             for size, status in ((10_001, 413), (1_000_000, 413)):
@@ -250,7 +250,7 @@ async def test_a_body_that_is_too_long_is_refused_and_others_are_served() -> Non
 
 
 async def test_a_client_that_leaves_in_the_middle_of_its_body_leaves_nothing_behind() -> None:
-    async with RoomsContext() as house, served(house) as server:
+    async with House() as house, served(house) as server:
         connections = [await connected(server) for _ in range(20)]
         for connection in connections:
             connection.send(raw(Sent(b'{"jsonrpc":', {}), length=100))
@@ -268,7 +268,7 @@ async def test_a_known_head_means_what_the_configuration_of_now_makes_of_it() ->
     """The same bytes on the same connection, before and after the names and profiles of ours change."""
     ours = Guard(("gate.example",))
     request = raw(Sent(rpc("ping", None, 1), {}), path="/mcp/small", host="gate.example")
-    async with RoomsContext(guard=ours) as house, served(house) as server, dialled(server) as one:
+    async with House(guard=ours) as house, served(house) as server, dialled(server) as one:
 
         async def status() -> int:
             one.say(request)
@@ -287,7 +287,7 @@ async def test_a_known_head_means_what_the_configuration_of_now_makes_of_it() ->
 
 async def test_a_known_head_says_nothing_about_who_its_key_is_now() -> None:
     request = raw(Sent(rpc("ping", None, 1), {}), authorization="Bearer key-ann")
-    async with RoomsContext() as house, served(house) as server, dialled(server) as one:
+    async with House() as house, served(house) as server, dialled(server) as one:
         for gone, status in ((False, 200), (True, 401), (True, 401), (False, 200)):
             house.gone = {"key-ann"} if gone else set()
             for _ in range(2):
@@ -296,7 +296,7 @@ async def test_a_known_head_says_nothing_about_who_its_key_is_now() -> None:
 
 
 async def test_a_known_head_says_nothing_about_its_session() -> None:
-    async with RoomsContext() as house, served(house) as server, dialled(server) as one:
+    async with House() as house, served(house) as server, dialled(server) as one:
         session = await house.session(key="key-ann")
         asked = Sent(rpc("ping", None, 1), {"mcp-session-id": session.ident})
         mine, foreign = (raw(asked, authorization=f"Bearer key-{who}") for who in ("ann", "bob"))
@@ -310,7 +310,7 @@ async def test_a_known_head_says_nothing_about_its_session() -> None:
 
 async def test_a_known_head_that_was_passed_on_stays_one_of_somebody_elsewhere() -> None:
     typed_as(Typed("gatewright", file="/srv/mgp.toml"))
-    async with RoomsContext() as house, served(house) as server, dialled(server) as one:
+    async with House() as house, served(house) as server, dialled(server) as one:
         heard: list[bool] = []
 
         async def listens(call: Call, back: Back) -> Outcome:
@@ -328,7 +328,7 @@ async def test_a_known_head_that_was_passed_on_stays_one_of_somebody_elsewhere()
 
 async def test_headers_of_a_known_head_are_compared_with_each_body() -> None:
     """Two bodies of the same length under the same head; the second is not what the head says."""
-    async with RoomsContext() as house, served(house) as server, dialled(server) as one:
+    async with House() as house, served(house) as server, dialled(server) as one:
         house.script.does("echo", text("hi"))
         good = raw(modern("tools/call", CALL))
         bad = good.replace(b'"name":"echo"', b'"name":"ohce"')

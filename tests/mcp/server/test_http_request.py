@@ -12,7 +12,7 @@ from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_request import Connection, HttpRequest, nowhere
 from gatewright.transport.http_server import read_body
 from tests.dialects.client import MODERN, Sent, modern, rpc, within
-from tests.dialects.house import RoomsContext, text
+from tests.dialects.house import House, text
 from tests.dialects.steps import CALL
 
 PING = rpc("ping", None, 1)
@@ -53,7 +53,7 @@ def request(*headers: tuple[bytes, bytes], receive: Any = None) -> tuple[HttpReq
     ],
 )
 async def test_a_message_is_sent_as_json(kind: str | None, status: int) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         answered = await house.post(PING, headers={"content-type": kind})
         assert answered.status == status
 
@@ -72,12 +72,12 @@ async def test_a_message_is_sent_as_json(kind: str | None, status: int) -> None:
     ],
 )
 async def test_an_answer_is_something_the_client_accepts(accept: str | None, status: int) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         assert (await house.post(PING, headers={"accept": accept})).status == status
 
 
 async def test_who_accepts_nothing_we_say_learns_what_to_accept() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         answered = await house.post(PING, headers={"accept": "text/html"})
         assert answered.json == {
             "jsonrpc": "2.0",
@@ -87,7 +87,7 @@ async def test_who_accepts_nothing_we_say_learns_what_to_accept() -> None:
 
 
 async def test_a_body_has_a_limit_and_one_byte_less_is_served() -> None:
-    async with RoomsContext(frame_bytes=1000) as house:
+    async with House(frame_bytes=1000) as house:
         for size, status in ((1000, 200), (1001, 413)):
             body = PING.ljust(size)
             assert len(body) == size
@@ -141,7 +141,7 @@ async def test_only_routing_headers_must_not_stand_twice() -> None:
 
 async def test_a_request_that_stands_alone_has_no_other_channel() -> None:
     nowhere(b"lost")
-    async with RoomsContext() as house:
+    async with House() as house:
         http, _ = request()
         peer = http.peer(house.front, house.app.streamable.parked)
         assert peer.session is None
@@ -170,7 +170,7 @@ async def test_headers_of_mcp_are_read_as_text() -> None:
 
 @pytest.mark.parametrize("body", [b"", b"nonsense", b"{", b"\xff\xfe", b'{"jsonrpc":"1.0"}', b"7"])
 async def test_what_is_no_message_is_refused_in_both_eras(body: bytes) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("never"))
         for headers in ({}, {"mcp-protocol-version": MODERN, "mcp-method": "x"}):
             answered = await house.post(Sent(body, headers))

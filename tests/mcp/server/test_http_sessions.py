@@ -12,16 +12,16 @@ from gatewright.mcp.protocol import replay
 from gatewright.mcp.server import http_sessions as module
 from gatewright.mcp.server.http_sessions import IDLE_S
 from tests.dialects.client import Answered, rpc, within
-from tests.dialects.house import ANN, BOB, RoomsContext, Session, text
+from tests.dialects.house import ANN, BOB, House, Session, text
 from tests.dialects.steps import CALL, Hang
 
 
-def ids(house: RoomsContext) -> set[str]:
+def ids(house: House) -> set[str]:
     return set(house.front.owners)
 
 
 async def test_a_session_has_an_id_of_visible_characters_and_is_known_to_policy() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session(key="key-ann")
         assert re.fullmatch(r"[\x21-\x7e]{32,}", session.ident)
         assert house.front.owners == {session.ident: ("agent", "ann")}
@@ -32,7 +32,7 @@ async def test_a_session_has_an_id_of_visible_characters_and_is_known_to_policy(
 
 @pytest.mark.parametrize("key", ["key-bob", None])
 async def test_a_foreign_session_is_answered_like_one_that_never_was(key: str | None) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session(key="key-ann")
         bodies = []
         for ident in (session.ident, "f" * 64):
@@ -50,7 +50,7 @@ async def test_a_foreign_session_is_answered_like_one_that_never_was(key: str | 
 
 
 async def test_a_session_ends_when_its_client_says_so() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         stream = session.get()
         await stream.head()
@@ -69,7 +69,7 @@ async def test_a_session_ends_when_its_client_says_so() -> None:
 
 
 async def test_a_session_that_nobody_used_for_an_hour_ends() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         unused, used, listening = [await house.session() for _ in range(3)]
         stream = listening.get()
         await stream.head()
@@ -83,7 +83,7 @@ async def test_a_session_that_nobody_used_for_an_hour_ends() -> None:
 
 async def test_an_expired_session_is_refused_before_anybody_sweeps() -> None:
     """GRH-sec-2: like one that never was, at the very moment, and others may see until when it lasts."""
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session(key="key-ann")
         standing = house.front.standing[session.ident]
         assert (standing.caller.id, standing.door, standing.idle_s) == ("ann", "http", IDLE_S)
@@ -99,7 +99,7 @@ async def test_an_expired_session_is_refused_before_anybody_sweeps() -> None:
 
 
 async def test_a_session_with_a_call_that_runs_does_not_end() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         house.script.does("echo", hang := Hang())
         wire = session.open("tools/call", CALL)
@@ -115,7 +115,7 @@ async def test_one_caller_has_only_so_many_sessions_and_ends_nobody_elses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "SESSIONS_EACH", 3)
-    async with RoomsContext() as house:
+    async with House() as house:
         foreign = await house.session(key="key-bob")
         own = [await house.session(key="key-ann") for _ in range(3)]
         await own[0].ask("ping")
@@ -130,7 +130,7 @@ async def test_beyond_the_limit_the_session_unused_for_longest_ends(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "SESSIONS", 3)
-    async with RoomsContext() as house:
+    async with House() as house:
         own: list[Session] = [await house.session() for _ in range(3)]
         await own[0].ask("ping")
         newest = await house.session()
@@ -140,7 +140,7 @@ async def test_beyond_the_limit_the_session_unused_for_longest_ends(
 
 async def test_calls_of_a_session_carry_the_credential_that_came_with_them() -> None:
     """A key that was replaced does not end the sessions of its owner."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         session = await house.session(key="key-ann")
         headers: dict[str, str | None] = {"authorization": "Bearer key-ann-2"}
@@ -153,7 +153,7 @@ async def test_calls_of_a_session_carry_the_credential_that_came_with_them() -> 
 
 
 async def test_a_handshake_that_fails_leaves_no_session() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         flawed: list[Any] = [{}, {"protocolVersion": 5}, [], {"protocolVersion": "x", "_meta": 1}]
         for params in flawed:
             answered = await house.post(rpc("initialize", params, 3))
@@ -163,7 +163,7 @@ async def test_a_handshake_that_fails_leaves_no_session() -> None:
 
 
 async def test_a_session_is_initialized_once() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         again: dict[str, Any] = {"protocolVersion": "2025-11-25", "capabilities": {}}
         answered = await session.ask("initialize", again)
@@ -172,7 +172,7 @@ async def test_a_session_is_initialized_once() -> None:
 
 
 async def test_every_session_ends_with_the_gateway() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         sessions = [await house.session(key=key) for key in ("key-ann", "key-bob")]
         streams = [session.get() for session in sessions]
         for stream in streams:
@@ -186,7 +186,7 @@ async def test_every_session_ends_with_the_gateway() -> None:
 
 @pytest.mark.parametrize("method", ["POST", "GET", "DELETE"])
 async def test_a_session_is_unknown_on_the_path_of_another_profile(method: str) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session(key="key-ann")
         headers = {"mcp-session-id": session.ident, "accept": "text/event-stream, application/json"}
         body = rpc("ping", ident=1) if method == "POST" else b""
@@ -214,7 +214,7 @@ async def test_what_nobody_reads_in_many_sessions_of_one_caller_is_bounded_toget
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(replay, "FINISHED_BYTES", 2000)
-    async with RoomsContext() as house:
+    async with House() as house:
         opened = [await house.session(key="key-ann") for _ in range(10)]
         other = await house.session(key="key-bob")
         for _ in range(5):

@@ -11,16 +11,14 @@ import pytest
 from gatewright.call import Answer, Back, Call, Caller, Outcome, Question
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import Answered, Wire, modern, rpc, within
-from tests.dialects.house import _KEYS, ANN, BOB, RoomsContext, text
+from tests.dialects.house import _KEYS, ANN, BOB, House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
 
 
 class Host:
     """A client with its stream and its path."""
 
-    def __init__(
-        self, house: RoomsContext, stream: Wire, path: str, options: dict[str, Any]
-    ) -> None:
+    def __init__(self, house: House, stream: Wire, path: str, options: dict[str, Any]) -> None:
         self.house = house
         self.stream = stream
         self.path = path
@@ -37,7 +35,7 @@ class Host:
         return await self.stream.message()
 
 
-async def connected(house: RoomsContext, **options: Any) -> Host:
+async def connected(house: House, **options: Any) -> Host:
     stream = house.open(method="GET", path="/sse", **options)
     status, headers = await stream.head()
     assert (status, headers["content-type"]) == (200, "text/event-stream")
@@ -47,7 +45,7 @@ async def connected(house: RoomsContext, **options: Any) -> Host:
 
 
 async def test_the_first_event_names_the_path_to_post_to() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         hosts = [await connected(house) for _ in range(2)]
         for host in hosts:
             assert re.fullmatch(r"/messages\?session_id=[0-9a-f]{64}", host.path)
@@ -59,7 +57,7 @@ async def test_answers_travel_on_the_stream() -> None:
         back.emit(progress(1))
         return text("done")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool)
         host = await connected(house, key="key-ann")
         hello = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {}}
@@ -76,7 +74,7 @@ async def test_a_host_is_asked_on_the_stream_and_answers_with_a_post() -> None:
         learned = await back.ask(Question("sampling/createMessage", {}))
         return Answer(jsonrpc.encode({"learned": learned}))
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool)
         host = await connected(house)
         able = {"protocolVersion": "2024-11-05", "capabilities": {"sampling": {}}}
@@ -91,7 +89,7 @@ async def test_a_caller_of_another_kind_cannot_post_to_a_stream(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An operator and an agent may have one name."""
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house, key="key-ann")
         monkeypatch.setitem(_KEYS, "key-ann-2", Caller("ann", "operator"))
         assert (await host.post(rpc("ping", None, 1), key="key-ann-2")).status == 404
@@ -99,7 +97,7 @@ async def test_a_caller_of_another_kind_cannot_post_to_a_stream(
 
 
 async def test_what_servers_say_comes_on_the_stream() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         await host.ask("initialize", {"protocolVersion": "2024-11-05", "capabilities": {}})
         house.upstream.tell("notifications/tools/list_changed")
@@ -108,7 +106,7 @@ async def test_what_servers_say_comes_on_the_stream() -> None:
 
 @pytest.mark.parametrize("key", ["key-bob", None])
 async def test_a_foreign_path_is_answered_like_one_that_never_was(key: str | None) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house, key="key-ann")
         foreign = await host.post(rpc("ping", None, 1), key=key)
         never = await house.post(rpc("ping", None, 1), path="/messages?session_id=0", key=key)
@@ -119,7 +117,7 @@ async def test_a_foreign_path_is_answered_like_one_that_never_was(key: str | Non
 
 
 async def test_a_key_may_change_while_the_stream_is_open() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         host = await connected(house, key="key-ann")
         await host.post(rpc("tools/call", CALL, 1), key="key-ann-2")
@@ -128,14 +126,14 @@ async def test_a_key_may_change_while_the_stream_is_open() -> None:
 
 
 async def test_other_parameters_of_the_path_do_not_matter() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         host.path += "&x=1"
         assert (await host.ask("ping"))["result"] == {}
 
 
 async def test_each_door_knows_one_method() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         posted = await house.open(method="POST", path="/sse").whole()
         got = await house.open(method="GET", path="/messages").whole()
         assert (posted.status, posted.headers["allow"]) == (405, "GET")
@@ -143,7 +141,7 @@ async def test_each_door_knows_one_method() -> None:
 
 
 async def test_a_broken_post_is_refused_and_a_broken_message_answered_on_the_stream() -> None:
-    async with RoomsContext(frame_bytes=1000) as house:
+    async with House(frame_bytes=1000) as house:
         host = await connected(house)
         assert (await host.post(b"x" * 1001)).status == 413
         assert (await host.post(b"{}", headers={"content-type": "text/plain"})).status == 415
@@ -152,7 +150,7 @@ async def test_a_broken_post_is_refused_and_a_broken_message_answered_on_the_str
 
 
 async def test_a_host_that_leaves_ends_its_calls_and_its_path() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         hosts = [await connected(house) for _ in range(20)]
         for host in hosts:
@@ -167,7 +165,7 @@ async def test_a_host_that_leaves_ends_its_calls_and_its_path() -> None:
 
 
 async def test_the_gateway_closes_its_streams() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         await house.app.close()
         await within(host.stream.task)
@@ -178,7 +176,7 @@ async def test_the_gateway_closes_its_streams() -> None:
 async def test_a_host_that_does_not_read_is_cut() -> None:
     big = "x" * (1 << 20)
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text(big))
         host, other = await connected(house), await connected(house)
         host.stream.reading.clear()
@@ -195,7 +193,7 @@ async def test_a_host_that_does_not_read_is_cut() -> None:
 )
 async def test_a_stream_is_unknown_at_the_paths_of_a_profile(place: str) -> None:
     """By the id in the query, and as the id of a session of HTTP."""
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         query = host.path.partition("?")[2]
         ping = rpc("ping", None, 1)
@@ -211,7 +209,7 @@ async def test_a_stream_is_of_the_profile_that_it_was_opened_in(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Whatever leads there."""
-    async with RoomsContext() as house:
+    async with House() as house:
         route = house.app._route
 
         def led(path: str) -> Any:
@@ -234,7 +232,7 @@ async def test_a_stream_is_of_the_profile_that_it_was_opened_in(
 
 
 async def test_a_query_of_thousands_of_fields_names_no_stream() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         many = await house.post(rpc("ping", None, 1), path=host.path + "&a" * 9000)
         assert many.status == 404
@@ -247,7 +245,7 @@ LISTEN = modern("subscriptions/listen", {"notifications": {"toolsListChanged": T
 @pytest.mark.parametrize("said", [rpc("initialize", HELLO, 1), LISTEN.body, rpc("tools/call", CALL, 1)])  # fmt: skip
 async def test_what_arrives_after_its_stream_has_ended_begins_nothing(said: bytes) -> None:
     """The last byte of a message is held back until the stream is gone."""
-    async with RoomsContext() as house:
+    async with House() as house:
         host = await connected(house)
         rest = asyncio.Event()
         late = house.open(said, path=host.path, held=rest)
@@ -264,7 +262,7 @@ async def test_a_session_that_ends_during_its_handshake_hears_of_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Describing waits for servers that are starting."""
-    async with RoomsContext() as house:
+    async with House() as house:
         asked, go = asyncio.Event(), asyncio.Event()
 
         async def describe(profile: str, caller: Caller) -> Any:

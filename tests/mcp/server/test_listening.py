@@ -12,7 +12,7 @@ from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.mcp.server import listening
 from gatewright.mcp.wire.mcp import META_SUBSCRIPTION
 from tests.dialects.client import Wire, modern, within
-from tests.dialects.house import MGP_OFFER, RoomsContext, text
+from tests.dialects.house import MGP_OFFER, House, text
 from tests.dialects.steps import CALL, JSON_ONLY, Hang
 from tests.mcp.server.test_client_session import Kept, effect_of, peer_of
 
@@ -23,7 +23,7 @@ LISTS = {
 }
 
 
-def listen(house: RoomsContext, wanted: Any, *, ident: Any = 1, **options: Any) -> Wire:
+def listen(house: House, wanted: Any, *, ident: Any = 1, **options: Any) -> Wire:
     sent = modern("subscriptions/listen", {"notifications": wanted}, ident=ident)
     return house.open(sent, **options)
 
@@ -50,7 +50,7 @@ def grants(*uris: str) -> Callable[[Call, Back], Awaitable[Outcome]]:
 async def test_the_acknowledgement_comes_first_and_every_message_names_the_request(
     ident: Any,
 ) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         wire = listen(house, {"toolsListChanged": True}, ident=ident)
         assert await wire.message() == acknowledged({"toolsListChanged": True}, ident)
         status, headers = await wire.head()
@@ -61,7 +61,7 @@ async def test_the_acknowledgement_comes_first_and_every_message_names_the_reque
 
 @pytest.mark.parametrize("wanted", list(LISTS))
 async def test_only_what_was_asked_for_is_told(wanted: str) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         wire = listen(
             house, {wanted: True, "other": True, "promptsListChanged": None} | {wanted: True}
         )
@@ -76,7 +76,7 @@ async def test_only_what_was_asked_for_is_told(wanted: str) -> None:
 
 
 async def test_two_listeners_hear_under_their_own_names() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         wires = [listen(house, {"toolsListChanged": True}, ident=ident) for ident in ("a", "b")]
         for wire in wires:
             await wire.message()
@@ -86,7 +86,7 @@ async def test_two_listeners_hear_under_their_own_names() -> None:
 
 
 async def test_resources_are_subscribed_to_through_policy_and_only_those_are_acknowledged() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", grants("mine", "also"))
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         uris = ["mine", "theirs", "also", "mine"]
@@ -113,7 +113,7 @@ async def test_the_end_of_a_listening_is_told_also_where_no_gate_would_let_it_pa
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The credential, the grant or the session has gone, and what was subscribed to is given back all the same."""
-    async with RoomsContext() as house:
+    async with House() as house:
         forgotten: list[str] = []
         monkeypatch.setattr(house.upstream, "forget", forgotten.append)
         house.script.does("resources/subscribe", grants("u"))
@@ -131,7 +131,7 @@ async def test_a_listening_that_is_ended_twice_is_forgotten(
 ) -> None:
     """The second end comes while a server still thinks about the first."""
     hang = Hang()
-    async with RoomsContext() as house:
+    async with House() as house:
         forgotten: list[str] = []
         monkeypatch.setattr(house.upstream, "forget", forgotten.append)
         house.script.does("resources/subscribe", grants("u"))
@@ -157,7 +157,7 @@ async def test_a_server_that_does_not_answer_holds_no_acknowledgement_up(
         return Answer(b"{}")
 
     monkeypatch.setattr(listening, "ACKNOWLEDGED_S", 0.01)
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", silent)
         wire = listen(house, {"resourceSubscriptions": ["u"], "toolsListChanged": True})
         assert await wire.message() == acknowledged({"toolsListChanged": True})
@@ -165,7 +165,7 @@ async def test_a_server_that_does_not_answer_holds_no_acknowledgement_up(
 
 
 async def test_what_changes_before_the_acknowledgement_comes_after_it() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
 
         async def slow(call: Call, back: Back) -> Outcome:
             house.upstream.tell(LISTS["toolsListChanged"])
@@ -196,7 +196,7 @@ async def test_what_changes_before_the_acknowledgement_comes_after_it() -> None:
     ],
 )
 async def test_a_filter_that_cannot_be_honoured_is_refused(wanted: Any) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         answered = await listen(house, wanted, ident=6).whole()
         assert (answered.status, answered.json["id"]) == (400, 6)
         assert answered.json["error"]["code"] == -32602
@@ -204,13 +204,13 @@ async def test_a_filter_that_cannot_be_honoured_is_refused(wanted: Any) -> None:
 
 
 async def test_who_reads_no_streams_cannot_listen() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         answered = await listen(house, {"toolsListChanged": True}, headers=JSON_ONLY).whole()
         assert (answered.status, answered.json["id"]) == (406, 1)
 
 
 async def test_twenty_listeners_that_vanish_leave_nothing_behind() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", Answer(b"{}"))
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         wanted = {"toolsListChanged": True, "resourceSubscriptions": ["u"]}
@@ -231,7 +231,7 @@ async def test_a_listener_that_vanishes_before_the_acknowledgement_leaves_nothin
         await asyncio.get_running_loop().create_future()
         return Answer(b"{}")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", silent)
         wire = listen(house, {"resourceSubscriptions": ["u"]})
         await house.began()
@@ -242,7 +242,7 @@ async def test_a_listener_that_vanishes_before_the_acknowledgement_leaves_nothin
 
 
 async def test_the_gateway_says_goodbye_to_who_listens() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         wire = listen(house, {"toolsListChanged": True}, ident="s")
         await wire.message()
         await house.app.close()
@@ -257,7 +257,7 @@ async def test_the_gateway_says_goodbye_to_who_listens() -> None:
 
 async def test_one_caller_listens_only_so_often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listening, "LISTENS_EACH", 2)
-    async with RoomsContext() as house:
+    async with House() as house:
         wires = [listen(house, {}, key="key-ann") for _ in range(2)]
         for wire in wires:
             assert await wire.message() == acknowledged({})
@@ -270,7 +270,7 @@ async def test_one_caller_listens_only_so_often(monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_calls_go_on_beside_a_listener() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         wire = listen(house, {"toolsListChanged": True})
         await wire.message()
@@ -278,7 +278,7 @@ async def test_calls_go_on_beside_a_listener() -> None:
 
 
 async def test_legacy_has_no_such_request() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         answered = await session.ask("subscriptions/listen", {"notifications": {}})
         assert answered["error"]["code"] == -32601
@@ -288,7 +288,7 @@ async def test_legacy_has_no_such_request() -> None:
 AUDIT = {"dev.cloto/audit": True}
 
 
-def audited(house: RoomsContext, wanted: Any, **options: Any) -> Wire:
+def audited(house: House, wanted: Any, **options: Any) -> Wire:
     able = {"mgp": MGP_OFFER}
     sent = modern("subscriptions/listen", {"notifications": wanted}, capabilities=able)
     return house.open(sent, **options)
@@ -296,7 +296,7 @@ def audited(house: RoomsContext, wanted: Any, **options: Any) -> Wire:
 
 async def test_what_is_recorded_is_told_to_those_who_may_ask_for_it() -> None:
     """MGP-6.3-1: who negotiated `audit` and asked; a stock client's member of that name means nothing."""
-    async with RoomsContext() as house:
+    async with House() as house:
         wires = [audited(house, AUDIT), audited(house, {"toolsListChanged": True})]
         wires.append(listen(house, AUDIT | {"toolsListChanged": True}))
         honoured = [(await wire.message())["params"]["notifications"] for wire in wires]
@@ -310,7 +310,7 @@ async def test_what_is_recorded_is_told_to_those_who_may_ask_for_it() -> None:
 
 
 async def test_whose_credential_is_good_no_more_hears_why_and_nothing_else() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         ann, bob = (
             audited(house, AUDIT | {"toolsListChanged": True}, key=f"key-{name}")
             for name in ("ann", "bob")
@@ -345,7 +345,7 @@ async def test_many_resources_are_asked_for_a_few_at_a_time(
         return Answer(b"{}")
 
     uris = [f"u{number}" for number in range(50)]
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", owner)
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         wire = listen(house, {"resourceSubscriptions": uris})
@@ -361,7 +361,7 @@ async def test_a_server_that_does_not_answer_keeps_no_other_resource_waiting() -
             await asyncio.Event().wait()
         return Answer(b"{}")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", owner)
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         wire = listen(house, {"resourceSubscriptions": [*silent, "mine"]})
@@ -369,7 +369,7 @@ async def test_a_server_that_does_not_answer_keeps_no_other_resource_waiting() -
 
 
 async def test_what_is_said_again_before_the_acknowledgement_is_told_once() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
 
         async def slow(call: Call, back: Back) -> Outcome:
             for _ in range(5000):

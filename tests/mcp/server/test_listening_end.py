@@ -9,7 +9,7 @@ import pytest
 from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.mcp.server import listening
 from tests.dialects.client import modern, within
-from tests.dialects.house import RoomsContext
+from tests.dialects.house import House
 
 
 @pytest.mark.parametrize("goodbye", [False, True])
@@ -26,7 +26,7 @@ async def test_servers_that_do_not_answer_keep_no_subscription_from_ending(
         raise AssertionError
 
     monkeypatch.setattr(listening, "STEP_S", 0.001)
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", Answer(b"{}"))
         house.script.does("resources/unsubscribe", silent)
         wanted = {"notifications": {"resourceSubscriptions": uris}}
@@ -45,7 +45,7 @@ async def test_servers_that_do_not_answer_keep_no_subscription_from_ending(
 
 
 async def test_a_subscription_ends_without_a_wait_where_servers_answer() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("resources/subscribe", Answer(b"{}"))
         house.script.does("resources/unsubscribe", Answer(b"{}"))
         uris = [f"u{number}" for number in range(9)]

@@ -9,7 +9,7 @@ import pytest
 from gatewright.call import Answer, Back, Call, CannotAsk, Client, Event, Outcome, Question
 from gatewright.mcp.protocol.client_notifications import Notice
 from gatewright.mcp.server.notifications import take
-from tests.dialects.house import RoomsContext
+from tests.dialects.house import House
 from tests.mcp.server.test_client_session import peer_of
 
 NOTICE = Notice("notifications/acme.x", {"n": 1}, Client("2025-11-25"))
@@ -25,7 +25,7 @@ async def test_whoever_gets_a_notification_can_neither_say_nor_ask_anything() ->
         asked.append(no.value.message)
         return Answer(b"{}")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does(NOTICE.method, curious)
         peer = peer_of(house)
         take(peer, NOTICE)
@@ -41,7 +41,7 @@ async def test_a_notification_that_gets_lost_is_logged(
     async def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("lost on purpose")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         monkeypatch.setattr(house.front.kernel, "handle", broken)
         peer = peer_of(house)
         take(peer, NOTICE)

@@ -12,7 +12,7 @@ from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Failur
 from gatewright.mcp.server.pending_input import PENDING_EACH, PENDING_S, PendingInputs, bound_to
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import Answered, modern, within
-from tests.dialects.house import INFO, RoomsContext, text
+from tests.dialects.house import INFO, House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
 
 NAME = Question("elicitation/create", {"message": "name?", "big": 2**60})
@@ -40,7 +40,7 @@ def retry(state: Any, answers: Any, *, params: Any = CALL, ident: Any = 2, **mor
     return modern("tools/call", again, ident=ident, capabilities=CAN, **more)
 
 
-async def first(house: RoomsContext, params: Any = CALL, **options: Any) -> Any:
+async def first(house: House, params: Any = CALL, **options: Any) -> Any:
     """The result of a first request, which asks for something."""
     answered = await house.post(modern("tools/call", params, capabilities=CAN), **options)
     assert (answered.status, answered.kind) == (200, "application/json")
@@ -55,7 +55,7 @@ def error(answered: Answered) -> tuple[int, int, str]:
 
 
 async def test_a_question_is_put_and_the_repeated_request_takes_the_call_up() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME))
         asked = await first(house)
         state = asked.pop("requestState")
@@ -76,7 +76,7 @@ async def test_a_question_is_put_and_the_repeated_request_takes_the_call_up() ->
 
 
 async def test_several_rounds_have_several_states() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME, ROOTS))
         asked = await first(house)
         again = (await house.post(retry(asked["requestState"], {"q1": {}}))).json["result"]
@@ -87,7 +87,7 @@ async def test_several_rounds_have_several_states() -> None:
 
 
 async def test_questions_asked_at_the_same_time_travel_together() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", at_once)
         asked = await first(house)
         assert [one["method"] for one in asked["inputRequests"].values()] == [
@@ -102,7 +102,7 @@ async def test_questions_asked_at_the_same_time_travel_together() -> None:
 
 @pytest.mark.parametrize("answers", [{}, None, 5, [], {"q1": 12345}, {"q1": None}, {"wrong": {}}])
 async def test_what_was_not_answered_is_asked_again(answers: Any) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME))
         asked = await first(house)
         again = (await house.post(retry(asked["requestState"], answers))).json["result"]
@@ -112,7 +112,7 @@ async def test_what_was_not_answered_is_asked_again(answers: Any) -> None:
 
 
 async def test_answers_may_come_in_parts() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", at_once)
         asked = await first(house)
         part = await house.post(retry(asked["requestState"], {"q2": {"b": 2}}))
@@ -123,7 +123,7 @@ async def test_answers_may_come_in_parts() -> None:
 
 
 async def test_a_state_serves_its_caller_its_request_and_its_time_alone() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME))
         state = (await first(house, key="key-ann"))["requestState"]
         answers: dict[str, Any] = {"q1": {}}
@@ -145,7 +145,7 @@ async def test_a_state_serves_its_caller_its_request_and_its_time_alone() -> Non
 
 
 async def test_a_state_serves_once() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME))
         state = (await first(house))["requestState"]
         await house.post(retry(state, {"q1": {}}))
@@ -154,7 +154,7 @@ async def test_a_state_serves_once() -> None:
 
 
 async def test_of_two_repeated_requests_at_once_one_is_served() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks_then_hangs(hang := Hang()))
         state = (await first(house))["requestState"]
         served = house.open(retry(state, {"q1": {}}, ident=2))
@@ -167,14 +167,14 @@ async def test_of_two_repeated_requests_at_once_one_is_served() -> None:
 
 async def test_a_null_state_is_no_state() -> None:
     """Some clients write out what they do not have."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         answered = await house.post(retry(None, None))
         assert answered.json["result"]["resultType"] == "complete"
 
 
 async def test_the_arguments_of_a_repeated_request_may_be_written_anew() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME))
         params = {"name": "echo", "arguments": {"a": {"x": 1, "y": 1.50}, "b": 2}}
         state = (await first(house, params))["requestState"]
@@ -205,7 +205,7 @@ async def test_what_happens_while_nobody_is_there_comes_with_the_repeated_reques
         back.emit(progress(2))
         return Answer(DONE)
 
-    async with RoomsContext() as house:
+    async with House() as house:
         told = asyncio.Event()
         house.script.does("echo", tool)
         call = await start(house, TOLD)
@@ -231,7 +231,7 @@ async def test_what_happens_while_nobody_is_there_has_a_limit() -> None:
         await answer
         return Answer(DONE)
 
-    async with RoomsContext(queue_bytes=10_000) as house:
+    async with House(queue_bytes=10_000) as house:
         parked, told = asyncio.Event(), asyncio.Event()
         house.script.does("echo", tool)
         state = (await first(house))["requestState"]
@@ -241,7 +241,7 @@ async def test_what_happens_while_nobody_is_there_has_a_limit() -> None:
         assert [one["params"]["n"] for one in messages[:-1]] == list(range(9))
 
 
-async def start(house: RoomsContext, params: Any) -> Call:
+async def start(house: House, params: Any) -> Call:
     """A call of its own, only for its `Call`."""
     house.script.does("other", text("x"))
     await house.modern("tools/call", {**params, "name": "other"})
@@ -255,7 +255,7 @@ async def test_a_call_that_ends_while_it_is_parked_is_answered_when_its_client_c
         answer.cancel()
         return Failure("timeout", "out of time")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         ended = asyncio.Event()
         house.script.does("echo", tool)
         state = (await first(house))["requestState"]
@@ -269,7 +269,7 @@ async def test_a_call_that_ends_while_it_is_parked_is_answered_when_its_client_c
 
 
 async def test_a_client_that_leaves_while_its_call_is_parked_does_not_end_it() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME))
         wire = house.open(modern("tools/call", CALL, capabilities=CAN))
         state = (await wire.whole()).json["result"]["requestState"]
@@ -279,7 +279,7 @@ async def test_a_client_that_leaves_while_its_call_is_parked_does_not_end_it() -
 
 
 async def test_a_client_that_leaves_its_repeated_request_cancels_the_call() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks_then_hangs(hang := Hang()))
         state = (await first(house))["requestState"]
         wire = house.open(retry(state, {"q1": {}}))
@@ -292,7 +292,7 @@ async def test_a_client_that_leaves_its_repeated_request_cancels_the_call() -> N
 
 
 async def test_closing_the_gateway_ends_what_is_parked() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME))
         await first(house)
         await house.app.close()
@@ -312,7 +312,7 @@ async def test_a_question_nobody_comes_back_for_is_given_up(
 
     for module in ("request", "pending_input"):
         monkeypatch.setattr(f"gatewright.mcp.server.{module}.PARKED_S", 0.01)
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool)
         await first(house)
         await house.quiet()
@@ -322,7 +322,7 @@ async def test_a_question_nobody_comes_back_for_is_given_up(
 
 
 async def test_one_caller_can_park_only_so_many_and_others_are_not_concerned() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME))
         for _ in range(PENDING_EACH):
             asked = await first(house, key="key-ann")
@@ -337,7 +337,7 @@ async def test_one_caller_can_park_only_so_many_and_others_are_not_concerned() -
 
 
 async def test_a_later_question_has_as_much_time_as_the_first() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", one_by_one(NAME, ROOTS))
         asked = await first(house)
         parked = house.app.streamable.parked
@@ -348,7 +348,7 @@ async def test_a_later_question_has_as_much_time_as_the_first() -> None:
 
 
 async def test_a_repeated_request_whose_task_others_cancel_ends_the_call() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asks_then_hangs(hang := Hang()))
         state = (await first(house))["requestState"]
         wire = house.open(retry(state, {"q1": {}}))
@@ -365,7 +365,7 @@ async def test_the_time_of_a_handle_begins_anew_with_each_question() -> None:
         def cancel(self) -> None:
             """Nothing runs."""
 
-    async with RoomsContext() as house:
+    async with House() as house:
         parked: PendingInputs[Waiting] = PendingInputs(house.front)
         waiting = Waiting()
         handle = parked.admit(waiting, ("agent", "ann"))

@@ -10,11 +10,11 @@ import pytest
 from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.mcp.server import pending_input
 from gatewright.mcp.server.pending_input import PendingInputs
-from tests.dialects.house import RoomsContext, text
+from tests.dialects.house import House, text
 from tests.mcp.server.test_pending_input import NAME, first, retry
 
 
-async def left_alone(house: RoomsContext, answers: list[Answer]) -> list[Any]:
+async def left_alone(house: House, answers: list[Answer]) -> list[Any]:
     """Calls that ask and end while nobody waits for them: what each repeated request is answered."""
     go, left = asyncio.Event(), iter(answers)
     ended = len(house.trails.ended) + len(answers)
@@ -39,7 +39,7 @@ async def test_of_answers_that_nobody_waits_for_so_many_bytes_are_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(pending_input, "KEPT_BYTES", 1000)
-    async with RoomsContext() as house:
+    async with House() as house:
         found = await left_alone(house, [text("y" * size) for size in (2000, 600, 300)])
         long, much, more = (one["result"] for one in found)
         assert long["content"][0]["text"] == "y" * 2000  # one alone is kept, however long it is
@@ -52,7 +52,7 @@ async def test_of_answers_that_nobody_waits_for_so_many_bytes_are_kept(
 
 
 async def test_an_answer_that_breaks_while_nobody_waits_is_told_to_who_comes_back() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         (found,) = await left_alone(house, [Answer(b"{no result at all")])
         assert found["error"]["data"]["reason"] == "internal"
 
@@ -62,7 +62,7 @@ async def test_what_is_kept_is_counted_until_its_handle_goes() -> None:
         def cancel(self) -> None:
             """Nothing runs."""
 
-    async with RoomsContext() as house:
+    async with House() as house:
         parked: PendingInputs[Waiting] = PendingInputs(house.front)
         one, two = (parked.admit(Waiting(), ("agent", "ann")) for _ in range(2))
         other = parked.admit(Waiting(), ("agent", "bob"))

@@ -22,7 +22,7 @@ from gatewright.mcp.protocol.negotiate import EXTENSION
 from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import modern, rpc, within
-from tests.dialects.house import MGP_OFFER, RoomsContext, text
+from tests.dialects.house import MGP_OFFER, House, text
 from tests.dialects.steps import CALL, JSON_ONLY, Hang
 
 ELICIT = Question("elicitation/create", {"message": "name?", "requestedSchema": {"x": 95.5}})
@@ -49,7 +49,7 @@ def reply(ident: Any, **members: Any) -> bytes:
 
 
 async def test_a_legacy_host_is_asked_on_the_stream_of_the_call_and_answers_by_itself() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         sample = Question("sampling/createMessage", {"messages": [], "maxTokens": 1})
         house.script.does("echo", asking(ELICIT, sample))
         session = await house.session("2025-06-18", ASKS)
@@ -66,7 +66,7 @@ async def test_a_legacy_host_is_asked_on_the_stream_of_the_call_and_answers_by_i
 
 
 async def test_a_refusal_of_the_host_reaches_the_tool_with_code_message_and_data() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(ELICIT, ELICIT, ELICIT))
         session = await house.session("2025-06-18", ASKS)
         wire = session.open("tools/call", CALL)
@@ -85,7 +85,7 @@ async def test_a_refusal_of_the_host_reaches_the_tool_with_code_message_and_data
 
 
 async def test_an_answer_to_no_question_changes_nothing() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(ELICIT))
         session = await house.session("2025-06-18", ASKS)
         other = await house.session("2025-06-18", ASKS)
@@ -101,7 +101,7 @@ async def test_an_answer_to_no_question_changes_nothing() -> None:
 
 
 async def test_nobody_is_asked_what_it_did_not_say_that_it_answers() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(ELICIT, Question("roots/list")))
         session = await house.session("2025-06-18", {"sampling": {}})
         learned = (await session.ask("tools/call", CALL))["result"]["learned"]
@@ -110,7 +110,7 @@ async def test_nobody_is_asked_what_it_did_not_say_that_it_answers() -> None:
 
 async def test_who_has_no_session_cannot_be_asked_anything() -> None:
     """Its answer could not come back: not even a question of an unknown kind may wait for it."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(Question("com.example/ask")))
         answered = await house.post(rpc("tools/call", CALL, 1))
         assert answered.json["result"]["learned"] == [
@@ -119,7 +119,7 @@ async def test_who_has_no_session_cannot_be_asked_anything() -> None:
 
 
 async def test_a_host_that_reads_no_streams_is_asked_on_the_stream_of_its_session() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(ELICIT))
         session = await house.session("2025-06-18", ASKS)
         wire = session.open("tools/call", CALL, headers=JSON_ONLY)
@@ -129,7 +129,7 @@ async def test_a_host_that_reads_no_streams_is_asked_on_the_stream_of_its_sessio
 
 
 async def test_a_batched_call_can_ask_and_be_answered() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(ELICIT))
         session = await house.session("2025-03-26", ASKS)
         batch = rpc("tools/call", CALL, 1)
@@ -148,7 +148,7 @@ async def test_a_call_that_ends_takes_its_question_back() -> None:
         await asyncio.wait([asking_])
         return text("never mind")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", impatient)
         session = await house.session("2025-06-18", ASKS)
         answered = await session.open("tools/call", CALL).whole()
@@ -162,7 +162,7 @@ async def test_a_call_that_ends_takes_its_question_back() -> None:
 
 
 async def test_a_cancelled_call_takes_its_question_back_and_its_owner_is_told() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(ELICIT))
         session = await house.session("2025-06-18", ASKS)
         wire = session.open("tools/call", CALL, ident="c")
@@ -177,7 +177,7 @@ async def test_a_cancelled_call_takes_its_question_back_and_its_owner_is_told() 
 
 
 async def test_a_session_that_ends_leaves_no_question_open() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(ELICIT))
         session = await house.session("2025-06-18", ASKS)
         wire = session.open("tools/call", CALL)
@@ -188,7 +188,7 @@ async def test_a_session_that_ends_leaves_no_question_open() -> None:
 
 async def test_a_question_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gatewright.mcp.server.request.PARKED_S", 0.01)
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", asking(ELICIT))
         session = await house.session("2025-06-18", ASKS)
         answered = await session.open("tools/call", CALL).whole()
@@ -205,7 +205,7 @@ async def test_a_question_is_not_waited_for_without_end(monkeypatch: pytest.Monk
 
 
 async def test_a_cancelled_legacy_call_ends_with_an_error_and_is_recorded() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         session = await house.session()
         wire = session.open("tools/call", CALL, ident=5)
@@ -217,7 +217,7 @@ async def test_a_cancelled_legacy_call_ends_with_an_error_and_is_recorded() -> N
 
 
 async def test_cancelling_what_does_not_run_changes_nothing() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         session, other = await house.session(), await house.session()
         wire = session.open("tools/call", CALL, ident=5)
@@ -231,7 +231,7 @@ async def test_cancelling_what_does_not_run_changes_nothing() -> None:
 
 
 async def test_an_id_may_be_cancelled_in_another_spelling() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         session = await house.session()
         body = rpc("tools/call", CALL, "X").replace(b'"X"', rb'"\u00fc\u0041"')
@@ -244,7 +244,7 @@ async def test_an_id_may_be_cancelled_in_another_spelling() -> None:
 
 
 async def test_a_modern_client_that_leaves_cancels_its_call() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         wire = house.open(modern("tools/call", CALL))
         await within(hang.began.wait())
@@ -255,7 +255,7 @@ async def test_a_modern_client_that_leaves_cancels_its_call() -> None:
 
 async def test_a_legacy_client_that_leaves_does_not() -> None:
     """Its answer waits for it."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", hang := Hang())
         session = await house.session()
         wire = session.open("tools/call", CALL)
@@ -268,7 +268,7 @@ async def test_a_legacy_client_that_leaves_does_not() -> None:
 
 
 async def test_twenty_clients_that_vanish_leave_nothing_behind() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", Hang())
         wires = [house.open(modern("tools/call", CALL, ident=n)) for n in range(20)]
         for _ in wires:
@@ -290,7 +290,7 @@ async def test_who_did_not_negotiate_mgp_hears_nothing_of_it() -> None:
         back.emit(Event("notifications/mgp.com.example", {"n": 2}))
         return text("done")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool)
         audit = {"mgp": {"version": "0.2.0", "extensions": ["audit"]}}
         heard = []
@@ -307,7 +307,7 @@ async def test_a_modern_request_asks_for_log_lines_itself() -> None:
             back.emit(Event("notifications/message", {"level": level, "data": 1}))
         return text("done")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool)
         heard = []
         for meta in ({}, {"io.modelcontextprotocol/logLevel": "info"}):
@@ -317,7 +317,7 @@ async def test_a_modern_request_asks_for_log_lines_itself() -> None:
 
 
 async def test_a_defect_of_ours_is_answered_and_does_not_end_the_session() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         house.script.does("echo", Answer(b"{no result at all", modern=True))
         answered = await session.open("tools/call", CALL, ident=3).whole()
@@ -339,7 +339,7 @@ async def test_a_call_that_ran_and_whose_answer_breaks_is_not_to_be_made_again(
     raw: bytes, reason: str
 ) -> None:
     """Decision 0039: by no client of HTTP for its status, and by no MGP client for its hint."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", Answer(raw, modern=reason != "internal"))
         answered = await house.modern(
             "tools/call", CALL, capabilities={"extensions": {EXTENSION: MGP_OFFER}}
@@ -355,6 +355,6 @@ async def test_what_breaks_before_its_call_is_our_own_defect(
     def broken(*_: Any, **__: Any) -> Any:
         raise RuntimeError("no call")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         monkeypatch.setattr(ServerContext, "call", broken)
         assert (await house.modern("tools/call", CALL)).status == 500

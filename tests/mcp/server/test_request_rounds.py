@@ -9,7 +9,7 @@ from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES
 from tests.dialects.client import modern, rpc
-from tests.dialects.house import RoomsContext, text
+from tests.dialects.house import House, text
 from tests.dialects.steps import CALL
 from tests.mcp.server.test_duplex import NAME, connected
 
@@ -26,12 +26,12 @@ def again(state: Any, answers: Any) -> Any:
     return modern("tools/call", params, ident=2)
 
 
-async def first(house: RoomsContext) -> Any:
+async def first(house: House) -> Any:
     return (await house.modern("tools/call", CALL)).json["result"]
 
 
 async def test_the_state_of_a_modern_server_is_sealed_and_comes_back_as_it_was() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", Answer(jsonrpc.encode(INTERIM), modern=True))
         asked = await first(house)
         sealed = asked["requestState"]
@@ -51,7 +51,7 @@ async def test_the_state_of_a_modern_server_is_sealed_and_comes_back_as_it_was()
 
 
 async def test_a_server_that_gives_no_state_gets_none() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         stateless = {name: value for name, value in INTERIM.items() if name != "requestState"}
         house.script.does("echo", Answer(jsonrpc.encode(stateless), modern=True))
         assert await first(house) == stateless
@@ -62,7 +62,7 @@ async def test_a_server_that_gives_no_state_gets_none() -> None:
 
 async def test_who_gives_up_a_repetition_too_many_gives_up_nothing_else() -> None:
     """It has the state of a call that another request waits for, and is refused; cancelled before that, it is not that request."""
-    async with RoomsContext() as house:
+    async with House() as house:
         goes = asyncio.Event()
 
         async def tool(call: Call, back: Back) -> Outcome:

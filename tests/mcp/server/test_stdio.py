@@ -19,7 +19,7 @@ from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES
 from gatewright.transport.stdio import open_stdio
 from tests.dialects.client import rpc, within
 from tests.dialects.hosts import Host
-from tests.dialects.house import RoomsContext, text
+from tests.dialects.house import House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
 
 
@@ -64,7 +64,7 @@ async def _listen(host: Host, descriptor: int) -> asyncio.ReadTransport:
 
 @asynccontextmanager
 async def started(
-    house: RoomsContext,
+    house: House,
     monkeypatch: pytest.MonkeyPatch,
     profile: str = "",
     credential: str | None = None,
@@ -94,7 +94,7 @@ async def test_a_host_that_started_us_is_served_without_a_key(
         back.emit(progress(1))
         return text("done")
 
-    async with RoomsContext() as house, started(house, monkeypatch, "small") as one:
+    async with House() as house, started(house, monkeypatch, "small") as one:
         house.script.does("echo", tool)
         hello = await one.host.hello()
         assert hello["protocolVersion"] == "2025-11-25"
@@ -114,7 +114,7 @@ async def test_what_is_shown_for_a_host_is_with_each_of_its_calls(
     async def tool(call: Call, back: Back) -> Outcome:
         return text("done")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         shown: list[str | None] = []
         known = house.front.identify
 
@@ -133,7 +133,7 @@ async def test_what_is_shown_for_a_host_is_with_each_of_its_calls(
 
 
 async def test_who_may_not_use_us_is_told_why() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.front.identify = lambda door, credential: Refusal("auth_required", f"not at {door}")
         with pytest.raises(PermissionError, match="not at stdio"):
             await within(serve_stdio(house.front))
@@ -143,7 +143,7 @@ async def test_what_was_asked_before_the_input_ended_is_still_answered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """`gatewright serve --stdio < requests` gets its answers."""
-    async with RoomsContext() as house, started(house, monkeypatch) as one:
+    async with House() as house, started(house, monkeypatch) as one:
         house.script.does("echo", hang := Hang())
         one.host.began("tools/call", CALL, 1)
         await within(hang.began.wait())
@@ -163,7 +163,7 @@ async def test_nothing_waits_for_a_host_that_will_say_nothing_more(
             learned = no.message
         return Answer(jsonrpc.encode({"content": [], "learned": learned}))
 
-    async with RoomsContext() as house, started(house, monkeypatch) as one:
+    async with House() as house, started(house, monkeypatch) as one:
         house.script.does("echo", asking)
         await one.host.hello(elicitation={})
         one.host.began("tools/call", CALL)
@@ -183,7 +183,7 @@ async def test_a_broken_line_is_answered_and_the_pipe_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """MGP-14.2-1: a line that is not JSON is -32700."""
-    async with RoomsContext() as house, started(house, monkeypatch) as one:
+    async with House() as house, started(house, monkeypatch) as one:
         for line, code in ((b"nonsense", -32700), (b"[]", -32600), (b"\xff", -32700)):
             one.host.send(line)
             answered = await one.host.next()
@@ -192,7 +192,7 @@ async def test_a_broken_line_is_answered_and_the_pipe_goes_on(
 
 
 async def test_a_cancelled_request_is_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with RoomsContext() as house, started(house, monkeypatch) as one:
+    async with House() as house, started(house, monkeypatch) as one:
         house.script.does("echo", hang := Hang())
         running = one.host.began("tools/call", CALL)
         await within(hang.began.wait())
@@ -205,7 +205,7 @@ async def test_a_call_without_end_holds_us_up_only_so_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(stdio, "DRAIN_S", 0.01)
-    async with RoomsContext() as house, started(house, monkeypatch) as one:
+    async with House() as house, started(house, monkeypatch) as one:
         house.script.does("echo", hang := Hang())
         one.host.began("tools/call", CALL)
         await within(hang.began.wait())

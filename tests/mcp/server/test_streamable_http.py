@@ -11,7 +11,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_VERSION
 from gatewright.mcp.wire.versions import LEGACY
 from tests.dialects.client import MODERN, Sent, modern, rpc
-from tests.dialects.house import INFO, RoomsContext, text
+from tests.dialects.house import INFO, House, text
 
 SERVER = {"io.modelcontextprotocol/serverInfo": INFO}
 CALL = {"name": "echo", "arguments": {"text": "hi"}}
@@ -34,7 +34,7 @@ def meta_without(key: str) -> Sent:
 
 async def test_both_eras_are_served_on_one_url() -> None:
     """MGP-1.1-1: neither sees a member of MGP."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         session = await house.session()
         old = await session.ask("tools/call", CALL, ident="a")
@@ -62,7 +62,7 @@ async def test_both_eras_are_served_on_one_url() -> None:
 
 @pytest.mark.parametrize("key", [META_VERSION, META_CLIENT_CAPABILITIES])
 async def test_missing_metadata_is_refused_before_anything_else(key: str) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         sent = changed(meta_without(key), mcp_method="wrong/method", mcp_protocol_version=MODERN)
         answered = await house.post(sent)
         assert answered.status == 400
@@ -70,7 +70,7 @@ async def test_missing_metadata_is_refused_before_anything_else(key: str) -> Non
 
 
 async def test_params_without_metadata_are_refused_with_the_id() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         for body in (rpc("server/discover", {}, 101), rpc("server/discover", None, 101)):
             headers = {"mcp-protocol-version": MODERN, "mcp-method": "server/discover"}
             answered = await house.post(Sent(body, headers))
@@ -79,7 +79,7 @@ async def test_params_without_metadata_are_refused_with_the_id() -> None:
 
 
 async def test_a_client_may_keep_its_name_to_itself() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         answered = await house.post(meta_without(META_CLIENT_INFO))
         assert (answered.status, answered.json["id"]) == (200, 7)
@@ -103,7 +103,7 @@ GOOD = modern("tools/call", CALL, ident=9)
     ],
 )
 async def test_headers_that_do_not_repeat_the_body_are_refused(sent: Sent) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("never"))
         answered = await house.post(sent)
         assert answered.status == 400
@@ -112,7 +112,7 @@ async def test_headers_that_do_not_repeat_the_body_are_refused(sent: Sent) -> No
 
 
 async def test_blanks_around_a_header_and_its_spelling_do_not_count() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("naïve", text("hi"))
         sent = modern("tools/call", {"name": "naïve"})
         assert sent.headers["Mcp-Name"].startswith("=?base64?")
@@ -121,7 +121,7 @@ async def test_blanks_around_a_header_and_its_spelling_do_not_count() -> None:
 
 @pytest.mark.parametrize("name", ["mcp-method", "mcp-name", "mcp-protocol-version"])
 async def test_a_routing_header_that_stands_twice_is_refused(name: str) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         value = {k.lower(): v for k, v in GOOD.headers.items()}[name]
         answered = await house.open(GOOD, extra=[(name.encode(), value.encode())]).whole()
         assert answered.status == 400
@@ -133,7 +133,7 @@ async def test_a_routing_header_that_stands_twice_is_refused(name: str) -> None:
 
 
 async def test_an_unknown_version_is_answered_with_those_that_are_known() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         sent = modern("tools/call", CALL, ident=301, meta={META_VERSION: "v999.0.0"})
         answered = await house.post(changed(sent, mcp_protocol_version="v999.0.0"))
         assert answered.status == 400
@@ -149,7 +149,7 @@ async def test_an_unknown_version_is_answered_with_those_that_are_known() -> Non
 
 
 async def test_a_legacy_request_of_an_unknown_version_is_refused_with_its_id() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         body = rpc("tools/list", {}, "x")
         answered = await house.post(body, headers={"mcp-protocol-version": "1999-01-01"})
         assert (answered.status, answered.json["id"]) == (400, "x")
@@ -168,7 +168,7 @@ REMOVED = [
 @pytest.mark.parametrize("method", [*REMOVED, "unknown/method"])
 async def test_removed_and_unknown_methods_are_not_found(method: str) -> None:
     """The era is decided by header and metadata, never by the method."""
-    async with RoomsContext() as house:
+    async with House() as house:
         answered = await house.modern(method, {"uri": "u", "level": "info"}, ident=500)
         assert (answered.status, answered.json["id"]) == (404, 500)
         assert answered.json["error"]["code"] == -32601
@@ -178,7 +178,7 @@ async def test_removed_and_unknown_methods_are_not_found(method: str) -> None:
 
 
 async def test_no_error_of_the_modern_revision_has_a_null_id() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         headers = {"mcp-protocol-version": MODERN, "mcp-method": "x"}
         bodies = [b"nonsense", b"[]", b"{}", b'{"jsonrpc":"2.0","id":null,"method":"x"}', b'"x"']
         bodies.append(b'{"jsonrpc":"2.0","result":{}}')
@@ -191,7 +191,7 @@ async def test_no_error_of_the_modern_revision_has_a_null_id() -> None:
 
 
 async def test_an_id_that_can_be_read_is_echoed_whatever_else_is_wrong() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         headers = {"mcp-protocol-version": MODERN, "mcp-method": "x"}
         wide = ",".join(f'"k{n}":1' for n in range(10_001))
         flawed = b'{"jsonrpc":"2.0","id":"i-1","method":"x","params":{%b}}' % wide.encode()
@@ -204,7 +204,7 @@ async def test_an_id_that_can_be_read_is_echoed_whatever_else_is_wrong() -> None
 @pytest.mark.parametrize("ident", [0, -1, 1762000000000, "", "ü", '"\\', "x" * 100, 2**70])
 async def test_every_id_comes_back_with_its_type(ident: Any) -> None:
     """C-46."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         assert (await house.modern("tools/call", CALL, ident=ident)).json["id"] == ident
         session = await house.session()
@@ -212,7 +212,7 @@ async def test_every_id_comes_back_with_its_type(ident: Any) -> None:
 
 
 async def test_a_modern_notification_is_acknowledged_and_goes_no_further() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         sent = modern("notifications/roots/list_changed", ident=None)
         answered = await house.post(sent)
         assert (answered.status, answered.body) == (202, b"")
@@ -220,7 +220,7 @@ async def test_a_modern_notification_is_acknowledged_and_goes_no_further() -> No
 
 
 async def test_a_modern_notification_of_no_revision_is_a_call_that_nobody_waits_for() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         for method, status in (
             ("notifications/acme.x", 202),
             ("tools/call", 400),
@@ -238,14 +238,14 @@ async def test_a_modern_notification_of_no_revision_is_a_call_that_nobody_waits_
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT", "HEAD", "OPTIONS"])
 async def test_the_modern_revision_has_no_method_but_post(method: str) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         wire = house.open(method=method, headers={"mcp-protocol-version": MODERN})
         answered = await wire.whole()
         assert (answered.status, answered.headers["allow"]) == (405, "POST")
 
 
 async def test_legacy_knows_three_methods() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         answered = await house.open(method="PUT").whole()
         assert (answered.status, answered.headers["allow"]) == (405, "GET, POST, DELETE")
         bare = await house.open(method="GET").whole()
@@ -254,7 +254,7 @@ async def test_legacy_knows_three_methods() -> None:
 
 async def test_a_legacy_call_may_speak_about_the_modern_metadata() -> None:
     """Its text names the key that modern requests carry, and means nothing by it."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         params = {"name": "echo", "arguments": {"text": f"what is {META_VERSION}?"}}
         answered = await house.post(rpc("tools/call", params, 1))
@@ -262,7 +262,7 @@ async def test_a_legacy_call_may_speak_about_the_modern_metadata() -> None:
 
 
 async def test_a_session_header_means_nothing_in_a_modern_request() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         session = await house.session()
         for ident in (session.ident, "unknown"):
@@ -273,7 +273,7 @@ async def test_a_session_header_means_nothing_in_a_modern_request() -> None:
 
 
 async def test_parameters_that_a_tool_mirrors_into_headers_must_agree() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("sql", text("hi"))
         notes: dict[tuple[str, ...], str] = {("region",): "Region"}
         house.upstream.headers["sql"] = notes
@@ -289,7 +289,7 @@ async def test_parameters_that_a_tool_mirrors_into_headers_must_agree() -> None:
 
 
 async def test_a_refusal_is_spelled_for_its_era() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", Refusal("tool_not_found", "no such tool"))
         house.script.does("resources/read", Failure("not_found", "no", {"uri": "u"}))
         session = await house.session()

@@ -7,13 +7,13 @@ import pytest
 from gatewright.call import Answer, Back, Call, Outcome
 from gatewright.mcp.wire.versions import LEGACY
 from tests.dialects.client import Sent, modern, rpc
-from tests.dialects.house import RoomsContext, text
+from tests.dialects.house import House, text
 from tests.dialects.steps import CALL, TOLD, progress, progressed
 
 
 async def test_a_session_negotiates_each_legacy_revision() -> None:
     """MGP-2.1-1: the handshake is all there is before the first list."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("tools/list", Answer(b'{"tools":[]}'))
         for revision in LEGACY:
             session = await house.session(revision)
@@ -24,7 +24,7 @@ async def test_a_session_negotiates_each_legacy_revision() -> None:
 
 
 async def test_a_request_without_a_session_is_served_alone() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         answered = await house.post(rpc("tools/call", CALL, 5))
         assert (answered.status, answered.kind) == (200, "application/json")
@@ -38,7 +38,7 @@ async def test_a_request_without_a_session_is_served_alone() -> None:
 
 
 async def test_a_request_may_name_another_legacy_revision_than_was_negotiated() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         session = await house.session("2025-11-25")
         headers = {"mcp-protocol-version": "2025-03-26"}
@@ -46,7 +46,7 @@ async def test_a_request_may_name_another_legacy_revision_than_was_negotiated() 
 
 
 async def test_empty_results_have_no_members_at_all() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("logging/setLevel", Answer(b"{}"))
         session = await house.session()
         assert await session.ask("ping", ident=1) == {"jsonrpc": "2.0", "id": 1, "result": {}}
@@ -55,7 +55,7 @@ async def test_empty_results_have_no_members_at_all() -> None:
 
 
 async def test_modern_metadata_under_a_legacy_header_is_a_mismatch() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("never"))
         session = await house.session()
         sent = modern("tools/call", CALL, ident=4)
@@ -72,7 +72,7 @@ async def test_modern_metadata_under_a_legacy_header_is_a_mismatch() -> None:
 
 
 async def test_a_batch_is_answered_in_one_piece_in_the_revision_that_has_them() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session("2025-03-26")
         frames = [rpc("ping", None, "b"), rpc("notifications/x"), rpc("tools/call", CALL), b"7"]
         answered = await session.send(b" [" + b",".join(frames) + b"]")
@@ -86,7 +86,7 @@ async def test_a_batch_is_answered_in_one_piece_in_the_revision_that_has_them() 
 
 
 async def test_a_batch_that_asks_nothing_is_only_acknowledged() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session("2025-03-26")
         answered = await session.send(b"[" + rpc("notifications/x") + b"]")
         assert (answered.status, answered.body) == (202, b"")
@@ -96,7 +96,7 @@ async def test_a_batch_that_asks_nothing_is_only_acknowledged() -> None:
 
 @pytest.mark.parametrize("revision", [one for one in LEGACY if one != "2025-03-26"])
 async def test_no_other_revision_has_batches(revision: str) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session(revision)
         answered = await session.send(b"[" + rpc("ping", None, 1) + b"]")
         assert (answered.status, answered.json["error"]["code"]) == (400, -32600)
@@ -105,7 +105,7 @@ async def test_no_other_revision_has_batches(revision: str) -> None:
 
 
 async def test_a_handshake_has_no_place_in_a_batch() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         hello = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {}}
         answered = await house.post(b"[" + rpc("initialize", hello, 1) + b"]")
         assert answered.json[0]["error"]["code"] == -32600
@@ -113,7 +113,7 @@ async def test_a_handshake_has_no_place_in_a_batch() -> None:
 
 
 async def test_a_batch_is_bounded_and_not_empty() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session("2025-03-26")
         for body in (b"[]", b"[" + b",".join([rpc("ping", None, 1)] * 51) + b"]", b"[1,"):
             answered = await session.send(body)
@@ -126,7 +126,7 @@ async def test_what_a_batched_call_says_meanwhile_goes_to_the_stream_of_the_sess
         back.emit(progress(1))
         return text("done")
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool)
         session = await house.session("2025-03-26")
         answered = await session.send(b"[" + rpc("tools/call", TOLD, 1) + b"]")

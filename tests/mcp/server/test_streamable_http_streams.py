@@ -11,14 +11,14 @@ import pytest
 from gatewright.call import RECONNECT, Answer, Event
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import MODERN, Wire, modern, rpc, within
-from tests.dialects.house import RoomsContext, text
+from tests.dialects.house import House, text
 from tests.dialects.steps import CALL, JSON_ONLY, TOLD, Hang, Stepwise, progress, progressed
 
 # -- plain and streamed
 
 
 async def test_an_answer_is_plain_json_while_nothing_goes_before_it() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", text("hi"))
         session = await house.session()
         answered = await session.open("tools/call", TOLD).whole()
@@ -26,7 +26,7 @@ async def test_an_answer_is_plain_json_while_nothing_goes_before_it() -> None:
 
 
 async def test_progress_goes_before_the_answer_on_the_same_stream() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         session = await house.session("2025-06-18")
         tool.say(progress(1), progress(2), text("done"))
@@ -39,7 +39,7 @@ async def test_progress_goes_before_the_answer_on_the_same_stream() -> None:
 
 @pytest.mark.parametrize("token", ["p", "", 0, 7, 2**60, "7"])
 async def test_a_progress_token_keeps_its_value_and_its_type(token: Any) -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         session = await house.session()
         params = {**CALL, "_meta": {"progressToken": token}}
@@ -50,7 +50,7 @@ async def test_a_progress_token_keeps_its_value_and_its_type(token: Any) -> None
 
 
 async def test_who_gave_no_token_is_told_no_progress() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         session = await house.session()
         tool.say(progress(1), text("done"))
@@ -58,7 +58,7 @@ async def test_who_gave_no_token_is_told_no_progress() -> None:
 
 
 async def test_a_client_that_reads_no_streams_gets_its_answer_plain() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         tool.say(progress(1), text("done"), progress(2), text("done"))
         alone = await house.post(rpc("tools/call", TOLD, 1), headers=JSON_ONLY)
@@ -73,7 +73,7 @@ async def test_log_lines_come_from_the_level_on_that_the_session_set() -> None:
     def line(level: str) -> Event:
         return Event("notifications/message", {"level": level, "data": level})
 
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("logging/setLevel", Answer(b"{}"))
         house.script.does("echo", tool := Stepwise())
         quiet, loud = await house.session(), await house.session()
@@ -90,7 +90,7 @@ async def test_log_lines_come_from_the_level_on_that_the_session_set() -> None:
 
 
 async def test_a_level_that_does_not_exist_is_refused() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         for level in ("loud", None, ["info"]):
             answered = await session.ask("logging/setLevel", {"level": level})
@@ -102,7 +102,7 @@ async def test_a_level_that_does_not_exist_is_refused() -> None:
 
 
 async def test_the_stream_of_a_session_carries_what_servers_say() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         stream = session.get()
         assert (await stream.head())[0] == 200
@@ -112,7 +112,7 @@ async def test_the_stream_of_a_session_carries_what_servers_say() -> None:
 
 
 async def test_what_nobody_carried_waits_for_a_stream_and_comes_once() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         house.upstream.tell("notifications/tools/list_changed")
         first = session.get()
@@ -127,7 +127,7 @@ async def test_what_nobody_carried_waits_for_a_stream_and_comes_once() -> None:
 
 
 async def test_the_newest_stream_carries_and_the_one_before_takes_over_when_it_leaves() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session = await house.session()
         old = session.get()
         await old.head()
@@ -142,7 +142,7 @@ async def test_the_newest_stream_carries_and_the_one_before_takes_over_when_it_l
 
 
 async def test_a_stream_opens_with_an_event_to_resume_from_where_the_revision_has_it() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         for revision, primed in (("2025-06-18", False), ("2025-11-25", True)):
             session = await house.session(revision)
@@ -154,7 +154,7 @@ async def test_a_stream_opens_with_an_event_to_resume_from_where_the_revision_ha
 
 
 async def test_an_answer_that_a_broken_stream_lost_is_fetched_once_more() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         session = await house.session()
         broken = session.open("tools/call", TOLD, ident=8)
@@ -170,7 +170,7 @@ async def test_an_answer_that_a_broken_stream_lost_is_fetched_once_more() -> Non
 
 
 async def test_a_running_call_goes_on_on_the_stream_that_took_it_up() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         session = await house.session()
         broken = session.open("tools/call", TOLD, ident=8)
@@ -186,7 +186,7 @@ async def test_a_running_call_goes_on_on_the_stream_that_took_it_up() -> None:
 
 
 async def test_an_event_id_of_nobody_is_refused() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         session, other = await house.session(), await house.session()
         house.upstream.tell("notifications/x")
         assert (await other.get().event()).id == "0-1"
@@ -196,7 +196,7 @@ async def test_an_event_id_of_nobody_is_refused() -> None:
 
 async def test_a_stream_that_the_owner_closes_is_answered_to_the_client_that_comes_back() -> None:
     """MCP 2025-11-25: an id to come back with, a time to wait, the end, and the answer on a GET."""
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         session = await house.session("2025-11-25")
         wire = session.open("tools/call", CALL, ident=1)
@@ -211,7 +211,7 @@ async def test_a_stream_that_the_owner_closes_is_answered_to_the_client_that_com
 
 async def test_a_long_call_is_answered_on_a_stream_where_that_can_be_resumed() -> None:
     """So that a client whose connection breaks before there was anything to say can come back."""
-    async with RoomsContext(stream_after_s=0.0) as house:
+    async with House(stream_after_s=0.0) as house:
         house.script.does("echo", hang := Hang())
         session = await house.session("2025-11-25")
         wire = session.open("tools/call", CALL, ident=1)
@@ -223,7 +223,7 @@ async def test_a_long_call_is_answered_on_a_stream_where_that_can_be_resumed() -
 
 
 async def test_a_long_call_is_answered_plain_where_it_cannot() -> None:
-    async with RoomsContext(stream_after_s=0.0) as house:
+    async with House(stream_after_s=0.0) as house:
         house.script.does("echo", hang := Hang())
         older, session = await house.session("2025-06-18"), await house.session()
         wires = [
@@ -240,7 +240,7 @@ async def test_a_long_call_is_answered_plain_where_it_cannot() -> None:
 
 
 async def test_nobody_is_sent_away_who_cannot_come_back() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         sent_away = Event(RECONNECT, {"retry_ms": 250})
         older = await house.session("2025-06-18")
@@ -257,7 +257,7 @@ async def test_nobody_is_sent_away_who_cannot_come_back() -> None:
 
 
 async def test_finished_streams_do_not_pile_up_in_a_session() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         session = await house.session()
         first = None
@@ -270,7 +270,7 @@ async def test_finished_streams_do_not_pile_up_in_a_session() -> None:
 
 
 async def test_the_modern_revision_numbers_no_events() -> None:
-    async with RoomsContext() as house:
+    async with House() as house:
         house.script.does("echo", tool := Stepwise())
         tool.say(progress(1), text("done"))
         answered = await house.modern("tools/call", TOLD, meta={"progressToken": "p-1"})

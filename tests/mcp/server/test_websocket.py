@@ -20,12 +20,12 @@ from gatewright.transport.http_server import serve
 from gatewright.transport.websocket import Connected, connect
 from tests.dialects.client import rpc, within
 from tests.dialects.hosts import Host
-from tests.dialects.house import ANN, INFO, MGP_OFFER, RoomsContext, text
+from tests.dialects.house import ANN, INFO, MGP_OFFER, House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
 
 
 @asynccontextmanager
-async def served(house: RoomsContext) -> AsyncIterator[str]:
+async def served(house: House) -> AsyncIterator[str]:
     """The URL of the endpoint while the gateway is served."""
     limits = Limits(frame_bytes=house.front.frame_bytes)
     server = await serve(house.app, host="127.0.0.1", port=0, limits=limits)
@@ -42,7 +42,7 @@ async def connected(url: str, **headers: str) -> tuple[Host, Connected]:
     return host, pipe
 
 
-async def gone(house: RoomsContext) -> None:
+async def gone(house: House) -> None:
     """Wait until no connection is left."""
     async with asyncio.timeout(5):
         while house.front.owners:
@@ -58,7 +58,7 @@ def asks(question: Question) -> Any:
 
 async def test_a_host_shakes_hands_and_calls() -> None:
     """MGP-1.1-1."""
-    async with RoomsContext(anonymous=False) as house, served(house) as url:
+    async with House(anonymous=False) as house, served(house) as url:
         house.script.does("echo", text("hi"))
         host, pipe = await connected(url, Authorization="Bearer key-ann")
         assert await host.hello() == {
@@ -84,7 +84,7 @@ async def test_both_eras_and_mgp_come_through() -> None:
         back.emit(progress(1))
         return text("done")
 
-    async with RoomsContext() as house, served(house) as url:
+    async with House() as house, served(house) as url:
         house.script.does("echo", tool)
         host, pipe = await connected(url + "/small")
         host.modern("tools/call", CALL, progressToken="p-1")
@@ -101,7 +101,7 @@ async def test_both_eras_and_mgp_come_through() -> None:
 
 
 async def test_questions_are_asked_in_both_eras() -> None:
-    async with RoomsContext() as house, served(house) as url:
+    async with House() as house, served(house) as url:
         house.script.does("echo", asks(Question("elicitation/create", {"message": "?"})))
         host, pipe = await connected(url)
         able: dict[str, Any] = {META_CLIENT_CAPABILITIES: {"elicitation": {}}}
@@ -131,7 +131,7 @@ async def refused(url: str, *protocols: str, **headers: str) -> tuple[int, Any, 
 
 
 async def test_a_stranger_is_refused_before_the_upgrade() -> None:
-    async with RoomsContext(anonymous=False) as house, served(house) as url:
+    async with House(anonymous=False) as house, served(house) as url:
         status, body, challenge = await refused(url, "mcp")
         assert (status, challenge) == (401, 'Bearer realm="gatewright"')
         assert body == {
@@ -147,14 +147,14 @@ async def test_a_stranger_is_refused_before_the_upgrade() -> None:
 
 
 async def test_a_foreign_page_is_refused_before_anybody_asks_who_it_is() -> None:
-    async with RoomsContext(anonymous=False) as house, served(house) as url:
+    async with House(anonymous=False) as house, served(house) as url:
         status, body, challenge = await refused(url, "mcp", Origin="http://evil.example")
         assert (status, challenge) == (403, None)
         assert body["error"]["data"] == {"reason": "origin_refused"}
 
 
 async def test_who_speaks_something_else_or_elsewhere_is_refused() -> None:
-    async with RoomsContext() as house, served(house) as url:
+    async with House() as house, served(house) as url:
         assert (await refused(url))[0] == 400
         assert (await refused(url, "chat"))[0] == 400
         for path in ("/none", "/../sse", "/../metrics"):
@@ -164,7 +164,7 @@ async def test_who_speaks_something_else_or_elsewhere_is_refused() -> None:
 
 
 async def test_a_broken_frame_is_answered_and_the_connection_goes_on() -> None:
-    async with RoomsContext() as house, served(house) as url:
+    async with House() as house, served(house) as url:
         host, pipe = await connected(url)
         for frame in (b"nonsense", b"[]", b"7", b""):
             host.send(frame)
@@ -175,7 +175,7 @@ async def test_a_broken_frame_is_answered_and_the_connection_goes_on() -> None:
 
 
 async def test_frames_that_are_too_long_or_no_text_end_the_connection() -> None:
-    async with RoomsContext(frame_bytes=1000) as house, served(house) as url:
+    async with House(frame_bytes=1000) as house, served(house) as url:
         for frame, code in (("x" * 2000, 1009), (b"{}", 1003)):
             async with dial(url, subprotocols=[Subprotocol("mcp")], proxy=None) as connection:
                 await connection.send(frame)
@@ -187,7 +187,7 @@ async def test_frames_that_are_too_long_or_no_text_end_the_connection() -> None:
 
 
 async def test_a_cancelled_request_is_not_answered() -> None:
-    async with RoomsContext() as house, served(house) as url:
+    async with House() as house, served(house) as url:
         house.script.does("echo", hang := Hang())
         host, pipe = await connected(url)
         running = host.began("tools/call", CALL)
@@ -200,7 +200,7 @@ async def test_a_cancelled_request_is_not_answered() -> None:
 
 
 async def test_twenty_hosts_that_vanish_without_a_goodbye_leave_nothing_behind() -> None:
-    async with RoomsContext() as house, served(house) as url:
+    async with House() as house, served(house) as url:
         house.script.does("echo", Hang())
         connections = []
         for _ in range(20):
@@ -218,7 +218,7 @@ async def test_twenty_hosts_that_vanish_without_a_goodbye_leave_nothing_behind()
 
 
 async def test_the_gateway_closes_its_connections() -> None:
-    async with RoomsContext() as house, served(house) as url:
+    async with House() as house, served(house) as url:
         host, _ = await connected(url)
         await host.hello()
         await house.app.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatewright.dialects.ggen.endpoint import ROOT, Ggen
-from gatewright.feature import Feature, RoomsContext, Serving
+from gatewright.feature import Feature, GatewayParts, Serving
 
 __all__ = ["GgenFeature"]
 
@@ -13,7 +13,7 @@ class GgenFeature(Feature):
 
     name = "ggen"
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """Its routes."""
-        routes = Ggen(house.front, house.inside.servers).routes
+        routes = Ggen(parts.front, parts.inside.servers).routes
         return Serving(routes=routes, urls=lambda base: {"rpc": f"{base}{ROOT}"})

@@ -30,7 +30,7 @@ from gatewright.dialects.groundhog.shipped import directory_tool, shipped_direct
 from gatewright.dialects.groundhog.tool_registry import Registry
 from gatewright.dialects.groundhog.types import Parts, Terms
 from gatewright.discovery.versions import ToolIds
-from gatewright.feature import Around, Feature, Ground, Inside, Listener, RoomsContext, Serving
+from gatewright.feature import Around, Feature, GatewayParts, Ground, Inside, Listener, Serving
 from gatewright.identity.claims import administers, described
 from gatewright.identity.sessions import rate_state
 from gatewright.kernel import Hooks
@@ -131,9 +131,9 @@ class GroundhogFeature(Feature):
         )
         return {"tools/register": Register(making)}
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """The endpoint."""
-        door = GroundhogEndpoint(self._parts(house))
+        door = GroundhogEndpoint(self._parts(parts))
         if self._ground.settings.protocol is None:
             return Serving(routes=door.routes)
         limits = http_limits(self._ground.settings.limits)
@@ -142,9 +142,9 @@ class GroundhogFeature(Feature):
             routes=door.routes, listening=place.listening, clear_text=lambda: place.clear_text
         )
 
-    def _parts(self, house: RoomsContext) -> Parts:
+    def _parts(self, parts: GatewayParts) -> Parts:
         said, settings = self._protocol.security, self._ground.settings
-        inside, front = house.inside, house.front
+        inside, front = parts.inside, parts.front
         anonymous = settings.gateway.anonymous == "allow"
         must = said.require_authentication if settings.protocol is not None else not anonymous
         sessions = Sessions(

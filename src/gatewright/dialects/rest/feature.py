@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gatewright.dialects.rest.endpoint import Rest
-from gatewright.feature import Feature, RoomsContext, Serving
+from gatewright.feature import Feature, GatewayParts, Serving
 
 __all__ = ["RestFeature"]
 
@@ -13,9 +13,9 @@ class RestFeature(Feature):
 
     name = "rest"
 
-    def serve(self, house: RoomsContext) -> Serving:
+    def serve(self, parts: GatewayParts) -> Serving:
         """Its routes."""
-        routes = Rest(house.front, house.inside.servers).routes
+        routes = Rest(parts.front, parts.inside.servers).routes
         return Serving(
             routes=routes, urls=lambda base: {"rest": f"{base}/tools", "docs": f"{base}/docs"}
         )
