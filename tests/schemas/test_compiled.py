@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from gatewright.mcp.wire import jsonrpc
+from gatewright.schemas import compiled
 from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.schema import CompiledSchema
 
@@ -54,3 +55,17 @@ def test_the_bounds_are_those_that_were_given() -> None:
     wide: object = {"properties": {f"p{number}": {} for number in range(20)}}
     assert isinstance(Compiled(subschemas=10).of(wide), str)
     assert isinstance(Compiled(depth=1).of({"items": {"items": {}}}), str)
+
+
+def test_large_schemas_are_kept_within_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_KEPT_BYTES", 1_000_000)
+    kept = Compiled()
+    large = [{"enum": [f"{number}-{one}" for one in range(1000)]} for number in range(20)]
+    for one in large:
+        kept.of(one)
+    assert len(kept._known) < 6
+    assert kept._weight == sum(kept._weights.values()) <= 1_000_000
+    assert kept.of(large[-1]) is kept.of(large[-1])
+    for one in range(100):
+        kept.of({"maximum": one})
+    assert len(kept._known) > 90

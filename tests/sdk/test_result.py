@@ -143,3 +143,11 @@ def test_meta_and_warnings_stand_side_by_side() -> None:
     result = Result(meta={"mine/a": 1}, warnings=("old",))
     assert result.to_json()["_meta"] == {"mine/a": 1, "gatewright/warnings": ["old"]}
     assert "_meta" not in Result().to_json()
+
+
+def test_blocks_alone_are_no_result_of_a_tool_that_promises_structure() -> None:
+    promised = {"type": "object", "required": ["a"]}
+    with pytest.raises(SerializationError, match="does not fit its output schema"):
+        given(Text("a"), output_schema=promised)
+    with pytest.raises(SerializationError, match="does not fit its output schema"):
+        given([Text("a"), Image(b"hi")], output_schema=promised)

@@ -63,6 +63,9 @@ def result_of(tool: Tool, given: Any) -> Result:
             _check(tool, given.structured)
         return replace(given, warnings=(*warnings, *given.warnings)) if warnings else given
     if is_content(given):
+        # Blocks have no structure, so what promises one must not return them alone.
+        if tool.output_schema is not None:
+            _check(tool, None)
         blocks: Iterable[Content] = given if isinstance(given, list | tuple) else (given,)
         return Result(content=tuple(one.to_json() for one in blocks), warnings=warnings)
     value, text = json_text(given, f"what {tool.name} returned")

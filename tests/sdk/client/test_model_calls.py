@@ -144,3 +144,11 @@ async def test_a_model_is_shown_only_what_it_may_call() -> None:
 
 def test_empty_arguments_are_none_at_all() -> None:
     assert read_call({"name": "x", "arguments": ""}) == ModelCall("x", {})
+
+
+async def test_an_unknown_name_is_answered_with_the_tools_that_the_model_may_be_shown() -> None:
+    async with Client(shop()) as client:
+        done = await within(
+            ModelCalls(client, max_risk="safe").run({"name": "ad", "arguments": {}})
+        )
+    assert done.text.partition("There are: ")[2] == "add"

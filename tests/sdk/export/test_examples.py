@@ -149,3 +149,23 @@ def test_counts_may_be_written_as_numbers_with_a_point() -> None:
     found = examples_of(schema)
     assert found
     assert [compile_schema(schema).objection(one) for one in found] == [None] * len(found)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "minItems": 10**9},
+        {"type": "object", "minProperties": 10**9},
+        {"type": "string", "minLength": 10**9},
+        {"type": "string", "pattern": "^a{1000}{1000}{1000}$"},
+        {"type": "string", "pattern": "((a{500}){500}){500}"},
+        {"type": "string", "pattern": "(?=b)(a+)+$"},
+    ],
+)
+def test_a_schema_that_asks_for_more_than_is_made_has_no_example(schema: Any) -> None:
+    assert examples_of({"type": "object", "properties": {"a": schema}, "required": ["a"]}) == []
+
+
+def test_a_schema_that_holds_itself_many_times_has_the_least_example() -> None:
+    schema = {"properties": {f"p{number}": {"$ref": "#"} for number in range(12)}}
+    assert examples_of({"type": "object", **schema})[:1] == [{}]

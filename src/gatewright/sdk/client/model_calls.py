@@ -111,7 +111,9 @@ class ModelCalls:
             )
         tool = await self._known(call.name)
         if tool is None:
-            near = ", ".join(sorted(self._tools)[:20])
+            # Those that the model may be shown.
+            shown = sorted(one.name for one in self._tools.values() if not self._forbidden(one))
+            near = ", ".join(shown[:20])
             text = f"There is no tool {call.name!r}. There are: {near}"
             return Outcome(call, False, "validation", text)
         flaw = self._flaw(call, tool)

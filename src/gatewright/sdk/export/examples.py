@@ -20,6 +20,8 @@ __all__ = ["examples_of"]
 _DEEPEST = 6
 # Candidates for each example that is asked for.
 _ROUNDS = 4
+_MOST_VALUES = 10_000
+"""Values in one candidate. A schema may ask for a billion, or for twelve of itself in each of itself."""
 _COUNTS = frozenset(
     f"{end}{what}" for end in ("min", "max") for what in ("Length", "Items", "Properties")
 )
@@ -37,7 +39,10 @@ def examples_of(schema: Mapping[str, Any], most: int = 2) -> list[dict[str, Any]
     found: list[dict[str, Any]] = []
     seen: set[str] = set()
     for turn in range(_ROUNDS * most):
-        made = _Maker(schema, turn, full=turn % 2 == 1).value(schema, 0)
+        try:
+            made = _Maker(schema, turn, full=turn % 2 == 1).value(schema, 0)
+        except _TooLargeError:
+            continue
         text = json.dumps(made, sort_keys=True, default=str)
         if isinstance(made, dict) and text not in seen and objection(made) is None:
             found.append(made)
@@ -47,16 +52,22 @@ def examples_of(schema: Mapping[str, Any], most: int = 2) -> list[dict[str, Any]
     return found
 
 
+class _TooLargeError(Exception):
+    """The candidate would have more values than are made."""
+
+
 class _Maker:
     """Makes the candidate of one turn; another turn picks other alternatives and numbers."""
 
     def __init__(self, root: Mapping[str, Any], turn: int, *, full: bool) -> None:
+        self.left = _MOST_VALUES
         self._root = root
         self._turn = turn
         self._full = full
 
     def value(self, schema: Any, depth: int) -> Any:
-        """A candidate for a schema at a depth."""
+        """A candidate for a schema at a depth. Raises `_TooLargeError`."""
+        self._take()
         if not isinstance(schema, Mapping):
             return "text"
         schema = self._flat(schema, depth)
@@ -69,6 +80,11 @@ class _Maker:
         if kind == "array":
             return self._array(schema, depth)
         return self._scalar(schema, kind)
+
+    def _take(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise _TooLargeError
 
     def _kind(self, schema: Mapping[str, Any]) -> Any:
         kind = schema.get("type")
@@ -85,6 +101,7 @@ class _Maker:
 
     def _flat(self, schema: Mapping[str, Any], depth: int) -> Mapping[str, Any]:
         """The schema with its reference followed, all of `allOf` and one alternative laid over it."""
+        self._take()
         found = {name: _whole(name, value) for name, value in schema.items()}
         if depth > _DEEPEST:
             return {"type": found.get("type", "null")}
@@ -143,7 +160,10 @@ class _Maker:
         items = schema.get("items", {})
         while len(found) < count:
             turn = self._turn + (len(found) if schema.get("uniqueItems") else 0)
-            found.append(_Maker(self._root, turn, full=self._full).value(items, depth + 1))
+            inside = _Maker(self._root, turn, full=self._full)
+            inside.left = self.left
+            found.append(inside.value(items, depth + 1))
+            self.left = inside.left
         return found
 
     def _number(self, schema: Mapping[str, Any], *, whole: bool) -> float:

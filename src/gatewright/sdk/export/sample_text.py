@@ -28,6 +28,8 @@ _FORMATS: dict[str, tuple[str, ...]] = {
 }
 _WORDS = ("text", "another text", "a", "example")
 _MORE = 40
+_LONGEST = 10_000
+"""Characters, and parts of a pattern that one walk goes through."""
 _WIDEST = 0x250
 """Of a range so many characters are looked at, which is all of ASCII and Latin."""
 _ALPHABETS = {
@@ -44,6 +46,8 @@ _PRINTABLE = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-. 
 def texts(schema: Mapping[str, Any]) -> Iterator[str]:
     """Candidates for a string schema, at most a few dozen."""
     least, most = schema.get("minLength", 0), schema.get("maxLength")
+    if least > _LONGEST:
+        return
     candidates: Iterator[str]
     if "pattern" in schema:
         candidates = _matching(str(schema["pattern"]))
@@ -63,18 +67,30 @@ def _fitted(least: int, most: int | None) -> Iterator[str]:
 
 
 def _matching(pattern: str) -> Iterator[str]:
+    from gatewright.schemas.graph import UnusableSchema
+    from gatewright.schemas.schema import compile_schema
+
     try:
+        # In bounded time, which `re` does not promise.
+        fits = compile_schema({"pattern": pattern}).objection
         # RE2 gives no syntax tree. The pattern is that of a tool whose document is asked for.
         parsed = re._parser.parse(pattern)  # type: ignore[attr-defined]
-    except (re.error, RecursionError, OverflowError):
+    except (UnusableSchema, re.error, RecursionError, OverflowError):
         return
     seen: set[str] = set()
     for more in range(_MORE):
         for pick in range(3):
-            made = _Walk(more, pick).text(parsed)
-            if made not in seen and re.search(pattern, made):
+            try:
+                made = _Walk(more, pick).text(parsed)
+            except _TooLongError:
+                return
+            if made not in seen and fits(made) is None:
                 seen.add(made)
                 yield made
+
+
+class _TooLongError(Exception):
+    """The text would be longer than is made."""
 
 
 class _Walk:
@@ -83,6 +99,7 @@ class _Walk:
     def __init__(self, more: int, pick: int) -> None:
         self._more = more
         self._pick = pick
+        self._left = _LONGEST
         self._groups: dict[int, str] = {}
 
     def text(self, nodes: Sequence[tuple[Any, Any]]) -> str:
@@ -90,6 +107,9 @@ class _Walk:
         return "".join(self._node(str(kind), value) for kind, value in nodes)
 
     def _node(self, kind: str, value: Any) -> str:
+        self._left -= 1
+        if self._left < 0:
+            raise _TooLongError
         if kind == "LITERAL":
             return chr(value)
         if kind == "NOT_LITERAL":
@@ -121,7 +141,10 @@ class _Walk:
         count = least + self._more
         if isinstance(most, int):
             count = min(count, int(most))
-        return "".join(self.text(inner) for _ in range(min(count, least + _MORE)))
+        count = min(count, least + _MORE)
+        if count > self._left:
+            raise _TooLongError
+        return "".join(self.text(inner) for _ in range(count))
 
     def _member(self, members: Sequence[tuple[Any, Any]]) -> str:
         negated = bool(members) and str(members[0][0]) == "NEGATE"
