@@ -264,3 +264,22 @@ async def test_who_said_something_and_alone_is_left_of_all_is_asked() -> None:
     world.answer(2)
     await _turns()
     assert world.asked == [(1, 1)]
+
+
+async def test_a_call_that_has_its_answer_is_not_asked_although_nobody_has_read_that_yet() -> None:
+    world = World()
+    for _ in range(2):
+        world.start("a", modern=False)
+    world.open[2].settle(jsonrpc.Response(b"1", b"{}"))
+    world.ask(METHODS[0], about=1, exact=False)
+    await _turns()
+    assert world.asked == [(1, 1)]
+
+
+async def test_after_the_answer_of_the_only_call_a_server_asks_outside_any_call() -> None:
+    world = World()
+    world.start("a", modern=False)
+    world.open[1].settle(jsonrpc.Response(b"1", b"{}"))
+    world.ask("roots/list", about=1, exact=False)
+    await _turns()
+    assert (world.asked, world.sent) == ([], [jsonrpc.response(b"2", b'{"roots":[]}')])

@@ -311,7 +311,7 @@ async def test_a_question_nobody_comes_back_for_is_given_up(
         return Answer(DONE)
 
     for module in ("request", "pending_input"):
-        monkeypatch.setattr(f"gatewright.mcp.server.{module}.PARKED_S", 0.01)
+        monkeypatch.setattr(f"gatewright.mcp.server.{module}.PENDING_S", 0.01)
     async with House() as house:
         house.script.does("echo", tool)
         await first(house)

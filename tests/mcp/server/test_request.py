@@ -187,7 +187,7 @@ async def test_a_session_that_ends_leaves_no_question_open() -> None:
 
 
 async def test_a_question_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gatewright.mcp.server.request.PARKED_S", 0.01)
+    monkeypatch.setattr("gatewright.mcp.server.request.PENDING_S", 0.01)
     async with House() as house:
         house.script.does("echo", asking(ELICIT))
         session = await house.session("2025-06-18", ASKS)
