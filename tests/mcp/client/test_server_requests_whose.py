@@ -283,3 +283,30 @@ async def test_after_the_answer_of_the_only_call_a_server_asks_outside_any_call(
     world.ask("roots/list", about=1, exact=False)
     await _turns()
     assert (world.asked, world.sent) == ([], [jsonrpc.response(b"2", b'{"roots":[]}')])
+
+
+async def test_a_question_waits_for_nobody_who_is_given_up_after_it_and_began_after_it() -> None:
+    world = World()
+    for session in ("a", "b"):
+        world.start(session, modern=False)
+    world.ask(METHODS[0], about=2, exact=False)
+    await _turns()
+    world.start("c", modern=False)
+    world.cancel(max(world.open))
+    assert world.asked == []
+    world.answer(1)
+    await _turns()
+    assert world.asked == [(2, 2)]
+
+
+async def test_a_question_waits_no_longer_once_a_call_that_was_given_up_is_answered() -> None:
+    world = World()
+    world.start("a", modern=False)
+    world.cancel(1)
+    world.start("b", modern=False)
+    world.ask(METHODS[0], about=2, exact=False)
+    await _turns()
+    assert world.asked == []
+    world.late(1)
+    await _turns()
+    assert world.asked == [(2, 2)]
