@@ -1,4 +1,4 @@
-"""Spells `gatewright` commands for messages: quoted, complete for any folder, and without local paths where the reader is remote.
+"""Formats commands for messages: shell-quoted, with this context's program, variables and `--config`; for remote readers without them.
 
 A command that is shown is copied. Whoever copies it stands in another folder, with another environment than the process that
 showed it, and a plain `gatewright approve` then looks into the queue of another gateway. So no message spells a command

@@ -1,4 +1,4 @@
-"""What a feature may contribute to a gateway, stage by stage, and what it is given at each: gates, methods, routes, work, numbers.
+"""`Feature`: base class of what plugs into a gateway; at each stage it may add gates, filters, methods, routes, background work and metrics.
 
 A feature is made before any tool server is there (`Ground`). It is asked what it does to servers and to calls, what it answers, and what
 it makes of a configuration; when the kernel and the endpoints are there, what it serves. What it needs of other features it is told

@@ -1,4 +1,4 @@
-"""The configuration in force: settings, gates and servers by which calls begin now, and who callers are by it."""
+"""`InForce`: holds the current settings, gates, servers and OAuth issuers, swapped as one on reload, and identifies callers by them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel: runs and records each call (gates, dispatch, filters), ends running calls that policy now refuses, does dry runs.
+"""`Kernel`: passes calls through gates, dispatch and filters, records them, swaps policy, ends calls that it now refuses, does dry runs.
 
 `handle` is `walk` inside the hooks: callers elsewhere, tasks, telemetry. Gates may only refuse or add facts; filters may only
 clean. The record is owned by `walk`, outside everything that can fail, so that no refusal, crash or cancellation escapes it.

@@ -1,4 +1,4 @@
-"""THE ordered lists of gates and filters that every call through every endpoint passes, without the idle ones.
+"""`Gates` and `Filters`: the fixed order of gates for every call and of filters for its results and events; leaves idle ones out.
 
 A gate asks one question of a call. It refuses, or hands the call on with what it found out. Facts for the record: `access`
 (the level that decided), `limited_by`, `look_at`, `sanitized`, `validator_applied`, `flow`, `confirmed_by`, `approval`; and

@@ -1,4 +1,4 @@
-"""Issues and revokes grants for `mgp/access/*`, and applies those of other processes: binds them to definitions, audits, notifies."""
+"""Issues, revokes and evaluates grants for `mgp/access/*`; applies other processes' changes: binds to tool digests, audits, signals."""
 
 from __future__ import annotations
 

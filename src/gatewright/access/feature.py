@@ -1,4 +1,4 @@
-"""Access control as a feature: gates `resolve`, `access` and `permission`, visibility of tools, MGP's methods and tools about access."""
+"""Access control as a feature: gates `resolve`, `access`, `permission`, visibility, MGP access methods and tools; revoking ends running calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Access table (MGP §5): grants of configuration and operators by agent, server and tool, and the decision made from them.
+"""`Grants`: in-memory access table (MGP §5) of configured and issued grants with expiry and version; decides by agent, server and tool.
 
 A grant on a tool beats a grant on its server, which beats the server's default policy. Grants have two
 origins: the configuration, which is what somebody intends, and those that operators issue while a

@@ -1,4 +1,4 @@
-"""Gate `permission` (MGP §3, §4.3): refuses calls that need a permission caller or server lacks, and all calls of barred servers.
+"""Gate `permission` (MGP §3): refuses calls to barred servers, and to tools needing permissions that the server or the caller lacks.
 
 A permission is a server's and a caller's. What the server was denied, or waits for, nobody can have done by it.
 

@@ -1,4 +1,4 @@
-"""Methods `mgp/permission/request` (always answers deferred) and `response` (an operator decides), and their names since 0.4 (MGP §3).
+"""Methods `mgp/permission/request` (answers deferred) and `mgp/permission/response` (stores an operator's decision), with aliases (MGP §3).
 
 An operator's connection decides with `mgp/permission/response`, the very body of §3.6. To `mgp/permission/request` everybody
 who negotiated `security` gets an answer that says how things stand and decides nothing: the gateway itself declares no

@@ -1,4 +1,4 @@
-"""Permission policy for tool servers (MGP §3): decides each permission, queues undecided ones, bars servers, records changes.
+"""Permissions of tool servers (MGP §3): decides each, queues undecided ones, bars servers, records and announces changes.
 
 How one permission of one server stands is asked in this order. An operator's no holds under every policy. Then:
 

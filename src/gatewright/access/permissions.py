@@ -1,7 +1,7 @@
-"""Store of operators' decisions on server permissions (MGP §3): rows in the state database, an in-memory copy, audit changes.
+"""`Permissions`: stores operators' decisions on server permissions in the state database; caches, expires, queues changes for audit.
 
-A word is about one server and one permission; a later word takes the place of an earlier one. It holds until its time is
-over, over restarts of server and gateway. Where there is no word, the policy decides (`access/permission_policy.py`).
+A decision (`Word`) is about one server and one permission; a later one takes the place of an earlier one. It holds until its
+time is over, over restarts of server and gateway. Where there is none, the policy decides (`access/permission_policy.py`).
 
 What another process writes meanwhile (`gatewright server permit`) is read when the state database is looked at, several times
 a second. Each change leaves a row in `permission_changes` in the same transaction, until the gateway has put it into

@@ -1,4 +1,4 @@
-"""Builds the access table from `[[grants]]` and each server's `default_policy`, and the folders that file rules are about."""
+"""Builds the access table from `[[grants]]`, `default_policy` and issued grants; and maps each server to its working folder."""
 
 from __future__ import annotations
 

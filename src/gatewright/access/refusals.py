@@ -1,4 +1,4 @@
-"""Refusals of the access gate and of permissions: missing permission or scope, too risky a tool, a path outside, a server's permission."""
+"""Builds the access gate's refusals: permission or scope missing, tool too risky, path outside the allowed, server without a permission."""
 
 from __future__ import annotations
 

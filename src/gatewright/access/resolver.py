@@ -1,4 +1,4 @@
-"""Adapter of the server catalogue for gate `resolve`: looks up tools, prompts, resources and methods by a profile's names."""
+"""`CatalogueResolver`: looks up tools, prompts, resources and methods by a profile's names for gate `resolve`; explains why a name is missing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Gateway`: puts the spine and the features together from settings, and starts, reloads and stops them in order."""
+"""`Gateway`: builds audit, servers, kernel, features and endpoints from settings; starts, reloads and stops them; serves HTTP or stdio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Collects what the spine and the features count, on request: for `/metrics`, `/readyz` and telemetry."""
+"""`Numbers`: reads counts of servers, calls, sessions, audit and features when a key is looked up, for `/metrics`, `/readyz` and OTLP."""
 
 from __future__ import annotations
 

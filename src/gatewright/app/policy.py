@@ -1,4 +1,4 @@
-"""Builds the policy of one configuration (gates, filters, who sees what) of what features make of it; re-judges running calls.
+"""`PolicyFactory` builds gates, filters and tool visibility from features' rules; `Still` and `Revoked` judge waiting and running calls again.
 
 Everything that a configuration says about who may do what is made into new gates, whole, and the kernel takes them all at once.
 What was never configured outlives them in the features: sessions, what each caller has used up, compiled schemas. Where the

@@ -1,4 +1,4 @@
-"""Runs the gateway as a process over HTTP or stdio: event loop, configuration reload (SIGHUP, file changes), garbage collection."""
+"""Runs the gateway as a process over HTTP or stdio: event loop, reload of changed configuration (also SIGHUP), rarer garbage collection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-memory cache of time-limited consents: a caller and a tool whose further calls need no question.
+"""`Agreements`: in-memory cache of consents by caller and tool definition; for a time, further calls of that tool need no question.
 
 Whoever lets an agent search the web once does not want to be asked about each further search. Such a yes is for one caller and
 one tool as it was defined then; a restart forgets it, and so does another definition. Anonymous callers are many under one name: their

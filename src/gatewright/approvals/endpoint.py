@@ -1,4 +1,4 @@
-"""HTTP page `/approvals/TOKEN`, for loopback clients: makes the address of one request, shows it, and takes an operator's decision.
+"""`ApprovalPage`: loopback HTTP page `/approvals/TOKEN`: mints each request's HMAC URL, shows the request, takes an operator's decision.
 
 Theory. The address is given to the caller whose call waits, who shows it to its user. It is therefore worth nothing by itself: it
 shows the one request that its token was made for, until that is decided, and to decide takes an operator's key. So a host

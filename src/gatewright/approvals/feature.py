@@ -1,4 +1,4 @@
-"""Approvals as a feature: the queue, gate `confirm`, the page on which operators decide, and the queue's length."""
+"""`ApprovalsFeature`: owns the approval queue and the cached consents, adds gate `confirm` and the operators' page, counts waiting requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gate `confirm`: requires a caller's or operator's consent to dangerous, destructive, open-world or data-exporting tool calls.
+"""Gate `confirm`: holds risky or data-exporting calls until caller or operator agrees, remembers some agreements, re-checks edited arguments.
 
 Theory: a tool that asks for confirmation is confirmed call by call; a dangerous one as well, unless a
 grant names this tool for this caller (MGP §4.4: confirmation or permission). A grant of the whole

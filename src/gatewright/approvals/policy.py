@@ -1,4 +1,4 @@
-"""Builds approval rules, queue and webhook from the configuration, for gate `confirm` and the approval queue."""
+"""Builds approval rules and queue from the configuration, updates the queue on reload, and posts new requests to the webhook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approval queue of the running gateway: wakes waiting calls when a request is decided, audits each step, and notifies of new ones.
+"""Approval queue: takes and decides requests, redeems approvals, wakes waiting calls, audits each step, notifies the webhook.
 
 `gatewright approve` decides in a process of its own. The gateway looks several times a second whether something was
 decided (`look`); a look at a queue that nobody touched costs no statement.

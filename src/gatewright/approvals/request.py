@@ -1,4 +1,4 @@
-"""Data types of approval requests (question, decision, change step), redaction of the shown arguments, and which votes need a key."""
+"""Types of an approval request (`Asked`, `Approval`, `ApprovalChange`); redacts and cuts shown arguments; tells key votes from others."""
 
 from __future__ import annotations
 

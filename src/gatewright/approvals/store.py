@@ -1,4 +1,4 @@
-"""Store of approval requests: rows in the state database, shared by gateway and commands; ask, decide, redeem, expire.
+"""`Approvals`: approval requests in the state database, shared by gateway and commands; ask, vote, decide, redeem, expire; audit queue.
 
 Theory. A request for approval is bound to what was asked: caller, server, tool, SHA-256 of the canonical
 arguments, digest of the tool's definition and version of the policy. The same question asked again is the same

@@ -1,4 +1,4 @@
-"""Opens state and audit trail, records state changes as anchors, and bars start or calls when the state is older or the trail lost.
+"""Anchors state changes in the audit trail; refuses to start, or bars calls until repaired, if the state is older or the trail lost.
 
 What an older or missing store would allow is refused: a gateway does not start on it, and one that runs takes no call. An
 operator puts the right file back, or says that the present state is meant (`gatewright audit accept`).

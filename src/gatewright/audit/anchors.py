@@ -1,4 +1,4 @@
-"""Audit anchors: mark and step count of each state section as last recorded; finds a lost or older state, and a lost trail.
+"""Audit anchors: compares each state section's mark and step count with those last recorded; detects lost or older state, or a lost trail.
 
 Theory. Grants, keys, pins, permissions, approvals, registrations and words about participants take things away as well as give
 them: without them, or with an older copy of them, somebody may do again what was forbidden. The record cannot go back unseen

@@ -1,4 +1,4 @@
-"""Hash chain of the audit journal (SHA-256): encodes a record as a chained line, and verifies a line's place. Pure.
+"""Hash chain of the audit journal (SHA-256): seals a record as a line, verifies lines; `Chain` keeps the last number and hash. No I/O.
 
 A line is compact JSON in UTF-8, one record, with `seq` as its first member, `prev_hash` and `hash`
 as its last two, and the others in the order of `records.Record`. `hash` is the SHA-256, in hex, of

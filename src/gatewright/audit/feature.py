@@ -1,4 +1,4 @@
-"""Audit sinks as a feature: the record is sent on to files, HTTP, syslog, databases and MGP servers."""
+"""Audit sinks as a feature: sends audit records on to files, HTTP, syslog, databases and MGP servers; closed last."""
 
 from __future__ import annotations
 

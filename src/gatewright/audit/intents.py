@@ -1,4 +1,4 @@
-"""Memory-mapped file of the intents of calls in progress, which survive `kill -9` and become records at the next start.
+"""`Intents`: memory-mapped notes of forwarded calls without a recorded end; survive `kill -9`, become audit records at the next start.
 
 Theory. An intent says that a call was forwarded, and matters as long as nobody knows how the call ended: the
 record of its end says all of it and more. So it is no line of the journal from the start. It stands in a

@@ -1,4 +1,4 @@
-"""Append-only audit journal: chains records as JSON lines in segment files, rotates by size, flushes, repairs after failed writes.
+"""`Journal`: appends chained JSON lines to segment files, rotates by size, fsyncs, updates the head file; stops at a failed write till repair.
 
 `append` is one `write` to a file opened for appending. When it returns, the bytes are with the
 operating system, and no death of this process can take them away; `sync` makes that true for a

@@ -1,4 +1,4 @@
-"""Queries, follows and verifies the audit trail (SQLite rows, the journal beyond them, pending calls), for commands and anchors.
+"""`AuditReader`: queries, tails and verifies the audit trail: SQLite rows, newer journal records, and calls still pending.
 
 The rows are a second or so behind the journal. Each query therefore puts what the journal has
 beyond the rows into a temporary table of the same form, and asks both: an answered call is in the

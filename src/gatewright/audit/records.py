@@ -1,4 +1,4 @@
-"""Data types of an audit record, its ids and timestamps, its JSON encoding, its shortened form, and that of an MGP audit notification.
+"""Audit `Record`: its types, `Stamps` for UUIDv7 ids and times, size-bounded JSON encoding, and conversion to MGP's audit notification.
 
 A record is made of facts about a call: who, what, when, how it was decided, how it ended. Arguments
 and results are never in it, only their SHA-256 and their size, and of a refusal only its reason:

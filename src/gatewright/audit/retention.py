@@ -1,4 +1,4 @@
-"""Deletes audit records older than the retention period, with a pruning record that keeps the hash chain verifiable.
+"""Deletes audit records older than the retention period, after a durable pruning record that keeps the hash chain verifiable.
 
 What goes is always the beginning. First a record says so: up to which number, and the hash of that
 one (`PRUNED`). When it is on the disk and in the rows, the rows before it are deleted, and the same

@@ -1,4 +1,4 @@
-"""Builds the configured audit sinks (file, HTTP, syslog, MGP, SQL, alert) on first use, and registers their secrets for redaction."""
+"""Builds the audit sinks of the configuration, opens them on first delivery, and registers their secrets for redaction."""
 
 from __future__ import annotations
 

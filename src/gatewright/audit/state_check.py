@@ -1,6 +1,6 @@
-"""Checks a state database against its audit trail for gateway and commands: an error when it is older, or the trail lost.
+"""Compares state database and audit trail before a gateway starts or a command writes; fails if the state is older or the trail gone.
 
-The gateway does so before it starts, and every command before it writes. Cheap to import, because commands import it.
+Cheap to import, because commands import it.
 """
 
 from __future__ import annotations

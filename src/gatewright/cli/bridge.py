@@ -1,4 +1,4 @@
-"""`gatewright bridge`: relays MCP between a host's stdio and the running gateway's WebSocket, and reconnects.
+"""`gatewright bridge`: relays a host's stdio to the gateway's WebSocket; reconnects, queues lines meanwhile, fails requests that were lost.
 
 Each line of standard input becomes one WebSocket frame and each frame one line, unread but for its
 envelope. The bridge outlives the gateway: when the connection is lost, what was on its way is answered

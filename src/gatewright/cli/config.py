@@ -1,4 +1,4 @@
-"""`gatewright config`: `check` (`--fix` moves secrets to the store), `show`, `path` and `schema`; adds `diff`, `trust` and `untrust`."""
+"""`gatewright config`: commands `check` (`--fix` moves secrets to the store), `show`, `path`, `schema`; registers `diff`, `trust`, `untrust`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright doctor`: runs all installation checks, reports each finding with cause and fix, and repairs with `--fix`."""
+"""`gatewright doctor`: checks the installation and starts each server; reports findings with cause and fix, repairs with `--fix`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright init`: writes a first working mgp.toml, takes hosts' servers over with `--from`, and prints the next steps."""
+"""`gatewright init`: writes a first working mgp.toml (`--force` keeps the old one as a backup), imports from hosts, prints next steps."""
 
 from __future__ import annotations
 

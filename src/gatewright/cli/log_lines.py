@@ -1,4 +1,4 @@
-"""Log formatter of the command line: removes secrets and terminal control characters from log records and tracebacks."""
+"""Formats and installs the command line's logging on stderr: secrets and terminal control characters are removed from records and tracebacks."""
 
 from __future__ import annotations
 

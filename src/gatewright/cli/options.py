@@ -1,4 +1,4 @@
-"""Click options used by several commands, each defined once, and a constructor of command groups."""
+"""Typer options shared by several commands (`--config` also goes into the commands shown in hints), and `group` for command groups."""
 
 from __future__ import annotations
 

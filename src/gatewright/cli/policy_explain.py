@@ -1,4 +1,4 @@
-"""`gatewright policy explain`: asks the running gateway for every gate's decision on a hypothetical call."""
+"""`gatewright policy explain AGENT TOOL`: as an operator, asks the running gateway for every gate's verdict on a hypothetical call."""
 
 from __future__ import annotations
 

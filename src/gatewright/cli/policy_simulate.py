@@ -1,4 +1,4 @@
-"""`gatewright policy simulate`: replays recorded calls against a changed configuration and lists changed decisions."""
+"""`gatewright policy simulate FILE`: judges recorded calls by a changed configuration's access rules; lists decisions that differ."""
 
 from __future__ import annotations
 

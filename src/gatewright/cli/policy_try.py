@@ -1,4 +1,4 @@
-"""`gatewright policy try`: runs one validator over inputs from standard input (JSON lines) and prints a verdict for each.
+"""`gatewright policy try --validator NAME`: judges inputs from standard input (JSON lines) by one validator, prints a verdict for each.
 
 A line is an object with `id` and `input`; `input` is what the validator judges: a command line, a URL, a path,
 code, SQL. `{url, dns, redirects}` plays look-ups and redirects, `{path, symlinks}` links, and the options of

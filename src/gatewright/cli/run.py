@@ -1,4 +1,4 @@
-"""`gatewright run`: serves one tool server given on the command line behind all gates, without a configuration file.
+"""`gatewright run SPEC`: serves one server behind all gates without a configuration file, with temporary state unless `--state` is given.
 
 What is written on the command line is meant as it stands: nothing in it is substituted. The state is
 a temporary folder, so that nothing is left behind, unless `--state` names one to keep.

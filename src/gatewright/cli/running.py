@@ -1,4 +1,4 @@
-"""Finds the running gateway by `gateway.json`, selects URL and bearer token for a command, says whether it will reload a given file.
+"""Finds the running gateway by `gateway.json`; gives a command its settings, URL and token; tells whether the gateway reloads a file.
 
 A gateway writes `gateway.json` (mode 0600) into its state folder at start and removes it at its end.
 Whoever can read that file owns the gateway, so the tokens in it need no further proof. One that was killed leaves it, and

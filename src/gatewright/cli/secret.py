@@ -1,4 +1,4 @@
-"""`gatewright secret set|allow|list|rm|test`: manages the stored values of `${secret:NAME}` and which configuration may use them.
+"""`gatewright secret`: sets, lists, removes and tests the stored values of `${secret:NAME}`, and allows further configurations to use them.
 
 A value comes from a prompt that shows nothing, or from standard input; never from the command line,
 which the shell's history and every process list would show. No command prints one.

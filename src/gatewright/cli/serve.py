@@ -1,4 +1,4 @@
-"""`gatewright serve`: runs the gateway over HTTP or stdio and prints the ready line with its URLs.
+"""`gatewright serve`: runs the gateway over HTTP, with `--stdio` over standard streams as well; prints the ready line with its URLs.
 
 Standard output carries exactly one line, once everything that could start has started:
 `ready http://127.0.0.1:8420/mcp name=url …`, so that scripts can wait for it (the entries for its hosts

@@ -1,4 +1,4 @@
-"""Converts a `KEY=TEXT` argument of `gatewright tool call` to the JSON type that the tool's input schema accepts.
+"""Converts a `KEY=TEXT` argument of `gatewright tool call TOOL` to the JSON type that the tool's input schema accepts.
 
 The text itself where the schema takes it as a text; else the JSON value that it spells, where the schema takes that. So
 `n=5` is a number for `["integer", "null"]`, for `anyOf`, `enum` and `$ref` alike, and stays a text where a text would do:

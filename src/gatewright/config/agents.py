@@ -1,4 +1,4 @@
-"""Settings of `[agents.NAME]`: role, trust level, resources and permissions of a caller, beside those of its key.
+"""Settings of `[agents.NAME]`: role, trust level, resources and permissions that limit a caller in addition to those of its key.
 
 Both hold. So an operator can bound everybody (`[agents."*"]`), the host of whoever starts the gateway
 (`local`), callers without a key (`anonymous`) or the user of a token, whatever their credentials say.

@@ -1,4 +1,4 @@
-"""Builds `Settings` from parsed documents: precedence, merging by name, overrides, and rules across tables.
+"""Builds `Settings` from documents and overrides: merges by precedence and name, resolves references and secrets, checks across tables.
 
 Documents come highest first. In the plain tables the first document that has a key decides; servers
 and profiles are merged by name, a whole entry at a time; grants add up (decision C-18).

@@ -1,4 +1,4 @@
-"""Validates a TOML table against its struct: collects all errors and warnings with line and suggestion.
+"""Validates and converts a TOML table by its struct; `Report` collects all errors and warnings with line and suggestion.
 
 The walk follows the annotations of the struct. What passes comes back converted; what does not is
 reported and left out, so that one wrong value hides none of the others. Keys that the shape does not

@@ -1,4 +1,4 @@
-"""Edits a TOML text in place, preserving comments and layout, and verifies the resulting data.
+"""`Draft`: edits TOML text in memory, keeping comments and layout; refuses a change whose resulting data is not as stated.
 
 Libraries that keep comments still move tables and what stands between them. So a change touches the
 lines of one statement or adds lines of its own, and each change states what the data must be

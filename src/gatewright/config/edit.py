@@ -1,4 +1,4 @@
-"""Edits `mgp.toml` for commands (servers, grants, keys): atomically, only if the result loads; an accepted file stays accepted.
+"""Edits servers, grants and tool settings in `mgp.toml` under a lock: atomically, only if it loads; an accepted file stays accepted.
 
     with editing(path) as file:
         add_servers(file, [{"id": "files", "command": "npx", "args": ["-y", "…"]}])

@@ -1,4 +1,4 @@
-"""Reads the gateway configuration (JSON) of GitHub's agentic workflows from standard input into a configuration document.
+"""Converts and validates the JSON gateway configuration of GitHub's agentic workflows (gh-aw) into a configuration document.
 
 `{"mcpServers": {…}, "gateway": {…}}` becomes a document of our own. It is stricter than a file, because
 nobody sits beside it who reads a warning: an unknown field or an undefined variable ends the start.

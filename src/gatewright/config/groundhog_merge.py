@@ -1,4 +1,4 @@
-"""Merges Groundhog's audit sinks and rate limits from `[mcp.protocol]` into the gateway's own settings, and checks them."""
+"""Merges `[mcp.protocol]` audit sinks, retention and rate limits into the settings, makes TLS paths absolute, and finds contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secret store in the operating system's keyring, through the library `keyring` (an optional extra).
+"""Secret store in the operating system's keyring, by the optional library `keyring`; keeps the names in a file of the state folder.
 
 A keyring cannot say what it holds, so the names (not the values) stand in `secrets.names` in the
 state folder. Each state folder is a service of its own: two gateways do not see each other's.

@@ -1,4 +1,4 @@
-"""Classifies environment variables by name: choosing what a program loads (`LD_PRELOAD`), routing its traffic, or the gateway's own."""
+"""Classifies environment variables by name: those that choose what a program loads (`LD_PRELOAD`), route traffic, or are the gateway's own."""
 
 from __future__ import annotations
 

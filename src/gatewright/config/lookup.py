@@ -1,4 +1,4 @@
-"""Finds and loads the configuration (option, variable, project, user, stdin; MGP §15.2, C-18), and locates the state folder.
+"""Finds and loads the configuration (option, variable, project, user, stdin), refuses unaccepted project files; locates the state folder.
 
 `--config` alone; else `$MGP_CONFIG_PATH` alone; else the project's file over the user's. The
 project's file is looked for from the working directory up to the root of its repository and no

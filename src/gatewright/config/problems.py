@@ -1,4 +1,4 @@
-"""Error types of the configuration: a problem with file, line, key and suggestion, and `SettingsError`."""
+"""Error types of the configuration: `Problem` (file, line, key, advice; masks secrets in its texts) and `SettingsError`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name, type, unit, default and sentence of every key of `mgp.toml`, taken from the shapes that the file is checked against.
+"""Describes every key of `mgp.toml` (type, unit, default, docstring) from the structs that validate it, for the JSON Schema and the docs.
 
 The JSON Schema (`schema`) and the pages of docs/configuration say what this module finds. Sentences are the docstrings
 below the fields of a shape. Python does not keep those, so they are read from its source: by the commands that write

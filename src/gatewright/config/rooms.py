@@ -1,4 +1,4 @@
-"""Settings of `[rooms]` and their checks: participants, topics, signed tokens, kernel tools and orchestrator of MCPx rooms.
+"""Settings of `[rooms]` (MCPx): checks participants, topics, profiles and JWT keys, and replaces the tokens by their digests.
 
 Without the table there are no rooms. Tokens are known by their digests from here on; the only secret that stays is the
 shared key of signed tokens, where there is one.

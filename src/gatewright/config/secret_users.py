@@ -1,4 +1,4 @@
-"""Controls which configuration files may use which secret: check, allow, revoke, and rules for a new value.
+"""Controls which configuration files may use which secret, in the user's trust store: check, allow, revoke, and replacement of a value.
 
 Without this every file that names `${secret:NAME}` would get what another was trusted with, and could send it anywhere.
 """

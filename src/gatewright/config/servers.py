@@ -1,4 +1,4 @@
-"""Builds the settings of `[[servers]]` and `[[grants]]` from their tables, with variables substituted.
+"""Validates `[[servers]]` and `[[grants]]` tables and builds their settings with variables substituted; keeps unusable servers down.
 
 What makes one server unusable although its text is right, an undefined variable above all, becomes
 the server's own `problem`: it stays down and says why, and the others start.

@@ -1,6 +1,6 @@
-"""TOML shapes of the tables that differ from `config.model`: storage, secrets, servers, grants, the whole file.
+"""Structs that validate tables of `mgp.toml` which differ from `config.model`: storage, secrets, servers, grants, the whole file.
 
-Only shapes: `check` holds a file against them, `build` turns what passed into the model.
+Only types: `check` holds a file against them, `build` turns what passed into the model.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Trust check of configuration files: refuses a file that was found but not accepted, and records acceptance.
+"""Trust check: refuses a configuration file found in or above the working directory and not accepted as it is now; records acceptance.
 
-A file that is merely found, in the working directory or above it, may have come with a foreign project. It names
+A file that is merely found may have come with a foreign project. It names
 programs that are started, modules that are imported and addresses that secrets are sent to, so nothing of it is used until
 the user has accepted it; what was accepted is remembered in the user's own state folder (decision 0048).
 """

@@ -1,4 +1,4 @@
-"""Stores accepted configuration files and allowed secret users in `trust.json` in the user's state folder.
+"""`Trust`: keeps digests of accepted configuration files, and which files may use a secret, in `trust.json` of the user's state folder.
 
 That folder is the user's own: neither a project nor its `[storage] path` can say where it is.
 A file that cannot be read is an error and never an empty one.

@@ -1,4 +1,4 @@
-"""Runs one-shot calls (REST, ggen) without a session, encodes results and argument errors, and cancels work when the client leaves.
+"""`OneShotCalls`: runs REST and ggen calls without a session; encodes results (caches short lists) and argument errors; cancels on disconnect.
 
 ggen and REST are like that: one request, one answer, no session. A server that needs to ask
 its caller something is told that it cannot.

@@ -1,4 +1,4 @@
-"""Tool discovery as a feature: the answer to `tools/list` with search members."""
+"""`DiscoveryFeature`: registers `Search` as handler of `tools/list`, so that requests with search members are filtered and ranked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data flow control as a feature: gate `flow`, and the filter of the same name that notes what was read."""
+"""Data flow control as a feature: gate `flow` and the filter that taints sessions; the taints are kept across reloads."""
 
 from __future__ import annotations
 

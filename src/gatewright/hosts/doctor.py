@@ -1,4 +1,4 @@
-"""`gatewright doctor` check of connected hosts: the gateway's entry is present, unchanged and correct; ungoverned servers."""
+"""`gatewright doctor` check of connected hosts: reports a missing, changed or misdirected gateway entry, and servers that bypass it."""
 
 from __future__ import annotations
 

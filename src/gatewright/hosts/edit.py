@@ -1,4 +1,4 @@
-"""Adds and removes server entries in a host's file (JSON, TOML, YAML) by text edits verified by parsing again.
+"""Adds and removes server entries in the text of a host's config (JSON, TOML, YAML), verified by parsing both; writes no file.
 
 Theory: the edit is made in the text, and then both texts are read. Unless they say the same but for
 the entries in question, the edit is thrown away with an error; so a mistake here costs a message,

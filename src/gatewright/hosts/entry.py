@@ -1,4 +1,4 @@
-"""Key-by-key reader of one foreign server table: validates and translates values, and reports unread keys.
+"""`Entry`: reads a server table of another program's file key by key: validates and translates values, collects notes and unread keys.
 
 What cannot be said in our file raises `Refused`, which leaves out this server alone. What was not
 read in the end is told, by key.

@@ -45,7 +45,7 @@ _DOCKER_BARE = Pattern(
 
 class Unpinned(msgspec.Struct, frozen=True):
     """`package` as it is written, and `pin`: how to write it with a version. `name` is what `kind` of
-    runner (`npx`, `uvx`, `docker_catalogue`) fetches."""
+    runner (`npx`, `uvx`, `docker`) fetches."""
 
     package: str
     pin: str

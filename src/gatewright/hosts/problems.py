@@ -1,4 +1,4 @@
-"""Errors of reading and editing a host's file: `Unreadable` and `CannotEdit`."""
+"""Errors of reading and editing a host's file: `Unreadable` and `CannotEdit`, with secrets masked in their texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses `server.json` of the MCP registry and the registry API's answers into the normal form.
+"""Parses a `server.json` of the MCP registry: picks one remote or package, and builds its URL or command with secrets and variables.
 
 A remote address is preferred over a package, because nothing of it runs here; the other ways are told.
 What a person would be asked for becomes a secret or a variable with a name.

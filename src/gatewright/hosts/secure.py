@@ -1,4 +1,4 @@
-"""Replaces literal secrets in a server's normal form by `${secret:NAME}` and hands each value to the caller, who keeps and names it.
+"""Replaces literal secrets in a server's normal form by `${secret:NAME}`, with a callback that stores each value and chooses its name.
 
 `Keep` chooses the name. With the references filled in again, the server gets the same text to the letter.
 """

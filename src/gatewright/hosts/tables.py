@@ -1,4 +1,4 @@
-"""Converts a server in normal form to a `[[servers]]` table of `mgp.toml`, and lists what that cannot express."""
+"""Converts a server in normal form to a `[[servers]]` table of `mgp.toml`, lists what that cannot express, and compares such tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Adds or removes one table of a TOML text and leaves every other character unchanged."""
+"""Parses a TOML text, and adds one table to it or removes one, leaving every other character unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads, atomically replaces or removes a host's configuration file (mode, owner, symbolic links stay); writes private files.
+"""Reads, atomically replaces or removes a host's config file if unchanged since read (keeps mode, owner, symlink); writes private files.
 
 Nobody who reads the file sees half of it, its mode and owner stay, and a link stays a link: what it
 points to is replaced.

@@ -1,4 +1,4 @@
-"""Builds the OAuth issuers from settings, registers their secrets for redaction, and reports issuers that cannot be reached."""
+"""Builds the OAuth issuers from settings, keeping them while these are the same; registers secrets for redaction; reports unreachable ones."""
 
 from __future__ import annotations
 

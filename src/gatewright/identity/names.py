@@ -1,4 +1,4 @@
-"""Resolves the name of a caller in a question (`agent_id`) to the caller that it means, with what the configuration says of it."""
+"""`Names`: resolves an `agent_id` in a request to the caller it means (key owner, MCP host of this machine, anonymous), with its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Credentials of this process's own making: the operator's, those of the hosts of this machine, and the key of the gateway's form."""
+"""Maps the process's own credentials to callers: operator token, tokens of local hosts, and the key of a `gateway_form` configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rechecks access tokens of running calls and listening clients, and ends them when a token was revoked.
+"""`Rechecking`: asks issuers every 0.5 s about due tokens of calls and listeners; ends calls whose token was revoked or is unverifiable.
 
 Whoever asks shows a token each time, and the gate looks at it. Between two requests nobody does: without this a call
 of an hour, or a stream, would outlive by an hour the token that its issuer has taken back. A call whose token is good

@@ -1,4 +1,4 @@
-"""Gate `session`: refuses a call whose session belongs to another caller or does not exist.
+"""Gate `session`: refuses a call whose session is unknown or another caller's, or that its endpoint already found at fault (`Call.doubt`).
 
 A foreign session is answered exactly like one that never was, so that guessing ids teaches nothing.
 Where an endpoint knows better why a request is not its sender's (its `doubt`), that is the answer.

@@ -1,6 +1,6 @@
 """Validates OAuth access tokens (JWT per RFC 9068, introspection per RFC 7662), JWK sets and server metadata. Pure.
 
-Pure functions. A token is read twice: once without belief, to find the issuer it claims (`peek`), and once
+A token is read twice: once without belief, to find the issuer it claims (`peek`), and once
 with that issuer's keys (`read_jwt`) or in that issuer's own words (`read_introspection`). Everything that
 decides comes from the second reading.
 

@@ -1,4 +1,4 @@
-"""Verified access tokens of all issuers: cache by SHA-256, recheck, expiry, and the caller made from a token.
+"""`Tokens`: verifies access tokens with their issuers, caches good and refused ones by SHA-256, rechecks them, makes callers of them.
 
 A token is looked at when it is first shown and again after a while (`Trusted.recheck_s`, and no later than the keys
 are fetched again that it was signed with), not for each call: in between, what is known of it is a look-up by its SHA-256.

@@ -1,4 +1,4 @@
-"""Rate limits as a feature: gates `rate` and `tool_rate`, filter `size`, and counting of requests that never become calls."""
+"""`LimitsFeature`: gates `rate`, `tool_rate`, filter `size`, counts of non-call requests; keeps counts on reload, refunds approved calls."""
 
 from __future__ import annotations
 

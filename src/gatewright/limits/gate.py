@@ -1,4 +1,4 @@
-"""Gate `rate`: rate limits in total, per caller and per API key, right after authentication; free polls and lists do not count.
+"""Gate `rate`: counts calls in total, per caller and per API key, refuses those over a limit; approval polls and allowed lists are exempt.
 
 A call counts here for all callers together, for its caller and for its key. Servers and tools have their turn in `tool_rate`,
 when it is known that the caller may use them. A poll of a call that waits for a person (`limits.polls`) counts nowhere, nor

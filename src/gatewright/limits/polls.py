@@ -1,4 +1,4 @@
-"""Tracks calls waiting for a person, and the free polls (repeats) of each, so that waiting is not rate-limited.
+"""Tracks calls that wait for approval, and exempts a bounded number of repeats (polls) of each from the rate limits.
 
 Theory. A call that waits was counted when it was asked, and its caller is told to repeat it. Such a repeat is a *look*: as long
 as the call waits it costs nothing, and no limit refuses it, because what is used up by waiting would not be there for work. The

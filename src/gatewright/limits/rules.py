@@ -1,4 +1,4 @@
-"""Builds rate-limit meters (with the default limits of the Groundhog endpoint) and the size filter from the settings."""
+"""Builds rate-limit meters from the settings, carrying over earlier counts (Groundhog has default limits), and the result size filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of an MCPx topic's outgoing messages: groups members who get the same ones, and encodes each batch once."""
+"""Batches of an MCPx topic's outgoing messages: groups members that receive the same ones, and encodes each batch once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Matches responses in a topic to requests: rejects second ones, those of participants not asked, and reused request ids.
+"""`OpenRequests`: remembers a topic's requests, bounded per sender; rejects reused ids, second responses, and those of participants not asked.
 
 A response names the envelope that it is to (MCPx §3.1.2). Where the gateway has seen that request, only whom it was put to may answer, each
 of them once; one that was put to nobody in particular may be answered once by everybody but its sender. Whoever believes a response

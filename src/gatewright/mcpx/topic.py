@@ -1,4 +1,4 @@
-"""One MCPx topic as a state machine: members, permission and rate to send, routing to recipients, batching. No I/O.
+"""`Room`: one MCPx topic as a state machine: members, permission and rate to send, open requests, routing, an outbox flushed in batches.
 
 No I/O and no clock. `judge` says whether a message may pass, `route` and `refuse` put what follows into an outbox, and
 `flush` empties it into batches: each a run of messages for a set of members who all get the same. Most members of most

@@ -1,4 +1,4 @@
-"""OAuth 2.1 client requests: registration, authorization URL with PKCE, code and refresh token requests, and client identity.
+"""OAuth 2.1 client messages: identity, registration, authorization URL with PKCE, response checks, code and refresh requests. No I/O.
 
 What OAuth itself prescribes comes from authlib: the PKCE challenge, the authorization URL, the body
 of token requests, client authentication. What MCP prescribes beyond it is here: whose credentials are

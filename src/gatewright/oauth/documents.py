@@ -1,4 +1,4 @@
-"""Parses and validates OAuth documents for a client: resource and server metadata, challenges, token responses.
+"""Parses and validates OAuth metadata, challenges and token responses for a client; derives the well-known URLs where metadata is fetched.
 
 Pure functions and plain values; `oauth/login` puts them in order, `servers/authorize.py` does the
 I/O. Everything read here is foreign text. A document that breaks one rule is not used at

@@ -1,4 +1,4 @@
-"""Removes harmless advice ("do not use for …") from a tool's description before it is scored for prompt injection again.
+"""Removes harmless advice clauses ("do not include passwords …") from a tool's description before a second prompt-injection score.
 
 A clause ends with its sentence, and before any word that turns it round (`but`, `unless`, `instead` …), so that nothing can be
 ordered inside of a warning. Whatever names a path, an address or another tool or server is kept: that is no advice about this one.

@@ -1,4 +1,4 @@
-"""Tool pinning as a feature: gate `definition`, what no list shows, and the names of tools that are reserved."""
+"""`PinsFeature`: tool pinning: checks listed tools before clients see them, gate `definition`, reserved names; polls new acceptances."""
 
 from __future__ import annotations
 

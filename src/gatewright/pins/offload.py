@@ -1,4 +1,4 @@
-"""Reading of large tool definitions in worker processes: the order, and what a worker does with it."""
+"""Reads large tool definitions in worker processes: `Readers` sends a batch and decodes the findings, `read` runs in the worker."""
 
 from __future__ import annotations
 

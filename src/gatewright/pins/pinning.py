@@ -1,4 +1,4 @@
-"""Decides which tools are held back: compares definitions with pins, scans them, records each step; answers gates and list filters.
+"""`Pinning`: decides which tools are held back as servers list them: scans definitions, compares pins, keeps the verdicts, records each step.
 
 Judged when a server lists its tools, all at once; what is asked later is looked up. A tool whose definition is the
 very object that was judged before costs one look into a table, however often it is called.

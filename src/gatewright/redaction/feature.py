@@ -1,4 +1,4 @@
-"""Redaction as a feature: gate `sanitize`, filter `redact`, and cleaning of what servers say outside calls."""
+"""`RedactionFeature`: gate `sanitize`, filter `redact`, removal of secrets from servers' notifications; keeps the key of the redaction marks."""
 
 from __future__ import annotations
 

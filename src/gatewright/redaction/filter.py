@@ -1,4 +1,4 @@
-"""Filter `redact`: replaces secrets in results, errors, events, questions and server notifications, or drops them; counts in `_meta`.
+"""Filter `redact`: replaces secrets in results, errors and messages, or drops them; holds chunk tails, caches lists, offloads long texts.
 
 A result in which nothing is found stays the bytes that came. One in which something was found says so in its
 `_meta`, so that nobody takes a mark for what the tool said: `original_size` and `sanitized_size` in

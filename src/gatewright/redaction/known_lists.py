@@ -1,4 +1,4 @@
-"""Cache of list results after redaction: the same list goes to many callers and is redacted once. Bounded in bytes.
+"""`KnownLists`: cache of redacted list results, shared by callers; bounded in number and bytes, emptied when a new secret is known.
 
 A changed list is another entry, and its former text is of no use any more. So no more of them are kept than in so many bytes,
 the latest used first; the one that is used now is kept whatever its size.

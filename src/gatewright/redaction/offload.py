@@ -1,4 +1,4 @@
-"""Cleaning of large results and arguments in worker processes: the orders, and what a worker does with them."""
+"""Redacts large results and strips large arguments of invisible characters in workers: `Cleaners` sends, `cleaned` and `looked_through` do it."""
 
 from __future__ import annotations
 

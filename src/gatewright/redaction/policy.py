@@ -1,4 +1,4 @@
-"""Builds redaction rules from `[redaction]`, servers and tools, for calls and for what servers say outside them."""
+"""Builds redaction and sanitize rules from the settings; `NotificationCleaner` redacts servers' notifications and adopts new settings."""
 
 from __future__ import annotations
 

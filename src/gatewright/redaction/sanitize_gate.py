@@ -1,4 +1,4 @@
-"""Gate `sanitize`: removes invisible characters from arguments, where configured, before schema and validators judge them.
+"""Gate `sanitize`: removes invisible characters from arguments where configured, before schema and validators; records digest and sizes.
 
 Before the schema and the validators, so that what is judged is what is forwarded: a character that goes after the judgement could
 join two harmless words into another one. The fact `sanitized` keeps what the arguments were: the SHA-256 of their JSON with

@@ -1,4 +1,4 @@
-"""HTTP admin API of rooms, for operators (MCPx §11.3): lists participants, changes their capabilities, routing and block state:
+"""HTTP admin API of rooms, for operators (MCPx §11.3): lists participants, changes their capabilities, routing and block state.
 
     GET  /admin/participants                    GET  /admin/participants/ID
     POST /admin/participants/ID/capabilities    {"add": […], "remove": […], "reason": "…"}

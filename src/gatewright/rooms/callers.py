@@ -1,4 +1,4 @@
-"""Authenticates room participants to the kernel by process-local handles, and other credentials by API keys.
+"""`RoomCallers`: issues process-local handles to room participants and resolves them to callers; passes other credentials to API keys.
 
 A participant is where its token let it in, and has no credential that the kernel could look at again. In its place stands
 a handle that only this process can make: it is good for as long as the participant is there. Another who comes under the same

@@ -1,4 +1,4 @@
-"""WebSocket endpoint of rooms, `GET /ws?topic=NAME` (MCPx §6.2): authenticates before the upgrade, disconnects lapsed tokens.
+"""`RoomsEndpoint`: WebSocket `GET /ws?topic=NAME` (MCPx §6.2): authenticates before upgrade, joins rooms, disconnects lapsed tokens.
 
 Whoever does not get in is answered before the upgrade, with a status that every client understands (decision C-27).
 The token comes in `Authorization`. A browser cannot set that header on a WebSocket; it may offer the subprotocols

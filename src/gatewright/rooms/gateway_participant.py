@@ -1,4 +1,4 @@
-"""The gateway as a room participant: runs members' MCP requests through the kernel, and posts a dry run of proposals put to it.
+"""The gateway in a room: a `Duplex` per member carries its MCP requests through all gates; posts queued dry runs of proposals.
 
 What a participant asks of it enters the kernel as from any other endpoint, with the participant as the caller: the same
 gates, filters and record. It is asked through MCP, so each participant who asks has a host of its own here, over a pipe

@@ -1,4 +1,4 @@
-"""Hub of all topics in this process: admits participants, routes and audits messages, and delivers them in batches to their seats.
+"""`Hub`: all MCPx topics of this process: joins and removes participants, routes and audits messages, delivers them in batches.
 
 `join` takes an identity and a seat, and gives a `Place`: by it a participant speaks and leaves. A seat is whatever takes
 messages: a WebSocket, or an object of this process. What waits in a room leaves together, once in a turn of the event

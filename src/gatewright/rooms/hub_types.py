@@ -1,4 +1,4 @@
-"""Interfaces of the hub: `Seat` (receives a participant's messages), `Journal` (audit) and `Seated` (connection state)."""
+"""Interfaces of the room hub: `Seat` (receives a participant's messages), `Journal` (audit) and `Seated` (state of a connection)."""
 
 from __future__ import annotations
 

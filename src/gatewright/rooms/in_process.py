@@ -1,4 +1,4 @@
-"""In-process room participant: its seat in the hub, with a bounded queue read in slices of the event loop.
+"""`Inside`: in-process participant of a topic: queues what the hub delivers (8 MiB, drops beyond), handles it in event-loop slices.
 
 What is said is read here on the event loop. Who says much at length is heard a little at a time: whenever that took some milliseconds,
 everything else has its turn for longer than it took. What waits to be heard has a bound; beyond it nothing more is heard until there is room.

@@ -1,4 +1,4 @@
-"""Builds the orchestrator of a topic: its seat, its rules file, and the audit events of its decisions."""
+"""Builds a topic's `Orchestrator` as an in-process participant: loads and saves its rules file, and audits its decisions."""
 
 from __future__ import annotations
 

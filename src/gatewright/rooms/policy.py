@@ -1,4 +1,4 @@
-"""Data types of rooms' configuration: identities, token claims, participants, topics; and the capabilities they give.
+"""Data types of room configuration: identities, token claims, participants, topics; `with_word` applies an operator's capability changes.
 
 A participant is who its token says it is: the client sends the token and nothing else (MCPx §6.2).
 """

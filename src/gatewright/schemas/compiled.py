@@ -1,4 +1,4 @@
-"""Compiles JSON Schemas and caches them by the identity of the object they were made from, bounded in number.
+"""`Compiled`: compiles JSON Schemas and caches them, or why they are unusable, by identity of the source; bounded in number and bytes.
 
 A schema is known by the identity of the object that it is decoded from, which the catalogue replaces when a definition
 changes. Heavy ones take megabytes, so few of them are kept.

@@ -1,4 +1,4 @@
-"""JSON Schema as a feature: gate `schema` and filter `output_schema` over the same compiled schemas."""
+"""`SchemasFeature`: gate `schema` and filter `output_schema` over the same compiled schemas, kept on reload if nothing changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists up to 16 schema violations of some arguments by field, each with the quoted value and suggestions in words.
+"""Lists up to 16 schema violations of a call's arguments by field, with quoted value and suggested fix; caches compiled schemas.
 
 A caller who is told of all of them corrects them in one round; REST, ggen and MGP `validate` do so. The
 value that does not fit is quoted: it goes back to who sent it, and nowhere else. What is said of it is

@@ -1,4 +1,4 @@
-"""Gate `schema`: validates arguments against `inputSchema`, large ones in a worker; refuses tools with unusable schemas.
+"""Gate `schema`: validates arguments by cached `inputSchema`, large ones in a worker; refuses tools with an unusable input or output schema.
 
 A schema that cannot be used refuses its tool, that of its results as well: what nobody can check is not forwarded,
 unless the operator says so for that server.

@@ -1,4 +1,4 @@
-"""Iterates over all strings of a decoded JSON value with their JSON pointers, and estimates a value's total size.
+"""Iterates over all strings of a decoded JSON value with their places, writes JSON pointers, and tells whether a value is over a size.
 
 A validator that looks at one well-known parameter protects only tools that use this name. So, where
 nobody said which parameter matters, all of them do, at every depth. The walk keeps its own stack,

@@ -1,4 +1,4 @@
-"""Costs of JSON Schema keywords: what one schema object adds for each value, character and number that it validates.
+"""Computes what one JSON Schema object costs for each value, character and number it validates, and the size of a regular expression.
 
 The figures are measured of `jsonschema_rs` 0.60 and rounded up, in evaluations of some 15 ns. What a keyword costs depends on what
 is in the value, so there are several kinds of cost, each multiplied by what a value has of that kind (`value_size`). A keyword

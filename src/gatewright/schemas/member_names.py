@@ -1,4 +1,4 @@
-"""Rejects argument members that a case-insensitive or loose parser would take for a known parameter.
+"""Rejects argument members that a case-insensitive or loose parser reads as a known parameter or as each other; caches known names.
 
 Theory: a schema, a validator and a person judge `command`; a decoder that minds neither case nor separators lets a `Command`
 beside it win. So at each place for which names are known (the properties of a schema, the steps of pointers) a member that is none

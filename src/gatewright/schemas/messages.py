@@ -1,4 +1,4 @@
-"""Words schema violations for a refusal: place and rule of up to 10, the name probably meant, and never a value.
+"""Turns up to 10 schema violations into refusal details: JSON pointer, rule, message and the likely intended name, never a value.
 
 Each argument that is missing or wrong is named with its place and the rule; one that is missing, together with the unknown
 one that may have been meant as it. No value is repeated: what does not fit may be a secret.

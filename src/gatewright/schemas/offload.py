@@ -1,4 +1,4 @@
-"""Schema checks of large arguments and results in worker processes: the orders, and what a worker does with them."""
+"""Validates large arguments and results against schemas in workers: `Fits` sends the work, `checked` and `fitted` do it, with cached schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filter `output_schema`: replaces a result, or a task's, by a failure if `structuredContent` violates the `outputSchema`.
+"""Filter `output_schema`: replaces a tool's or task's result by a failure if `structuredContent` violates the `outputSchema`.
 
 A result that does not fit is not passed on: its caller would act on fields that are not there, or are something else. What has
 no structured content is not judged (a question, a task, a server that speaks a revision from before there was any), nor

@@ -1,4 +1,4 @@
-"""Size of a decoded JSON value, by what takes a JSON Schema's keywords long: values, levels, characters, numbers by their width."""
+"""`size_of`: counts values, depth, characters and wide numbers of a decoded JSON value, to estimate the cost of schema validation."""
 
 from __future__ import annotations
 

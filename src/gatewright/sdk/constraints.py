@@ -1,4 +1,4 @@
-"""Constraints (`Length`, `Pattern`, `MinValue`, `OneOf`, …) that become JSON Schema keywords, for fields and `Annotated` hints.
+"""Constraints (`Length`, `Pattern`, `MinValue`, `OneOf`, …) on fields and `Annotated` types, each of which becomes JSON Schema keywords.
 
 Each becomes keywords of JSON Schema and nothing else, so that what the author wrote, what the model reads and
 what is enforced are one thing. `AllOf`, `AnyOf` and `Not` compose.

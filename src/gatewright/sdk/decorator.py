@@ -1,4 +1,4 @@
-"""`@mcp_tool` decorator: makes a tool from a function's type hints and options, and registers it.
+"""`@mcp_tool`: makes a tool of a function's type hints and options; registers it process-wide, or in the registry set by `collecting`.
 
 The decorated function stays what it was: it can be called, typed and tested as before. The tool is registered at
 once in the registry of this process, or in the one that is being filled (`collecting`), which is how discovery

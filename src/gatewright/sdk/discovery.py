@@ -1,4 +1,4 @@
-"""Finds tools in `mcp_tools.py` modules of a package or folder, imports and caches them, and reports modules that fail.
+"""`Discovery`: imports the `mcp_tools.py` modules of a package or folder, registers their tools, caches the scan, reports failures.
 
 Theory: what is found is files, so that looking imports nothing that has no tools; each file is then imported by
 itself. A module that breaks is a line in the report and never the end of the search. A scan stays valid for the

@@ -1,4 +1,4 @@
-"""Converts pydantic models, msgspec structs and notes of `annotated_types` in hints to JSON Schema and decoders.
+"""Converts pydantic models and msgspec structs to JSON Schema and decoders, and `annotated_types` metadata to schema keywords.
 
 Nothing here imports those libraries unless the author did: a class is recognised by what it has.
 """

@@ -1,4 +1,4 @@
-"""Elicitation forms: makes a flat JSON Schema from a type, and decodes the user's answer."""
+"""Elicitation forms of SDK tools: makes a flat JSON Schema from a type, and validates and decodes the user's answer."""
 
 from __future__ import annotations
 

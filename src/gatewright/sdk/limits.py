@@ -1,4 +1,4 @@
-"""`TimeLimits`: time limits of a registry in one object, in seconds."""
+"""`TimeLimits` of an SDK registry, in seconds: one tool run, validation, discovery, and waiting for the registry's lock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry of tools by name and version: registers, lists, validates and invokes them, counts usage, notifies; thread-safe.
+"""Registry of tools by name and version: registers, lists, validates and invokes them, counts usage, notifies listeners; thread-safe.
 
 Registering is idempotent: the same declaration of the same name and version changes nothing, another one is an
 error, another version stands beside it and the newest is what a plain name means (decision C-44). Changes wait for a

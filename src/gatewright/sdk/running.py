@@ -1,4 +1,4 @@
-"""Runs a tool function with a time limit: coroutine functions on the event loop, plain functions in a thread."""
+"""Runs a tool function, coroutine or in a thread, under a time limit that stands still while the user is asked; cancels it when over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trust gateway of the SDK: three trust states; destructive tools run only in TRUSTED.
+"""`TrustGateway` of the SDK: holds the trust state, promotes it stepwise or resets it; refuses destructive tools unless TRUSTED.
 
 Three states; only TRUSTED lets a destructive tool through. Promotion goes one step at a time and each step is
 asked for, so that nothing becomes trusted by one slip; a reset goes straight back. The question is put where calls

@@ -1,6 +1,6 @@
-"""Usage statistics of tools in memory: calls, errors and latencies over a bounded window.
+"""`Usage`: in-memory figures for each tool: all calls and errors by class, and latency percentiles of the last 256 calls.
 
-A bounded window per tool, in memory: the record of who called what is the gateway's audit trail.
+Who called what is not kept here: that record is the gateway's audit trail.
 """
 
 from __future__ import annotations

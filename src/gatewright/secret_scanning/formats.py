@@ -1,4 +1,4 @@
-"""Table of secret formats of vendors recognizable by prefix, alphabet and length.
+"""Table of RE2 patterns of secrets with a recognizable prefix, alphabet or length: vendor tokens, webhooks, password hashes, wallets.
 
 Vendors publish these forms so that leaked tokens can be found. A row is (rule, hint, rest): `hint` is what
 the text must hold for the rule to be worth a look and the first part of the pattern, `rest` the other part. Hints are what

@@ -1,4 +1,4 @@
-"""Registry of secrets held by this process (tokens, client secrets, passwords); finds them in text; reads passwords from URLs.
+"""`HELD`: bounded in-process store of live secrets, evicted per holder and found in text through a `Scanner`; passwords in URLs.
 
 Held secrets come and go while the gateway runs, so they are no part of a policy (`own` of a `Redactor` is).
 

@@ -1,4 +1,4 @@
-"""Detection rules for passwords chosen by people: in sentences, source code, tables and command lines.
+"""Detection rules for passwords chosen by people, in sentences, source code, tables and command lines; and for wallet mnemonics.
 
 A chosen password is no random text, and what introduces it is often words of prose. So a value counts
 only where it looks chosen: letters with digits or signs among them, and nothing that programs call something.

@@ -1,4 +1,4 @@
-"""Prepares text of a foreign file for a message: secrets masked, nothing invisible, one line, of bounded length.
+"""Prepares text of a configuration or host file for a message: masks secrets, escapes invisible characters, cuts it to 600 characters.
 
 Every message about a host's file, an import or a configuration goes through here.
 """

@@ -1,4 +1,4 @@
-"""Redacts a text that arrives in pieces, including secrets across piece borders.
+"""`Stream`: redacts a text that arrives in chunks; holds back what may become part of a secret, keeps the last bytes as context.
 
 What may still become part of a secret is held back: the last run without a space, and numbers in groups. All else goes
 on at once, so a stream stays one. What has gone is kept a while as the context of what

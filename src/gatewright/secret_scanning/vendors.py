@@ -1,4 +1,4 @@
-"""Names of vendors whose keys have no recognizable form, as hints for the context rules."""
+"""Tables for secret scanning: vendors whose keys have no recognizable form, and tools beside whose names a hash is no key."""
 
 from __future__ import annotations
 

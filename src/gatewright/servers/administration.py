@@ -1,4 +1,4 @@
-"""Operators' methods on servers of a running gateway: start, stop, restart, and read the log.
+"""`Administration`: operators' methods to start, stop and restart servers and read their stderr; keeps them stopped across reloads.
 
 These are methods like any other: they arrive at an endpoint as calls, pass the gates (which know them for
 operators only) and are recorded; what was done is an event of its own, with the server as its target.

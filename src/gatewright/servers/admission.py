@@ -1,4 +1,4 @@
-"""Admits a server after its handshake once its declared permissions are decided (MGP §3.4), and answers permission requests.
+"""`Admission`: holds a server after its `initialize` answer until its permissions are decided (MGP §3.4); answers permission requests.
 
 Theory: a server that needs permissions is connected in steps: its answer to `initialize`, the policy's word, the decision,
 then `notifications/initialized` and the lists (decision C-10). Where an operator has to decide, the connection stays as

@@ -1,4 +1,4 @@
-"""Removes what results of servers promise about caching: legacy ones everything, modern ones all but `cacheScope: private`."""
+"""Makes results safe from shared caches, for modern callers: drops legacy servers' caching members and server info, sets `cacheScope` private."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forwards clients' notifications to a server on the connection that serves the session, and names that connection for tasks."""
+"""Forwards a client's notifications and root changes to a server on its session's connection, and names that connection for tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the server for a non-MCP method that an operator declared (`methods` in `[[servers]]`), and removes its name from `_meta`.
+"""Routes a non-MCP method to the one server that declares it in `methods`; strips the server address from the request's `_meta`.
 
 A declared method is led to the one server of the caller's view that has it. Where several have it, the caller names one in
 `_meta`; nothing is tried on one after the other.

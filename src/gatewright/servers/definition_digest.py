@@ -1,4 +1,4 @@
-"""Canonical JSON (RFC 8785, but exact numbers) and the SHA-256 digest of a tool definition, used to detect changes.
+"""Canonical JSON (RFC 8785, but exact numbers) and SHA-256 digest of a tool definition, in steps; caches digests of large ones.
 
 The digest is taken over the whole definition, every member, in a canonical form in the manner of RFC 8785: members
 sorted, no white space, one spelling for each string and each number. Two texts of one meaning have one digest;

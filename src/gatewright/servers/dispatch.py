@@ -1,4 +1,4 @@
-"""Dispatches a permitted call to the owner of its tool, prompt, resource, method or task, to a list, or to the gateway's own method.
+"""`Dispatch`: sends a permitted call to its server, several servers, the catalogue or an own method; retries MGP errors, moves subscriptions.
 
 Tools, prompts and resources have an owner, which the gates have resolved, and so have methods that an operator declared for
 a server. Lists are the catalogue's. A few methods concern several servers at once. What is none of these goes nowhere.

@@ -1,4 +1,4 @@
-"""Makes the dispatch of each policy over its set of servers, with the gateway's own methods and with retries."""
+"""`dispatch_of`: returns a factory that makes each policy's `Dispatch` from its `ServerSet`, with the gateway's own methods and retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuses servers' questions whose texts contain a URL of the gateway, because people approve calls there.
+"""Refuses servers' requests to clients whose texts hold a URL of the gateway, because people approve calls at such URLs.
 
 Clients make links of addresses, and people type them, so one in a message counts like a URL that a server asks to open. What is
 read as an address is more than what any client makes a link of: the words in front of it and behind it do not matter.

@@ -1,4 +1,4 @@
-"""Cache of the JSON texts of lists, bounded in number and in bytes."""
+"""`ListCache`: encoded results of list methods by key; drops the oldest above a number of texts or bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one `subscriptions/listen` request open to a modern server on behalf of all clients: list changes and resource updates.
+"""Keeps one `subscriptions/listen` open to a modern server for all clients: replaces it on change, bisects refusals, reopens it.
 
 Each asks for more or less than the one before, which ends when the new one is acknowledged and not before: what changed between
 the two would be told to nobody, and never again. A server that refuses one for the resource of somebody has the former one

@@ -1,7 +1,7 @@
-"""Fetches a server's tools, prompts, resources and templates page by page, as raw JSON members within limits.
+"""Fetches a server's tools, prompts, resources and templates in pages, as raw JSON within limits; keeps the old ones of a failed list.
 
 Nothing is modelled: a definition is a table of raw JSON members, so what this version of the gateway
-has never heard of passes byte for byte. What breaks a limit is left out, and said so.
+has never heard of passes byte for byte. A list that breaks a limit counts as one that could not be fetched, and `failures` says so.
 """
 
 from __future__ import annotations

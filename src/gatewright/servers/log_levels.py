@@ -1,4 +1,4 @@
-"""Log levels that clients set on one server connection: the server is sent the most verbose of them.
+"""`LogLevels`: levels that clients set on one server connection; sends the most verbose, drops refused ones, and follows a reconnect.
 
 Who sets a level is answered for that one: what the server says to a level that is somebody else's it does not say to them. A
 level that the server refuses is nobody's any more. A modern server takes the level with each request, and is told nothing here.

@@ -1,4 +1,4 @@
-"""Delivers notifications (list changes, resource updates, task states, audit events) to the listening clients that may see them.
+"""Keeps the listening clients, rechecks their callers and access, and sends them notifications (lists, resources, tasks, audit events).
 
 List changes are told by the catalogue's owner after the catalogue has them, so that who is told and
 lists at once sees what it was told of.

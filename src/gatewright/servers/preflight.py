@@ -1,4 +1,4 @@
-"""Preflight of configured servers: starts each one, initializes it, lists what it offers, and reports failures and times.
+"""Preflight of configured servers: starts each one, initializes it, lists what it offers, stops it, and reports failures and times.
 
 Every server is started for the check alone, beside whatever gateway may be running, and stopped
 again; a few at a time, because package runners and interpreters cost a core each. Nothing is called.

@@ -1,4 +1,4 @@
-"""Rate limit on listing a server again, after `list_changed` or a renewed session: debounce, then one a second, one run at a time.
+"""`Paced`: rate limit for listing a server again: debounce, a burst of 20, then one a second; never two together, requests merged.
 
 Servers announce each of many changes; one look answers all that come within a moment. One that never stops announcing would
 have the gateway fetch, judge and record its lists without end, so after a good number of looks they come once a second.

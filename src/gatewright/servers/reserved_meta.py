@@ -1,4 +1,4 @@
-"""Detects and removes `_meta` members reserved to the gateway from servers' definitions and results."""
+"""Recognises `_meta` keys reserved to the gateway: removes them from servers' definitions, and finds results that may contain them."""
 
 from __future__ import annotations
 

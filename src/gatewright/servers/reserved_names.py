@@ -1,4 +1,4 @@
-"""Remembers the tool names that each server last listed, so that no other server takes one while its owner is down."""
+"""`Reserved`: keeps the tool names each server last listed, told to a store, so that no other server takes one while it is down."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resource subscriptions of clients on one server connection: the server is asked for each resource once.
+"""Resource subscriptions on one server connection: tracks holders per resource, asks the server once, and again on reconnect.
 
 A holder (a session, or one open `subscriptions/listen`) holds a resource under every name by which it was granted it. Who asks
 is told what the server answers, so several may ask for one resource at a time; the server hears that a resource is not wanted

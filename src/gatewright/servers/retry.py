@@ -1,4 +1,4 @@
-"""Retries calls to an MGP server by its recovery hints (MGP §14.6), only where safe, and runs fallback tools as calls.
+"""Retries calls to an MGP server by its recovery hints (MGP §14.6), where safe; records attempts; runs a fallback tool as a new call.
 
 The rules are `mcp.protocol.recovery`, the drive is `mcp.client.retry`; here is what a gateway adds. It stands between others,
 so a server's word alone lets it repeat nothing that may have had effects: only what was refused before it ran, or what only

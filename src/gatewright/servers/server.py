@@ -1,4 +1,4 @@
-"""One configured tool server: its main and session connections, listing, subscriptions, permissions and status.
+"""`Server`: owns one tool server's main and session connections; sends calls, relists, resubscribes, handles permissions, reports status.
 
 The main connection feeds the catalogue and serves every session that has no connection of its own (`session_affinity`).
 """

@@ -1,4 +1,4 @@
-"""One server's part of the catalogue: its listed definitions parsed, measured and filtered; unusable ones left out with a reason.
+"""`ServerCatalogue`: one server's listed definitions parsed in slices; unusable ones are left out with a reason, unchanged tools reused.
 
 A definition keeps every member as the server wrote it. Only what the gateway judges is decoded: the
 name, the input schema, the hints, the declared security. What cannot be used safely is left out, and

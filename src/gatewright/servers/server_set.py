@@ -1,4 +1,4 @@
-"""The servers of one configuration with their catalogue, immutable; tells which changed settings need a new connection."""
+"""`ServerSet`: one configuration's servers with catalogue, states and permissions; `reconnects` names changes that need a new connection."""
 
 from __future__ import annotations
 

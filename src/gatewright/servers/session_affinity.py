@@ -1,4 +1,4 @@
-"""Chooses the connection for a call: the shared one, or one of the session's own where the server may ask its client questions.
+"""Chooses the connection for a call: shared, the session's own, or a pooled lease; opens them and remembers which session has which.
 
 One connection serves everybody, as long as nobody can be mistaken for somebody else. A server that has once asked its caller
 something may ask again, and on a shared pipe its question names no call. So from then on, with `share = "auto"`:

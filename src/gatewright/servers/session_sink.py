@@ -1,4 +1,4 @@
-"""Receives what a server sends on a session's own connection, answers its `roots/list` before calls, and opens that connection."""
+"""`SessionSink`: receives what a server sends on a session's own connection, answers `roots/list` before calls, keeps roots; opens it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converts settings into arguments of servers and endpoints: server specs, profiles, logins, limits, the check of Host and Origin."""
+"""Converts settings into server specs, profiles, OAuth logins, limits, client terms and the Host/Origin check; makes the `Supervisor`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Status` of a server for operators, and the callbacks by which a server reports changes, permissions and audit events."""
+"""`Status` of a server for operators; `Told`: callbacks for what it lists, notifies and audits, and for permits, tasks and sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Limit on resource subscriptions: how many each caller has at one server, over all its sessions and listen requests.
+"""`WishCounts`: limits each caller's resource subscriptions at one server; tracks its sessions and listen requests, carried over on reload.
 
 Callers without a name are told apart by their sessions, which share one room: the more of them there are the less has each, and
 whoever has most is the first to get no more.

@@ -1,4 +1,4 @@
-"""Supervises all servers: starts, stops, stages and switches them on reload, routes their notifications, answers endpoints' look-ups.
+"""`Supervisor`: starts, stages, switches and retires servers; keeps catalogue and tasks, routes notifications, answers look-ups.
 
 Another configuration is another server set. What it does not change goes on as it is; what it changes is
 started beside the old, which ends when no call can need it any more. Between `stage`, which takes its

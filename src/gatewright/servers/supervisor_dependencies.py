@@ -1,4 +1,4 @@
-"""What the gateway supplies to its supervisor of servers: in-process servers, permission decisions, tool review, cleaning, task storage."""
+"""`ServerSide`: what the gateway gives its `Supervisor`: local servers, tool and permission checks, redaction, task storage."""
 
 from __future__ import annotations
 

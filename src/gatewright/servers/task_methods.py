@@ -1,4 +1,4 @@
-"""Tasks made by servers: registers those that results announce, routes `tasks/*` to their connection, translates ids both ways.
+"""Tasks of servers: registers those that results announce, routes `tasks/*`, merges lists, translates ids, forgets lost tasks.
 
 Callers know tasks by ids of the gateway's own (`task_owners`); here they are put by the server's, and back.
 """

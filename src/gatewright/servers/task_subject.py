@@ -1,4 +1,4 @@
-"""Finds what `tasks/*`, `completion/complete` and `resources/subscribe` are about, for the gates, and whether a caller sees a task.
+"""Resolves which tool or server `tasks/*`, `completion/complete` and `resources/subscribe` concern, for the gates; checks a task's visibility.
 
 Policy decides about it as about what it means: the tool whose call a task is, the server whose prompt is completed or whose
 resource is followed. What spans servers (`tasks/list`, `logging/setLevel`) means none.

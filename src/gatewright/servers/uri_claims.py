@@ -1,4 +1,4 @@
-"""Finds which servers of a profile claim a resource URI (by list or template), and what must be shown in qualified form for it.
+"""`Claims`: index of all servers' resource URIs and templates; finds which servers claim a URI, and what must be shown in qualified form.
 
 Two servers that claim one URI, in whatever spelling (`uri_normal_form`), are both shown in qualified form, and so is whatever a template
 of another server could come to. How things are shown is decided by what stands before the first expression of a template, and

@@ -1,4 +1,4 @@
-"""Resource URIs of large results in worker processes: the orders, and what a worker does with them."""
+"""Finds and replaces resource URIs of large results in worker processes: `UriReaders` sends the work, `names` and `shows` do it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One profile's immutable view of the catalogue: exposed names to tools, prompts and resources, and lists.
+"""`View`: one profile's index from exposed names and URIs to tools, prompts and resources; encodes and caches the entries of its lists.
 
 Exposed names come from `names`. Besides its exposed name a tool answers to its canonical and its
 dotted one; all lead to the same `Tool`, so policy judges one subject whatever it was called.

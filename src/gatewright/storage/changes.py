@@ -1,4 +1,4 @@
-"""Outbox table of a section: numbered changes kept in the same transaction until their audit records are on disk.
+"""`Changes`: outbox table of one section: adds rows within its transactions, remembers recorded ones, drops them once audit is on disk.
 
 A change and its row are one transaction, so that what was done while no gateway ran gets into the trail as well. What the trail has
 is remembered in memory, so that nothing is recorded twice; its row goes (`drop`) once the trail is on the disk, because a power

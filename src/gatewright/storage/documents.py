@@ -1,6 +1,6 @@
-"""Store of small JSON documents by name in a section of the state database, each change counted as a step.
+"""`Documents`: named JSON documents, in order, in a section of the state database; each change counts a step that the audit trail checks.
 
-Every change is a step that the audit trail knows of: a gateway whose state is older than its record, or gone, does not start.
+A gateway whose state is older than its record, or gone, does not start.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The opened state database: sections that count their steps, transactions, and one feed of what other processes change.
+"""`StateDatabase`: sections with step and version counters, transactions, and listeners called when another process changes a section.
 
 Theory. A section belongs to one store. Its row in `sections` says which one it is (`mark`, a random number), how many steps it has
 taken (`steps`, which only grows and numbers the changes that wait for the audit trail), and its `version`, which every change

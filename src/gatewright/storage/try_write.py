@@ -1,6 +1,6 @@
-"""Writes small changes of the state database in the background: over a connection of its own, in any thread.
+"""`changed_aside`: runs statements on the state database in one transaction, waiting for neither lock nor disk; returns False on failure.
 
-They wait neither for another writer nor for the disk, so the event loop may ask for them in a thread without anybody noticing.
+For small changes that the event loop has made in a thread: each call opens a connection of its own, so any thread may make it.
 """
 
 from __future__ import annotations

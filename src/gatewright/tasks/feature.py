@@ -1,4 +1,4 @@
-"""Tasks as a feature: a hook of the kernel around calls that wait for an operator, and the methods of MCP's tasks."""
+"""`TasksFeature`: with an approval queue, adds the call hook that turns calls waiting for an operator into MCP tasks, and their methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright top`: shows live call rate, latency, denials and server states from the gateway's `/metrics`.
+"""`gatewright top`: polls the gateway's `/metrics` and server list; shows call rate and latency since the last poll, denials, server states.
 
 The figures are differences between two readings of its `/metrics`; the first reading alone tells of the time
 since its start. Percentiles come from buckets, so they are upper bounds: "95 % took at most so long".

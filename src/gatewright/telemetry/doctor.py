@@ -1,4 +1,4 @@
-"""`gatewright doctor` check: stalls of the running gateway's event loop, according to its metrics."""
+"""`gatewright doctor` check: longest event-loop stall and ended workers of the running gateway, read from its `/metrics`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Telemetry as a feature: hooks of the kernel, `/metrics`, health, OTLP, and the event-loop watchdog."""
+"""`TelemetryFeature`: counts calls, serves `/metrics` and health routes, exports over OTLP, and runs the event-loop watchdog."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenTelemetry spans and metrics of calls by OTLP, and `traceparent` to tool servers (`[telemetry]`, the extra `otel`).
+"""`Telemetry`: kernel hooks that export sampled OpenTelemetry spans and metrics of calls by OTLP and send `traceparent` to servers.
 
 Theory. Telemetry is hooks of the kernel (`kernel.Hooks`): around every call, around its dispatch, and at its end; there are none
 where telemetry is off, and nothing of the extra is imported then. Spans are begun where they begin, because a server has to be told its

@@ -1,4 +1,4 @@
-"""Event-loop watchdog: measures stalls, and samples the stack while one lasts to name the call and function.
+"""`Watchdog` of the event loop: counts stalls and logs long ones; a thread samples the loop's stack to name the call and function.
 
 A timer on the loop notes when it is called; how much later than it asked for is how long everybody had to wait. Where a beat is missing
 for too long, a thread reads the stack of the loop's thread once: the innermost place of ours says what is done, the kernel's frame

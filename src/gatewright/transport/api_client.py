@@ -1,4 +1,4 @@
-"""HTTP client for APIs and their OpenAPI documents: any method, no redirects, bounded answers; on request, public addresses only.
+"""`ApiClient`: pooled HTTP client for APIs and OpenAPI documents: no redirects or retries, bounded answers, optionally public hosts only.
 
 No redirect is followed, no cookie kept, no proxy of the environment used, and no coding of the content
 asked for, so that what arrives is as long as it says. `outside` refuses every address that is not public.

@@ -1,4 +1,4 @@
-"""HTTP client for MCP servers: POST, GET of an event stream, DELETE; parses SSE; errors say whether the request was sent.
+"""HTTP client for MCP servers on pooled connections: POST, GET of an event stream (SSE), DELETE; errors say whether the request was sent.
 
 The question that matters after a failure is whether the server may have acted: a call that was surely not sent may be
 repeated, one that may have been sent only if repeating it harms nobody. So every error says what is known about

@@ -1,4 +1,4 @@
-"""HTTP/1.1 client connection: sends a request and parses the response with httptools, strictly and within limits.
+"""HTTP/1.1 client connection: one request at a time, strict httptools parsing within limits, and whether it can be reused after.
 
 One request at a time, HTTP/1.1, never pipelined. The server is a stranger: how long a head may be, how much may come
 that is no body (sizes of chunks, their extensions, trailers), and what may come when nobody asked are all decided here.

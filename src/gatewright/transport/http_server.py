@@ -1,4 +1,4 @@
-"""HTTP server: binds sockets, runs an ASGI application on the event loop, reads bodies within limits, TLS, graceful stop.
+"""`HttpServer`: binds TCP or Unix sockets, serves an ASGI app with TLS and connection limits, stops gracefully; `read_body` bounds bodies.
 
 It installs no signal handlers, never ends the process and polls nothing, because a gateway also serves stdio and must
 drain. The limits of a connection are in `transport.http_connection`, that of a body in `read_body`.

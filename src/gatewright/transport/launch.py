@@ -1,4 +1,4 @@
-"""Starts a child process: finds the program, builds a minimal environment, own process group, and clear start errors.
+"""Starts a child process with three pipes, a minimal environment and a session of its own; finds the program, explains failures.
 
 A child gets no more of our environment than a program needs to run at all (`INHERITED`), plus what its configuration
 gives it. The gateway's own environment holds keys; a tool server must never find them by accident. It gets no

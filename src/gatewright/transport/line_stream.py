@@ -1,4 +1,4 @@
-"""Newline-delimited messages on a byte stream: splitter, inbox with fair turns, outbox that joins writes.
+"""Newline-delimited messages on a byte stream: splitter, inbox that pauses reading beyond a budget per turn, outbox that batches writes.
 
 Three parts, none of which knows where the bytes come from. `LineSplitter` finds the lines; it looks at each byte
 once, so that a line of 64 MiB in pieces of 64 KiB costs no more than many short ones. `LineInbox` hands them on within

@@ -1,4 +1,4 @@
-"""Orders to worker processes on behalf of a call: JSON heads, and what is said when too many wait."""
+"""Runs one request of a call, a JSON head and a payload, in a worker process with a time limit; also the refusal when the queue is full."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a tool server as a child process with stdio as a pipe: start, messages, stderr, exit detection, group stop.
+"""Runs a tool server as a child process: messages over stdio, stderr lines, exit detection, stopping its process group.
 
 Everything runs on the event loop: the pipes are asyncio transports, the exit is a descriptor to read (Linux) or a look
 every 50 ms (elsewhere), and every step of stopping is a timer. No thread and no task belongs to a child, so none

@@ -1,4 +1,4 @@
-"""Cache of parsed HTTP request heads of one server connection, for requests with an identical head.
+"""Cache of up to 4 parsed HTTP request heads of one connection to our server, for requests with a byte-identical head.
 
 A client that keeps its connection sends the same head again and again: the same target, the same headers, nearly
 always even the same length. Between two requests the parser remembers nothing, so the same bytes mean the same: what

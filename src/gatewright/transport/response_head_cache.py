@@ -1,4 +1,4 @@
-"""Cache of parsed HTTP response heads of one client connection, for responses with an identical head.
+"""Cache of up to 4 parsed HTTP response heads of one client connection, for responses with a byte-identical head.
 
 A server answers with the same head again and again, as long as neither its clock nor the length of the body moves. Between
 two answers the parser remembers nothing, so the same bytes mean the same (see `request_head_cache`, the same on the other side).

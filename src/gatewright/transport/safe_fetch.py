@@ -1,4 +1,4 @@
-"""Bounded HTTP GET or POST of small documents, no redirects; for untrusted URLs to public addresses only (SSRF protection).
+"""`Egress`: bounded HTTP GET or POST without redirects, for untrusted URLs to public addresses only (SSRF protection); resolves names.
 
 The addresses come from servers that the operator configured, but the servers chose them. So nothing
 but the given URL is asked, and `outside` keeps a public server from pointing into the operator's own

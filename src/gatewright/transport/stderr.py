@@ -1,4 +1,4 @@
-"""Splits a child's standard error into log lines: bounded in length and rate, control characters removed.
+"""`LogLines`: splits a child's stderr into log lines without control characters, cuts long ones; over the rate, counts them, keeps the last 5.
 
 Standard error is where MCP servers log, and where a broken or hostile one can write without end. So a line is cut, a
 flood is counted instead of kept, and control characters, which could repaint the terminal of whoever reads the

@@ -1,6 +1,6 @@
-"""TCP and TLS server of newline-delimited messages: each connection is a pipe.
+"""TCP/TLS server of newline-delimited messages: a `Pipe` per connection; limits connections, cuts slow readers, drains half-closed ones.
 
-Each connection is a `Pipe`. A client that has said everything still gets its answers, as far as it waits for them;
+A client that has said everything still gets its answers, as far as it waits for them;
 then the connection is closed, because nothing tells such a client from one that is gone. A client that is silent
 is the endpoint's affair, one that does not read the slow-reader rule's.
 """

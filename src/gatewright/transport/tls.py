@@ -1,4 +1,4 @@
-"""TLS of accepted connections, decrypted a few kilobytes a step, with rate limits on small records.
+"""Serves TLS on accepted connections: decrypts 8 KiB a step, and pauses reading from clients that send many small records.
 
 asyncio reads up to 256 KiB and decrypts all of it in one step. A record of one byte has 23 bytes on the wire and costs as much as one of a
 kilobyte, so one client, before anybody knows who it is, could hold everybody for as long as it likes, a tenth of a second at a time. Here a

@@ -1,4 +1,4 @@
-"""WebSocket as a pipe of text frames: server side over ASGI, client side over `websockets`; refuses upgrades with an HTTP status.
+"""WebSocket as a pipe of text frames, ASGI server and `websockets` client: send queue, slow-reader cut, close codes, refused upgrades.
 
 Both sides are the same thing turned round: a queue that a writer task empties, judged by the slow-reader rule, and a
 reader that hands frames on. Close codes (RFC 6455 §7.4): 1000 when we close, 1003 for a binary frame, 1008 for a client whose

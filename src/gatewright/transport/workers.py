@@ -1,4 +1,4 @@
-"""Pool of worker processes for CPU-heavy work: orders over pipes, time limits, kill and replace, fairness by caller.
+"""`Workers`: pool of worker processes for CPU-heavy jobs: bounded queue, time limits, kill and replace, fairness by caller.
 
 Each is a child of ours that answers one order after the other on its pipes; it is started when it is needed first, and one that takes
 too long is killed and replaced, because nothing else stops C code. A child whose gateway is gone reads the end of its input, and

@@ -1,4 +1,4 @@
-"""`code_safety` rules for imports and module members, and the state of one walk over the tree.
+"""`code_safety` rules for imports, module members and attribute names, and the state of one walk over the syntax tree.
 
 Here is what speaks against a module and against a member of one, however the code reached it.
 """

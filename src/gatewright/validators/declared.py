@@ -1,4 +1,4 @@
-"""Merges a validator's argument pointers and options from the server's metadata and the operator's configuration.
+"""Chooses each validator's argument pointers and options: the operator's, or the server's where its own metadata named that validator.
 
 A server may narrow or loosen only what it asked for by itself. Where the operator named the validator, or
 the tool's name did, the server's pointers and options for it do not count (MGP §4.5: its own metadata cannot

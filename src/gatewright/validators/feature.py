@@ -1,4 +1,4 @@
-"""Validators as a feature: gate `validators`, and compiling of what they look for after the start."""
+"""`ValidatorsFeature`: gate `validators`, which judges costly arguments in worker processes; compiles patterns in the background."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gate `validators`: runs a tool's validators on the arguments, resolves host names, and refuses on an objection (MGP §4.5).
+"""Gate `validators`: runs cached validators on arguments, large ones in a worker; resolves host names; refuses on objection (MGP §4.5).
 
 A tool's checks are made once and kept by the identity of its security metadata, which the catalogue
 replaces when a definition or the operator's word changes. A validator that nobody has, or whose options

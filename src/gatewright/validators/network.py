@@ -1,4 +1,4 @@
-"""Validator `network_restricted`: URLs may lead only to the public internet (SSRF protection, MGP §4.5).
+"""Validator `network_restricted`: rejects URLs to internal or unlisted hosts, and URLs that parsers read differently (SSRF, MGP §4.5).
 
 Theory: two programs that read one URL differently are how a check is passed. So a URL is parsed twice, as
 browsers do it (WHATWG: `0x7f.1`, full-width digits and a trailing dot all become 127.0.0.1) and as `urllib`

@@ -1,4 +1,4 @@
-"""Validators of large arguments in worker processes: the order, and what a worker does with it."""
+"""Runs validators on large arguments in worker processes: `Judges` sends the job, `judged` does it in the worker with cached checks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Registry of validators (built-in and plug-ins), and `Checks`: the prepared validators of one tool.
+"""Registry of validators (built-in and plug-ins), and `Checks`: runs one tool's validators on arguments within a cost budget.
 
 The vocabulary is the table below and what other packages offer in the entry point group
 `gatewright.validators`; a name of the table cannot be taken over. A name that nobody has, a plug-in that does

@@ -1,4 +1,4 @@
-"""Checks paths and URIs in arguments and requests against a caller's `allowed_resources` patterns (Groundhog).
+"""`Resources`: matches paths and URIs in arguments and requests against a caller's `allowed_resources`, following symbolic links.
 
 Theory: a pattern is only as good as the reading of what it is compared with. A path is judged in every form
 that somebody could make of it (`validators.paths`), climbing resolved, once as it is written and once as

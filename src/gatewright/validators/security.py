@@ -1,4 +1,4 @@
-"""Computes a tool's effective security metadata (risk, permissions, validators) from server, operator and tool name.
+"""Computes a tool's security metadata (risk, permissions, validators, confirmation) as the strictest of server, operator and tool name.
 
 Theory: three voices, and the strictest wins (MGP §4.5: kernel-side validation cannot be weakened by
 a server's own metadata). Risk is the maximum, permissions are the union, confirmation is needed if

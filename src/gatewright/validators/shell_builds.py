@@ -1,4 +1,4 @@
-"""Table of further programs for `sandbox` in deny-list mode: builds, tests, `git` and scripts with refused options; runners.
+"""Table of programs for `sandbox` in deny-list mode: build tools, scripts and `git` with refused options; programs that run others.
 
 The allow-list knows these programs only in uses that read. Where unknown programs pass, refusing them would
 refuse `go build` and accept `make`; so they pass too, without the options that make them run something else. Programs nobody knows pass there, so

@@ -1,4 +1,4 @@
-"""Describes a program's command-line options and refuses the dangerous ones, including clusters and prefixes.
+"""`Program` and `option_rule`: refuse a program's dangerous options (also clustered or abbreviated), operands and subcommands.
 
 Theory: the danger of a known program is in few of its options, so a program is described by those:
 letters and long names that are refused, and letters that take a value, without which a cluster such

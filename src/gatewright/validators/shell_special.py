@@ -1,4 +1,4 @@
-"""Rules for programs whose arguments are a language of their own (find, tar, env, xargs, ip, …): only reading uses pass.
+"""Shell rules for find, sed, awk, tar, date and ip (read-only uses pass), and for env, xargs and wrappers (judged by what they run).
 
 Each function gets the words after the program's name and returns the name of a rule that speaks
 against them, or None. Those that start another program judge that one in the same way; `judged` is

@@ -1,4 +1,4 @@
-"""Table of read-only subcommands of `git`, `kubectl`, `docker` and package managers for `sandbox`."""
+"""Table of read-only subcommands and their refused options for validator `sandbox`: `git`, `kubectl`, `docker`, `systemctl`, `pip`, `apt` …"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges SQL as read-only, parsed in the given dialect or in several.
+"""Judges whether SQL is one read-only statement of known functions, parsed in the given dialect or, without one, in several.
 
 Theory: which statement a text is depends on who reads it, so without a given dialect the text is read in
 several, one reader suffices to refuse it, and spellings about which they differ (backslashes in texts, dollar

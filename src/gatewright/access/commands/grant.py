@@ -1,4 +1,4 @@
-"""`gatewright grant list|show|add|revoke`: shows configured and issued grants, and edits the issued ones in the state database.
+"""Commands `list`, `show`, `add`, `revoke` of `gatewright grant`: show configured and issued grants, edit issued ones in the state database.
 
 Grants of the configuration are shown and not changed. Others are
 issued, straight in the store; a running gateway follows within a second. That is an operator's: see

@@ -1,4 +1,4 @@
-"""`gatewright server permit`: approves, denies or shows the permissions of a tool server (MGP §3), in the state database.
+"""`gatewright server permit ID`: approves, denies or shows the permissions of a tool server (MGP §3), in the state database.
 
 Straight in the store: a running gateway notices within a second, connects a server that waited, and ends what is not allowed
 any more.

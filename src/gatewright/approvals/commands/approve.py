@@ -1,4 +1,4 @@
-"""`gatewright approve`: lists pending approval requests and approves or denies them, one by one at a terminal or by id.
+"""`gatewright approve`: shows or watches pending approvals; approves one by id, or decides each at a terminal, in the store.
 
 Straight in the store: a running gateway notices within a second, and a call that waits goes on. A decision is
 an operator's: see `cli.operators`.

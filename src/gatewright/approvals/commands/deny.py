@@ -1,4 +1,4 @@
-"""`gatewright deny`: denies a pending approval request, or withdraws an approval that was not used yet."""
+"""`gatewright deny ID`: denies a pending approval request, or withdraws an approval that was not used yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright audit tail|query|show|verify`: reads, searches and verifies the audit trail, with or without a running gateway."""
+"""`gatewright audit`: `tail`, `query`, `show` and `verify` read and check the trail, gateway running or not; registers `accept`, `export`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sink wrappers: one delivers only records of chosen classes, one raises an alert (log line, hook) for each record."""
+"""`FilteredSink` hands on only records of chosen classes; `AlertSink` logs each record as a security alert and sends it to a hook."""
 
 from __future__ import annotations
 

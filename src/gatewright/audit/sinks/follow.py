@@ -1,4 +1,4 @@
-"""Delivers the audit records to one sink at least once: batches in order, saved position, retries with backoff.
+"""`Follower`: delivers audit records to one sink at least once, in order; saves its position, backs off, shrinks and shortens if refused.
 
 What it has is one number (`positions`), written after a batch has arrived. A crash in
 between sends the batch once more: at least once, and the `id` of a record tells who has it already.

@@ -1,4 +1,4 @@
-"""Audit sink to an MGP audit server, which receives each record as `notifications/mgp.audit` (MGP §6.3).
+"""Audit sink to an MGP audit server: sends records as `notifications/mgp.audit` in paced batches; fails while it is not connected.
 
 A notification has no receipt: what a server was told before it died may be lost to it, and everything
 after that waits here until it is back. A few are told at a time, so that a server that is slower

@@ -1,4 +1,4 @@
-"""Stores how far each audit sink has got: the number of the last record that it took, in one file per sink in the state folder."""
+"""Stores the number of the last record delivered to each audit sink, one file per sink; retention keeps what any sink still lacks."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Audit sink to a PostgreSQL table, one row a record, through `asyncpg` (the extra `postgres`).
+"""Audit sink to a PostgreSQL table through `asyncpg`: creates table and indexes, inserts batches, skips records already there.
 
-The table is made if it is not there. `id` is its key, so a record that comes twice is one row. `record`
+`asyncpg` comes with the extra `postgres`. `id` is the key of the table, so a record that comes twice is one row. `record`
 is of type `json`, which keeps the text as it is: the hash in it still proves it, and what JSON may carry
 and `jsonb` may not (a NUL) does not stop the queue.
 """

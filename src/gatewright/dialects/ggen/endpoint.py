@@ -1,4 +1,4 @@
-"""ggen endpoint: JSON-RPC at `/rpc` over HTTP and WebSocket, and at `/mcp` for requests with `auth`; authenticates each request.
+"""`Ggen`: JSON-RPC at `/rpc` (HTTP, WebSocket) and at `/mcp` with `auth`; authenticates each request, closes anonymous sockets after 10 s.
 
 The credential may stand inside the request, so this endpoint authenticates by itself: each request,
 each one of a batch, each frame of a WebSocket. A credential in the `Authorization` header counts for all

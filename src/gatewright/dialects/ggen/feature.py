@@ -1,4 +1,4 @@
-"""ggen as a feature: its endpoint at `/rpc` and, by its body, at `/mcp`."""
+"""ggen as a feature: adds the endpoint at `/rpc`, and at `/mcp` for requests whose body carries `auth`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groundhog connection of one client: authenticates it in time, runs its requests as kernel calls, answers, and audits refusals.
+"""`GroundhogPeer`: a client's Groundhog connection: authenticates it in time, runs requests, audits refusals, reaches tools it registered.
 
 Every request becomes a call of the kernel or is refused here; either way it is recorded before it is
 answered, and its answer says under which id. A request gets a task of its own, so that none waits behind

@@ -1,4 +1,4 @@
-"""Groundhog endpoint for WebSocket and HTTP POST; decides between Groundhog and MCP by a WebSocket's first message.
+"""`GroundhogEndpoint`: WebSocket and POST; a socket's first message selects Groundhog or MCP and may authenticate; audits refusals.
 
 A WebSocket that offers the subprotocol `mcp` never gets here. One that offers none is decided by its first
 message: MCP's handshake makes it MCP, everything else Groundhog (decision C-48). A client without a

@@ -1,4 +1,4 @@
-"""Groundhog as a feature: its endpoint and listener, shipped and registered tools, and reports of calls that took much time or memory."""
+"""`GroundhogFeature`: endpoint, optional own listener, sessions, shipped and registered tools; `Slow` audits slow or memory-heavy calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reserves the names of registered tools for owners that are not connected; bounded, each owner at its own cost.
+"""`LeftNames`: reserves names of registered tools for disconnected owners; when full, evicts the oldest of the owner with the most.
 
 One that leaves ten thousand names costs a step for each: who left most is known without counting.
 """

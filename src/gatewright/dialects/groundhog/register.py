@@ -1,4 +1,4 @@
-"""Method `tools/register` (Groundhog): validates a registration, checks conflicts and isolation, and adds the tool.
+"""`tools/register` (Groundhog): checks a registration, then adds and stores a shipped tool or binds the tool to its connection.
 
 The steps are the specification's: metadata, security profile, schema, conflicts, storing, instance. What
 stands behind a registered tool is never code that came with the request. It is a tool that the gateway

@@ -1,4 +1,4 @@
-"""Groundhog sessions: opens, finds, expires and closes them, with owner checks and a limit on their number.
+"""Groundhog sessions by owner: opens (also on first use), expires, closes; evicts at the limit, and remembers ids that ended.
 
 A session has two names. Its `id` is what its user calls it, and may be chosen by the user, because the
 specification has no way to be given one; its `handle` is what the kernel knows it by, random, and never

@@ -1,4 +1,4 @@
-"""Defines the tools shipped with the gateway (`directory_list`) and wraps them for registrations with their own limits."""
+"""Shipped tool `directory_list`: runs in a thread pool, or in a confined child process for a registration's sandbox level and memory limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subprocess of one shipped tool run: applies resource limits and namespaces, runs the tool, and prints the result as JSON.
+"""Subprocess that runs one shipped tool: limits its own resources, enters namespaces, runs the tool, prints the result as JSON.
 
 Started as `python -I -m gatewright.dialects.groundhog.worker`. It reads one JSON object on standard input (`tool`, `level`, `roots`, `arguments`, `memory`, `cpu_s`), confines
 itself, runs the tool, and writes one JSON object: `result`, `not_allowed`, `unlistable`, `no_isolation` or

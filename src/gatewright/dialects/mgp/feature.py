@@ -1,4 +1,4 @@
-"""The gateway's own methods about policy as a feature: `gatewright/policy/explain` and `tools/validate`."""
+"""`MgpFeature`: methods `gatewright/policy/explain` and `tools/validate`, which ask the gates about a call without making it."""
 
 from __future__ import annotations
 

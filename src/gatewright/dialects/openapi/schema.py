@@ -1,4 +1,4 @@
-"""Translates the JSON Schemas of tools to OpenAPI 3.0 Schema Objects, loosening what that dialect cannot express.
+"""Translates the JSON Schemas of tools to OpenAPI 3.0 Schema Objects and components, loosening what that dialect cannot express.
 
 Total: whatever a server wrote becomes a valid Schema Object. What the smaller dialect cannot say is left
 out, so that the outcome allows what the tool's own schema allows and perhaps more, never less: a client

@@ -1,4 +1,4 @@
-"""REST endpoint: lists tools, calls one at `/tools/NAME`, and serves the OpenAPI document and the page.
+"""REST endpoint: lists tools, calls one by POST to `/tools/NAME`, serves the OpenAPI document, a JSON catalogue and a documentation page.
 
     GET  /tools           POST /tools/NAME       GET /openapi.json
     GET  /tools/NAME      GET  /docs             GET /catalogue.json

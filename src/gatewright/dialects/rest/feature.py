@@ -1,4 +1,4 @@
-"""REST as a feature: its endpoint at `/tools`, the document of it, and the page at `/docs`."""
+"""`RestFeature`: mounts the REST endpoint: tools at `/tools`, its OpenAPI document, and the page at `/docs`."""
 
 from __future__ import annotations
 

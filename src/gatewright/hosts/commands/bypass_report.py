@@ -1,4 +1,4 @@
-"""Reports servers that a connected host still uses beside the gateway, with the command line that moves them behind it.
+"""Finds servers in a host's files that bypass the gateway, and makes the messages, JSON and `connect` command lines that move them.
 
 Names in these files are somebody else's words: they are shown on one line, short, and with secrets masked.
 """

@@ -1,4 +1,4 @@
-"""`gatewright connect`: adds the gateway to hosts' configuration files (`--take-over`: moves their servers), lists servers that bypass it.
+"""`gatewright connect HOST`: adds the gateway to hosts' configuration files (`--take-over` moves their servers); lists servers bypassing it.
 
 `disconnect` takes it out again, byte for byte.
 """

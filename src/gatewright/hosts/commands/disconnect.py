@@ -1,4 +1,4 @@
-"""`gatewright disconnect`: removes the entry of `connect` and restores the host's file, byte for byte unless it was edited since."""
+"""`gatewright disconnect HOST`: removes the entry of `connect` from a host's file, puts back the servers it replaced, keeps later edits."""
 
 from __future__ import annotations
 

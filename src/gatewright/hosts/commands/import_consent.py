@@ -1,4 +1,4 @@
-"""Asks the person who runs `gatewright import` whether a server may set loader variables or be given existing secrets and files."""
+"""`Consent` of `gatewright import`: asks once per server whether it may set loader variables or be given existing secrets and files."""
 
 from __future__ import annotations
 

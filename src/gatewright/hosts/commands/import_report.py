@@ -1,4 +1,4 @@
-"""Renders the plan of `gatewright import` (rows, remarks, JSON, comments; secrets masked); `Store` keeps its secrets and can undo that.
+"""Renders the plan of `gatewright import` for people and as JSON, secrets masked; `Store` saves its secrets and can restore former ones.
 
 Values of variables and headers are shown only as far as neither they nor their names look like a secret.
 """

@@ -1,4 +1,4 @@
-"""Shared options for a key's claims: `--permission`, `--role`, `--trust`, `--resource`, combined into a `UserContext`.
+"""Decorator for key commands: `--permission`, `--role`, `--trust` and `--resource` become one `UserContext`; shows it as JSON or text.
 
 They make one value, so a command takes one: `takes_rights` gives it the four options, and the function
 behind it a `UserContext` as `user`.

@@ -1,4 +1,4 @@
-"""`gatewright session list`: shows the sessions at the running gateway: all to an operator, an agent's own to it."""
+"""`gatewright session list`: shows the sessions at the running gateway; an operator sees all of them, an agent its own."""
 
 from __future__ import annotations
 

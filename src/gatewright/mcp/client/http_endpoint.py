@@ -1,4 +1,4 @@
-"""POST, GET stream and DELETE of one MCP client connection: session, revision, authorization; repeats with a new token after 401.
+"""`HttpEndpoint` of one MCP client connection: POST, GET stream, DELETE with session, revision, token; retries with a new token on 401/403.
 
 Below the client connection, which knows messages, and above the transport, which knows connections.
 """

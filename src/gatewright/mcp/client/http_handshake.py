@@ -1,4 +1,4 @@
-"""MCP handshake over Streamable HTTP: negotiates era, session and revision, or reports that the URL may speak HTTP+SSE."""
+"""MCP handshake over Streamable HTTP: sets era, session and revision, waits for permissions; raises `FellBack` for HTTP+SSE."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Client connection over Streamable HTTP (both eras): a POST for each request, sessions, event streams, resumption.
+"""`HttpLink`: client connection over Streamable HTTP: POSTs, event streams, resumption; renews lost sessions, resends what is safe.
 
 What comes on the stream of a POST belongs to that request for certain, so questions need no guessing. A session of a legacy
 server can be lost: it is made again, and what was refused for its sake is sent again, because it was not executed. Only a tool

@@ -1,4 +1,4 @@
-"""Base class of client connections to a tool server: request ids, progress tokens, era translation, routing of what it sends.
+"""`Link`: base of client connections to a server: pending requests, time limits, revision translation, questions and notifications.
 
 A connection takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites
 request ids and progress tokens (both are small integers of the connection's own), adds and takes away what

@@ -1,4 +1,4 @@
-"""Routes a server's notifications on one connection: to the call, the task's caller, the only active session, listeners or the log."""
+"""`Notes`: routes one server's notifications to call, task owner, sole session, listeners or log; withdraws its cancelled requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Client connection over a duplex pipe shared by all calls: a stdio child, WebSocket, or HTTP+SSE of 2024-11-05.
+"""`PipeLink`: client connection over a pipe shared by all calls (stdio child, WebSocket, HTTP+SSE): handshake, answers, garbage limit.
 
 All calls share the pipe and none waits for another. Nothing on it says which call a server's own request or log line belongs
 to; `server_requests` and `notifications` have the rules for that.

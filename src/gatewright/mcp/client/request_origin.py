@@ -1,4 +1,4 @@
-"""A server's request to a client (elicitation, sampling, roots) held until its call is known or it is answered with an error."""
+"""Works out which call a server's request to its client belongs to: `RequestOrigin` rules calls out, `Absent` counts other parties."""
 
 from __future__ import annotations
 

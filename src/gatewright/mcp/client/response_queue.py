@@ -1,4 +1,4 @@
-"""Send queue for responses to an HTTP server's requests, each a POST of its own: eight at a time, and a bound on what may wait.
+"""`ResponseQueue`: POSTs answers to an HTTP server's own requests, eight at once; queues up to 1024 of them (8 MiB) and drops the rest.
 
 A server that asks faster than it takes answers would otherwise have a connection opened for each of them.
 """

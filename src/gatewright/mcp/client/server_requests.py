@@ -1,4 +1,4 @@
-"""Routes a tool server's requests (elicitation, sampling, roots) to the caller they belong to; answers `ping`, refuses ambiguous ones.
+"""`ServerRequests`: attributes a server's request (elicitation, sampling, roots) to a call in flight, holds it while unclear, asks the caller.
 
 On a pipe that several sessions share, a server's request does not say which call it belongs to. It
 can only belong to a call that was in flight when it arrived. Where all of those are of one session,

@@ -1,4 +1,4 @@
-"""Probes with `ping` whether an HTTP server still knows a session, and counts sessions that it never knew (decision 0059)."""
+"""Probes with `ping` if an HTTP server still knows a session; `LostSessions` counts sessions lost before any answer, to stop retries."""
 
 from __future__ import annotations
 

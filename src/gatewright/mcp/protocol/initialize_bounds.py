@@ -1,4 +1,4 @@
-"""Bounds what an MCP session keeps of `initialize`: rejects large capabilities, and cuts a long `clientInfo` to the program's name."""
+"""Bounds what an MCP session keeps of `initialize`: rejects large capabilities, cuts a long `clientInfo` to name, title and version."""
 
 from __future__ import annotations
 

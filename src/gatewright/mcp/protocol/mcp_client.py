@@ -1,4 +1,4 @@
-"""Client handshake state machine for MCP servers of any revision, and the client capabilities offered or relayed. No I/O.
+"""Client side of the MCP handshake (`server/discover`, `initialize`) and MGP negotiation, as a state machine; client capabilities. No I/O.
 
 Theory: a modern server is found by asking it (`server/discover`), a legacy one by its failing to
 understand the question. The owner sends the `Ask` it is given, feeds what came of it back in, and
@@ -52,10 +52,10 @@ INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 _HEADER_MISMATCH, _MISSING_CAPABILITY, _UNSUPPORTED_VERSION = -32020, -32021, -32022
 _MODERN_ERRORS = (_HEADER_MISMATCH, _MISSING_CAPABILITY, _UNSUPPORTED_VERSION)
 _NOT_THERE = (400, 404, 405)
+"""What an HTTP server of 2024-11-05 answers to a POST on its event-stream URL."""
 _MESSAGE_CHARS, _TOLD_CHARS = 300, 100
 _CODES = 10**9
 """Every code is nearer to zero. A longer number may have more digits than are written at all."""
-"""What an HTTP server of 2024-11-05 answers to a POST on its event-stream URL."""
 
 
 class Hello(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""MGP capability negotiation (§2): reads a peer's offer and announces the reply in the same place.
+"""MGP capability negotiation (§2): reads a peer's offer, agrees on version and extensions, announces the reply where the offer stood.
 
 Stock SDKs lose `capabilities.mgp`, so peers built on them offer MGP under `experimental.mgp` or as an
 extension; all three count the same (decisions C-11, C-50, rows MGP-2.*).

@@ -1,11 +1,11 @@
-"""Retry policy after an error (MGP §14.5): repeat, fallback tool or report; also marks outcomes of calls that may have run. Pure.
+"""`Retries`: what follows each failure of a call (MGP §14.5): wait and repeat, fallback tool, or report. Marks outcomes not to be repeated.
 
 A server says in `error.data._mgp` whether asking again can help, how long to wait and how often. Its word is a wish, not
 an order: our own limits stand above it, and nothing is sent twice that may not be (`Retries` is told so). Silence means no:
 an error without hints is reported, except for the codes whose meaning MGP's table (§14.3) and ggen's fix, where a
 peer of those dialects leaves the object out.
 
-Pure: the owner waits, and brings the randomness that keeps clients from coming back all at once.
+No I/O: the owner waits, and brings the randomness that keeps clients from coming back all at once.
 """
 
 from __future__ import annotations

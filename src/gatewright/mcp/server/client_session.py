@@ -1,4 +1,4 @@
-"""Client session of one host: executes its messages, sends it requests and notifications, holds its subscriptions.
+"""`ClientSession`: runs an MCP client's requests, resumes those pending input, sends it questions and notifications, keeps subscriptions.
 
 Every MCP endpoint owns client sessions: one for a connection (stdio, WebSocket, HTTP+SSE), one for an HTTP session,
 one for a single sessionless request. What arrives becomes an effect of the session's conversation, and

@@ -1,4 +1,4 @@
-"""Server context shared by all endpoints: builds calls from requests, admits callers, holds handler, sessions and connections.
+"""`ServerContext`, shared by all endpoints: authenticates credentials, builds calls; holds handler, sessions and open connections.
 
 Endpoints differ in how they read a message and in how they spell an outcome. Everything between is here.
 """

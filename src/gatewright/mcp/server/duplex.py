@@ -1,4 +1,4 @@
-"""MCP server over a duplex pipe (stdio, WebSocket, HTTP+SSE): reads messages of both eras, sends replies and batches.
+"""`Duplex`: MCP over one pipe (stdio, WebSocket, SSE): a task per request up to a limit, batches, calls awaiting input; cancels on close.
 
 Messages of both eras may come on one pipe; the conversation tells them apart.
 """

@@ -1,4 +1,4 @@
-"""Answers above 1 MiB on the SSE stream of MCP clients that fail on such events: replaced by an error. Also recognises notifications.
+"""Replaces an answer above 1 MiB by an error, for clients that fail on such SSE events; recognises notification frames.
 
 As long as nothing was streamed, the answer of a POST is plain JSON, which they read at any size. So what is only told goes another
 way where there is one. Where there is none, an answer that they could not read becomes an error that says so.

@@ -1,4 +1,4 @@
-"""Checks Host and Origin headers against DNS rebinding, extracts the bearer token, and sends 403 and 401 refusals.
+"""`Guard`: checks Host and Origin against DNS rebinding and cross-site WebSockets, caches verdicts. Also reads bearer tokens, sends 401, 403.
 
 A web page must not reach a local port through its visitor's browser (DNS rebinding), so both headers are judged first,
 for every endpoint and every handler.

@@ -1,6 +1,6 @@
 """Parses and checks HTTP request headers of MCP once per head: credential, session, revision, Accept, content type, routing.
 
-A client that keeps its connection sends the same headers again and again (`transport.known_heads`): what is found out
+A client that keeps its connection sends the same headers again and again (`transport.request_head_cache`): what is found out
 here is found out once for all of those requests. So nothing here may depend on anything else, and least of all on who
 the caller is now.
 """

@@ -1,4 +1,4 @@
-"""HTTP response to one MCP POST: plain JSON, or an SSE stream once events or questions precede the answer; 401 and 403 challenges.
+"""`HttpReply`: answers one MCP POST as JSON, or as SSE once events precede it (resumable; slow readers are cut); 401/403 challenges.
 
 On the common way (no events, no questions) this costs two ASGI messages and no task. The first event
 starts a writer task; from then on messages are handed over without waiting and a client that does not

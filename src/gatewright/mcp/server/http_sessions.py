@@ -1,4 +1,4 @@
-"""Store of legacy HTTP sessions (MCP 2025-03-26 to 2025-11-25): random ids bound to a caller, with expiry and limits.
+"""`Sessions`: legacy HTTP sessions (MCP 2025-03-26 to 2025-11-25) bound to a caller, with resumable streams; ends idle and excess ones.
 
 A session is no proof of identity: each request authenticates anew, and a session of another caller
 answers exactly like one that never was.

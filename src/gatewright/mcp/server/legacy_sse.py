@@ -1,4 +1,4 @@
-"""HTTP+SSE transport of MCP 2024-11-05: endpoints `/sse` (event stream) and `/messages` (POST).
+"""`LegacySse`: HTTP+SSE transport of MCP 2024-11-05: holds `/sse` streams; POSTs to `/messages` go to a stream of the same caller.
 
 The stream's first event names that path. The id in it is random and bound to the caller, and stays no
 proof of identity: each POST authenticates anew. Only the default profile has these paths.

@@ -1,4 +1,4 @@
-"""`subscriptions/listen` (MCP 2026-07-28): subscribes, acknowledges, and streams change notifications on the request.
+"""`subscriptions/listen` (MCP 2026-07-28): subscribes, acknowledges, sends changes held until then and later ones, and unsubscribes.
 
 The acknowledgement is the first message, every message carries the id of the request, and only what
 was asked for is sent. Resources are subscribed to by ordinary calls through the kernel, so policy holds

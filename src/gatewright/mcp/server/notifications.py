@@ -1,4 +1,4 @@
-"""Runs clients' notifications as kernel calls without an answer, so that gates judge, count and record them.
+"""Runs each notification of a client as a call without an answer, in a background task, so that gates judge, count and record it.
 
 Those about the connection itself (`initialized`, `cancelled`) never come here. Progress of a question goes to whoever asked it.
 """

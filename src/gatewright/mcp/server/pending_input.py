@@ -1,4 +1,4 @@
-"""Requests waiting for input (MCP 2026-07-28): kept under random handles until the client repeats the request with the answers.
+"""`PendingInputs`: requests waiting for input (MCP 2026-07-28) by random handle until the client repeats them; bounds each caller and time.
 
 Nothing here outlasts the process: a handle ends with its request, `PENDING_S` after its last question, or with its endpoint.
 """

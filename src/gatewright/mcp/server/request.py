@@ -1,4 +1,4 @@
-"""One client request in the kernel: sends its events and answer, puts server questions to the client, cancels and resumes.
+"""`ServedRequest`: runs one client request through the kernel, sends its events and answer, asks the client, parks, resumes, cancels the call.
 
 A `ServedRequest` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the call's own channel.
 Towards a modern host it cannot be: the call is *parked*, the host is answered `input_required` with a sealed handle, and the

@@ -1,4 +1,4 @@
-"""What an endpoint adds to the gateway's HTTP application: paths, WebSockets, and what is published about them."""
+"""`Routes`: what an endpoint plugs into the HTTP application: path handlers, WebSockets, OAuth resource ids; parses profiles in paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which notifications of tool servers a client is sent, by its revision, its MGP extensions and its log level, and in whose numbers."""
+"""Filters tool servers' notifications for one client by revision, MGP extensions and log level; puts in its progress token and request id."""
 
 from __future__ import annotations
 

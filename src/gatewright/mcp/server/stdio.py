@@ -1,4 +1,4 @@
-"""MCP server on the process's own stdin and stdout, for a host that started the gateway; its caller is the process owner."""
+"""MCP server on the process's stdin and stdout, for the process owner or a given credential; finishes running calls after end of input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""WebSocket endpoint of MCP: subprotocol `mcp`, one message a text frame, both eras."""
+"""MCP over WebSocket, both eras: accepts subprotocol `mcp` or refuses, tracks open sockets, and closes them when credentials lapse."""
 
 from __future__ import annotations
 

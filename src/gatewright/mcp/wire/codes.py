@@ -1,4 +1,4 @@
-"""Table of all error reasons with their codes at each endpoint (MCP, MGP, ggen, Groundhog, HTTP), and MGP's recovery object.
+"""Table of all error reasons: codes by protocol, HTTP status, exit code, retry policy; and MGP's recovery object made from it.
 
 One table. A gate, the dispatcher or an endpoint names a reason; no other file writes an error number.
 The canonical kinds are those of the decision record (conflicts C-01 to C-07); below them stand

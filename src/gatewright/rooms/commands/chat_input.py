@@ -1,4 +1,4 @@
-"""Parses and executes the lines typed in `gatewright room join`: chat text and slash commands."""
+"""Parses and executes the lines typed in `gatewright room join TOPIC`: chat text and slash commands."""
 
 from __future__ import annotations
 

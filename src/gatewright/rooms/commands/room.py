@@ -1,4 +1,4 @@
-"""`gatewright room who|post|propose|fulfil|watch|join|serve|bridge`: people and MCP programs take part in rooms."""
+"""`gatewright room`: commands to list participants, post, propose, fulfil, watch or join, and to seat a stdio server or bridge a host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the requests addressed to a participant, each as a task, with bounds per sender and in all, and sends the responses.
+"""`Answering`: runs requests to a room participant as bounded tasks and sends the responses, or an error where one was not passed on.
 
 How many run at once is bounded, for each sender and for all together, so that one who asks for what takes long leaves
 room for others. Notifications are let through beyond that: one of them is how a sender gives up on a request.

@@ -1,4 +1,4 @@
-"""Bridges MCP over a pipe into a room: a tool server as a participant, and a participant as a host's MCP server.
+"""`ServerSeat`, `HostSeat`: bridge MCP pipes into a room: a server as participant; a participant as a host's server, with proposals.
 
 `ServerSeat` lets everybody in the room use one server: each request gets an id of its own on the pipe, and what the server asks
 goes to who called, where that can be told. `HostSeat` is the other way round: to its host one participant of the room looks

@@ -1,4 +1,4 @@
-"""Exceptions of room participants, and counting of senders' malformed messages (MCPx §4.3)."""
+"""Exceptions of room participants, and `Conduct`: counts each sender's malformed messages, and ignores the sender at a limit (MCPx §4.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Orchestrator of a room: fulfils proposals by people's commands and by accepted rules, and suggests rules (MCPx §9.4).
+"""`Orchestrator` of a room: decides proposals by people's tool calls and saved rules, records decisions, suggests rules (MCPx §9.4).
 
 It is a participant like any other. People direct it through tools that it offers over MCP: `approve`, `reject`, `rules`,
 `suggestions`, `accept`, `dismiss`, `revoke`, `stop`, `resume`. Only those whom the configuration names as people are

@@ -1,6 +1,6 @@
-"""One participant of one room: sends and validates messages, requests, proposals and responses. No transport.
+"""`Participant` of one room, without transport: sends messages, answers requests, awaits responses, tracks proposals and the roster.
 
-It knows no transport: `send` takes the text of each envelope, `receive` is given each one that arrives, `lost` the end.
+`send` takes the text of each envelope, `receive` is given each one that arrives, `lost` the end.
 What the gateway does not check is checked here (MCPx §4.3): that a payload is what its kind says. What it hears of
 itself, and what is put to others, it only watches.
 

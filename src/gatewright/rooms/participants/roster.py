@@ -1,4 +1,4 @@
-"""Membership of a room as seen by a participant, from welcome and presence messages (MCPx §3.4, §3.5)."""
+"""`Roster`: tracks a participant's own id and capabilities and a room's other members, from welcome and presence (MCPx §3.4, §3.5)."""
 
 from __future__ import annotations
 

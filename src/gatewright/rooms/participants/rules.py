@@ -1,4 +1,4 @@
-"""Rules that approve, reject or ask about proposals (MCPx §9.4): matching, precedence, stopped senders, JSON form. Pure.
+"""`RuleBook`: rules that approve, reject or ask about proposals (MCPx §9.4); keeps uses in the last hour and stopped senders. No I/O.
 
 A rule says which proposals it is for, and what happens to them: `approve`, `reject`, or `ask` a person. It always has
 somebody who accepted it. Where several fit, the most careful counts: `reject` over `ask` over `approve`; where none

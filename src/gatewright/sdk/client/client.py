@@ -1,4 +1,4 @@
-"""Asynchronous MCP client (`Client`) for all revisions and MGP: tools, resources, prompts, completion, subscriptions, reconnection.
+"""`Client`: asynchronous MCP client for all revisions and MGP: tools, resources, prompts, completion, subscriptions; reconnects, retries.
 
     async with Client(["python", "-m", "weather"]) as client:
         result = await client.call_tool("forecast", {"city": "Bern"})

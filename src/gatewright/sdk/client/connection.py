@@ -1,4 +1,4 @@
-"""Connection of an SDK client: opened on first use, reopened after loss, closed at the end; in-memory for a server in the process."""
+"""`Connection` of an SDK client: opens on first use, reopens after loss, passes on notifications; in-memory for a server in the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Client-side handlers of one call: delivers progress and log messages, and answers the server's questions."""
+"""`CallHandlers` of an SDK client's call: passes progress and events to listeners; answers elicitation, sampling and roots requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Request handler of an SDK server: dispatches tools, lists, resources, prompts, completion, custom methods, notifications."""
+"""`Handler`: runs an SDK server's tools, prompts, resources, completion and own methods; caches lists and resources; passes notifications on."""
 
 from __future__ import annotations
 

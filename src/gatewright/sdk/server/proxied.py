@@ -1,4 +1,4 @@
-"""Capabilities, header annotations and change notifications of an SDK server, as the MCP server code asks for them."""
+"""`ProxiedServer`: capabilities and `x-mcp-header` annotations (cached) of an SDK server; passes changes to watchers on their loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright server restart`, `start`, `stop` and `logs`: control a server of the running gateway."""
+"""Commands `restart`, `start`, `stop` and `logs` of `gatewright server`: control a server of the running gateway."""
 
 from __future__ import annotations
 

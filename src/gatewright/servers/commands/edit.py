@@ -1,4 +1,4 @@
-"""`gatewright server add|rm|enable|disable`, `tool enable|disable`: edits mgp.toml; `add` moves secrets to the secret store.
+"""Commands `server add|rm|enable|disable` and `tool enable|disable`: edit mgp.toml; `add` moves secrets to the store for this file's use.
 
 What a hand wrote in the file stays as it was written.
 """

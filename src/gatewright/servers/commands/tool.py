@@ -1,4 +1,4 @@
-"""`gatewright tool list|show|call`: lists, describes and calls tools through every gate; also the command group `gatewright tool`."""
+"""`gatewright tool`: the command group; lists, describes and calls tools through every gate, and puts a server's questions to the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright tool export`: writes tools of the gateway, or of Python modules (imported for it), as a document for model APIs or catalogues."""
+"""`gatewright tool export`: prints tools of the gateway, or of Python modules that it imports, as JSON for model APIs or catalogues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parses an OpenAPI document into tools in a child process, so that a large one does not block the event loop.
+"""Parses an OpenAPI document into tools in a child process, with limits on time, memory and output, so that the event loop runs on.
 
 A thread would share the interpreter with everybody, and decoding eight megabytes is one step of C code in it. Short ones take
 long as well: thirty lines of aliases in YAML, or of references to references. And they become large: what many operations refer

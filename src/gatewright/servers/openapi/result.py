@@ -1,4 +1,4 @@
-"""Converts an HTTP API's response to a tool result: text, structured content, error or binary.
+"""Converts an HTTP API's response to a tool result (text, structured content, error or binary), in small steps and within a size limit.
 
 JSON stays the text it was: it is shown as text and stands as structured content, both without being
 written anew. A status from 400 on is a tool's own error, so that a model reads what was wrong; so is a

@@ -1,4 +1,4 @@
-"""Translates schemas of an OpenAPI document to tools' JSON input schemas, resolving references within the document.
+"""Translates OpenAPI schemas to JSON input schemas: resolves local references into `$defs`, rewrites 3.0; `Room` bounds their number.
 
 A tool's schema stands alone, so everything that it refers to is brought along under `$defs`, as far as it
 is reached. OpenAPI 3.0 has a dialect of its own, of which 3.1 kept nothing: what differs is rewritten. A
