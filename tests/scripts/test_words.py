@@ -63,7 +63,7 @@ def _write(project: Path, name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("GroundhogEndpoint", ["groundhog", "door"]),
+        ("GroundhogDoor", ["groundhog", "door"]),
         ("line_door", ["line", "door"]),
         ("_HTTPDoor2", ["http", "door2"]),
         ("indoors", ["indoors"]),
