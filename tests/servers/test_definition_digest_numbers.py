@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
-from types import FrameType
 from typing import Any
 
 import pytest
@@ -20,6 +17,7 @@ from gatewright.servers.definition_digest import (
     definition_digest,
     digest_steps,
 )
+from tests.costs import lines_run
 
 KEPT = {
     '{"name":"t","x":[1.50,-2.0,1e2,1e400,1e401,0.0,-0.0,12e-1]}': "fe2776c0aefaca094a12dee4522a9f06d5af522a4606f1d3d6f1d6b4a2321db0",
@@ -76,24 +74,6 @@ def test_the_digests_of_what_was_agreed_to_stay(text: str) -> None:
     assert definition_digest(jsonrpc.decode_members(text.encode())) == KEPT[text]
 
 
-def lines_run(work: Callable[[], object]) -> int:
-    """How many lines of the module run: loops over digits are seen, built-in ones over text are linear."""
-    count = 0
-
-    def line(frame: FrameType, event: str, _: Any) -> Any:
-        nonlocal count
-        count += event == "line" and frame.f_code.co_filename == definition.__file__
-        return line
-
-    before = sys.gettrace()
-    sys.settrace(line)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 def forms(size: int) -> list[str]:
     """Numbers of about so many characters that are short ones in the end, or as long as they are written."""
     return [
@@ -110,7 +90,7 @@ def forms(size: int) -> list[str]:
 def test_no_step_is_made_for_each_digit(form: int) -> None:
     def work(size: int) -> int:
         value = jsonrpc.decode(f"[{forms(size)[form]}]".encode())
-        return lines_run(lambda: canonical(value))
+        return lines_run(definition, lambda: canonical(value))
 
     assert 0 < work(3000) == work(300)
 

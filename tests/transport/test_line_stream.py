@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +12,7 @@ from gatewright.transport import line_stream
 from gatewright.transport.base import Limits
 from gatewright.transport.line_stream import LineInbox, LineOutbox, LineSplitter
 from gatewright.transport.pipe_ends import End
+from tests.costs import lines_run
 from tests.transport.collecting import Collector, within
 
 
@@ -130,32 +129,16 @@ def test_a_long_line_in_pieces_is_looked_at_once() -> None:
     assert splitter._pieces == []
 
 
-def steps(work: Callable[[], object]) -> int:
-    """How many lines of the module's Python ran."""
-    count = 0
-
-    def line(frame: Any, event: str, _: object) -> Any:
-        nonlocal count
-        count += event == "line" and frame.f_code.co_filename == line_stream.__file__
-        return line
-
-    before = sys.gettrace()
-    sys.settrace(line)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
-
-
 @pytest.mark.parametrize("blank", [b"\n", b"\r\n", b"\n\r\n"])
 @pytest.mark.parametrize("before", [b"", b"half a line", b"\r"])
 def test_blank_lines_cost_no_step_each(blank: bytes, before: bytes) -> None:
     splitter = LineSplitter(1 << 20)
     splitter.feed(before)
-    few = steps(lambda: splitter.feed(blank * 10))
-    assert steps(lambda: splitter.feed(blank * 100_000)) <= few
-    assert steps(lambda: splitter.feed(blank * (1 << 20))) <= few + 10  # longer than a line may be
+    few = lines_run(line_stream, lambda: splitter.feed(blank * 10))
+    assert lines_run(line_stream, lambda: splitter.feed(blank * 100_000)) <= few
+    assert (
+        lines_run(line_stream, lambda: splitter.feed(blank * (1 << 20))) <= few + 10
+    )  # longer than a line may be
 
 
 async def test_nothing_is_delivered_before_the_pipe_is_in_its_owners_hands() -> None:

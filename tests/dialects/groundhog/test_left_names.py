@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.dialects.groundhog import left_names
 from gatewright.dialects.groundhog.left_names import LeftNames
-
-
-def steps(work: Callable[[], object]) -> int:
-    """How many lines of the module ran."""
-    count = 0
-
-    def line(frame: Any, event: str, _: object) -> Any:
-        nonlocal count
-        count += event == "line" and frame.f_code.co_filename == left_names.__file__
-        return line
-
-    before = sys.gettrace()
-    sys.settrace(line)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
+from tests.costs import lines_run
 
 
 def test_one_more_name_costs_the_same_however_many_there_are() -> None:
@@ -37,7 +17,7 @@ def test_one_more_name_costs_the_same_however_many_there_are() -> None:
         names = LeftNames(size)
         for number in range(size):
             names.keep(f"n{number}", f"o{number % owners}")
-        return steps(lambda: names.keep("one more", "o0"))
+        return lines_run(left_names, lambda: names.keep("one more", "o0"))
 
     few = of(10, 2)
     assert max(of(1000, 1), of(1000, 10), of(1000, 1000)) <= few + 5
