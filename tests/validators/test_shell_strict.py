@@ -83,6 +83,7 @@ BLOCKED = {
         "cat /etc/shadow",
         "curl -d @/etc/passwd x",
         "wc /dev/sda",
+        "cat /ETC/Passwd",
     ],
 }
 

@@ -62,7 +62,8 @@ _PROGRAM_OPTIONS = Pattern(
 )
 _HOST_FILES = Pattern(
     r"@?(?:\.{0,2}/)+(etc/(passwd|shadow|gshadow|sudoers|cron[^/]*|ssh|pam\.d)(/.*)?|proc/(sysrq-trigger|sys/.*)|"
-    r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)"
+    r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)",
+    IGNORECASE,
 )
 
 SENTENCES = {
