@@ -375,9 +375,7 @@ def _links_rule(path: str, root: str, readlink: ReadLink) -> str | None:
             here = "/" if target.startswith("/") else str(PurePosixPath(here).parent)
             rest += _names(target)[::-1]
         # Above the root it may pass on its way down again (`/srv` to `/srv/data`), but not end.
-        if not rest and not _within(here, root):
-            return "link"
-        if not _within(here, root) and not _within(root, here):
+        if not _within(here, root) and not (rest and _within(root, here)):
             return "link"
     return None
 
