@@ -51,6 +51,21 @@ def test_schemas_that_are_heavy_are_not_kept_long() -> None:
     assert sum(one.heavy for one in held) == 32
 
 
+def test_what_is_forgotten_does_not_count_among_the_heavy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(compiled, "_KEPT", 4)
+    kept = Compiled()
+    heavy = [
+        {"propertyNames": {"pattern": r"^.{1,4000}$"}, "title": str(number)} for number in range(6)
+    ]
+    light = [{"title": str(number)} for number in range(3)]
+    for one in [*heavy, *light]:
+        kept.of(one)
+    held = {key for key, (_, one) in kept._known.items() if not isinstance(one, str) and one.heavy}
+    assert set(kept._heavy) == held == {id(heavy[-1])}
+
+
 def test_the_bounds_are_those_that_were_given() -> None:
     wide: object = {"properties": {f"p{number}": {} for number in range(20)}}
     assert isinstance(Compiled(subschemas=10).of(wide), str)

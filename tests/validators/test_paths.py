@@ -1,5 +1,7 @@
 """`paths`: a path stays inside its root, whoever decodes it on the way."""
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -360,3 +362,25 @@ def test_what_is_not_there_is_told_from_what_is_no_link(tmp_path: Path) -> None:
     judge = prepare({"root": str(tmp_path)})
     for path in ("file", "file/below", "none/below"):
         assert judge.judge(path) is None
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.EIO, errno.ESTALE])
+def test_where_the_gateway_may_not_look_no_link_is_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def denied(self: Path) -> Path:
+        raise OSError(number, os.strerror(number), str(self))
+
+    judge = prepare({"root": str(tmp_path)})
+    assert judge.judge("closed/a") is None
+    monkeypatch.setattr(Path, "readlink", denied)
+    objection = judge.judge("closed/a")
+    assert objection is not None
+    assert objection.rule == "unseen"
+
+
+def test_a_name_that_no_file_system_takes_is_not_followed() -> None:
+    def readlink(path: str) -> str | None:
+        raise ValueError(path)
+
+    assert path_rule("a", "/srv", readlink) == "unseen"

@@ -62,6 +62,8 @@ git push origin :main
 git fetch --upload-pack=./x origin
 git pull ext::x
 git checkout .
+git checkout --forc x
+git checkout -qf x
 git -c a.b=c status
 git reset --hard
 vim -c :q a
@@ -70,11 +72,22 @@ flock /tmp/l sh
 tmux new
 tmux
 make -f x.mk
+make --ev x
+make --fi=x.mk
+make --makef x.mk
 make SHELL=/tmp/x
 rsync -ave ssh a b:c
 split --filter=x a
+split --f=x a
 zip a.zip a -TT x
+zip a.zip a -rTT x
+zip a.zip a --tes --unz=x
 psql -c '\\! id'
+psql -qf x
+psql --fil=x
+psql -o '|id' -c 'select 1'
+psql --out='|id'
+mysql --pager=x
 sqlite3 a '.shell id'
 """.strip().split("\n")
 

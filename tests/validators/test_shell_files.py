@@ -49,6 +49,19 @@ from gatewright.validators.shell_syntax import Word, read
         "file@id_rsa",
         "/e't'c/shadow",
         "/etc/pass\\wd",
+        "~/.SSH/config",
+        ".ENV",
+        "app/.Env.Production",
+        "ID_RSA",
+        "/ETC/Shadow",
+        "~/.AWS/Credentials",
+        "~/library/keychains/x",
+        "~/Library/Keychains/x",
+        "~/LIBRARY/[!b]eychains/x",
+        "~/.\u017f\u017fh/config",
+        ".E*",
+        "/DEV/NVME0n1",
+        "--file=/ETC/SHADOW",
     ],
 )
 def test_sensitive_files_are_found(argument: str) -> None:
@@ -87,6 +100,12 @@ def test_sensitive_files_are_found(argument: str) -> None:
 def test_ordinary_files_are_not(argument: str) -> None:
     (words,) = read(f"cat {argument}", pipes=False)
     assert not names_sensitive_file(words[1])
+
+
+def test_a_pattern_is_read_as_it_stands_and_in_lower_case() -> None:
+    assert is_sensitive(".[!E]nv", glob=True)
+    assert is_sensitive(".[D-F]NV", glob=True)
+    assert not is_sensitive(".[!e]nv", glob=True)
 
 
 def test_a_quoted_pattern_is_only_a_text() -> None:

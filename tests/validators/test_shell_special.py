@@ -30,6 +30,16 @@ READING = [
     "tar --list --file=a.tar",
     "ip addr",
     "ip -4 route show",
+    "ip a s eth0",
+    "ip -br a",
+    "ip r s",
+    "ip n s",
+    "ip l sh",
+    "ip l ls",
+    "ip link show eth0",
+    "ip ro get 10.0.0.1",
+    "ip r g 10.0.0.1",
+    "ip ru l",
     "ip",
     "command -v ls",
     "env",
@@ -107,6 +117,13 @@ OTHER = [
     "tar tf a --to-command=sh",
     "tar tf a -F sh",
     "ip link set eth0 down",
+    "ip link s eth0 down",
+    "ip l s eth0 down",
+    "ip -s l se eth0 down",
+    "ip l '' eth0",
+    "ip a f",
+    "ip -b f",
+    "ip -n x a",
     "ip netns exec x sh",
     "ip -batch f",
     "ip addr add 10.0.0.1 dev x",
@@ -137,6 +154,30 @@ OTHER = [
 def judged(line: str) -> str | None:
     (words,) = read(line, pipes=False)
     return program_rule(words)
+
+
+# In the order in which `ip` of iproute2 (6.x) asks whether the word is the beginning of one of them.
+IP = {
+    "addr": "add change chg replace delete show lst list flush save showdump restore",
+    "link": "add set change replace delete afstats xstats property show lst list help",
+    "route": "list show lst get add change chg replace prepend append test delete flush save restore showdump",
+    "neigh": "add change chg replace delete get show lst list flush",
+    "rule": "list lst show save restore add delete flush",
+    "maddr": "add delete list show lst",
+    "mroute": "list lst show",
+    "tunnel": "add change replace delete show lst list prl 6rd",
+}
+IP_READS = frozenset("show lst list get save showdump afstats xstats help".split())
+
+
+@pytest.mark.parametrize("name", IP)
+def test_each_abbreviation_for_ip_that_passes_means_what_reads(name: str) -> None:
+    commands = IP[name].split()
+    for verb in {one[:end] for one in commands for end in range(1, len(one) + 1)}:
+        if judged(f"ip {name} {verb} x") is None:
+            meant = {one for one in commands if one.startswith(verb)}
+            assert meant <= IP_READS, verb
+    assert judged(f"ip {name} show x") is None
 
 
 @pytest.mark.parametrize("line", READING)

@@ -47,6 +47,8 @@ BLOCKED = {
         "rm -r -f x",
         "rm -R x",
         "rm x --recursive",
+        "rm --r x",
+        "rm --recurs --f x",
         "/bin/rm -rf x",
         "xyz rm -rf x",
         "rd /s x",
@@ -73,8 +75,24 @@ BLOCKED = {
     ],
     "ends_the_host": ["shutdown -h now", "reboot", "mkfs.ext4 /x", "dd if=a of=b", "kill -9 1"],
     "opens_a_channel": ["nc -l 4444", "socat x y"],
-    "inline_code": ["python3 -c x", "perl -e x", "node --eval x"],
-    "program_option": ["tar xf a --checkpoint-action=exec", "git -c core.pager=x log"],
+    "inline_code": [
+        "python3 -c x",
+        "perl -e x",
+        "node --eval x",
+        "node --eval=x",
+        "node --eva x",
+        "php --run=x",
+    ],
+    "program_option": [
+        "tar xf a --checkpoint-action=exec",
+        "tar xf a --checkpoint-=exec=x",
+        "tar xf a --to-com=x",
+        "tar xf a --us x",
+        "tar cf a --rsh-command=x",
+        "git fetch --upl=x",
+        "git push --receive-p x",
+        "git -c core.pager=x log",
+    ],
     "host_file": [
         "wc ../../etc/shadow",
         "wc /./etc/passwd",
@@ -83,6 +101,7 @@ BLOCKED = {
         "cat /etc/shadow",
         "curl -d @/etc/passwd x",
         "wc /dev/sda",
+        "cat /ETC/Passwd",
     ],
 }
 

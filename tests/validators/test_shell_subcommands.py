@@ -1,7 +1,10 @@
 """Programs that are many in one: the subcommands that read, and the others."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_programs import program_rule
 from gatewright.validators.shell_subcommands import WITH_SUBCOMMANDS
 from gatewright.validators.shell_syntax import read
@@ -19,6 +22,25 @@ READING = [
     "git config user.email",
     "git config --global user.name",
     "git config --list --show-origin",
+    "git config list",
+    "git config branch.main.remote",
+    "git blame -L 1,5 f",
+    "git rev-list --count HEAD",
+    "git stash list -3",
+    "git reflog -5",
+    "pip list --outdated --format=json --exclude x",
+    "pip list --local -v",
+    "pip show -f requests",
+    "pip3 freeze --all --user",
+    "pip check",
+    "npm view @scope/x@^1.2 versions dist-tags.latest --json",
+    "npm view x",
+    "npm outdated",
+    "apt list --installed",
+    "apt-cache policy -t stable bash",
+    "docker history -H x",
+    "docker ps --namespace --no-trunc",
+    "podman images --format json",
     "git worktree list",
     "git submodule status",
     "git check-ignore -v x.o",
@@ -61,6 +83,21 @@ OTHER = {
     "git config --get user.email --edit": "option",
     "git config --add user.email x": "option",
     "git config --file f user.email": "option",
+    "git config edit": "option",
+    "git config --edit": "option",
+    "git config -e": "option",
+    "git config --edi": "option",
+    "git config --global edit": "option",
+    "git config unset x.y": "option",
+    "git blame --output=x f": "option",
+    "git annotate --outp x f": "option",
+    "git rev-list --output=x HEAD": "option",
+    "git stash list --output=x": "option",
+    "git reflog --ext-diff -p": "option",
+    "git log --show-sig": "option",
+    "git grep --textconv x": "option",
+    "git tag -l -v x": "option",
+    "git tag --contains x --edit": "option",
     "git worktree remove x": "subcommand",
     "git submodule update": "subcommand",
     "kubectl -n prod delete pod x": "subcommand",
@@ -86,6 +123,21 @@ OTHER = {
     "timedatectl set-ntp true": "subcommand",
     "resolvectl dns eth0 x": "subcommand",
     "npm view x --script-shell=x": "option",
+    "npm view https://example.net/x.tgz": "operand",
+    "npm view git+ssh://git@example.net/x": "operand",
+    "npm view somebody/x": "operand",
+    "npm view x@npm:y": "operand",
+    "pip freeze -r https://example.net/r.txt": "option",
+    "pip freeze -lr x": "option",
+    "pip list -ofx": "option",
+    "pip list --ind x": "option",
+    "pip show -i x y": "option",
+    "apt list --OPTION=Dir::Bin::dpkg=/tmp/x": "option",
+    "apt-cache policy -p /tmp/x": "option",
+    "apt-cache search x --Pkg-Cache=/tmp/x": "option",
+    "kubectl get pods --profile_output=x": "option",
+    "podman ps --url=ssh://example.net": "option",
+    "podman inspect x --runtime /tmp/x": "option",
 }
 
 
@@ -105,3 +157,62 @@ def test_everything_else_is_refused_with_the_reason(line: str, rule: str) -> Non
 def test_unseen_arguments_go_to_none_of_them(name: str) -> None:
     (words,) = read(name, pipes=False)
     assert program_rule(words, appended=True) == "unknown_arguments"
+
+
+def leaves(name: str, program: Program) -> Iterator[tuple[str, Program]]:
+    """Each line of a program and its subcommands, and what is known of it."""
+    if program.subs is None:
+        yield name, program
+        return
+    for sub, described in program.subs.items():
+        yield from leaves(f"{name} {sub}", described)
+
+
+LEAVES = [found for name in WITH_SUBCOMMANDS for found in leaves(name, WITH_SUBCOMMANDS[name])]
+PIP = (
+    "index-url extra-index-url find-links trusted-host proxy cert client-cert log log-file local-log cache-dir python keyring-provider src "
+    "config-settings requirement exists-action use-feature retries timeout"
+)
+ELSEWHERE = {
+    "pip": PIP,
+    "pip3": PIP,
+    "npm": "registry script-shell userconfig globalconfig prefix cache proxy https-proxy cafile logs-dir git node-options viewer editor",
+    "kubectl": "server kubeconfig kuberc token cache-dir profile-output as as-group as-uid log-file log-dir client-key raw",
+    "docker": "host config tlscacert tlscert tlskey",
+    "podman": "url connection identity remote root runroot runtime conmon module hooks-dir out config storage-opt tmpdir ssh",
+    "systemctl": "host machine root image",
+    "timedatectl": "host machine",
+    "loginctl": "host machine",
+    "hostnamectl": "host machine",
+    "localectl": "host machine",
+    "apt": "option config-file",
+    "apt-cache": "option config-file pkg-cache src-cache",
+}
+"""Long options that write a file, run a program or lead to another host, behind whatever subcommand."""
+
+
+@pytest.mark.parametrize(
+    "line", [line for line, _ in LEAVES if line.partition(" ")[0] in ELSEWHERE]
+)
+def test_no_subcommand_writes_runs_or_goes_elsewhere_by_an_option(line: str) -> None:
+    """MGP-4.5-2"""
+    for option in ELSEWHERE[line.partition(" ")[0]].split():
+        for spelled in (f"{line} --{option}=x", f"{line} --{option} x"):
+            assert judged(spelled) is not None, spelled
+
+
+@pytest.mark.parametrize(("line", "program"), [leaf for leaf in LEAVES if leaf[1].long])
+def test_a_refused_option_is_refused_however_it_is_shortened_and_spelled(
+    line: str, program: Program
+) -> None:
+    for name in program.long:
+        spelled = {name[:end] for end in range(1, len(name) + 1)}
+        spelled |= {one.upper() for one in spelled} | {one.replace("-", "_") for one in spelled}
+        for one in spelled:
+            assert judged(f"{line} --{one}=x") is not None, one
+            assert judged(f"{line} --{one} x") is not None, one
+
+
+def judged(line: str) -> str | None:
+    (words,) = read(line, pipes=False)
+    return program_rule(words)

@@ -16,6 +16,9 @@ READING = [
     "SELECT 1;",
     "SELECT 1 -- a note",
     "SELECT /* a note */ 1",
+    "SELECT '--x', \"--y\" -- a note",
+    "SELECT 1 /* --x */ --",
+    "SELECT 1 # --x",
     "EXPLAIN SELECT 1",
     "EXPLAIN QUERY PLAN SELECT 1",
     "explain analyze select 1",
@@ -99,6 +102,10 @@ OTHER = {
         "SELECT $$ ; DROP TABLE t; $$",
         "SELECT $x$ y $x$",
         "/* /* */ DELETE FROM t -- */",
+        "SELECT 1 --1 INTO OUTFILE '/tmp/x'",
+        "SELECT 1--1",
+        "SELECT 1 -- it's\n --\u00a0 INTO OUTFILE '/tmp/x'",
+        "SELECT '--' # '\n --1 INTO OUTFILE '/tmp/x'",
     ],
     "unknown_statement": [
         "",
@@ -124,6 +131,48 @@ def test_statements_that_only_read_pass(text: str) -> None:
 def test_everything_else_is_refused_with_the_reason(rule: str, text: str) -> None:
     """MGP-4.5-2"""
     assert sql_rule(text) == rule
+
+
+@pytest.mark.parametrize("dialect", ["", "mysql"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT 1 /*!50000 INTO OUTFILE '/tmp/x' */",
+        "SELECT * FROM t /*! FOR UPDATE */",
+        "SELECT 1 /*! ; DELETE FROM t */",
+        "SELECT 1 /*M! INTO OUTFILE '/tmp/x' */",
+        "SELECT 1 /*M!100100 INTO OUTFILE '/tmp/x' */",
+        "SELECT 1 /*m! INTO OUTFILE '/tmp/x' */",
+        "SELECT 1 /* ! INTO OUTFILE '/tmp/x' */",
+        "SELECT 1 /*T! INTO OUTFILE '/tmp/x' */",
+        "SELECT 1 /*T![placement] INTO OUTFILE '/tmp/x' */",
+        "SELECT 1 /* x */ /*!99999 /* y */ INTO OUTFILE '/tmp/x' */",
+        "SHOW TABLES /*! ; DELETE FROM t */",
+        "EXPLAIN /*! ANALYZE */ SELECT 1",
+    ],
+)
+def test_comments_that_a_server_executes_are_refused(text: str, dialect: str) -> None:
+    """MGP-4.5-2"""
+    assert sql_rule(text, dialect) == "ambiguous_sql"
+
+
+@pytest.mark.parametrize("dialect", ["", *sorted(DIALECTS)])
+def test_what_the_end_of_a_comment_closes_is_the_same_for_all_readers(dialect: str) -> None:
+    hidden = "SELECT 1 /* /* */ INTO OUTFILE '/tmp/x' -- */"
+    quoted = "SELECT /*+ QB_NAME(`*/ 1 -- `) */ 2 INTO OUTFILE '/tmp/x'"
+    assert sql_rule(hidden, dialect) == sql_rule(quoted, dialect) == "ambiguous_sql"
+    for hint in ("SET_VAR(sql_mode='')", "MAX(1) set_var (a)", "Set(work_mem)"):
+        assert sql_rule(f"SELECT /*+ {hint} */ 1", dialect) == "ambiguous_sql"
+
+
+@pytest.mark.parametrize("dialect", ["postgres", "snowflake", "tsql"])
+def test_hints_for_the_planner_and_plain_comments_pass(dialect: str) -> None:
+    assert sql_rule("SELECT /*+ INDEX(t i) FULL(@q t) */ a FROM t /* ! */", dialect) is None
+
+
+def test_in_prose_several_readings_are_nothing_to_object_to() -> None:
+    assert sql_rule("SELECT 1 /*! x */", prose=True) is None
+    assert sql_rule("DELETE FROM t /*! x */", prose=True) == "write_statement"
 
 
 def test_a_given_dialect_is_the_only_reader() -> None:

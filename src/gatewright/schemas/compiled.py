@@ -6,7 +6,6 @@ changes. Heavy ones take megabytes, so few of them are kept.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -30,7 +29,7 @@ class Compiled:
     def __init__(self, depth: int = 32, subschemas: int = 1000) -> None:
         self.bounds = depth, subschemas
         self._known: dict[int, tuple[Any, CompiledSchema | str]] = {}
-        self._heavy: deque[int] = deque()
+        self._heavy: dict[int, None] = {}
         self._weights: dict[int, int] = {}
         self._weight = 0
 
@@ -62,14 +61,16 @@ class Compiled:
         self._weights[key] = weight
         self._weight += weight
         if isinstance(compiled, CompiledSchema) and compiled.heavy:
-            self._heavy.append(key)
+            self._heavy[key] = None
             if len(self._heavy) > _HEAVY_KEPT:
-                self._forget(self._heavy.popleft())
+                self._forget(next(iter(self._heavy)))
         return compiled
 
     def _forget(self, key: int) -> None:
         if self._known.pop(key, None) is not None:
             self._weight -= self._weights.pop(key)
+            # Another schema may get the id, and a light one must not go as a heavy one.
+            self._heavy.pop(key, None)
 
 
 def _weight(schema: Any) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.code_members import Walk, attribute_violation
 from gatewright.validators.code_names import folded
 from gatewright.validators.code_writes import write_violation
@@ -222,7 +222,8 @@ _OWN_FILES = frozenset({".env", ".env.local", ".env.production", ".npmrc", ".pyp
 
 _STARTED = Pattern(
     r"(?:^|/)(?:\.(?:bashrc|bash_profile|bash_login|profile|zshrc|zprofile|zshenv)|authorized_keys|"
-    r"etc/(?:ld\.so\.preload|rc\.local|profile|init\.d|systemd|cron\.[a-z]+)|autostart|LaunchAgents)(?:/|\n?\Z)"
+    r"etc/(?:ld\.so\.preload|rc\.local|profile|init\.d|systemd|cron\.[a-z]+)|autostart|LaunchAgents)(?:/|\n?\Z)",
+    IGNORECASE,
 )
 """What the host runs by itself: who writes there stays."""
 
@@ -230,7 +231,7 @@ _STARTED = Pattern(
 def _is_foreign_secret(path: str) -> bool:
     if _STARTED.search(path):
         return True
-    return path.rpartition("/")[2] not in _OWN_FILES and is_sensitive(path)
+    return path.rpartition("/")[2].casefold() not in _OWN_FILES and is_sensitive(path)
 
 
 def _file_violation(node: ast.Call) -> Iterator[str]:

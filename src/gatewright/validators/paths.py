@@ -13,6 +13,7 @@ them; a link that leads out of the root is refused. A component that does not ex
 
 from __future__ import annotations
 
+import errno
 import os
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +44,8 @@ __all__ = [
 ]
 
 ReadLink = Callable[[str], str | None]
-"""Absolute path → where the symbolic link there leads, None where there is none, empty where there is nothing at all."""
+"""Absolute path → where the symbolic link there leads, None where there is none, empty where there is nothing at all.
+Raises `OSError` or `ValueError` where that cannot be said."""
 
 _MAX_CHARS = 4096
 _MAX_NAME_BYTES = 255
@@ -67,6 +69,7 @@ _SAY = {
     "outside": "leads out of the allowed folder; give a path inside it",
     "absolute": "is absolute; give a path inside the allowed folder",
     "link": "goes through a symbolic link that leads out of the allowed folder",
+    "unseen": "goes through a folder into which the gateway may not look; give a path that it can follow",
 }
 
 
@@ -91,7 +94,10 @@ def _readlink(path: str) -> str | None:
         return str(Path(path).readlink())
     except (FileNotFoundError, NotADirectoryError):
         return ""
-    except (OSError, ValueError):
+    except OSError as problem:
+        # Whoever may look where the gateway may not follows the link that is there.
+        if problem.errno != errno.EINVAL:
+            raise
         return None
 
 
@@ -356,7 +362,10 @@ def _links_rule(path: str, root: str, readlink: ReadLink) -> str | None:
             looks += 1
             if looks > _MAX_LOOKS:
                 return "too_long"
-            target = readlink(here)
+            try:
+                target = readlink(here)
+            except (OSError, ValueError):
+                return "unseen"
             missing = here if target == "" else missing
         if target:
             # As `ELOOP`: links may lead to each other for ever.
@@ -366,9 +375,7 @@ def _links_rule(path: str, root: str, readlink: ReadLink) -> str | None:
             here = "/" if target.startswith("/") else str(PurePosixPath(here).parent)
             rest += _names(target)[::-1]
         # Above the root it may pass on its way down again (`/srv` to `/srv/data`), but not end.
-        if not rest and not _within(here, root):
-            return "link"
-        if not _within(here, root) and not _within(root, here):
+        if not _within(here, root) and not (rest and _within(root, here)):
             return "link"
     return None
 

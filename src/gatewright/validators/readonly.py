@@ -68,8 +68,8 @@ _WRITE_MODE = Pattern(r"[rwaxbt+U]*[wax+][rwaxbt+U]*")
 _SAY = {
     "control_character": "has a control character",
     "too_long": "is too long or nested too deeply to be judged",
-    "ambiguous_sql": "is read differently by different databases; leave out backslashes, dollar quotes and "
-    "conditional comments",
+    "ambiguous_sql": "is read differently by different databases; leave out backslashes, dollar quotes, nested or "
+    "conditional comments, hints that set something, and comments without a blank behind `--`",
     "write_statement": "has a statement that writes or locks; only reading ones are allowed",
     "unknown_statement": "is neither SQL nor a command that is known to read only",
     "statements": "has more than one statement; send one",
@@ -213,14 +213,14 @@ class ReadOnly:
         """A text of unknown meaning is refused only where it certainly is SQL that writes."""
         if _SQL_FORM.search(text.encode(errors="replace").decode()) is None:
             return None
-        rule = self._sql(text)
+        rule = self._sql(text, prose=True)
         # Prose is no SQL that anybody understands, and must pass.
         return rule if rule in {"write_statement", "statements"} else None
 
-    def _sql(self, text: str) -> str | None:
+    def _sql(self, text: str, *, prose: bool = False) -> str | None:
         from gatewright.validators.sql_reading import sql_rule  # noqa: PLC0415 - loaded when it is needed
 
-        return sql_rule(text, self._dialect)
+        return sql_rule(text, self._dialect, prose=prose)
 
 
 class Part(msgspec.Struct, frozen=True):

@@ -62,7 +62,7 @@ _GIT = {
     "add": Program(),
     "commit": Program(short="F", valued="mC", long=("file", "amend")),
     "switch": Program(short="f", valued="cC", long=("force", "discard-changes")),
-    "checkout": _without(r"-f|--force|--|\.|.*/"),
+    "checkout": _without(r"-[a-zA-Z]*f.*|--f.*|--|\.|.*/"),
     **dict.fromkeys("fetch pull push".split(), _GIT_REMOTE),
 }  # fmt: skip
 
@@ -87,16 +87,16 @@ BUILDING: Mapping[str, Program] = MappingProxyType(
         },
         **dict.fromkeys(_RUNNERS, _REFUSED),
         # `-f` and `--eval` bring rules from elsewhere; those of the project's own makefile run.
-        "make": _without(r"-[a-zA-Z]*f.*|--(?:file|makefile|eval).*|-E.*|\.?SHELL\w*=.*"),
+        "make": _without(r"-[a-zA-Z]*f.*|--(?:f|mak|ev).*|-E.*|\.?SHELL\w*=.*"),
         # `-e` names the program that makes the connection.
         "rsync": _without(r"-[a-zA-Z0-9]*e.*|--rsh.*|--rsync-path.*"),
-        "split": _without("--fi.*"),
-        "zip": _without("-T.*|--test.*|--unzip-command.*"),
+        "split": _without("--f.*"),
+        "zip": _without("-[a-zA-Z]*T.*|--te.*|--unz.*"),
         # `-z` runs a program for each file.
         "tcpdump": _without("-[a-zA-Z]*z.*"),
-        # `\!` and `COPY … TO PROGRAM` run commands.
-        "psql": _without(r".*\\.*|(?:.*\W)?program(?:\W.*)?|-f.*|--file.*"),
-        "mysql": _without(r".*\\.*|(?:.*\W)?system(?:\W.*)?"),
+        # `\!`, `COPY … TO PROGRAM` and an output that begins with `|` run commands.
+        "psql": _without(r".*\\.*|(?:.*\W)?program(?:\W.*)?|-[AabeEHlnqsStwWxXz01]*[fo].*|--fil.*|--o.*"),
+        "mysql": _without(r".*\\.*|(?:.*\W)?system(?:\W.*)?|--(?:pag|te|plugin).*"),
         "sqlite3": _without(r"\..*|-cmd|-init"),
         "git": PROGRAMS["git"]._replace(subs={**(PROGRAMS["git"].subs or {}), **_GIT}),
     }

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
-from gatewright.patterns import IGNORECASE, Pattern, escape
+from gatewright.patterns import Pattern, escape
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["is_sensitive", "names_sensitive_file"]
 
 _PLACES: tuple[tuple[str, ...], ...] = tuple(
-    tuple(line.split("/"))
+    tuple(line.casefold().split("/"))
     for line in """
     etc/shadow etc/shadow- etc/gshadow etc/gshadow- etc/passwd etc/passwd- etc/sudoers etc/sudoers.d
     etc/security/opasswd etc/krb5.keytab etc/pam.d etc/cron.d etc/crontab etc/ssh etc/ssl/private
@@ -43,17 +43,14 @@ _BY_FIRST = {
 _FIRST = frozenset(_BY_FIRST)
 _MOST_WILD = 32
 """Components of a word that hold a joker. With more of them it names no file that anybody means."""
-_HINT = Pattern(
-    "|".join(escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES})),
-    IGNORECASE,
-)
+_HINT = Pattern("|".join(escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES})))
 _JOKERS = Pattern(r"\[[^\]]*\]|[*?]")
 _WILD = Pattern(r"[*?\[]")
 
 
 def names_sensitive_file(word: Word) -> bool:
     """Whether one word of a command means a file that holds secrets or belongs to the host."""
-    if not word.glob and _HINT.search(word.text) is None:
+    if not word.glob and _HINT.search(word.text.casefold()) is None:
         return False
     return any(is_sensitive(text, glob=word.glob) for text in _candidates(word.text))
 
@@ -70,7 +67,13 @@ def _candidates(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=1024)
 def is_sensitive(text: str, *, glob: bool = False) -> bool:
-    """Whether a path means such a file, wherever it begins."""
+    """Whether a path means such a file, wherever it begins. On many file systems capitals make no difference."""
+    folded = text.casefold()
+    # As it stands, too: a pattern such as `[!E]` does not mean in lower case what it means.
+    return _means(folded, glob=glob) or (glob and folded != text and _means(text, glob=True))
+
+
+def _means(text: str, *, glob: bool) -> bool:
     parts = _components(text)
     if glob and sum(map(_WILD.within, parts)) > _MOST_WILD:
         return True

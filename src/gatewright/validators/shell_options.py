@@ -131,7 +131,8 @@ def _options(program: Program, texts: Sequence[str]) -> str | None:
 
 def _refused(program: Program, text: str) -> bool:
     if text.startswith("--"):
-        name = text[2:].partition("=")[0]
+        # `apt` makes no difference between capitals and others, `kubectl` none between `_` and `-`.
+        name = text[2:].partition("=")[0].casefold().replace("_", "-")
         # `getopt_long` takes every unambiguous beginning of a long option.
         return any(one.startswith(name) for one in program.long)
     for letter in text[1:]:

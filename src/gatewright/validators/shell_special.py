@@ -144,24 +144,47 @@ def tar(arguments: Sequence[Word]) -> str | None:
 
 _TAR_FIRST = Pattern("[tvzjJaf]+")
 _TAR_OPTION = Pattern(r"-[vzjJaf]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*")
-_IP_OBJECTS = frozenset(
-    "a addr address l link r ro route n neigh neighbor neighbour ru rule maddr maddress mroute tunnel -s "
-    "-4 -6 -br -brief -c -color -o -oneline -d -details -h -human -j -json -p -pretty -0 -V -r -resolve".split()
+_IP_OPTIONS = frozenset(
+    "-s -4 -6 -br -brief -c -color -o -oneline -d -details -h -human -j -json -p -pretty -0 -V -r -resolve".split()
 )
-_IP_VERBS = frozenset({"show", "list", "ls", "get", "s", "lst"})
+_IP_CHANGING = {
+    "a addr address": "add change chg delete replace flush restore",
+    "l link": "add change delete property replace set",
+    "r ro route": "add append change chg delete flush prepend replace restore test",
+    "n neigh neighbor neighbour": "add change chg delete flush replace",
+    "ru rule": "add delete flush restore",
+    "maddr maddress": "add delete",
+    "mroute": "flush",
+    "tunnel": "6rd add change delete prl replace",
+}
+"""Names of an object → its commands that do more than read."""
+_IP_OBJECTS = {
+    name: tuple(changing.split())
+    for names, changing in _IP_CHANGING.items()
+    for name in names.split()
+}
+_IP_READING = ("show", "list", "lst", "get")
 
 
 def ip(arguments: Sequence[Word]) -> str | None:
     """Showing addresses, links, routes and neighbours."""
     rest = [word.text for word in arguments]
     while rest and rest[0].startswith("-"):
-        if rest.pop(0) not in _IP_OBJECTS:
+        if rest.pop(0) not in _IP_OPTIONS:
             return "option"
     if not rest:
         return None
-    if rest[0] not in _IP_OBJECTS:
+    changing = _IP_OBJECTS.get(rest[0])
+    if changing is None:
         return "subcommand"
-    return None if len(rest) == 1 or rest[1] in _IP_VERBS else "subcommand"
+    return None if len(rest) == 1 or _reads(rest[1], changing) else "subcommand"
+
+
+def _reads(verb: str, changing: tuple[str, ...]) -> bool:
+    """Whether every command that `ip` could take an abbreviation for reads: the first that begins so is meant (`set` before
+    `show`), and the order is not the same everywhere."""
+    known = verb != "" and any(one.startswith(verb) for one in _IP_READING)
+    return known and not any(one.startswith(verb) for one in changing)
 
 
 _SAFE_VARIABLE = Pattern(

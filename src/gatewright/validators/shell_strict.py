@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatewright.patterns import IGNORECASE, Pattern
+from gatewright.patterns import IGNORECASE, Pattern, escape
 from gatewright.schemas.json_strings import Place, pointer, strings
 from gatewright.schemas.objection import Objection
 
@@ -24,8 +24,17 @@ __all__ = ["SENTENCES", "strict", "strict_rule", "text_rule"]
 _META = Pattern(r"""[;&|<>(){}\[\]$`\\'"!*?~#^]|%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}""")
 _ASSIGNMENT = Pattern(r"\s*[A-Za-z_][A-Za-z0-9_]*\+?=")
 
+
+def _shortened(*options: str) -> str:
+    """Long options with every beginning from `|` on, by which their programs know them, too."""
+    marks = ((option.index("|"), option.replace("|", "")) for option in options)
+    return "|".join(escape(one[:end]) for at, one in marks for end in range(at, len(one) + 1))
+
+
 _DELETERS = frozenset({"rm", "rmdir", "unlink", "shred", "srm", "del", "erase", "rd"})
-_RECURSIVE = Pattern(r"-[A-Za-z]*[rR][A-Za-z]*|--recursive|--no-preserve-root|/[sSqQ]")
+_RECURSIVE = Pattern(
+    rf"-[A-Za-z]*[rR][A-Za-z]*|{_shortened('--r|ecursive', '--no-p|reserve-root')}|/[sSqQ]"
+)
 _FIND_ACTIONS = Pattern(r"-(delete|exec|execdir|ok|okdir|fprint|fprint0|fprintf|fls)")
 
 _PROGRAMS: dict[str, frozenset[str]] = {
@@ -53,16 +62,21 @@ _ORDINARY = frozenset(
 """Program names that are also everyday words: harmless as the only word of a value."""
 
 _INTERPRETERS = Pattern(r"(python|perl|ruby|node|nodejs|php|lua|deno|bun|osascript)[\d.]*")
-_CODE_OPTIONS = Pattern(r"-[A-Za-z]*[ceErpi]|--eval|--exec|--print|--command|eval")
+_CODE_LONG = _shortened("--ev|al", "--exe|c", "--pri|nt", "--comm|and", "--run|")
+_CODE_OPTIONS = Pattern(rf"-[A-Za-z]*[ceErpi]|(?:{_CODE_LONG})(?:=.*)?|eval")
+_PROGRAM_LONG = _shortened(
+    "--checkpoint-|action", "--to-c|ommand", "--us|e-compress-program", "--rsh|-command", "--rmt-|command", "--info-|script",
+    "--new-v|olume-script", "--upl|oad-pack", "--rece|ive-pack",
+)  # fmt: skip
 _PROGRAM_OPTIONS = Pattern(
-    r"(?:(?:-o)?(?:ProxyCommand|LocalCommand|PermitLocalCommand)|--checkpoint-action|--to-command|"
-    r"--use-compress-program|--rsh|--upload-pack|--receive-pack|core\.(?:pager|editor|sshcommand|fsmonitor))"
-    r"(?:[^\w\n].*)?",
+    rf"(?:(?:-o)?(?:ProxyCommand|LocalCommand|PermitLocalCommand)|{_PROGRAM_LONG}|core\.(?:pager|editor|sshcommand|fsmonitor))"
+    r"(?:[^\w\n-].*)?",
     IGNORECASE,
 )
 _HOST_FILES = Pattern(
     r"@?(?:\.{0,2}/)+(etc/(passwd|shadow|gshadow|sudoers|cron[^/]*|ssh|pam\.d)(/.*)?|proc/(sysrq-trigger|sys/.*)|"
-    r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)"
+    r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)",
+    IGNORECASE,
 )
 
 SENTENCES = {

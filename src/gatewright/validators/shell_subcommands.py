@@ -23,7 +23,10 @@ def _words(text: str) -> frozenset[str]:
 
 
 # `--ext-diff` and `--textconv` run programs that a repository's settings name.
-_GIT_OUTPUT = Program(long=("output", "ext-diff", "textconv"), words=frozenset({"output"}))
+# What walks through commits knows the options of `diff`, even `blame`; signatures are checked by a program of the settings.
+_GIT_OUTPUT = Program(
+    long=("output", "ext-diff", "textconv", "show-signature"), words=frozenset({"output"})
+)
 _GIT_REMOTE = shaped(r"-n|--all|--push", r"\w[\w.-]*")
 """Of a remote by its name. A URL instead of a name would be asked."""
 _GIT_CHOOSING = _words("--contains --no-contains --merged --no-merged --points-at --list")
@@ -31,7 +34,8 @@ _GIT_SCOPES = _words(
     "--global --system --local --worktree --includes --show-origin --show-scope --name-only -z --null"
 )
 _GIT_GETS = _words("--get --get-all --get-regexp --list -l")
-_GIT_NAME = Pattern(r"[A-Za-z][\w.-]*")
+_GIT_NAME = Pattern(r"[A-Za-z][\w-]*\..+|list")
+"""A setting's name has a dot; without one it may be a command (`edit`)."""
 
 
 def _git_config(words: Sequence[Word]) -> str | None:
@@ -43,15 +47,18 @@ def _git_config(words: Sequence[Word]) -> str | None:
 
 
 _GIT = {
-    **_reading("log diff show diff-tree whatchanged shortlog range-diff", _GIT_OUTPUT),
     **_reading(
-        "status rev-parse describe ls-files ls-tree blame rev-list merge-base count-objects name-rev "
-        "for-each-ref show-ref version cherry annotate check-ignore check-attr show-branch"
+        "log diff show diff-tree whatchanged shortlog range-diff blame annotate rev-list",
+        _GIT_OUTPUT,
+    ),
+    **_reading(
+        "status rev-parse describe ls-files ls-tree merge-base count-objects name-rev "
+        "for-each-ref show-ref version cherry check-ignore check-attr show-branch"
     ),
     # `expire` and `delete` would be operands.
-    "reflog": Program(operands=0, long=("output",)),
+    "reflog": _GIT_OUTPUT._replace(operands=0),
     "cat-file": Program(long=("textconv", "filters")),
-    "grep": Program(short="O", valued="efABCm", long=("open-files-in-pager",)),
+    "grep": Program(short="O", valued="efABCm", long=("open-files-in-pager", "textconv")),
     "branch": Program(
         short="dDmMcCuf",
         long=(
@@ -68,8 +75,8 @@ _GIT = {
         choosing=_GIT_CHOOSING,
     ),
     "tag": Program(
-        short="adfsuFm",
-        long=("delete", "force", "annotate", "sign", "local-user", "message"),
+        short="adefsuvFm",
+        long=("delete", "edit", "force", "annotate", "sign", "local-user", "message", "verify"),
         operands=0,
         choosing=_GIT_CHOOSING | {"-l"},
         valued="n",
@@ -77,7 +84,7 @@ _GIT = {
     "remote": Program(
         subs=_reading("show get-url", _GIT_REMOTE), leading=_words("-v --verbose"), alone=True
     ),
-    "stash": Program(subs={"list": _NONE, "show": _GIT_OUTPUT}),
+    "stash": Program(subs=_reading("list show", _GIT_OUTPUT)),
     "worktree": Program(subs=_reading("list")),
     "submodule": Program(subs=_reading("status summary")),
     "config": Program(check=_git_config),
@@ -85,7 +92,7 @@ _GIT = {
 
 _SECRETS = Pattern(r"(?:.*,)?secrets?(?:[./,].*)?", IGNORECASE).fits
 _ELSEWHERE = tuple(
-    "kubeconfig token server raw as as-group as-uid user username password profile profile-output cache-dir log-file "
+    "kubeconfig kuberc token server raw as as-group as-uid as-user-extra user username password profile profile-output cache-dir log-file "
     "log-dir client-key client-certificate certificate-authority insecure-skip-tls-verify".split()
 )
 """Options that lead to another cluster or act for somebody else, and those that write a file."""
@@ -104,6 +111,14 @@ _KUBECTL = {
     "auth": Program(subs=_reading("can-i whoami", _KUBECTL_GET)),
 }
 
+_PODMAN_ELSEWHERE = Program(
+    long=tuple(
+        "cdi-spec-dir config conmon connection cpu-profile db-backend default-mounts-file events-backend hooks-dir host identity imagestore "
+        "memory-profile module network-cmd-path network-config-dir out registries-conf remote root runroot runtime runtime-flag ssh "
+        "storage-driver storage-opt tls-ca tls-cert tls-key tlscacert tlscert tlskey tmpdir trace url volumepath".split()
+    )
+)
+"""Options of `podman` itself, which it takes behind a subcommand as well: another host, another program, a file that is written."""
 _DOCKER_OF = {
     "container": "ls list logs inspect top stats port diff",
     "image": "ls list inspect history",
@@ -114,9 +129,13 @@ _DOCKER_OF = {
     "compose": "ps ls images logs top port version",
 }
 _DOCKER = {
-    **_reading("ps images logs inspect version info stats top port diff history"),
+    **_reading(
+        "ps images logs inspect version info stats top port diff history", _PODMAN_ELSEWHERE
+    ),
     **{
-        name: Program(subs=_reading(subs), leading_valued=_words("-p --project-name"))
+        name: Program(
+            subs=_reading(subs, _PODMAN_ELSEWHERE), leading_valued=_words("-p --project-name")
+        )
         for name, subs in _DOCKER_OF.items()
     },
 }
@@ -127,10 +146,26 @@ _SYSTEMCTL = _reading(
     "list-dependencies get-default",
     _QUERY_ONLY,
 )
-_NO_LOG = Program(long=("log", "cache-dir", "config-settings", "python"))
-_PIP = Program(subs=_reading("list show freeze check", _NO_LOG))
-_APT = Program(short="oc", long=("option", "config-file"))
-_NPM = shaped(r"--json|-g|--global|--all|--long|-l|--depth(=\d+)?|--parseable")
+# Every subcommand of `pip` takes the options of all: an index, a proxy, a file that is written, a program for keys.
+_PIP_PLAIN = (
+    r"--(?:verbose|quiet|no-color|no-input|isolated|disable-pip-version-check|no-python-version-warning|local|user|path(?:=.*)?|all|"
+    r"exclude(?:=.*)?|exclude-editable|include-editable"
+)
+_PIP = Program(
+    subs={
+        "list": shaped(
+            rf"-[oulevq]+|{_PIP_PLAIN}|outdated|uptodate|editable|pre|not-required|format(?:=\w+)?)"
+        ),
+        "show": shaped(rf"-[fvq]+|{_PIP_PLAIN}|files)"),
+        **_reading("freeze check", shaped(rf"-[lvq]+|{_PIP_PLAIN})")),
+    }
+)
+_APT = Program(short="ocps", valued="t", long=("option", "config-file", "pkg-cache", "src-cache"))
+# A package by its name: by an address, a repository or an alias it would be fetched from there.
+_NPM = shaped(
+    r"--json|-g|--global|--all|--long|-l|--depth(=\d+)?|--parseable",
+    r"(?:@[\w.-]+/)?[\w.-]+(?:@[\w.^~<>=*| -]*)?|[\w.\[\]-]+",
+)
 WITH_SUBCOMMANDS: Mapping[str, Program] = MappingProxyType(
     {
         # No `-c` and no `-C`: settings can name programs (`core.pager`), and so can another repository's.

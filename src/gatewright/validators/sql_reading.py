@@ -84,7 +84,20 @@ _WRITING = (
 )
 _READING_DDL = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.Table)
 
-_AMBIGUOUS = Pattern(r"/\*[!+M]|/\*(?:[^*]|\*+[^*/])*/\*|\$\w*\$")
+_NESTED = Pattern(r"/\*(?:[^*]|\*+[^*/])*/\*")
+"""Whether the first end closes both is a matter of the database, and of its version."""
+_EXECUTED = Pattern(r"/\*\s*[MT]?\s*!", IGNORECASE)
+"""Comments whose content MySQL, MariaDB and TiDB execute."""
+_EXECUTING = frozenset({"", "mysql"})
+_ANY_HINT = Pattern(r"/\*\+")
+_HINT = Pattern(r"/\*\+[\w\s(),.@]*\*/")
+"""Without quotes, in which a server reads `*/` as part of a name, and without `=`, by which a variable is set."""
+_SETTING_HINT = Pattern(r"/\*\+[\w\s(),.@]*\bset(?:_var)?\s*\(", ASCII | IGNORECASE)
+_DOLLAR_QUOTES = Pattern(r"\$\w*\$")
+_MYSQL_TOKEN = Pattern(
+    r"'[^']*'|\"[^\"]*\"|`[^`]*`|/\*(?:[^*]|\*+[^*/])*\*+/|(?:#|--[\t\n\r ])[^\n]*|(?P<minus>--[^\t\n\r ])|[^'\"`/#-]+|."
+)
+"""What MySQL reads at a place: two dashes begin a comment only before a blank, for everybody else always."""
 _PLAIN = r"(?:'(?:[^'\\]|''|\\[^'\"`\\])*'|\"[^\"\\]*\"|`[^`\\]*`|[^'\"`\\#/*-])"
 _DASHES = "(?:-?/)*"
 _BACKSLASHES = Pattern(rf"(?:{_DASHES}-?{_PLAIN}|(?:{_DASHES}-)?\*)*{_DASHES}-?")
@@ -170,14 +183,14 @@ _KNOWN_FUNCTIONS = frozenset(
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
 
 
-def sql_rule(text: str, dialect: str = "") -> str | None:
-    """What speaks against a text as SQL that only reads: a rule's name, or None."""
+def sql_rule(text: str, dialect: str = "", *, prose: bool = False) -> str | None:
+    """What speaks against a text as SQL that only reads: a rule's name, or None. In prose, which nobody need
+    execute, several readings are nothing to object to."""
     if _CONTROL.within(text) or _is_torn(text):
         return "control_character"
     if len(text) > MAX_CHARS or _depth(text) > _MAX_DEPTH:
         return "too_long"
-    # With a dialect there is one reader, who knows what they mean.
-    if not dialect and (_AMBIGUOUS.within(text) or ("\\" in text and not _BACKSLASHES.fits(text))):
+    if not prose and _is_ambiguous(text, dialect):
         return "ambiguous_sql"
     pragma = _PRAGMA.fullmatch(text)
     if pragma is not None:
@@ -186,7 +199,7 @@ def sql_rule(text: str, dialect: str = "") -> str | None:
     explained = _EXPLAIN.match(text)
     if explained is not None:
         return (
-            sql_rule(text[explained.end() :], dialect)
+            sql_rule(text[explained.end() :], dialect, prose=prose)
             if explained.end() < len(text)
             else "unknown_statement"
         )
@@ -199,6 +212,23 @@ def sql_rule(text: str, dialect: str = "") -> str | None:
         return _statement_rule(text, (dialect,))
     # Nobody else understands TOP, so without this reader no text with it would pass.
     return _statement_rule(text, (*_TRIED, "tsql") if _TOP.begins(text) else _TRIED)
+
+
+def _is_ambiguous(text: str, dialect: str) -> bool:
+    """Whether somebody else reads it in another way than the parser."""
+    if "/*" in text:
+        if _NESTED.within(text) or (dialect in _EXECUTING and _EXECUTED.within(text)):
+            return True
+        if len(_HINT.findall(text)) < len(_ANY_HINT.findall(text)) or _SETTING_HINT.within(text):
+            return True
+    # With a dialect there is one reader, who knows what these mean.
+    if dialect:
+        return False
+    return (
+        _DOLLAR_QUOTES.within(text)
+        or ("\\" in text and not _BACKSLASHES.fits(text))
+        or ("--" in text and any(one["minus"] for one in _MYSQL_TOKEN.finditer(text)))
+    )
 
 
 def _is_torn(text: str) -> bool:
