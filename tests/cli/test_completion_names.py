@@ -49,6 +49,35 @@ def test_servers_are_those_of_the_gateway_or_else_of_the_file(
     assert tab(shell, "gatewright server check l") == ["live"]
 
 
+TOLD = {
+    "a": ["a__b__read", "a__write"],
+    "a__b": ["a__b__list"],
+    "x.y": ["x_y__read"],
+    "long": ["l__read", "l__long__read"],
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("a/", ["a/b__read", "a/write"]),
+        ("a__b/", ["a__b/list"]),
+        ("x.y/r", ["x.y/read"]),
+        ("long/", ["long/long__read", "long/read"]),
+        ("none/", []),
+    ],
+)
+def test_tools_to_be_granted_are_those_of_the_server_by_its_own_names(
+    shell: Shell, endpoint: Endpoint, typed: str, found: list[str]
+) -> None:
+    shell.write("mgp.toml", '[[servers]]\nid = "long"\ncommand = "x"\ntool_prefix = "l"\n')
+    servers = [{"id": id, "tools": tools} for id, tools in TOLD.items()]
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": servers}
+    tools = [{"name": one} for some in TOLD.values() for one in some]
+    endpoint.replies["tools/list"] = lambda _: {"tools": tools}
+    assert tab(shell, f"gatewright grant add bot {typed}") == found
+
+
 def test_keys_in_force_are_named_by_their_id(shell: Shell) -> None:
     operator = shell.run("key", "create", "root", "--operator").out.strip()
     shell.run("key", "create", "bot", "--key", operator)

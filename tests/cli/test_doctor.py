@@ -2,10 +2,15 @@
 
 import json
 import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gatewright.cli.doctor import _each
+from gatewright.cli.finding import Finding
+from gatewright.cli.output import CliError
 from tests.cli.gateways import DEMO, serving
 from tests.cli.shell import Done, Shell
 from tests.servers.rig import SERVERS
@@ -174,3 +179,28 @@ def test_what_cannot_be_looked_at_is_a_finding_and_keeps_no_other_check_from_loo
     (found,) = [one for one in of(done, "state") if one["what"] == "cannot be looked at"]
     assert found["fix"]
     assert {"config", "environment", "clock"} <= set(levels(done))
+
+
+def fails(problem: Exception) -> Iterator[Finding]:
+    yield Finding(check="x", subject="x", level="ok", what="well")
+    raise problem
+
+
+def test_a_check_that_breaks_off_is_a_finding_and_keeps_no_other_from_looking(
+    tmp_path: Path,
+) -> None:
+    problems = [
+        ValueError("no port"),
+        KeyError("x"),
+        UnicodeError("too long"),
+        CliError("no gateway", code="x", exit_code=4, hint="start it"),
+        PermissionError(13, "not yours"),
+    ]
+    checks = [lambda one=one: fails(one) for one in problems]
+    found = list(_each(tmp_path, set(), *checks))
+    assert [one.level for one in found] == ["ok", "problem"] * len(problems)
+    told = [(one.why, bool(one.fix)) for one in found[1::2]]
+    assert told[0] == ("ValueError: no port", True)
+    assert told[3] == ("no gateway", True)
+    assert found[7].fix == "start it"
+    assert found[9].what == "cannot be looked at"

@@ -136,6 +136,8 @@ def test_level_and_subscriptions_are_restored_each_once_and_what_ended_is_not(
         relay.from_host(ask(ident, "logging/setLevel", level=level))
     for ident, uri in ((3, "a:"), (4, "b:"), (5, "c:")):
         relay.from_host(ask(ident, "resources/subscribe", uri=uri))
+    for ident in range(1, 6):
+        relay.from_gateway(frame(id=ident, result={}))
     relay.from_host(ask(6, "resources/unsubscribe", uri="b:"))
     relay.lost("x")
     relay.reopen()
@@ -147,6 +149,70 @@ def test_level_and_subscriptions_are_restored_each_once_and_what_ended_is_not(
     ]
     for one in rest:
         assert relay.from_gateway(frame(id=one["id"], result={})) is None
+
+
+def test_what_stands_beside_the_state_of_a_session_in_a_batch_is_not_sent_again(
+    relay: Relay,
+) -> None:
+    ready = frame(method="notifications/initialized", params={"_meta": {"a": 1}})
+    level = ask(2, "logging/setLevel", level="info")
+    relay.from_host(b"[" + ask(0, "initialize", capabilities={}) + b"," + ask(9, name="pay") + b"]")
+    relay.from_gateway(frame(id=0, result={}))
+    relay.from_host(b"[" + b",".join((ready, ask(1, name="pay"), level)) + b"]")
+    relay.from_gateway(b"[" + frame(id=1, result={}) + b"," + frame(id=2, result={}) + b"]")
+    relay.lost("x")
+    first = relay.reopen()
+    assert first is not None
+    again = relay.restore()
+    assert again[0] == ready
+    sent = [json.loads(one) for one in (first, *again)]
+    assert [one["method"] for one in sent] == [
+        "initialize",
+        "notifications/initialized",
+        "logging/setLevel",
+    ]
+
+
+def test_state_that_was_refused_cancelled_or_never_answered_is_not_restored(relay: Relay) -> None:
+    opened(relay)
+    for ident, uri in ((1, "refused:"), (2, "cancelled:"), (3, "lost:"), (4, "held:")):
+        relay.from_host(ask(ident, "resources/subscribe", uri=uri))
+    relay.from_gateway(frame(id=1, error={"code": 1, "message": "no"}))
+    relay.from_host(frame(method="notifications/cancelled", params={"requestId": 2}))
+    relay.from_gateway(frame(id=4, result={}))
+    relay.from_host(ask(5, "resources/subscribe", uri="ended:"))
+    relay.from_host(ask(6, "resources/unsubscribe", uri="ended:"))
+    for ident in (5, 6):
+        relay.from_gateway(frame(id=ident, result={}))
+    relay.lost("x")
+    relay.from_gateway(frame(id=3, result={}))
+    relay.reopen()
+    _, *rest = (json.loads(one) for one in relay.restore())
+    assert [one["params"] for one in rest] == [{"uri": "held:"}]
+
+
+def test_a_late_answer_in_a_batch_is_left_out_of_it(relay: Relay) -> None:
+    relay.from_gateway(ask("old", "ping"))
+    relay.lost("x")
+    relay.from_gateway(ask("new", "ping"))
+    late, good, call = frame(id="old", result={}), frame(id="new", result={}), ask(1)
+    sent = relay.from_host(b"[" + late + b" , " + good + b", " + call + b"]")
+    assert sent == b"[" + good + b"," + call + b"]"
+    assert relay.from_host(b"[" + late + b"," + good + b"]") is None
+
+
+def test_an_answer_to_the_bridge_takes_nothing_of_its_batch_along(relay: Relay) -> None:
+    opened(relay)
+    relay.from_host(ask(5))
+    first = relay.reopen()
+    assert first is not None
+    own = frame(id=json.loads(first)["id"], result={})
+    theirs, told = frame(id=5, result={}), frame(method="notifications/message")
+    assert relay.from_gateway(b"[" + b",".join((theirs, own, told)) + b"]") == (
+        b"[" + theirs + b"," + told + b"]"
+    )
+    assert not is_reopening(relay)
+    assert relay.waiting == 0
 
 
 def test_an_opening_that_was_refused_or_lost_is_not_repeated(relay: Relay) -> None:

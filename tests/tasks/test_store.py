@@ -105,6 +105,22 @@ def test_all_callers_together_have_so_many(monkeypatch: pytest.MonkeyPatch) -> N
     assert world.book.make(a_call(), "ap_1", "") is not None
 
 
+@pytest.mark.parametrize("kept", [EACH, EACH + 1])
+def test_one_result_that_is_the_oldest_of_its_caller_and_of_all_is_given_up_once(
+    monkeypatch: pytest.MonkeyPatch, kept: int
+) -> None:
+    monkeypatch.setattr(gatewright.tasks.store, "KEPT", kept)
+    world = World()
+    first, second, *_ = (world.made() for _ in range(EACH))
+    for one in (first, second):
+        world.book.end(one, "completed", RAN, "")
+    if kept > EACH:
+        world.made(Caller("other"))
+    assert world.made()
+    assert world.book.of(a_call(), first.task.id) is None
+    assert world.book.of(a_call(), second.task.id) is second
+
+
 def test_all_bytes_are_bounded_together_and_what_ended_first_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -57,3 +57,25 @@ def test_a_gateway_that_tells_nothing_is_not_guessed_about() -> None:
     gone = Running("http://127.0.0.1:1/mcp", 1, "o", "l", "1")
     assert list(check_stalls(gone)) == []
     assert stalls_in("") == (None, 0.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'gatewright_x{a="b" 1\n',
+        "gatewright_loop_longest_stall_seconds many\n",
+        "<html><body>no metrics</body></html>\n",
+        "{} {}\n",
+        "# TYPE a b c d\na{",
+        "gatewright_loop_longest_stall_seconds NaN\n",
+        "gatewright_loop_longest_stall_seconds +Inf\n",
+    ],
+)
+def test_an_answer_that_is_no_text_of_metrics_says_nothing(text: str) -> None:
+    with telling(text) as running:
+        assert list(check_stalls(running)) == []
+
+
+@pytest.mark.parametrize("url", ["http://[::1/mcp", "http://127.0.0.1:port/mcp", "x", ""])
+def test_a_gateway_whose_url_is_none_is_not_asked(url: str) -> None:
+    assert list(check_stalls(Running(url, 1, "o", "l", "1"))) == []

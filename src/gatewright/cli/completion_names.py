@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from gatewright.cli.ask import ask, ask_all
 from gatewright.cli.running import endpoint
@@ -83,9 +83,15 @@ def _fitting(incomplete: str, *sources: Callable[[], Iterable[object]]) -> list[
 
 
 def _running_servers() -> Iterable[object]:
+    return [one.get("id") for one in _discovered()]
+
+
+def _discovered() -> Sequence[Mapping[str, Any]]:
     where = endpoint(role="operator")
-    servers = ask(where, "mgp/discovery/list", timeout_s=_MOST_S)["servers"]
-    return [one.get("id") for one in servers]
+    servers: Sequence[Mapping[str, Any]] = ask(where, "mgp/discovery/list", timeout_s=_MOST_S)[
+        "servers"
+    ]
+    return servers
 
 
 def _tools() -> Iterable[object]:
@@ -95,8 +101,22 @@ def _tools() -> Iterable[object]:
 
 def _tools_of(server: str) -> Iterable[object]:
     """By the server's own names, as far as the exposed ones show them."""
-    exposed = (name for name in _tools() if isinstance(name, str))
-    return [name.replace("__", "/", 1) for name in exposed if name.startswith(f"{server}__")]
+    # Only who completes a tool pays for the rules of names.
+    from gatewright.cli.tool_names import shown_by  # noqa: PLC0415
+    from gatewright.servers.names import prefixes_of  # noqa: PLC0415
+
+    # Whose a tool is says the gateway: no name does (`a__b__read` is a tool of `a` or of `a__b`).
+    tools = next(one["tools"] for one in _discovered() if one.get("id") == server)
+    shown = shown_by(None)
+    # Longest first: a prefix may begin with the id.
+    begins = sorted(prefixes_of(server, shown.prefixes.get(server)), key=len, reverse=True)
+    begins += [""] if server in shown.bare else []
+    found = []
+    for name in tools:
+        begin = next((one for one in begins if name.startswith(one)), None)
+        if begin is not None:
+            found.append(f"{server}/{name.removeprefix(begin)}")
+    return found
 
 
 def _secrets() -> Iterable[object]:

@@ -133,7 +133,7 @@ def _all(
         lambda: check_clock(_newest(folder), time.time()),
     )
     if servers and settings.servers:
-        yield from _servers(settings, progress)
+        yield from _each(folder, told, lambda: _servers(settings, progress))
 
 
 def _each(
@@ -154,6 +154,23 @@ def _each(
                     fix="run this as the user who runs the gateway, or choose another folder: [storage] path",
                 )
             told.add(str(problem.strerror))
+        except CliError as problem:
+            yield _broken(problem.message, problem.hint)
+        # Whatever is wrong with what it looks at: who calls the doctor gets all other findings.
+        except Exception as problem:  # noqa: BLE001 - said, as one more finding
+            yield _broken(f"{type(problem).__name__}: {problem}")
+
+
+def _broken(why: str, fix: str = "") -> Finding:
+    """A check could not look to the end."""
+    return Finding(
+        check="doctor",
+        subject="a check",
+        level="problem",
+        what="broke off",
+        why=why,
+        fix=fix or "mend what it names; if it names nothing of yours, report it",
+    )
 
 
 def _servers(settings: Settings, progress: Progress) -> Iterable[Finding]:

@@ -8,7 +8,7 @@ that are kept from the host, who never asked twice.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from gatewright.mcp.wire import jsonrpc
@@ -39,6 +39,8 @@ class Relay:
         self._first = b""
         self._refusal = ""
         self._opening: dict[bytes, bytes] = {}
+        self._changing: dict[bytes, tuple[tuple[str, str], bytes | None]] = {}
+        """Questions on their way that change what is kept: what, and the parameters that make it so; None: it ends."""
         self._opened: bytes | None = None
         self._initialized: bytes | None = None
         self._kept: dict[tuple[str, str], bytes] = {}
@@ -62,32 +64,35 @@ class Relay:
     def from_host(self, line: bytes) -> bytes | None:
         """Note a line about to be sent. None: an answer to a connection that is gone; do not send."""
         messages = _messages(line)
-        if all(isinstance(one, jsonrpc.Response) for one in messages) and messages:
-            answered = {one.id for one in messages if isinstance(one, jsonrpc.Response)}
-            known = answered & self._theirs
-            self._theirs -= known
-            return line if known else None
-        for message in messages:
+        late = set[int]()
+        for place, message in enumerate(messages):
             if isinstance(message, jsonrpc.Request):
                 self._pending[message.id] = message.method
                 self._remember(message)
             elif isinstance(message, jsonrpc.Notification):
-                self._note(message, line)
-        return line
+                self._note(message, line, place)
+            elif isinstance(message, jsonrpc.Response):
+                if message.id not in self._theirs:
+                    late.add(place)
+                self._theirs.discard(message.id)
+        return _without(line, late, len(messages))
 
     def from_gateway(self, frame: bytes) -> bytes | None:
         """Note a frame that arrived. None: it answers us and not the host."""
-        for message in _messages(frame):
+        messages = _messages(frame)
+        ours = set[int]()
+        for place, message in enumerate(messages):
             if isinstance(message, jsonrpc.Response):
                 if message.id in self._own:
                     self._own.discard(message.id)
                     if message.id == self._first and not message.result:
                         self._refusal = _said(message)
-                    return None
-                self._settle(message)
+                    ours.add(place)
+                else:
+                    self._settle(message)
             elif isinstance(message, jsonrpc.Request):
                 self._theirs.add(message.id)
-        return frame
+        return _without(frame, ours, len(messages))
 
     def lost(self, why: str) -> list[bytes]:
         """The connection is gone: an error for every question that was on its way."""
@@ -99,6 +104,7 @@ class Relay:
         self._theirs.clear()
         self._own.clear()
         self._opening.clear()
+        self._changing.clear()
         return answers
 
     def refuse(self, line: bytes, why: str) -> list[bytes]:
@@ -145,29 +151,64 @@ class Relay:
         if request.method == "initialize":
             self._opening[request.id] = request.params
         elif request.method in _KEPT:
-            self._kept[_key(request.method, request)] = request.params
+            self._changing[request.id] = _key(request.method, request), request.params
         elif request.method == "resources/unsubscribe":
-            self._kept.pop(_key("resources/subscribe", request), None)
+            key = _key("resources/subscribe", request)
+            self._kept.pop(key, None)
+            # And once more when it is answered: by then the subscription may have been.
+            self._changing[request.id] = key, None
 
-    def _note(self, notification: jsonrpc.Notification, line: bytes) -> None:
+    def _note(self, notification: jsonrpc.Notification, line: bytes, place: int) -> None:
         if notification.method == "notifications/initialized":
-            self._initialized = line
+            # By itself, and not its line: in a batch calls stand beside it, which are not to run again.
+            self._initialized = _parts(line)[place]
         # MCP: who cancels expects no answer, so none is owed when the connection is lost.
         elif notification.method == "notifications/cancelled":
             ident = _member(notification.params, "requestId")
             if ident is not None:
                 self._pending.pop(ident, None)
+                self._changing.pop(ident, None)
 
     def _settle(self, response: jsonrpc.Response) -> None:
         self._pending.pop(response.id, None)
         params = self._opening.pop(response.id, None)
-        # Only an opening that succeeded is repeated.
+        changed = self._changing.pop(response.id, None)
+        # Only what succeeded is repeated.
         if params is not None and response.result:
             self._opened = params
+        if changed is not None and response.result:
+            key, kept = changed
+            if kept is None:
+                self._kept.pop(key, None)
+            else:
+                self._kept[key] = kept
+
+
+def _without(line: bytes, places: Collection[int], count: int) -> bytes | None:
+    """A line without the messages at these places of its `count`; the bytes that it is where there are none, None where nothing is
+    left: what stands beside an answer in a batch is neither lost with it nor takes it along."""
+    if not places:
+        return line
+    if len(places) == count:
+        return None
+    left = (one for at, one in enumerate(_parts(line)) if at not in places)
+    return b"[" + b",".join(left) + b"]"
+
+
+def _is_batch(data: bytes) -> bool:
+    return data.lstrip()[:1] == b"["
+
+
+def _parts(data: bytes) -> list[bytes]:
+    """The text of each of the messages, in the order of `_messages`."""
+    if not _is_batch(data):
+        return [data]
+    found = jsonrpc.split(data, _LIMITS)
+    return [data] if isinstance(found, jsonrpc.Malformed) else [bytes(one) for one in found]
 
 
 def _messages(data: bytes) -> Sequence[jsonrpc.Message]:
-    if data.lstrip()[:1] != b"[":
+    if not _is_batch(data):
         return [jsonrpc.parse(data, _LIMITS)]
     found = jsonrpc.parse_many(data, _LIMITS)
     return [found] if isinstance(found, jsonrpc.Malformed) else found

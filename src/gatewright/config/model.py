@@ -73,8 +73,9 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     """How operators authenticate. `local`: with an operator's key, or by a terminal of the user who runs the gateway.
     `key`: with an operator's key alone. docs/identity.md#operators-and-agents-with-a-shell says what either keeps out."""
     allowed_origins: tuple[Name, ...] = ()
-    """Origins of web pages that may call, as a browser sends them in `Origin`. Pages of this machine may call by HTTP
-    without being listed; a WebSocket may be opened by the gateway's own pages and by those listed here only."""
+    """Origins of web pages that may call, as a browser sends them in `Origin`. Pages of this machine, and the gateway's
+    own under each of its hosts, may call by HTTP without being listed; a WebSocket may be opened by the gateway's own
+    pages and by those listed here only."""
     allowed_hosts: tuple[Name, ...] = ()
     """Further values of the `Host` header that are answered, for example the name of a proxy in front."""
     startup_wait_s: Annotated[float, Meta(ge=0, le=600, extra=SECONDS)] = 10.0

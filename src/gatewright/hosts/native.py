@@ -15,6 +15,7 @@ from gatewright.hosts.entry import Entry, plain_text
 from gatewright.hosts.host_entry import check_url
 from gatewright.hosts.model import Auth, Refused, Server, Suggestion, Timeouts, Tools
 from gatewright.hosts.substitution import references
+from gatewright.hosts.tool_rules import strict_rule
 from gatewright.secret_scanning.credentials import mask, mask_reference
 
 __all__ = ["read_native"]
@@ -101,32 +102,18 @@ def _native(entry: Entry, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, A
 def _rules(entry: Entry) -> dict[str, dict[str, Any]]:
     """What the file says about single tools, as far as it is stricter than saying nothing."""
     found: dict[str, dict[str, Any]] = {}
-    for name, rule in entry.table("tools").items():
+    tools = entry.table("tools")
+    every = tools.get("*")
+    closed = isinstance(every, dict) and every.get("enabled") is False
+    for name, rule in tools.items():
         if not isinstance(rule, dict):
             raise Refused("tools has something that is no table", "correct it")
-        kept = _strict(Entry(rule))
-        # `enabled = true` says nothing that the absence of the rule does not say.
-        if rule.keys() - kept.keys() - {"enabled"}:
-            entry.note(f"tools.{name}", "what makes the policy easier was left out")
+        kept, left = strict_rule(name, rule, closed=closed)
+        if left:
+            entry.note(f"tools.{name}", f"not taken over: {left}", _BY_HAND)
         if kept:
             found[plain_text(name, "tools")] = kept
     return found
-
-
-def _strict(rule: Entry) -> dict[str, Any]:
-    """The parts of a rule that forbid, or ask for more."""
-    needed = rule.words("permissions_required")
-    validator, judged = rule.word("validator"), rule.words("validator_args")
-    strict: dict[str, tuple[bool, Any]] = {
-        "enabled": (rule.flag("enabled") is False, False),
-        "confirmation_required": (rule.flag("confirmation_required") is True, True),
-        "risk_level": (rule.word("risk_level") == "dangerous", "dangerous"),
-        "validator": (validator not in {"", "none"}, validator),
-        "validator_args": (validator not in {"", "none"} and bool(judged), list(judged)),
-        "permissions_required": (bool(needed), list(needed)),
-        "approver": (rule.word("approver") == "operator", "operator"),
-    }
-    return {key: value for key, (holds, value) in strict.items() if holds}
 
 
 def _mgp(entry: Entry) -> dict[str, Any] | None:

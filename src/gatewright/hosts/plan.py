@@ -13,12 +13,14 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.command_text import to_type
+from gatewright.config.limits import Limits
 from gatewright.config.loader_variables import assigned, is_ours, loads_code
 from gatewright.hosts.model import Note, Reading, Server, Source, Suggestion
 from gatewright.hosts.packages import Unpinned, unpinned
 from gatewright.hosts.secure import secure
 from gatewright.hosts.substitution import pieces, references
 from gatewright.hosts.tables import connection, differing, table_of, unsaid
+from gatewright.hosts.tool_rules import tightened
 from gatewright.patterns import Pattern
 from gatewright.secret_scanning.credentials import (
     is_placeholder,
@@ -55,6 +57,10 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     version: Callable[[Unpinned], str] = lambda _: ""
     flaw: Callable[[Mapping[str, Any]], str] = lambda _: ""
     permits: Callable[[str, tuple[str, ...]], bool] = lambda _server, _names: False
+    tool_rates: Mapping[str, int] = {}
+    """How often any tool may be called, by the keys of a rate."""
+    result_bytes: int = Limits().server_frame_bytes
+    """The largest result of any tool."""
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +140,7 @@ class _Making:
             # Before its secrets are named: their names begin with the id.
             named = msgspec.structs.replace(server, id=candidate)
             clean = secure(named, lambda wish, value: self._keep(wish, value, mine, over))  # noqa: B023 - called at once
-            table = table_of(clean, self.known.folder)
+            table = self._limited(table_of(clean, self.known.folder))
             held = self._held(candidate)
             folder = self.known.folder
             if held is not None and connection(held, folder) == connection(table, folder):
@@ -157,6 +163,14 @@ class _Making:
         for one in reading.suggestions:
             if name := renamed.get(one.server, ""):
                 self.suggestions.append(msgspec.structs.replace(one, server=name))
+
+    def _limited(self, table: dict[str, Any]) -> dict[str, Any]:
+        """A table whose limits for single tools, which replace ours, are none above ours."""
+        if "tools" not in table:
+            return table
+        rates, size = self.known.tool_rates, self.known.result_bytes
+        tools = {name: tightened(rule, rates, size) for name, rule in table["tools"].items()}
+        return {**table, "tools": tools}
 
     def _held(self, server: str) -> Mapping[str, Any] | None:
         planned = self.servers.get(server)

@@ -64,12 +64,13 @@ class TaskBook:
         """A task that works, until `ends` at most. None where its caller has too many that do, or all together have."""
         self._forget()
         owner, now = owner_of(call), self._clock()
-        every = self._entries.values()
         # By kind and id: of endpoints, profiles and sessions a caller may have any number.
-        mine = [one for one in every if one.owner[:2] == owner[:2]]
-        for crowd, most in ((mine, EACH), (list(every), KEPT)):
-            if len(crowd) >= most and not self._drop(crowd):
-                return None
+        mine = [one for one in self._entries.values() if one.owner[:2] == owner[:2]]
+        if len(mine) >= EACH and not self._drop(mine):
+            return None
+        # Counted and looked through only now: what has just gone is none of them.
+        if len(self._entries) >= KEPT and not self._drop(self._entries.values()):
+            return None
         task = Task(
             id=PREFIX + self._random(16).hex(),
             message=message,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 from collections.abc import Iterator
+from math import isfinite
 from urllib.parse import urlsplit
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -15,23 +16,16 @@ __all__ = ["check_stalls", "stalls_in"]
 
 _ANSWER_S = 3.0
 _LONG_S = 0.25
+_BYTES = 64 * 1024 * 1024
 
 
 def check_stalls(running: Running) -> Iterator[Finding]:
     """Its longest stall since it began. Nothing is said where it does not tell: a gateway of another version."""
-    parts = urlsplit(running.url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_ANSWER_S)
     try:
-        told = {"Authorization": f"Bearer {running.operator_token}"}
-        connection.request("GET", "/metrics", headers=told)
-        answer = connection.getresponse()
-        text = answer.read().decode() if answer.status == 200 else ""
-    except (OSError, http.client.HTTPException, UnicodeDecodeError):
+        longest, killed = stalls_in(_metrics(running))
+    except Exception:  # noqa: BLE001 - of what is no text of metrics the parser raises anything
         return
-    finally:
-        connection.close()
-    longest, killed = stalls_in(text)
-    if longest is None:
+    if longest is None or not (isfinite(longest) and isfinite(killed)):
         return
     long = longest >= _LONG_S
     more = f"; {killed:.0f} times work took too long and was ended" if killed else ""
@@ -48,6 +42,18 @@ def check_stalls(running: Running) -> Iterator[Finding]:
         if long
         else "",
     )
+
+
+def _metrics(running: Running) -> str:
+    parts = urlsplit(running.url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_ANSWER_S)
+    try:
+        told = {"Authorization": f"Bearer {running.operator_token}"}
+        connection.request("GET", "/metrics", headers=told)
+        answer = connection.getresponse()
+        return answer.read(_BYTES).decode() if answer.status == 200 else ""
+    finally:
+        connection.close()
 
 
 def stalls_in(text: str) -> tuple[float | None, float]:

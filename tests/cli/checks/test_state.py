@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from gatewright.cli.checks.state import check_audit, check_folder, check_gateway, check_store
 from gatewright.config import Settings
@@ -90,6 +91,22 @@ def test_a_gateway_that_lives_and_does_not_answer_is_a_problem(tmp_path: Path) -
     gateway_file(tmp_path, os.getpid(), "http://127.0.0.1:1/mcp")
     (found,) = check_gateway(settings(tmp_path))
     assert (found.level, "does not answer" in found.what) == ("problem", True)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://[::1/mcp", "http://127.0.0.1:port/mcp", f"http://{'a' * 64}.b/", "http://a\tb/"]
+)
+def test_a_gateway_file_whose_url_is_none_is_a_problem(tmp_path: Path, url: str) -> None:
+    gateway_file(tmp_path, os.getpid(), url)
+    (found,) = check_gateway(settings(tmp_path))
+    assert (found.level, "does not answer" in found.what) == ("problem", True)
+    assert found.why
+
+
+def test_an_address_whose_host_can_be_none_is_a_problem(tmp_path: Path) -> None:
+    gateway = Gateway(host=f"{'a' * 64}.b", port=1)
+    found = check_gateway(msgspec.structs.replace(settings(tmp_path), gateway=gateway))
+    assert "cannot be listened on" in [one.what for one in found if one.level == "problem"]
 
 
 def test_a_gateway_file_that_cannot_be_read_is_a_problem(tmp_path: Path) -> None:

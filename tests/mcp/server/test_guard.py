@@ -122,3 +122,36 @@ def test_only_our_own_pages_and_configured_ones_may_open_a_websocket(
 def test_a_page_of_a_foreign_host_is_refused_for_its_host() -> None:
     headers = {b"host": b"evil.example.com", b"origin": b"http://evil.example.com"}
     assert Guard().refuses_page(headers) == "host_refused"
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "refused"),
+    [
+        ("gw.example", "https://gw.example", ""),
+        ("GW.example", "http://gw.Example", ""),
+        ("gw.example:8443", "https://gw.example:8443", ""),
+        ("gw.example", "https://gw.example:8443", "origin_refused"),
+        ("gw.example:8443", "https://gw.example", "origin_refused"),
+        ("gw.example:8443", "https://gw.example:8444", "origin_refused"),
+        ("gw.example", "https://app.gw.example", "origin_refused"),
+        ("gw.example", "https://gw.example.evil.com", "origin_refused"),
+        ("gw.example", "https://gw.example@evil.com", "origin_refused"),
+        ("gw.example", "https://gw.example/page", "origin_refused"),
+        ("gw.example", "ws://gw.example", "origin_refused"),
+        ("gw.example", "gw.example", "origin_refused"),
+        ("gw.example", "null", "origin_refused"),
+        ("evil.com", "https://evil.com", "host_refused"),
+        ("evil.com", "https://gw.example", "host_refused"),
+        ("", "https://", "host_refused"),
+        ("gw.example:80@evil.com", "http://gw.example:80@evil.com", "host_refused"),
+    ],
+)
+def test_a_page_of_the_gateway_itself_may_call_on_a_configured_host(
+    host: str, origin: str, refused: str
+) -> None:
+    guard = Guard(("gw.example",))
+    headers = {b"host": host.encode(), b"origin": origin.encode()}
+    assert guard.refuses(headers) == refused
+    # What is of no use to anybody is refused for whichever header comes first.
+    page = guard.refuses_page(headers)
+    assert page == refused or (page and refused)

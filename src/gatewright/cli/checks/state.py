@@ -130,17 +130,11 @@ def check_gateway(settings: Settings) -> Iterator[Finding]:
 
 
 def _answers(running: Running) -> Iterator[Finding]:
-    parts = urlsplit(running.url)
-    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_ANSWER_S)
     try:
-        connection.request("GET", "/livez")
-        answered = connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException) as problem:
+        answered, why = _is_live(running), "it answers, but not as a gateway"
+    # A ValueError where the file names no URL, or no host that can be looked up.
+    except (OSError, http.client.HTTPException, ValueError) as problem:
         answered, why = False, str(problem)
-    else:
-        why = "it answers, but not as a gateway"
-    finally:
-        connection.close()
     if not answered:
         fix = f"look at its log; end it with `kill {running.pid}` and start it again"
         yield _gateway(running.url, "problem", f"process {running.pid} does not answer", why, fix)
@@ -152,6 +146,16 @@ def _answers(running: Running) -> Iterator[Finding]:
     if running.version != ours:
         what = f"it is of version {running.version}, this command of {ours}"
         yield _gateway(running.url, "warning", what, fix=f"restart `{to_type('serve')}`")
+
+
+def _is_live(running: Running) -> bool:
+    parts = urlsplit(running.url)
+    connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=_ANSWER_S)
+    try:
+        connection.request("GET", "/livez")
+        return connection.getresponse().status == 200
+    finally:
+        connection.close()
 
 
 def _ports(settings: Settings) -> Iterator[Finding]:
@@ -174,8 +178,9 @@ def _port(host: str, port: int, table: str) -> Iterator[Finding]:
             # As the listener does: connections of a former run in TIME_WAIT take no port.
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind(family[4])
-    except OSError as problem:
-        taken = problem.errno == errno.EADDRINUSE
+    # A UnicodeError where no host can be called so.
+    except (OSError, UnicodeError) as problem:
+        taken = isinstance(problem, OSError) and problem.errno == errno.EADDRINUSE
         what = "another program listens here" if taken else "cannot be listened on"
         yield _gateway(where, "problem", what, str(problem), f"{_STOP_FIRST} {table} port")
         return

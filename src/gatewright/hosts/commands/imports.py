@@ -154,6 +154,8 @@ def bring_in(
         version=lambda loose: installed_version(loose.name, loose.kind, Path.home()),
         flaw=_flaw,
         permits=permits,
+        tool_rates=_tool_rates(settings),
+        result_bytes=settings.limits.server_frame_bytes,
     )
     plan = make_plan(chosen, known, replace=replace)
     if plan.servers:
@@ -235,6 +237,15 @@ def _tables(settings: Settings, path: Path) -> dict[str, Mapping[str, Any]]:
         listed = read_document(path).data.get("servers", [])
         found |= {one["id"]: one for one in listed if isinstance(one, dict) and "id" in one}
     return found
+
+
+def _tool_rates(settings: Settings) -> dict[str, int]:
+    """How often any tool may be called, by the keys of a rate."""
+    calls = settings.limits.calls
+    if calls is None or calls.tool is None:
+        return {}
+    said: dict[str, int | None] = msgspec.structs.asdict(calls.tool)
+    return {span: most for span, most in said.items() if most is not None}
 
 
 def _own_urls(settings: Settings) -> set[str]:

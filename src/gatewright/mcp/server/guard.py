@@ -51,7 +51,7 @@ class Guard:
         # No CORS for WebSockets: the browser sends Origin and leaves the judgement to the server (RFC 6455 §10.2).
         page = origin.decode("latin-1").lower().rstrip("/")
         own = headers.get(b"host", b"").decode("latin-1").lower()
-        if page in self._origins or page in (f"http://{own}", f"https://{own}"):
+        if page in self._origins or _is_own(page, own):
             return self.refuses(headers)
         return "origin_refused"
 
@@ -63,9 +63,12 @@ class Guard:
     def _judge(self, host: bytes | None, origin: bytes | None) -> str:
         if host is None or not self._is_host(host.decode("latin-1").lower()):
             return "host_refused"
-        if origin is not None and not self._is_origin(origin.decode("latin-1").lower()):
-            return "origin_refused"
-        return ""
+        if origin is None:
+            return ""
+        page = origin.decode("latin-1").lower()
+        # Only now that Host is found ours: under DNS rebinding a foreign page has the name of its Host, too.
+        own = _is_own(page, host.decode("latin-1").lower())
+        return "" if own or self._is_origin(page) else "origin_refused"
 
     def _is_host(self, host: str) -> bool:
         if host in self._hosts:
@@ -87,6 +90,11 @@ class Guard:
             return known and bare and "@" not in parts.netloc
         except ValueError:
             return False
+
+
+def _is_own(origin: str, host: str) -> bool:
+    """Whether a page is of this Host, name and port, both in small letters. A proxy in front may have spoken TLS with it."""
+    return origin in (f"http://{host}", f"https://{host}")
 
 
 def bearer(headers: Mapping[bytes, bytes]) -> str | None:

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 import msgspec
 
 from gatewright.patterns import Pattern
+from gatewright.servers.openapi.operation_names import OperationNames
 from gatewright.servers.openapi.schema import Definitions, Foreign, Room, resolved
 from gatewright.servers.openapi.text import BadDocument, value_of
 
@@ -35,11 +36,9 @@ Place = Literal["path", "query", "header", "cookie"]
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch")
 _READS = ("get", "head", "options")
-_NAME_CHARS = 64
 _URL_CHARS = 8192
 _WHY_CHARS = 500
 """Of the reason why an operation is left out: names and types of the document are in it, of any length."""
-_FOREIGN_CHARS = Pattern(r"[^A-Za-z0-9_-]+")
 _PLACED = Pattern(r"\{([^{}]*)\}")
 _SLASHES = Pattern(r"[/\\]")
 _STYLES: Mapping[str, tuple[str, ...]] = {
@@ -201,7 +200,7 @@ def _operations(
 ) -> tuple[list[Operation], list[str]]:
     found: list[Operation] = []
     left_out: list[str] = []
-    names: set[str] = set()
+    names = OperationNames()
     room = Room()
     for path, item in paths.items():
         # Members that begin with `x-` are extensions, and anything else is no path (OpenAPI, "Paths Object").
@@ -239,7 +238,7 @@ class _Reader:
         self._properties: dict[str, Any] = {}
         self._required: list[str] = []
 
-    def operation(self, method: str, path: str, names: set[str]) -> Operation:
+    def operation(self, method: str, path: str, names: OperationNames) -> Operation:
         # Decoded first: many servers decode before they resolve dots.
         if {".", ".."}.intersection(_SLASHES.split(unquote(path))):
             raise BadDocument("its path climbs out of where paths begin")
@@ -259,7 +258,7 @@ class _Reader:
         description = _text(said.get("description")).strip()
         security = said.get("security", self._document.get("security"))
         return Operation(
-            name=_name(said.get("operationId"), method, path, names),
+            name=names.give(_text(said.get("operationId")).strip() or f"{method}{path}", method),
             method=method,
             path=path,
             parameters=parameters,
@@ -378,18 +377,6 @@ def _is_json(media: str) -> bool:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _name(operation: Any, method: str, path: str, names: set[str]) -> str:
-    """What the tool is called: by its operation, else by method and path."""
-    said = _text(operation).strip() or f"{method}{path}"
-    clean = _FOREIGN_CHARS.sub("_", said).strip("_")[:_NAME_CHARS] or method
-    name, count = clean, 1
-    while name in names:
-        count += 1
-        name = f"{clean[: _NAME_CHARS - 4]}_{count}"
-    names.add(name)
-    return name
 
 
 def _alternatives(security: Any) -> tuple[tuple[str, ...], ...] | None:
