@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from functools import lru_cache
 
 from gatewright.patterns import IGNORECASE, Pattern, escape
+from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["is_sensitive", "names_sensitive_file"]
@@ -68,7 +68,7 @@ def _candidates(text: str) -> Iterator[str]:
         yield text.lstrip("-").partition("=")[2]
 
 
-@lru_cache(maxsize=1024)
+@cached_if_short(1024)
 def is_sensitive(text: str, *, glob: bool = False) -> bool:
     """Whether a path means such a file, wherever it begins."""
     parts = _components(text)
