@@ -66,6 +66,7 @@ class Client:
         self._calls = Calls(self._connection, self.options)
         self._tools: dict[str, Tool] = {}
         """What is known of tools by the last list; forgotten when the server says that it changed."""
+        self._changes = 0
         self._watching: asyncio.Task[None] | None = None
 
     # -- life
@@ -110,6 +111,11 @@ class Client:
         return None if hello is None else hello.mgp
 
     # -- tools
+
+    @property
+    def tools_version(self) -> tuple[int, int]:
+        """Another value once the server has said that its tools changed, or was connected to again."""
+        return self._connection.opened, self._changes
 
     async def list_tools(self) -> list[ToolInfo]:
         """All tools, every page. Over modern HTTP without those whose `x-mcp-header` annotations are broken: a
@@ -325,6 +331,7 @@ class Client:
     def _changed(self, method: str, params: dict[str, Any]) -> None:
         if method == "notifications/tools/list_changed":
             self._tools.clear()
+            self._changes += 1
         self.options.on_event(method, params)
 
 
