@@ -155,6 +155,20 @@ def test_changes_are_told_to_whoever_listens() -> None:
     assert changes == [1, 0]
 
 
+def test_who_listens_twice_and_ends_one_of_them_twice_is_told_once() -> None:
+    registry, changes = Registry(), []
+
+    def listen() -> None:
+        changes.append(len(registry))
+
+    end = registry.subscribe(listen)
+    registry.subscribe(listen)
+    end()
+    end()
+    registry.register(tool())
+    assert changes == [1]
+
+
 def test_arguments_can_be_judged_without_running_the_tool() -> None:
     registry = Registry()
     registry.register(tool(function=lambda a: pytest.fail("it ran")))

@@ -171,3 +171,36 @@ async def test_a_system_without_threads_costs_none_of_ours(monkeypatch: pytest.M
             with pytest.raises(RuntimeError, match="can't start"):
                 await run_in_thread(threading.get_ident)
     assert await run_in_thread(threading.get_ident) != threading.get_ident()
+
+
+async def test_a_thread_that_cannot_be_made_loses_no_call_that_waits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are done by the one that waits for an answer now, when it has got it."""
+    pool, loop = threads._Threads(), asyncio.get_running_loop()
+    monkeypatch.setattr(threads, "_threads", pool)
+    monkeypatch.setattr(threads, "MOST", 1)
+    go_on, answered, tried = threading.Event(), threading.Event(), asyncio.Event()
+
+    class Full(threading.Thread):
+        def start(self) -> None:
+            tried.set()
+            raise RuntimeError("can't start new thread")
+
+    def asks() -> int:
+        go_on.wait(DEADLINE_S)
+        with pool.asking(loop):
+            answered.wait(DEADLINE_S)
+        return -1
+
+    first = asyncio.ensure_future(run_in_thread(asks))
+    await asyncio.sleep(0)
+    others = [asyncio.ensure_future(run_in_thread(functools.partial(abs, n))) for n in range(3)]
+    await asyncio.sleep(0)
+    with monkeypatch.context() as full:
+        full.setattr(threading, "Thread", Full)
+        go_on.set()
+        await tried.wait()
+        answered.set()
+        async with asyncio.timeout(DEADLINE_S):
+            assert await asyncio.gather(first, *others) == [-1, 0, 1, 2]

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Generator
 from functools import partial
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -66,6 +67,27 @@ async def test_things_are_done_a_few_in_each_turn_and_all_of_them_in_order(count
         await asyncio.sleep(0)
     assert [one for _, one in done] == list(range(count_))
     assert max(Counter(turn for turn, _ in done).values(), default=0) <= AT_ONCE
+
+
+async def test_what_fails_keeps_none_of_the_others_from_being_done() -> None:
+    done: list[int] = []
+
+    def do(one: int) -> None:
+        done.append(one)
+        if one in {3, AT_ONCE + 1, AT_ONCE + 2}:
+            raise ValueError(str(one))
+
+    loop = asyncio.get_running_loop()
+    told: list[Any] = []
+    loop.set_exception_handler(lambda _, about: told.append(about["exception"]))
+    with pytest.raises(ValueError, match="3"):
+        by_and_by([partial(do, one) for one in range(3 * AT_ONCE)])
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert done == list(range(3 * AT_ONCE))
+    assert [[str(one) for one in several.exceptions] for several in told] == [
+        [str(AT_ONCE + 1), str(AT_ONCE + 2)]
+    ]
 
 
 async def test_a_thousand_tasks_that_are_cancelled_end_a_few_in_each_turn() -> None:

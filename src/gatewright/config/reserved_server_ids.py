@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from gatewright.call import KERNEL, SHIPPED
 from gatewright.schemas.lookalikes import seen
+from gatewright.short_cache import cached_if_short
 
 __all__ = ["OWN", "begins_as_ours", "taken_for"]
 
@@ -16,7 +15,7 @@ configurations call a server so."""
 _LEET = str.maketrans("345", "eas")
 
 
-@lru_cache(1024)
+@cached_if_short(1024)
 def taken_for(name: str) -> str:
     """The id of the gateway's own that a server's id is or reads as; empty where there is none."""
     return _OWN.get(_read(name), "")

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import cache
+
+from gatewright.short_cache import cached_if_short
 
 __all__ = ["folded", "keys", "seen", "skeleton", "twins"]
 
@@ -40,7 +42,7 @@ def seen(name: str) -> str:
     return unicodedata.normalize("NFD", found).casefold()
 
 
-@lru_cache(65_536)
+@cached_if_short(65_536)
 def keys(name: str) -> tuple[str, str]:
     """Names of which one of the two is equal look alike."""
     # The signs keep a folded name of one kind from equalling a skeleton of the other.

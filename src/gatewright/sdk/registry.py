@@ -9,6 +9,7 @@ A registry needs no server. What serves it only turns messages into `invoke` and
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -66,7 +67,8 @@ class Registry:
         self._versions: dict[str, dict[str, Tool]] = {}
         self._newest: dict[str, Tool] = {}
         self._entries: dict[str, dict[str, Any]] = {}
-        self._listeners: list[Listener] = []
+        self._listeners: dict[int, Listener] = {}
+        self._numbers = itertools.count()
         self._validators: dict[str, tuple[Validator, frozenset[str] | None]] = {}
 
     def register(self, tool: Tool) -> Tool:
@@ -145,12 +147,17 @@ class Registry:
         return iter(self.list())
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have `listener` called after each change of what is listed; returns what ends that.
+        """Have `listener` called after each change of what is listed; returns what ends that, however often it is called.
 
         It is called in the thread that made the change, and must not block.
         """
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
+        number = next(self._numbers)
+        self._listeners[number] = listener
+
+        def end() -> None:
+            self._listeners.pop(number, None)
+
+        return end
 
     def add_validator(
         self, name: str, validator: Validator, *, tools: frozenset[str] | None = None
@@ -257,7 +264,7 @@ class Registry:
 
     def _tell(self) -> None:
         # After the lock was released: a listener may read or change the registry.
-        for listener in tuple(self._listeners):
+        for listener in tuple(self._listeners.values()):
             listener()
 
     def _unknown(self, name: str, version: str | None) -> ToolNotFoundError:

@@ -200,10 +200,18 @@ class _Threads:
 
     def _serve(self) -> None:
         """Have threads made for the jobs that wait for one."""
-        with self._lock:
-            jobs = [self._waiting.popleft() for _ in range(min(self._free, len(self._waiting)))]
-        for job in jobs:
-            self.submit(job)
+        while True:
+            with self._lock:
+                if self._free <= 0 or not self._waiting:
+                    return
+                job = self._waiting.popleft()
+            try:
+                self.submit(job)
+            except RuntimeError:  # its caller waits still, for the next thread that is done
+                with self._lock:
+                    if not self._given(job):
+                        self._waiting.appendleft(job)
+                return
 
     @property
     def _free(self) -> int:
@@ -213,10 +221,7 @@ class _Threads:
     def submit(self, job: _Job) -> None:
         """Have a job done by an idle thread, by a new one, or by the next that is done with its own."""
         with self._lock:
-            if self._idle:
-                worker = self._idle.pop()
-                worker.job = job
-                worker.gate.release()
+            if self._given(job):
                 return
             if self._free <= 0:
                 self._waiting.append(job)
@@ -230,6 +235,15 @@ class _Threads:
             with self._lock:
                 self._count -= 1
             raise
+
+    def _given(self, job: _Job) -> bool:
+        """Whether an idle thread does it. Under the lock."""
+        if not self._idle:
+            return False
+        worker = self._idle.pop()
+        worker.job = job
+        worker.gate.release()
+        return True
 
     def withdraw(self, job: _Job) -> None:
         """Forget a job that nobody waits for any more: threads that are all stuck never come to it."""

@@ -7,13 +7,13 @@ body ends is ours alone. Both are refused before anything is sent.
 from __future__ import annotations
 
 import base64
-import functools
 from collections.abc import Mapping
 
 from yarl import URL
 
 from gatewright import __version__
 from gatewright.patterns import Pattern
+from gatewright.short_cache import cached_if_short
 
 __all__ = ["DELETE", "LISTEN", "POST", "Kind", "Target"]
 
@@ -109,7 +109,7 @@ class Target:
         return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
 
 
-@functools.lru_cache(512)
+@cached_if_short(512)
 def _checked(name: str) -> str:
     """The lower-case name of a header that callers may set."""
     lower = name.lower()

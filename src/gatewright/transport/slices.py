@@ -38,13 +38,21 @@ async def in_slices(
 
 def by_and_by(work: Iterable[Callable[[], object]]) -> None:
     """Do the first few of some things now, and in each later turn of the loop as many again: what each of a thousand tasks does when
-    it is cancelled would else be done in one turn."""
+    it is cancelled would else be done in one turn. What one of them raises keeps none from being done, and is raised at the end of its turn."""
     left = iter(work)
     some = list(islice(left, AT_ONCE))
+    problems: list[Exception] = []
     for one in some:
-        one()
+        try:
+            one()
+        except Exception as problem:  # noqa: BLE001 - raised below
+            problems.append(problem)
     if len(some) == AT_ONCE:
         asyncio.get_running_loop().call_soon(by_and_by, left)
+    if len(problems) > 1:
+        raise ExceptionGroup("several of what was to be done failed", problems)
+    if problems:
+        raise problems[0]
 
 
 def whole(steps: Generator[None, None, T]) -> T:

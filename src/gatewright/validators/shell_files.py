@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from functools import lru_cache
 
 from gatewright.patterns import Pattern, escape
+from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["is_sensitive", "names_sensitive_file"]
@@ -65,7 +65,7 @@ def _candidates(text: str) -> Iterator[str]:
         yield text.lstrip("-").partition("=")[2]
 
 
-@lru_cache(maxsize=1024)
+@cached_if_short(1024)
 def is_sensitive(text: str, *, glob: bool = False) -> bool:
     """Whether a path means such a file, wherever it begins. On many file systems capitals make no difference."""
     folded = text.casefold()

@@ -10,7 +10,8 @@ hosts); IPv6 is public only inside 2000::/3, without its special parts, and an e
 from __future__ import annotations
 
 import ipaddress
-from functools import lru_cache
+
+from gatewright.short_cache import cached_if_short
 
 __all__ = ["is_public"]
 
@@ -50,7 +51,7 @@ _EMBEDDING = tuple(ipaddress.IPv6Network(one) for one in ("::ffff:0:0/96", "64:f
 _ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 
 
-@lru_cache(maxsize=4096)
+@cached_if_short(4096)
 def is_public(address: str) -> bool:
     """Whether an address, without brackets, is one of the public internet. A name is not an address."""
     try:

@@ -287,3 +287,72 @@ async def test_what_is_never_answered_holds_no_place_for_ever(
         await within(ana.request("worker", "tools/call", call("forever")))
     last, cancelled = silent.said[-2:]
     assert cancelled["params"] == {"requestId": last["id"]}
+
+
+async def test_an_answer_that_cannot_be_read_ends_the_waiting_of_who_asked() -> None:
+    """MCPX-2.1-3: a server's to a participant, and a host's to its server."""
+    bus, seat = Bus(), ServerSeat()
+    silent = Host(seat)
+    worker = seat.participant = bus.join("worker", responder=seat)
+    host = host_in(bus)
+    participants = {"worker": bus.join("ana"), "desk": worker}
+    for to, other in (("worker", silent), ("desk", host)):
+        asked = asyncio.create_task(participants[to].request(to, "tools/list", {}))
+        while not other.said:
+            await asyncio.sleep(0)
+        other.tell({"id": other.said[0]["id"], "result": {}, "error": {"code": 1, "message": "x"}})
+        with pytest.raises(CallError, match="the answer is broken: a message needs a method"):
+            await within(asked)
+        assert len(other.said) == 1
+
+
+async def test_a_broken_request_of_the_server_is_answered_and_a_stray_answer_is_not() -> None:
+    scene = Strangers()
+    scene.server.tell({"id": 7, "method": "roots/list", "params": 3})
+    scene.server.tell({"id": 8, "result": {}, "error": {"code": 1, "message": "x"}})
+    scene.server.seat.message(b"{nonsense")
+    assert [(one["id"], one["error"]["code"]) for one in scene.server.said] == [(7, -32600)]
+
+
+async def test_requests_of_one_id_are_all_cancelled_with_it_and_end_one_by_one() -> None:
+    """MCPX-2.1-3: participants of whom no library is known may number as they like."""
+    scene = Strangers()
+    for _ in range(3):
+        await scene.ask("ana", 1)
+    first, *others = [one["id"] for one in scene.server.said]
+    scene.server.tell({"id": first, "result": {}})
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert len(scene.bus.of("worker")) == 1
+    await scene.cancel("ana", 1)
+    assert [one["params"]["requestId"] for one in scene.server.said[3:]] == others
+    scene.bus.system("presence", {"event": "leave", "participant": {"id": "ana"}})
+    assert len(scene.server.said) == 5
+
+
+async def test_a_host_that_says_a_request_again_has_it_done_once() -> None:
+    bus = Bus()
+    bus.join("worker", responder=Stuck())
+    host = host_in(bus)
+    for _ in range(2):
+        host.tell({"id": 1, "method": "tools/list"})
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert [one["error"]["message"] for one in host.said] == [
+        "a request of this id runs already: wait for its answer"
+    ]
+    assert [one["kind"] for one in bus.of("desk")] == ["mcp/request:tools/list"]
+    host.tell({"method": "notifications/cancelled", "params": {"requestId": 1}})
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert isinstance(host.seat, HostSeat)
+    assert host.seat._tasks == {}
+
+
+class Stuck:
+    """Never answers."""
+
+    async def __call__(self, frame: bytes, envelope: Envelope) -> bytes | None:
+        """A responder's."""
+        await asyncio.Event().wait()
+        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import pytest
@@ -11,7 +12,7 @@ from gatewright.call import Unrecorded
 from gatewright.rooms.participants import CallError, NotFulfillableError, Participant
 from gatewright.rooms.participants.orchestrator import Decided, Orchestrator
 from gatewright.rooms.participants.rules import Rule, RuleBook
-from tests.rooms.participants.bus import Bus, call, within
+from tests.rooms.participants.bus import FULL, Bus, call, within
 from tests.rooms.participants.test_participant import PROPOSAL_ONLY, Worker
 
 WRITE = "mcp/request:tools/call:write_file"
@@ -20,7 +21,7 @@ WRITE = "mcp/request:tools/call:write_file"
 class Scene:
     """A worker, a proposer, a person, and an orchestrator in one room."""
 
-    def __init__(self, *rules: Rule) -> None:
+    def __init__(self, *rules: Rule, may: Sequence[str] = FULL) -> None:
         self.bus = Bus()
         self.worker = Worker()
         self.bus.join("worker", responder=self.worker)
@@ -41,7 +42,8 @@ class Scene:
             save=self._save,
             clock=lambda: self.bus.now,
         )
-        self.me: Participant = self.bus.join("orchestrator", responder=self.orchestrator.tools)
+        tools = self.orchestrator.tools
+        self.me: Participant = self.bus.join("orchestrator", may, responder=tools)
         self.orchestrator.attach(self.me)
 
     def _record(self, decided: Decided) -> None:
@@ -243,6 +245,47 @@ async def test_what_cannot_be_recorded_is_not_decided() -> None:
     with pytest.raises(CallError):
         await scene.tell("approve", proposal=pending.id)
     assert scene.worker.asked == []
+
+
+async def test_what_cannot_be_recorded_costs_a_rule_nothing_of_its_hour() -> None:
+    scene = Scene(Rule("", "approve", WRITE, "ana", per_hour=1))
+    scene.broken = True
+    scene.propose("/srv/a/1")
+    await settled(scene)
+    scene.broken = False
+    assert (await within(scene.propose("/srv/a/2").outcome()))["did"] == "tools/call"
+    assert [(one.what, one.rule) for one in scene.decided] == [("approved", "rule-1")]
+
+
+async def test_an_approval_that_names_nobody_to_do_it_is_recorded_as_failed() -> None:
+    scene = Scene()
+    pending = scene.eve.propose("tools/call", call("write_file", path="/x"))
+    with pytest.raises(AssertionError, match="say who shall do it"):
+        await scene.tell("approve", proposal=pending.id)
+    assert pending.proposal.status == "pending"
+    assert [(one.what, one.by) for one in scene.decided[1:]] == [
+        ("approved", "ana"),
+        ("failed", "ana"),
+    ]
+    await scene.tell("approve", proposal=pending.id, to="worker")
+    assert [one.what for one in scene.decided[3:]] == ["approved"]
+
+
+@pytest.mark.parametrize("by", ["ana", "orchestrator"])
+async def test_a_rejection_that_cannot_be_said_is_recorded_as_failed(by: str) -> None:
+    rules = [Rule("", "reject", WRITE, "ana")] if by == "orchestrator" else []
+    scene = Scene(*rules, may=["mcp/*"])
+    pending = scene.propose()
+    await settled(scene)
+    if by == "ana":
+        with pytest.raises(AssertionError, match="could not be rejected, and is open"):
+            await scene.tell("reject", proposal=pending.id, reason="no")
+    assert pending.proposal.status == "pending"
+    assert [(one.what, one.by) for one in scene.decided if one.what != "asked"] == [
+        ("rejected", by),
+        ("failed", by),
+    ]
+    assert "chat" in scene.decided[-1].reason
 
 
 async def test_a_rule_can_be_written_by_hand_and_a_broken_one_says_why() -> None:

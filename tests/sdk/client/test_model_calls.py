@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from gatewright.sdk import Server, ToolSecurity
-from gatewright.sdk.client import Client, ModelCall, ModelCalls, Outcome
+from gatewright.sdk.client import Client, ModelCall, ModelCalls, Options, Outcome, model_calls
 from gatewright.sdk.client.model_calls import read_call
 from gatewright.sdk.errors import AccessError
-from tests.sdk.client.scripted import Scripted, within
+from tests.sdk.client.scripted import Scripted, broken, text, within
 
 ADD = {"a": 1, "b": 2}
 
@@ -152,3 +153,87 @@ async def test_an_unknown_name_is_answered_with_the_tools_that_the_model_may_be_
             ModelCalls(client, max_risk="safe").run({"name": "ad", "arguments": {}})
         )
     assert done.text.partition("There are: ")[2] == "add"
+
+
+class Changing:
+    """A server whose only tool the test exchanges."""
+
+    def __init__(self) -> None:
+        self.tool: dict[str, Any] = {"name": "add", "inputSchema": {}}
+        self.server = Scripted(tools_list=lambda _: {"tools": [self.tool]}, tools_call=text("ok"))
+        self._heard = asyncio.Event()
+        self.client = Client(self.server, Options(on_event=lambda *_: self._heard.set()))
+
+    async def change(self, **tool: Any) -> None:
+        """Exchange it, and have the client hear of that."""
+        self.tool = {"inputSchema": {}, **tool}
+        self._heard.clear()
+        self.server.say("notifications/tools/list_changed", {})
+        await within(self._heard.wait())
+
+    @property
+    def lists(self) -> int:
+        """How often the tools were asked for."""
+        return len(self.server.params("tools/list"))
+
+
+async def test_names_that_a_model_makes_up_are_asked_for_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(model_calls, "_AGAIN_S", 1e9)
+    scene = Changing()
+    async with scene.client as client:
+        calls = ModelCalls(client)
+        done = await within(calls.run_all([{"name": f"no{one}"} for one in range(20)]))
+        assert [one.stage for one in done] == ["validation"] * 20
+        for number in range(20):
+            await within(calls.run({"name": f"nor{number}"}))
+        assert scene.lists == 1
+        await scene.change(name="new")
+        assert (await within(calls.run({"name": "new"}))).text == "ok"
+        assert scene.lists == 2
+
+
+async def test_a_new_tool_of_a_server_that_tells_nobody_is_found_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(model_calls, "_AGAIN_S", 0.0)
+    scene = Changing()
+    async with scene.client as client:
+        calls = ModelCalls(client)
+        assert (await within(calls.run({"name": "add"}))).ok
+        scene.tool = {"name": "new", "inputSchema": {}}
+        assert (await within(calls.run({"name": "new"}))).ok
+
+
+async def test_a_tool_that_changed_is_judged_as_it_is_now() -> None:
+    scene = Changing()
+    async with scene.client as client:
+        calls = ModelCalls(client, max_risk="moderate")
+        assert (await within(calls.run({"name": "add"}))).ok
+        schema = {"type": "object", "required": ["a"]}
+        await scene.change(name="add", inputSchema=schema)
+        assert (await within(calls.run({"name": "add"}))).stage == "validation"
+        await scene.change(name="add", security={"risk_level": "dangerous"})
+        done: Outcome = await within(calls.run({"name": "add", "arguments": {"a": 1}}))
+        assert done.stage == "permission"
+        assert scene.lists == 3
+
+
+async def test_a_server_that_cannot_list_is_asked_once_for_all_and_again_later() -> None:
+    answers: list[Any] = [broken(-32602, "no list")]
+
+    def listed(_: dict[str, Any]) -> Any:
+        if answers:
+            raise answers.pop()
+        return {"tools": [{"name": "add", "inputSchema": {}}]}
+
+    server = Scripted(tools_list=listed, tools_call=text("ok"))
+    async with Client(server) as client:
+        calls = ModelCalls(client)
+        both = asyncio.gather(
+            calls.run({"name": "add"}), calls.run({"name": "add"}), return_exceptions=True
+        )
+        assert ["no list" in str(one) for one in await within(both)] == [True, True]
+        assert len(server.params("tools/list")) == 1
+        assert (await within(calls.run({"name": "add"}))).ok

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -30,6 +29,7 @@ from gatewright.sdk.versions import precedence
 from gatewright.servers.listing import Listing
 from gatewright.servers.local import Function, LocalServer
 from gatewright.servers.spec import ServerSpec
+from gatewright.short_cache import cached_if_short
 
 __all__ = ["MOST_EACH", "Conflict", "Registered", "Registry", "TooMany"]
 
@@ -205,7 +205,7 @@ class Registry(LocalServer):
         self.changed.send(self.listing)
 
 
-@lru_cache(maxsize=4 * _MOST_LEFT)
+@cached_if_short(4 * _MOST_LEFT)
 def _looks(name: str) -> frozenset[str]:
     return frozenset(keys(name))
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
 from typing import Any, TypeGuard
 from urllib.parse import unquote
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.patterns import Pattern
+from gatewright.short_cache import cached_if_short
 
 __all__ = ["Schemas", "component_name"]
 
@@ -360,7 +360,7 @@ _EXPRESSION_CHARS = 1000
 _ANY_CASE = Pattern(r"\(\?[a-zA-Z-]*i")
 
 
-@lru_cache(maxsize=1024)
+@cached_if_short(1024)
 def _is_expression(pattern: str) -> bool:
     """Whether what reads OpenAPI documents takes it for a regular expression; much of it is written in Python.
 

@@ -8,12 +8,12 @@ the caller is now.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any
 
 from gatewright.mcp.server.guard import bearer
 from gatewright.mcp.server.http_reply import Whole
 from gatewright.mcp.wire.versions import LEGACY, MODERN
+from gatewright.short_cache import cached_if_short
 
 __all__ = ["HttpHeaders", "headers_of"]
 
@@ -108,14 +108,14 @@ def _flaw(kind: bytes | None, reads: bool) -> tuple[int, str] | None:
     return None
 
 
-@lru_cache(maxsize=128)
+@cached_if_short(128)
 def _is_json(kind: bytes | None) -> bool:
     """Whether a body of this content type is JSON. Who says nothing may be a page elsewhere, whose browser asks nobody
     before it sends such a request."""
     return kind is not None and kind.partition(b";")[0].strip().lower() == b"application/json"
 
 
-@lru_cache(maxsize=128)
+@cached_if_short(128)
 def _reads(accept: bytes | None) -> tuple[bool, bool]:
     """Whether a client with this `Accept` reads JSON, and whether event streams."""
     if accept is None:

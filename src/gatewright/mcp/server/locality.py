@@ -7,7 +7,6 @@ says nothing: a request that says that it was passed on, or that names another h
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any
 
@@ -15,6 +14,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal
 from gatewright.command_text import as_heard, heard_elsewhere, is_heard_elsewhere
+from gatewright.short_cache import cached_if_short
 
 __all__ = ["is_near", "is_passed_on", "told", "worded"]
 
@@ -53,7 +53,7 @@ def is_near(scope: Mapping[str, Any], *, passed_on: bool) -> bool:
     return not passed_on and client is not None and _is_loopback(str(client[0]))
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256)
 def _is_local_host(host: bytes) -> bool:
     text = host.decode("latin-1").lower()
     name, colon, port = text.rpartition(":")
@@ -61,7 +61,7 @@ def _is_local_host(host: bytes) -> bool:
     return bare == "localhost" or bare.endswith(".localhost") or _is_loopback(bare)
 
 
-@lru_cache(maxsize=256)
+@cached_if_short(256)
 def _is_loopback(address: str) -> bool:
     try:
         return ip_address(address).is_loopback

@@ -35,6 +35,7 @@ ANSWER_S = 300.0
 _REVISION = "2025-06-18"
 _INTERNAL = -32603
 _CANCELLED = b'"notifications/cancelled"'
+_RUNS = (-32600, "a request of this id runs already: wait for its answer")
 
 
 class _Questions:
@@ -44,8 +45,8 @@ class _Questions:
         self._name = name
         self._numbers = itertools.count(1)
         self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
-        self._named: dict[tuple[str, bytes], bytes] = {}
-        """Sender and its id of a request → our id of it."""
+        self._named: dict[tuple[str, bytes], list[bytes]] = {}
+        """Sender and its id of a request → our ids of it: a room tells requests apart by their envelopes, so there may be several."""
 
     def ask(self) -> tuple[bytes, asyncio.Future[jsonrpc.Response]]:
         """An id that nobody else uses, and what will be answered to it."""
@@ -64,7 +65,8 @@ class _Questions:
         """Ask what a request of `sender` asks, under an id of ours; the response to it under its own, or an error after `ANSWER_S`."""
         ident = bytes(members["id"])
         own, future = self.ask()
-        self._named[sender, ident] = own
+        named = self._named.setdefault((sender, ident), [])
+        named.append(own)
         try:
             send(jsonrpc.encode({**members, "id": msgspec.Raw(own)}))
             async with asyncio.timeout(ANSWER_S):
@@ -73,7 +75,9 @@ class _Questions:
             send(_cancelled(own))
             return jsonrpc.error(ident, (_INTERNAL, f"no answer within {ANSWER_S:g} s"))
         finally:
-            self._named.pop((sender, ident), None)
+            named.remove(own)
+            if not named:
+                del self._named[sender, ident]
         if found.error:
             return jsonrpc.error(ident, found.error)
         return jsonrpc.response(ident, found.result)
@@ -84,19 +88,19 @@ class _Questions:
         """`sender` gives up on a request, which is not answered then. It names its own id, so that the requests of
         others are out of its reach."""
         params = jsonrpc.decode_members(members.get("params", msgspec.Raw(b"{}")))
-        own = self._named.get((sender, bytes(params.get("requestId", b""))))
-        future = None if own is None else self._waiting.get(own)
-        if own is None or future is None:
-            return
-        params["requestId"] = msgspec.Raw(own)
-        send(jsonrpc.encode({**members, "params": params}))
-        future.cancel()  # MCP: what is cancelled is not answered
+        for own in tuple(self._named.get((sender, bytes(params.get("requestId", b""))), ())):
+            future = self._waiting.get(own)
+            if future is not None:
+                params["requestId"] = msgspec.Raw(own)
+                send(jsonrpc.encode({**members, "params": params}))
+                future.cancel()  # MCP: what is cancelled is not answered
 
     def gone(self, sender: str, send: Callable[[bytes], None]) -> None:
         """`sender` has left, and waits for nothing any more."""
-        for (who, _), own in list(self._named.items()):
+        every = [own for (who, _), named in self._named.items() if who == sender for own in named]
+        for own in every:
             future = self._waiting.get(own)
-            if who == sender and future is not None:
+            if future is not None:
                 send(_cancelled(own))
                 future.cancel()
 
@@ -105,6 +109,14 @@ class _Questions:
         future = self._waiting.get(response.id)
         if future is not None and not future.done():
             future.set_result(response)
+
+    def settled(self, flaw: jsonrpc.Malformed, data: bytes) -> bool:
+        """Whether a message that cannot be read is an answer that somebody waits for, who is told now."""
+        if flaw.id not in self._waiting or _asks(data):
+            return False
+        error = {"code": _INTERNAL, "message": f"the answer is broken: {flaw.message}"}
+        self.answer(jsonrpc.Response(flaw.id, b"", jsonrpc.encode(error)))
+        return True
 
     def end(self, reason: str) -> None:
         """Nobody will."""
@@ -195,6 +207,8 @@ class ServerSeat:
             task.add_done_callback(self._tasks.discard)
         elif isinstance(message, jsonrpc.Notification):
             self._note(message)
+        elif not self._asked.settled(message, data) and message.id != b"null" and _asks(data):
+            self._send(jsonrpc.error(message.id, (message.code, message.message)))
 
     def closed(self, reason: str) -> None:
         """The server is gone."""
@@ -280,8 +294,12 @@ class HostSeat:
         if isinstance(message, jsonrpc.Response):
             self._asked.answer(message)
         elif isinstance(message, jsonrpc.Malformed):
-            self._send(jsonrpc.error(message.id, (message.code, message.message)))
+            if not self._asked.settled(message, data):
+                self._send(jsonrpc.error(message.id, (message.code, message.message)))
         elif isinstance(message, jsonrpc.Request):
+            if message.id in self._tasks:  # said again, it would be done twice
+                self._send(jsonrpc.error(message.id, _RUNS))
+                return
             task = asyncio.get_running_loop().create_task(self._relay(message))
             self._tasks[message.id] = task
             task.add_done_callback(lambda _: self._tasks.pop(message.id, None))
@@ -345,6 +363,14 @@ class HostSeat:
                 self._pipe.send(frame)
         except Closed as problem:
             self.closed(problem.reason)
+
+
+def _asks(data: bytes) -> bool:
+    """Whether a message has a method, and so is no answer."""
+    try:
+        return "method" in jsonrpc.members_named(data, "method")
+    except ValueError:
+        return False
 
 
 def _cancelled(ident: bytes) -> bytes:

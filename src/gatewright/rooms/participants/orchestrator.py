@@ -9,15 +9,16 @@ recorded, with the rule that says so; a rule is suggested with its evidence, and
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Literal
 
 import msgspec
 
 from gatewright.mcpx.payload import Chat, Proposed, Requested
-from gatewright.rooms.participants.errors import NotFulfillableError, RoomError
+from gatewright.rooms.participants.errors import NotAllowedError, NotFulfillableError, RoomError
 from gatewright.rooms.participants.learning import Learning
 from gatewright.rooms.participants.participant import Heard, Participant
 from gatewright.rooms.participants.proposals import Proposal
@@ -128,29 +129,39 @@ class Orchestrator:
         if verdict.action == "ask":
             self._tell("asked", self._me.id, proposal, verdict)
             return
-        if verdict.rule is not None:
-            self._book.note(verdict.rule, self._clock())
         why = f"by {verdict.rule}" if verdict.rule else verdict.reason
         if verdict.action == "reject":
-            self._tell("rejected", self._me.id, proposal, verdict)
-            self._me.decline(proposal.id, why)
+            with self._deciding("rejected", self._me.id, proposal, verdict):
+                self._me.decline(proposal.id, why)
             return
-        self._tell("approved", self._me.id, proposal, verdict)
-        self._say(
-            f"approved {why}; tools/call revoke {{id: {verdict.rule}}} ends that", proposal.id
-        )
-        await self._fulfil(proposal, verdict)
-
-    async def _fulfil(self, proposal: Proposal, verdict: Verdict) -> Any:
         try:
-            return await self._me.fulfil(proposal.id, timeout_s=self._timeout_s)
+            with self._deciding("approved", self._me.id, proposal, verdict):
+                how = f"tools/call revoke {{id: {verdict.rule}}} ends that"
+                self._say(f"approved {why}; {how}", proposal.id)
+                await self._me.fulfil(proposal.id, timeout_s=self._timeout_s)
+        except RoomError as problem:
+            self._say(f"could not be fulfilled: {problem}", proposal.id)
+
+    @contextlib.contextmanager
+    def _deciding(
+        self,
+        what: Literal["approved", "rejected"],
+        by: str,
+        proposal: Proposal,
+        verdict: Verdict,
+    ) -> Iterator[None]:
+        """Record a decision, then that nothing came of it where that is so."""
+        self._tell(what, by, proposal, verdict)
+        if (
+            verdict.rule is not None
+        ):  # what cannot be recorded is no decision, and costs the rule nothing
+            self._book.note(verdict.rule, self._clock())
+        try:
+            yield
         except RoomError as problem:
             failed = Verdict(verdict.action, verdict.rule, str(problem))
-            self._tell("failed", self._me.id, proposal, failed)
-            if verdict.rule is None:
-                raise
-            self._say(f"could not be fulfilled: {problem}", proposal.id)
-        return None
+            self._tell("failed", by, proposal, failed)
+            raise
 
     # -- what people direct
 
@@ -206,21 +217,23 @@ class Orchestrator:
         stopped = self._book.stopped.get(found.proposer)
         if stopped is not None:
             raise ToolError(f"{found.proposer} is stopped: {stopped}; resume it first")
-        self._tell("approved", sender, found, Verdict("approve"))
         try:
-            result = await self._me.fulfil(proposal, to=to, timeout_s=self._timeout_s)
-        except NotFulfillableError as problem:
+            with self._deciding("approved", sender, found, Verdict("approve")):
+                result = await self._me.fulfil(proposal, to=to, timeout_s=self._timeout_s)
+        except (NotFulfillableError, NotAllowedError) as problem:  # nothing was sent
             raise ToolError(str(problem)) from None
         except RoomError as problem:
-            self._tell("failed", sender, found, Verdict("approve", None, str(problem)))
             raise ToolError(f"it was sent, and went wrong: {problem}") from None
         self._note(found, "approve", sender)
         return result
 
     async def _reject(self, sender: str, proposal: str, reason: str = "") -> Any:
         found = self._open(sender, proposal)
-        self._tell("rejected", sender, found, Verdict("reject", None, reason))
-        self._me.decline(proposal, f"{sender}: {reason}" if reason else f"by {sender}")
+        try:
+            with self._deciding("rejected", sender, found, Verdict("reject", None, reason)):
+                self._me.decline(proposal, f"{sender}: {reason}" if reason else f"by {sender}")
+        except RoomError as problem:
+            raise ToolError(f"the proposal could not be rejected, and is open: {problem}") from None
         self._note(found, "reject", sender)
         return {"rejected": proposal}
 

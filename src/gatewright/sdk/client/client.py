@@ -36,9 +36,11 @@ from gatewright.sdk.client.results import (
     ToolInfo,
     ToolResult,
 )
+from gatewright.sdk.client.wishes import Wishes
 from gatewright.sdk.errors import SdkError, TransportError, ValidationError
 
 if TYPE_CHECKING:
+    from gatewright.mcp.client.link import Link
     from gatewright.mcp.protocol.mcp_client import Hello
 
 __all__ = ["Client"]
@@ -62,10 +64,14 @@ class Client:
 
     def __init__(self, target: Target, options: Options | None = None) -> None:
         self.options = options or Options()
-        self._connection = Connection(target, self.options, self._changed)
+        self._connection = Connection(target, self.options, self._changed, self._renewed)
         self._calls = Calls(self._connection, self.options)
         self._tools: dict[str, Tool] = {}
         """What is known of tools by the last list; forgotten when the server says that it changed."""
+        self._changes = 0
+        self._wishes = Wishes(self.options.timeout_s)
+        self._watched: list[str] | None = None
+        """What a modern server was asked to tell of, while it is wanted."""
         self._watching: asyncio.Task[None] | None = None
 
     # -- life
@@ -95,6 +101,7 @@ class Client:
             self._watching.cancel()
             await asyncio.wait([self._watching])
             self._watching = None
+        await self._wishes.close()
         await self._connection.close()
 
     @property
@@ -110,6 +117,11 @@ class Client:
         return None if hello is None else hello.mgp
 
     # -- tools
+
+    @property
+    def tools_version(self) -> tuple[int, int]:
+        """Another value once the server has said that its tools changed, or was connected to again."""
+        return self._connection.opened, self._changes
 
     async def list_tools(self) -> list[ToolInfo]:
         """All tools, every page. Over modern HTTP without those whose `x-mcp-header` annotations are broken: a
@@ -244,16 +256,16 @@ class Client:
         hello = await self.connect()
         self._calls.log_from(level)
         if not is_modern(hello.revision):
-            await self._put("logging/setLevel", {"level": level})
+            await self._wishes.log_from(level, self._put)
 
     async def watch(self, *uris: str) -> None:
         """Hear of changed lists, and of changes of these resources, through `on_event`. A second call takes the
-        place of the first."""
+        place of the first. Where the connection is lost, the next call makes a new one, which is told the same."""
         hello = await self.connect()
         if not is_modern(hello.revision):
-            for uri in uris:
-                await self._put("resources/subscribe", {"uri": uri})
+            await self._wishes.watch(uris, self._put)
             return
+        self._watched = None
         if self._watching is not None:
             self._watching.cancel()
         told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -272,11 +284,14 @@ class Client:
         if watching.done():
             # Raises what ended the subscription before the server had agreed to it.
             watching.result()
+        self._watched = list(uris)
 
     async def _listen(self, uris: list[str], told: asyncio.Future[None]) -> None:
+        await self._listen_on(await self._connection.link(), uris, told)
+
+    async def _listen_on(self, link: Link, uris: list[str], told: asyncio.Future[None]) -> None:
         from gatewright.mcp.client.link import ServerFailed
 
-        link = await self._connection.link()
         wanted = {
             "toolsListChanged": True,
             "promptsListChanged": True,
@@ -325,7 +340,20 @@ class Client:
     def _changed(self, method: str, params: dict[str, Any]) -> None:
         if method == "notifications/tools/list_changed":
             self._tools.clear()
+            self._changes += 1
         self.options.on_event(method, params)
+
+    def _renewed(self, link: Link) -> None:
+        """There is a new connection, or a new session: tell it what is wanted, since it knows nothing of that."""
+        if not link.modern:
+            self._wishes.renew(link)
+        elif self._watched is not None:
+            if self._watching is not None:
+                self._watching.cancel()
+            # On this link alone: another one would be made for a server that ends with each.
+            told: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._watching = asyncio.create_task(self._listen_on(link, self._watched, told))
+            self._watching.add_done_callback(_log_end)
 
 
 def _log_end(watching: asyncio.Task[None]) -> None:

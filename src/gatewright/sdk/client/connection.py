@@ -33,14 +33,20 @@ Target = str | Sequence[str] | InMemory
 
 
 class Connection:
-    """See the module's text. `changed` is told of every notification that belongs to no call."""
+    """See the module's text. `changed` is told of every notification that belongs to no call, `anew` of each connection or
+    session but the first."""
 
     def __init__(
-        self, target: Target, options: Options, changed: Callable[[str, dict[str, Any]], None]
+        self,
+        target: Target,
+        options: Options,
+        changed: Callable[[str, dict[str, Any]], None],
+        anew: Callable[[Link], None] = lambda _: None,
     ) -> None:
         self._target = target
         self._options = options
         self._changed = changed
+        self._anew = anew
         self._endpoint = _endpoint(target, options)
         self._lock = asyncio.Lock()
         self._link: Link | None = None
@@ -64,6 +70,8 @@ class Connection:
                 self._link = None
                 self._link = await self._connect()
                 self.opened += 1
+                if self.opened > 1:
+                    self._anew(self._link)
             return self._link
 
     @property
@@ -151,6 +159,7 @@ class Connection:
     def renewed(self, link: Link) -> None:
         """A session was made again behind an old connection: what was known may be old."""
         self.opened += 1
+        self._anew(link)
 
 
 async def _stopped(link: Link) -> None:

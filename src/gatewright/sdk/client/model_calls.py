@@ -7,6 +7,7 @@ what to do next, and may try again. Exceptions are for the program.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +28,8 @@ Risk = Literal["safe", "moderate", "dangerous"]
 
 _RISKS: tuple[Risk, ...] = ("safe", "moderate", "dangerous")
 _DEPTH, _SUBSCHEMAS = 32, 1000
+_AGAIN_S = 10.0
+"""So long after tools were asked for because of an unknown name, another such name is not asked for."""
 
 Permit = Callable[["ModelCall", ToolInfo], "bool | Awaitable[bool]"]
 """Whether a call may be made; asked last, after everything else agreed."""
@@ -74,7 +77,8 @@ class ModelCalls:
     """The whole way of a model's calls, over one client.
 
     `allowed` are the tools that may be called, None for all; `permissions` are what the model was given (MGP §3), None for
-    whatever a tool wants; a tool above `max_risk` is not called; `permit` has the last word.
+    whatever a tool wants; a tool above `max_risk` is not called; `permit` has the last word. What is known of the tools is asked
+    for anew once the server says that they changed (those of 2026-07-28 say so after `Client.watch`), or was connected to again.
     """
 
     def __init__(
@@ -93,10 +97,18 @@ class ModelCalls:
         self._permit = permit
         self._tools: dict[str, ToolInfo] = {}
         self._schemas: dict[str, CompiledSchema] = {}
+        self._version: tuple[int, int] | None = None
+        """That of the client's tools which is known here; None before there was one."""
+        self._sought_at = -math.inf
+        """When the tools were last asked for because of a name, in the loop's seconds."""
+        self._asking: asyncio.Task[list[ToolInfo]] | None = None
 
     async def refresh(self) -> list[ToolInfo]:
         """Ask for the tools anew; those that the model may be shown."""
+        await self._client.connect()
+        version = self._client.tools_version  # what changes meanwhile is newer than the list
         listed = await self._client.list_tools()
+        self._version = version
         self._tools = {one.name: one for one in listed}
         self._schemas.clear()
         return [one for one in listed if not self._forbidden(one)]
@@ -129,9 +141,29 @@ class ModelCalls:
         return list(await asyncio.gather(*(self.run(one) for one in given)))
 
     async def _known(self, name: str) -> ToolInfo | None:
+        """A tool of that name. A model may make up names without end: for those the server is not asked more often than now and then."""
+        for _ in range(2):  # the answer to who asked before may be older than the change
+            if self._version != self._client.tools_version:
+                self._sought_at = asyncio.get_running_loop().time()
+                await self._asked()
         if name not in self._tools:
-            await self.refresh()
+            now = asyncio.get_running_loop().time()
+            if self._asking is not None or now - self._sought_at >= _AGAIN_S:
+                self._sought_at = now
+                await self._asked()
         return self._tools.get(name)
+
+    async def _asked(self) -> None:
+        """`refresh`, once for all who need it at the same time."""
+        if self._asking is None:
+            self._asking = asyncio.create_task(self.refresh())
+            self._asking.add_done_callback(self._answered)
+        await asyncio.shield(self._asking)
+
+    def _answered(self, asking: asyncio.Task[list[ToolInfo]]) -> None:
+        self._asking = None
+        if not asking.cancelled():
+            asking.exception()  # those who wait raise it; where nobody does any more, it is of no interest
 
     def _flaw(self, call: ModelCall, tool: ToolInfo) -> str:
         from gatewright.schemas.graph import UnusableSchema

@@ -1,0 +1,35 @@
+"""`cached_if_short`: an LRU cache over functions of a text, which keeps nothing of a text of more than 256 characters.
+
+A cache is bounded in entries. Keyed by what strangers write, each of them could be as long as a message may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Any, TypeVar, cast
+
+__all__ = ["LONGEST", "cached_if_short"]
+
+LONGEST = 256
+"""Characters, or bytes, of what is kept."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def cached_if_short(most: int) -> Callable[[F], F]:
+    """Remember the last `most` answers to short texts. The text, a `str`, `bytes` or None, is the first argument; the others may be
+    anything small that can be a key."""
+
+    def around(make: F) -> F:
+        kept = lru_cache(most)(make)
+
+        @wraps(make)
+        def found(text: str | bytes | None, *args: Any, **kwargs: Any) -> Any:
+            if text is not None and len(text) > LONGEST:
+                return make(text, *args, **kwargs)
+            return kept(text, *args, **kwargs)
+
+        return cast("F", found)
+
+    return around
