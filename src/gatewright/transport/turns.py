@@ -1,4 +1,4 @@
-"""`Turns`: does blocking work in threads, one after another; the next waits for the thread even where nobody waits for its outcome.
+"""`Turns`: does blocking work in threads, one after another; the next waits for the thread also where its caller was cancelled.
 
 A thread goes on when whoever wanted its work is cancelled, so a lock that is held while it is awaited would be free too early.
 """

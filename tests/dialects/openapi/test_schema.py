@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 from openapi_schema_validator import OAS30Validator
 
-from gatewright.dialects.openapi import schema as schema_module
 from gatewright.dialects.openapi.schema import ROOM, Schemas, component_name
 from gatewright.mcp.wire import jsonrpc
 
@@ -183,7 +182,7 @@ def test_a_definition_is_measured_no_more_once_there_is_no_room(
         measured.append(len(found := encode(value)))
         return found
 
-    monkeypatch.setattr(schema_module.jsonrpc, "encode", count)
+    monkeypatch.setattr(jsonrpc, "encode", count)
     fillers = [{"$ref": "#/$defs/a"}] * 600
     large = [{"$ref": "#/$defs/b"}] * 50
     schema = {"$defs": {"a": {}, "b": {"title": "x" * 50_000}}, "anyOf": [*fillers, *large]}
