@@ -55,6 +55,20 @@ def test_an_empty_line_takes_the_default_or_leaves_the_field_out(answered: Any) 
     assert answered("\n", plain)["content"] == {"sure": False}
 
 
+def test_what_the_form_needs_is_asked_for_until_it_is_given(
+    answered: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without it the answer would not be one to this form."""
+    names = ["name", "colour", "sure"]
+    assert answered("\nAna\n\n\n\n\n", FORM | {"required": names})["content"] == {
+        "name": "Ana",
+        "colour": "blue",
+        "sure": True,
+    }
+    assert "the form needs an answer here; Ctrl-D cancels" in capfd.readouterr().err
+    assert answered("\n\n", FORM | {"required": names}) == {"action": "cancel"}
+
+
 def test_what_does_not_fit_is_asked_for_again(
     answered: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:

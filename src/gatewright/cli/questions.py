@@ -58,9 +58,11 @@ def _answer(request: Any) -> dict[str, Any]:
         note(f"? {line}")
     schema = params.get("requestedSchema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    required = schema.get("required") if isinstance(schema, Mapping) else None
+    needed = required if isinstance(required, list) else []
     try:
         content = {
-            str(name): _field(str(name), one if isinstance(one, Mapping) else {})
+            str(name): _field(str(name), one if isinstance(one, Mapping) else {}, name in needed)
             for name, one in (properties.items() if isinstance(properties, Mapping) else ())
         }
     except EOFError:
@@ -72,8 +74,8 @@ def _answer(request: Any) -> dict[str, Any]:
     }
 
 
-def _field(name: str, schema: Mapping[str, Any]) -> Any:
-    """One value, asked for until it fits; None when nothing was given."""
+def _field(name: str, schema: Mapping[str, Any], needed: bool) -> Any:
+    """One value, asked for until it fits; None when nothing was given for what is not needed."""
     title = schema.get("title") or schema.get("description") or name
     several = schema.get("type") == "array"
     inner = schema.get("items") if several else schema
@@ -82,7 +84,11 @@ def _field(name: str, schema: Mapping[str, Any]) -> Any:
     while True:
         text = _line(prompt)
         if not text:
-            return schema.get("default", False if schema.get("type") == "boolean" else None)
+            default = schema.get("default", False if schema.get("type") == "boolean" else None)
+            if default is not None or not needed:
+                return default
+            note("  the form needs an answer here; Ctrl-D cancels")
+            continue
         try:
             value = _several(text, choices) if several else _read(text, schema, choices)
             _check(value, schema)
