@@ -55,6 +55,20 @@ def test_an_empty_line_takes_the_default_or_leaves_the_field_out(answered: Any) 
     assert answered("\n", plain)["content"] == {"sure": False}
 
 
+def test_what_the_form_needs_is_asked_for_until_it_is_given(
+    answered: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without it the answer would not be one to this form."""
+    names = ["name", "colour", "sure"]
+    assert answered("\nAna\n\n\n\n\n", FORM | {"required": names})["content"] == {
+        "name": "Ana",
+        "colour": "blue",
+        "sure": True,
+    }
+    assert "the form needs an answer here; Ctrl-D cancels" in capfd.readouterr().err
+    assert answered("\n\n", FORM | {"required": names}) == {"action": "cancel"}
+
+
 def test_what_does_not_fit_is_asked_for_again(
     answered: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,6 +77,88 @@ def test_what_does_not_fit_is_asked_for_again(
     said = capfd.readouterr().err
     assert "'old' does not fit" in said
     assert "'perhaps' does not fit" in said
+
+
+RED_BLUE = [{"const": "#f00", "title": "Red"}, {"const": "#00f", "title": "Blue"}]
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "value"),
+    [
+        ({"type": "string", "oneOf": RED_BLUE}, "#00f", "#00f"),
+        ({"type": "string", "oneOf": RED_BLUE}, "Red", "#f00"),
+        ({"type": "string", "anyOf": RED_BLUE}, "Red", "#f00"),
+        ({"type": "string", "enum": ["r", "b"], "enumNames": ["Red", "Blue"]}, "Blue", "b"),
+        ({"type": "string", "enum": ["r", "b"], "enumNames": ["b", "r"]}, "b", "b"),
+        ({"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}}, "c , a", ["c", "a"]),
+        ({"type": "array", "items": {"type": "string", "enum": ["a", "b"]}}, "a,a", ["a"]),
+        ({"type": "array", "items": {"type": "string", "enum": ["a", "a, b"]}}, "a, b", ["a, b"]),
+        ({"type": "array", "items": {"anyOf": RED_BLUE}}, "Red, #00f", ["#f00", "#00f"]),
+        ({"type": "array", "items": {"anyOf": RED_BLUE}, "default": ["#f00"]}, "", ["#f00"]),
+        ({"type": "array", "items": {"anyOf": RED_BLUE}, "default": ["#f00"]}, ",", []),
+        ({"type": "array", "items": {"type": "string"}}, "a, b", ["a", "b"]),
+        ({"type": "integer", "enum": [1, 2]}, "2", 2),
+        ({"anyOf": [{"const": "a"}, {"type": "string"}]}, "b", "b"),
+    ],
+)  # fmt: skip
+def test_what_can_be_chosen_is_answered_as_the_form_means_it(
+    answered: Any, field: dict[str, Any], typed: str, value: Any
+) -> None:
+    """MCP 2025-11-25: one of some texts or several, with titles or without; SEP-1330."""
+    found = answered(f"{typed}\n", {"properties": {"a": field}})
+    assert found == {"action": "accept", "content": {"a": value}}
+
+
+@pytest.mark.parametrize(
+    ("field", "offered"),
+    [
+        ({"type": "string", "oneOf": RED_BLUE}, "a (#f00 = Red|#00f = Blue): "),
+        ({"enum": ["r"], "enumNames": ["Red"], "default": "r"}, "a (r = Red) [r]: "),
+        (
+            {"type": "array", "items": {"enum": ["x", "y"]}, "default": ["x", "y"]},
+            'a (x|y; commas between, "," for none) [x, y]: ',
+        ),
+    ],
+)
+def test_what_can_be_chosen_is_offered(
+    answered: Any, capfd: pytest.CaptureFixture[str], field: dict[str, Any], offered: str
+) -> None:
+    answered("\n", {"properties": {"a": field}})
+    assert offered in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("field", "wrong", "right", "value"),
+    [
+        ({"type": "number"}, "nan", "1", 1.0),
+        ({"type": "number"}, "-inf", "1", 1.0),
+        ({"type": "number"}, "1e400", "1e3", 1000.0),
+        ({"type": "string"}, "\udc80", "b", "b"),
+        ({"type": "integer", "minimum": 3}, "2", "3", 3),
+        ({"type": "string", "oneOf": RED_BLUE}, "Green", "Red", "#f00"),
+        ({"type": "string", "oneOf": [*RED_BLUE, {"const": "x", "title": "Red"}]}, "Red", "x", "x"),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, "a b", "a,b", ["a", "b"]),
+        ({"type": "array", "items": {"enum": ["a", "b"]}}, "a, c", "b", ["b"]),
+        ({"type": "array", "items": {"enum": ["a", "b"]}, "minItems": 2}, "a", "b,a", ["b", "a"]),
+        ({"type": "array", "items": {"enum": ["a", "b"]}, "maxItems": 1}, "a,b", "b", ["b"]),
+    ],
+)
+def test_what_its_field_or_json_does_not_take_is_asked_for_again(
+    answered: Any,
+    capfd: pytest.CaptureFixture[str],
+    field: dict[str, Any],
+    wrong: str,
+    right: str,
+    value: Any,
+) -> None:
+    found = answered(f"{wrong}\n{right}\n", {"properties": {"a": field}})
+    assert found["content"] == {"a": value}
+    assert f"{wrong!r} does not fit" in capfd.readouterr().err
+
+
+def test_bounds_that_cannot_be_read_are_left_to_who_asked(answered: Any) -> None:
+    field = {"type": "string", "pattern": "("}
+    assert answered("x\n", {"properties": {"a": field}})["content"] == {"a": "x"}
 
 
 def test_the_end_of_the_input_cancels(answered: Any) -> None:

@@ -112,6 +112,50 @@ async def test_neither_answer_nor_question_nor_event_of_a_call_reaches_who_has_t
         assert refused == ["ann is not the one here who called"]
 
 
+@pytest.mark.parametrize("ends", ["dig", "dug"])
+async def test_of_two_requests_of_one_id_the_end_of_one_leaves_the_other_within_reach(
+    ends: str,
+) -> None:
+    """A room tells them apart by their envelopes; either may end first."""
+    goes = asyncio.Event()
+
+    async def work(call: Call, back: Back) -> Outcome:
+        await (goes if call.name == ends else asyncio.Event()).wait()
+        return Answer(b'{"content":[]}')
+
+    async with stage() as scene:
+        seat = Seat(scene, AGENT)
+        for envelope, name in ((1, "dig"), (2, "dug")):
+            scene.house.script.does(name, work)
+            body = jsonrpc.request(b"7", "tools/call", {"name": name, "arguments": {}})
+            seat.put(envelope, f"mcp/request:tools/call:{name}", body)
+            await within(scene.house.script.began.get())
+        goes.set()
+        await rest()
+        gone = jsonrpc.notification("notifications/cancelled", {"requestId": 7})
+        seat.put(3, "mcp/request:notifications/cancelled", gone)
+        await rest()
+        assert scene.house.script.cancelled == [{"dig": "dug", "dug": "dig"}[ends]]
+
+
+async def test_a_cancelled_id_ends_all_requests_that_have_it() -> None:
+    async def forever(call: Call, back: Back) -> Outcome:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async with stage() as scene:
+        seat = Seat(scene, AGENT)
+        for envelope, name in ((1, "dig"), (2, "dug")):
+            scene.house.script.does(name, forever)
+            body = jsonrpc.request(b"7", "tools/call", {"name": name, "arguments": {}})
+            seat.put(envelope, f"mcp/request:tools/call:{name}", body)
+            await within(scene.house.script.began.get())
+        gone = jsonrpc.notification("notifications/cancelled", {"requestId": 7})
+        seat.put(3, "mcp/request:notifications/cancelled", gone)
+        await rest()
+        assert sorted(scene.house.script.cancelled) == ["dig", "dug"]
+
+
 async def test_of_several_requests_the_one_that_is_named_is_given_up() -> None:
     async def forever(call: Call, back: Back) -> Outcome:
         await asyncio.Event().wait()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
+from enum import Enum
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -73,7 +74,44 @@ def test_a_schema_is_shown_as_it_is() -> None:
     assert decode({"a": "b"}) == {"a": "b"}
 
 
-@pytest.mark.parametrize("form", [Nested, type("Socket", (), {})])
+class Colour(Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Palette(BaseModel):
+    some: list[Colour]
+    more: list[Literal["a", "b"]] | None = None
+
+
+def test_several_choices_are_said_without_definitions() -> None:
+    """MCP 2025-11-25: `items` with `enum`; a form has nowhere to keep what a reference would lead to."""
+    schema, decode = read_form(Palette)
+    some, more = schema["properties"]["some"], schema["properties"]["more"]
+    assert (some["type"], some["items"]["enum"]) == ("array", ["red", "blue"])
+    assert (more["type"], more["items"]["enum"]) == ("array", ["a", "b"])
+    assert "$ref" not in str(schema)
+    assert decode({"some": ["blue", "red"]}) == Palette(some=[Colour.BLUE, Colour.RED])
+    with pytest.raises(ToolError, match="does not fit the form"):
+        decode({"some": ["green"]})
+
+
+@dataclass
+class Free:
+    lines: list[str]
+
+
+@dataclass
+class Numbers:
+    some: list[Literal[1, 2]]
+
+
+@dataclass
+class Pair:
+    both: tuple[int, str]
+
+
+@pytest.mark.parametrize("form", [Nested, type("Socket", (), {}), Free, Numbers, Pair])
 def test_what_mcps_forms_cannot_say_is_refused(form: Any) -> None:
     with pytest.raises(ToolError, match="form cannot be shown"):
         read_form(form)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,32 @@ async def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
     await store.add(ONE)
     with pytest.raises(StoreError, match="the tasks of servers"):
         await store.add(ONE)
+    store.close()
+
+
+async def test_a_caller_who_is_gone_does_not_spoil_what_the_next_one_keeps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its thread goes on, on the connection that all share."""
+    store = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
+    inside, go = threading.Event(), threading.Event()
+    step = store._rows.step
+
+    def slow() -> int:
+        inside.set()
+        go.wait()
+        return step()
+
+    monkeypatch.setattr(store._rows, "step", slow)
+    gone = asyncio.create_task(store.add(ONE))
+    await asyncio.to_thread(inside.wait)
+    gone.cancel()
+    kept = [asyncio.create_task(store.add(TWO)), asyncio.create_task(store.drop(["task_none"]))]
+    await asyncio.wait(kept, timeout=0.05)  # time to go wrong
+    go.set()
+    await asyncio.gather(*kept)
+    assert gone.cancelled()
+    assert store.all() == [ONE, TWO]
     store.close()
 
 

@@ -125,5 +125,26 @@ def test_figures_are_those_of_the_time_between_two_looks() -> None:
     assert found["latency_ms"] == {"p50": 1000.0, "p95": 1000.0, "p99": 1000.0}
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        look(10.0, 500.0, ((0.1, 3.0), (inf, 3.0))),
+        look(10.0, 1.0, ((0.1, 3.0), (inf, 9.0))),
+        Look(10.0, {"success": 1.0, "denied": 1.0}, 7.0, (), {}),
+        Look(10.0, {"success": 1.0, "failure": 2.0}, 4.0, (), {}),
+    ],
+)
+def test_after_a_restart_there_are_no_rates_and_the_figures_are_those_since_the_start(
+    before: Look,
+) -> None:
+    """Another process counts from nothing: less what the former one counted they would be below it."""
+    after = look(12.0, 2.0, ((0.1, 3.0), (inf, 3.0)))
+    found, first = frame("u", [], after, before), frame("u", [], after, None)
+    assert (found["seconds"], found["calls_per_s"]) == (None, None)
+    assert found["calls"] == {"denied": 1, "success": 2}
+    assert found | {"time": ""} == first | {"time": ""}
+    assert frame("u", [], look(14.0, 4.0, after.took), after)["calls_per_s"] == 1.0
+
+
 def test_no_call_has_no_latency() -> None:
     assert frame("u", [], look(1.0, 0.0, ()), None)["latency_ms"]["p50"] is None

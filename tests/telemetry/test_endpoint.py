@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -90,6 +92,39 @@ async def test_the_text_of_the_metrics_is_written_beside_the_loop_and_once_at_a_
         for one in every:
             assert (await one.whole()).status == 200
     assert (most, threads) == (1, {False})
+
+
+async def test_the_text_for_somebody_who_is_gone_is_still_written_once_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who asks and goes, again and again, would have a thread for each time."""
+    going, most = 0, 0
+    inside, go = threading.Event(), threading.Event()
+
+    def write(_: Any) -> bytes:
+        nonlocal going, most
+        going += 1
+        most = max(most, going)
+        inside.set()
+        go.wait()
+        going -= 1
+        return b""
+
+    async def send(_: dict[str, Any]) -> None:
+        pass
+
+    monkeypatch.setattr(endpoint, "generate_latest", write)
+    health = Health(lambda: NUMBERS)
+    http: Any = SimpleNamespace(caller=ANN, send=send)
+    gone = asyncio.create_task(health.metrics(http))
+    await asyncio.to_thread(inside.wait)
+    gone.cancel()
+    next_one = asyncio.create_task(health.metrics(http))
+    await asyncio.wait([next_one], timeout=0.05)  # time to go wrong
+    go.set()
+    await next_one
+    assert most == 1
+    assert gone.cancelled()
 
 
 async def test_numbers_are_told_to_who_may_come_in() -> None:

@@ -8,10 +8,14 @@ the terminal is spelled out, and each of its lines is marked. Nothing in front o
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
+from math import isfinite
+from typing import Any, NamedTuple
 
 from gatewright.cli.output import CliError, Exit, is_terminal, note, one_line
+from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["ROUNDS", "answer_all", "capabilities"]
 
@@ -54,9 +58,11 @@ def _answer(request: Any) -> dict[str, Any]:
         note(f"? {line}")
     schema = params.get("requestedSchema")
     properties = schema.get("properties") if isinstance(schema, Mapping) else None
+    required = schema.get("required") if isinstance(schema, Mapping) else None
+    needed = required if isinstance(required, list) else []
     try:
         content = {
-            str(name): _field(str(name), one if isinstance(one, Mapping) else {})
+            str(name): _field(str(name), one if isinstance(one, Mapping) else {}, name in needed)
             for name, one in (properties.items() if isinstance(properties, Mapping) else ())
         }
     except EOFError:
@@ -68,40 +74,149 @@ def _answer(request: Any) -> dict[str, Any]:
     }
 
 
-def _field(name: str, schema: Mapping[str, Any]) -> Any:
-    """One value, asked for until it fits; None when nothing was given."""
+def _field(name: str, schema: Mapping[str, Any], needed: bool) -> Any:
+    """One value, asked for until it fits; None when nothing was given for what is not needed."""
     title = schema.get("title") or schema.get("description") or name
+    several = schema.get("type") == "array"
+    inner = schema.get("items") if several else schema
+    choices = _choices(inner if isinstance(inner, Mapping) else {})
+    prompt = f"  {title} {_offered(schema, choices, several)}: "
     while True:
-        text = _line(f"  {title} {_choices(schema)}: ")
+        text = _line(prompt)
         if not text:
-            return schema.get("default", False if schema.get("type") == "boolean" else None)
-        value = _read(text, schema)
-        if value is not None:
+            default = schema.get("default", False if schema.get("type") == "boolean" else None)
+            if default is not None or not needed:
+                return default
+            note("  the form needs an answer here; Ctrl-D cancels")
+            continue
+        try:
+            value = _several(text, choices) if several else _read(text, schema, choices)
+            _check(value, schema)
+        except ValueError as problem:
+            note(f"  {text!r} does not fit" + (f": {problem}" if str(problem) else ""))
+        else:
             return value
-        note(f"  {text!r} does not fit")
 
 
-def _choices(schema: Mapping[str, Any]) -> str:
-    kind, options = schema.get("type"), schema.get("enum")
-    if kind == "boolean":
-        return "[Y/n]" if schema.get("default") is True else "[y/N]"
-    default = f" [{schema['default']}]" if "default" in schema else ""
-    return f"({'|'.join(map(str, options))}){default}" if isinstance(options, list) else default
+class _Misfit(ValueError):  # noqa: N818 - what it is
+    """What was typed is no value of its field."""
 
 
-def _read(text: str, schema: Mapping[str, Any]) -> Any:
-    """The text as the type of its field; None where it is not one."""
-    kind, options = schema.get("type"), schema.get("enum")
-    if isinstance(options, list):
-        return text if text in options else None
-    if kind == "boolean":
-        return {"y": True, "yes": True, "n": False, "no": False}.get(text.lower())
+class _Choice(NamedTuple):
+    value: Any
+    typed: str
+    """How it is typed; its title does as well, where no other choice is called so."""
+    title: str
+
+
+def _choices(schema: Mapping[str, Any]) -> list[_Choice]:
+    """What one can choose from: an `enum`, with `enumNames` perhaps, or `const` and `title` in `oneOf` or `anyOf`."""
+    values, names = schema.get("enum"), schema.get("enumNames")
+    if isinstance(values, list):
+        titles = names if isinstance(names, list) else []
+        pairs = list(zip_longest(values, titles[: len(values)]))
+    else:
+        branches = schema.get("oneOf") or schema.get("anyOf")
+        listed = branches if isinstance(branches, list) else []
+        if not all(isinstance(one, Mapping) and "const" in one for one in listed):
+            return []
+        pairs = [(one["const"], one.get("title")) for one in listed]
+    return [
+        _Choice(value, _shown(value), title if isinstance(title, str) else "")
+        for value, title in pairs
+    ]
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else jsonrpc.encode(value).decode()
+
+
+def _offered(schema: Mapping[str, Any], choices: Sequence[_Choice], several: bool) -> str:
+    kind, default = schema.get("type"), schema.get("default")
+    if kind == "boolean" and not choices:
+        return "[Y/n]" if default is True else "[y/N]"
+    words = [
+        f"{one.typed} = {one.title}" if one.title not in ("", one.typed) else one.typed
+        for one in choices
+    ]
+    how = ['commas between, "," for none'] if several else []
+    parts = (["|".join(words)] if words else []) + how
+    offered = f"({'; '.join(parts)})" if parts else ""
+    if "default" not in schema:
+        return offered
+    chosen = default if isinstance(default, list) else [default]
+    return f"{offered} [{', '.join(map(_shown, chosen))}]"
+
+
+def _names(choices: Sequence[_Choice]) -> dict[str, Any]:
+    """What may be typed for each choice: what it is, and its title where that means no other."""
+    titles = Counter(one.title for one in choices if one.title)
+    names = {one.title: one.value for one in choices if titles[one.title] == 1}
+    return names | {one.typed: one.value for one in choices}
+
+
+def _several(text: str, choices: Sequence[_Choice]) -> list[Any]:
+    """The choices that a line names, each once. A name may have commas in it: the longest one that is there counts."""
+    if not choices:  # no form of MCP; other lists are refused by their schema
+        return [one.strip() for one in text.split(",") if one.strip()]
+    names = _names(choices)
+    longest_first = sorted((name for name in names if name), key=len, reverse=True)
+    found: list[Any] = []
+    rest = "" if text == "," else text
+    while rest:
+        named = next((one for one in longest_first if _begins(rest, one)), None)
+        if named is None:
+            raise _Misfit
+        if names[named] not in found:
+            found.append(names[named])
+        rest = rest[len(named) :].lstrip()[1:].lstrip()
+    return found
+
+
+def _begins(text: str, name: str) -> bool:
+    return text.startswith(name) and text[len(name) :].lstrip()[:1] in ("", ",")
+
+
+def _read(text: str, schema: Mapping[str, Any], choices: Sequence[_Choice]) -> Any:
+    """The text as the type of its field. Raises `ValueError` where it is not one."""
+    kind = schema.get("type")
+    if choices:
+        names = _names(choices)
+        if text not in names:
+            raise _Misfit
+        return names[text]
     try:
+        if kind == "boolean":
+            return {"y": True, "yes": True, "n": False, "no": False}[text.lower()]
         if kind == "integer":
             return int(text)
-        return float(text) if kind == "number" else text
-    except ValueError:
-        return None
+        if kind == "number":
+            return _number(text)
+        text.encode()  # JSON carries no half of a character
+    except (ValueError, KeyError):
+        raise _Misfit from None
+    return text
+
+
+def _number(text: str) -> float:
+    found = float(text)
+    if not isfinite(found):
+        raise _Misfit  # JSON has no such numbers
+    return found
+
+
+def _check(value: Any, schema: Mapping[str, Any]) -> None:
+    """Raises `ValueError` for what its field does not take. Bounds that cannot be read are left to who asked."""
+    # Only a form that is answered pays for the engine.
+    from gatewright.schemas.graph import UnusableSchema  # noqa: PLC0415
+    from gatewright.schemas.schema import TakesLongError, compile_schema  # noqa: PLC0415
+
+    try:
+        found = compile_schema(dict(schema)).objection(value)
+    except (UnusableSchema, TakesLongError):
+        return
+    if found is not None:
+        raise _Misfit(found.message)
 
 
 def _line(prompt: str) -> str:

@@ -233,7 +233,8 @@ class _Host:
         self.who = kernel.who(participant)
         self._ids = itertools.count(1)
         self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
-        self._named: dict[bytes, bytes] = {}
+        self._named: dict[bytes, set[bytes]] = {}
+        """An id of the participant → ours: a room tells requests apart by their envelopes, so several may have one id."""
         self._asked: dict[bytes, asyncio.Task[None]] = {}
         """Questions that the participant has not answered, by the ids that they have inside; in the room each has one of its own."""
         self.duplex = self._fresh()
@@ -287,13 +288,17 @@ class _Host:
         members["id"] = msgspec.Raw(own)
         members.setdefault("trace_id", msgspec.Raw(jsonrpc.encode(trace)))
         future: asyncio.Future[jsonrpc.Response] = asyncio.get_running_loop().create_future()
-        self._waiting[own], self._named[bytes(ident)] = future, own
+        self._waiting[own] = future
+        named = self._named.setdefault(bytes(ident), set())
+        named.add(own)
         try:
             self.duplex.message(jsonrpc.encode(members))
             found = await future
         finally:
             self._waiting.pop(own, None)
-            self._named.pop(bytes(ident), None)
+            named.discard(own)
+            if not named:
+                self._named.pop(bytes(ident), None)
         return (
             jsonrpc.error(bytes(ident), found.error)
             if found.error
@@ -306,15 +311,13 @@ class _Host:
         self.duplex = self._fresh()
 
     def _cancel(self, members: dict[str, msgspec.Raw]) -> None:
-        """Give up on a request under the id that it has here. Nobody waits for it any more: what is cancelled on a
-        pipe is not answered."""
+        """Give up on the requests of an id, under those that they have here. Nobody waits for them any more: what is
+        cancelled on a pipe is not answered."""
         params = jsonrpc.decode_members(members.get("params", msgspec.Raw(b"{}")))
-        own = self._named.get(bytes(params.get("requestId", b"")))
-        if own is None:
-            return
-        params["requestId"] = msgspec.Raw(own)
-        self.duplex.message(jsonrpc.encode({**members, "params": params}))
-        self._waiting[own].cancel()
+        for own in tuple(self._named.get(bytes(params.get("requestId", b"")), ())):
+            params["requestId"] = msgspec.Raw(own)
+            self.duplex.message(jsonrpc.encode({**members, "params": params}))
+            self._waiting[own].cancel()
 
     # -- what the kernel says: a pipe
 

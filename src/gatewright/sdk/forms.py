@@ -11,7 +11,7 @@ from gatewright.sdk.shapes import Shapes, UnsayableError
 
 __all__ = ["read_form"]
 
-_PLAIN = ("string", "number", "integer", "boolean", "array")
+_PLAIN = ("string", "number", "integer", "boolean")
 
 
 def read_form(form: Mapping[str, Any] | type[Any]) -> tuple[dict[str, Any], Callable[[Any], Any]]:
@@ -29,12 +29,28 @@ def read_form(form: Mapping[str, Any] | type[Any]) -> tuple[dict[str, Any], Call
     members = schema.get("properties", {}).items()
     flat = {name: _without_null(_resolved(one, shapes.defs), shapes.defs) for name, one in members}
     for name, one in flat.items():
-        if one.get("type") not in _PLAIN and "enum" not in one and "oneOf" not in one:
+        if isinstance(one.get("items"), Mapping):
+            # A form takes no definitions along.
+            one["items"] = _resolved(one["items"], shapes.defs)
+        if not _is_sayable(one):
             raise ToolError(
-                f"the form cannot be shown: {name} is no text, number, truth value or choice"
+                f"the form cannot be shown: {name} is no text, number, truth value, choice or list of choices"
             )
     found = {"type": "object", "properties": flat, "required": list(schema.get("required", []))}
     return found, _decoder(found, shape.decode)
+
+
+def _is_sayable(schema: Mapping[str, Any]) -> bool:
+    if schema.get("type") != "array":
+        return schema.get("type") in _PLAIN or "enum" in schema or "oneOf" in schema
+    # What is chosen of a list are texts (2025-11-25, ElicitResult).
+    items = schema.get("items")
+    inner = items if isinstance(items, Mapping) else {}
+    titled = inner.get("anyOf") or inner.get("oneOf") or ()
+    chosen = inner.get("enum") or [
+        one.get("const") if isinstance(one, Mapping) else None for one in titled
+    ]
+    return bool(chosen) and all(isinstance(one, str) for one in chosen)
 
 
 def _resolved(schema: Mapping[str, Any], defs: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,14 +5,15 @@ The gateway alone writes: a task before its caller hears of it, and never on the
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from gatewright.call import Target
 from gatewright.storage.state import StateDatabase
+from gatewright.transport.turns import Turns
 
 __all__ = ["ServerTask", "ServerTaskStore"]
 
@@ -51,7 +52,8 @@ class ServerTaskStore:
     def __init__(self, state: StateDatabase, *, clock: Callable[[], float]) -> None:
         self._rows = state.section("tasks", "the tasks of servers")
         self._clock = clock
-        self._turn = asyncio.Lock()
+        self._turns = Turns()
+        """Threads share the one connection."""
 
     def all(self) -> list[ServerTask]:
         """What is known, oldest first; what has had its time is gone."""
@@ -64,15 +66,12 @@ class ServerTaskStore:
 
     async def add(self, row: ServerTask) -> None:
         """Return once it is on disk."""
-        async with self._turn:
-            # One at a time: threads share the one connection.
-            await asyncio.to_thread(self._add, row)
+        await self._turns.run(partial(self._add, row))
 
     async def drop(self, ids: Collection[str]) -> None:
         """Forget these."""
         if ids:
-            async with self._turn:
-                await asyncio.to_thread(self._drop, tuple(ids))
+            await self._turns.run(partial(self._drop, tuple(ids)))
 
     def close(self) -> None:
         """Nothing more is kept, and the connection is closed."""

@@ -1,7 +1,7 @@
 """`gatewright top`: polls the gateway's `/metrics` and server list; shows call rate and latency since the last poll, denials, server states.
 
-The figures are differences between two readings of its `/metrics`; the first reading alone tells of the time
-since its start. Percentiles come from buckets, so they are upper bounds: "95 % took at most so long".
+The figures are differences between two readings of its `/metrics`; the first reading alone, and one
+after a restart, tells of the time since its start. Percentiles come from buckets, so they are upper bounds: "95 % took at most so long".
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ def _frames(where: Endpoint, interval_s: float, most: int | None) -> Iterator[di
 def frame(
     url: str, servers: list[dict[str, Any]], look: Look, before: Look | None
 ) -> dict[str, Any]:
-    """One document: the figures of the time between two looks, or since the start."""
+    """One document: the figures of the time between two looks; since the start at the first, and after a restart."""
+    if before is not None and _restarted(look, before):
+        before = None
     spent = None if before is None else max(look.at - before.at, 1e-9)
     calls = _less(look.calls, before.calls if before else {})
     return {
@@ -117,6 +119,16 @@ def frame(
         "audit_ok": look.gauges.get("gatewright_audit_up", 1) == 1,
         "servers": servers,
     }
+
+
+def _restarted(look: Look, before: Look) -> bool:
+    """Whether another process answers: what is counted never becomes less in one."""
+    took = dict(look.took)
+    return (
+        look.other < before.other
+        or any(look.calls.get(name, 0) < count for name, count in before.calls.items())
+        or any(took.get(most, 0) < count for most, count in before.took)
+    )
 
 
 def _look(where: Endpoint) -> Look:

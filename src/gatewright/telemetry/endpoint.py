@@ -6,8 +6,8 @@ either. Figures of tools that somebody may not know of stand together under one 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from math import inf
 from typing import Any, Protocol
@@ -25,6 +25,7 @@ from gatewright.mcp.server.http_reply import Send, send_json, send_plain
 from gatewright.mcp.server.http_request import HttpRequest
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.wire import jsonrpc
+from gatewright.transport.turns import Turns
 
 __all__ = ["NO_TOOL", "Collected", "Health", "Known", "Numbers", "Sight"]
 
@@ -72,7 +73,7 @@ class Health:
         self.routes = Routes(
             doors={"/metrics": self.metrics}, open={"/livez": self, "/readyz": self}
         )
-        self._writing = asyncio.Lock()
+        self._writing = Turns()
 
     async def __call__(self, path: str, send: Send, caller: Caller | None = None) -> None:
         """`/livez` or `/readyz`. Without a caller nothing is named."""
@@ -100,9 +101,8 @@ class Health:
         """The Prometheus text form."""
         kind = b"text/plain; version=0.0.4; charset=utf-8"
         # One at a time: with a thousand tools the text takes a tenth of a second, and any caller may ask.
-        async with self._writing:
-            told = self._told(dict(self._numbers()), http.caller)
-            text = await asyncio.to_thread(_text, told)
+        told = self._told(dict(self._numbers()), http.caller)
+        text = await self._writing.run(partial(_text, told))
         await send_plain(http.send, 200, text, content_type=kind)
 
     def _told(self, numbers: Mapping[str, Any], caller: Caller) -> Mapping[str, Any]:

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 from openapi_schema_validator import OAS30Validator
 
-from gatewright.dialects.openapi import schema as schema_module
 from gatewright.dialects.openapi.schema import ROOM, Schemas, component_name
 from gatewright.mcp.wire import jsonrpc
 
@@ -159,24 +158,36 @@ def test_where_there_is_no_room_for_a_reference_all_is_allowed() -> None:
 
 
 @pytest.mark.parametrize(
-    "items", [{"anyOf": [{"type": "string"}] * 2000}, {"enum": [f"{n}" for n in range(3000)]}]
+    "items",
+    [
+        {"anyOf": [*[{"type": "string"}] * 2000, {"type": "integer"}]},
+        {"enum": [f"{number}" for number in range(3000)] + [2999]},
+    ],
 )
-def test_a_default_that_is_dear_to_compare_is_left_out(
-    items: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_default_that_is_dear_to_compare_is_left_out(items: dict[str, Any]) -> None:
     """The comparisons are counted: values times branches would be the square of what was written."""
-    compared = 0
-    conforms = schema_module._conforms
-
-    def count(*given: Any) -> bool:
-        nonlocal compared
-        compared += 1
-        return conforms(*given)
-
-    monkeypatch.setattr(schema_module, "_conforms", count)
     schema = {"type": "array", "items": items, "default": [2999] * 3000}
     assert "default" not in translated(schema)[0]
-    assert compared <= len(jsonrpc.encode(schema)) + 1
+    assert translated({**schema, "default": [2999]})[0]["default"] == [2999]
+
+
+def test_a_definition_is_measured_no_more_once_there_is_no_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each of many references to a large one would measure it again."""
+    measured: list[int] = []
+    encode = jsonrpc.encode
+
+    def count(value: Any) -> bytes:
+        measured.append(len(found := encode(value)))
+        return found
+
+    monkeypatch.setattr(jsonrpc, "encode", count)
+    fillers = [{"$ref": "#/$defs/a"}] * 600
+    large = [{"$ref": "#/$defs/b"}] * 50
+    schema = {"$defs": {"a": {}, "b": {"title": "x" * 50_000}}, "anyOf": [*fillers, *large]}
+    Schemas().translated(schema, "o" * 1000)
+    assert sum(measured) <= (ROOM + 2) * len(encode(schema))
 
 
 def test_two_definitions_of_one_name_are_two_components() -> None:

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeGuard
+from typing import Any
 from urllib.parse import unquote
 
+from gatewright.dialects.openapi.defaults import Defaults, is_number
 from gatewright.mcp.wire import jsonrpc
 from gatewright.patterns import Pattern
 from gatewright.short_cache import cached_if_short
@@ -78,8 +79,7 @@ class _One:
         """Where a definition stands → its component: many references can be written that lead to one."""
         size = len(jsonrpc.encode(root))
         self._room = ROOM * size
-        self._left = [size]
-        """So many comparisons are made to see which defaults fit: values times branches would be the square of what was written."""
+        self._defaults = Defaults(size)
         self._wanted: dict[str, int] = {}
         """How often each name was wanted that somebody has."""
         self._loose: set[str] = set()
@@ -98,15 +98,9 @@ class _One:
         self._inside(schema, found, depth)
         self._combined(schema, found, depth)
         self._typed(schema, found)
-        if "default" in found and not self._fits(found["default"], found):
+        if "default" in found and not self._defaults.fits(found["default"], found):
             del found["default"]
         return self._referred(schema, found, depth)
-
-    def _fits(self, default: Any, found: Mapping[str, Any]) -> bool:
-        try:
-            return _conforms(default, found, self._left)
-        except _TooDear:
-            return False
 
     # -- what stands by itself
 
@@ -135,13 +129,13 @@ class _One:
             exclusive = "exclusive" + bound.title()
             inner, outer = schema.get(bound), schema.get(exclusive)
             flag = outer is True  # as OpenAPI 3.0 and draft 4 have it
-            limits = [one for one in (inner, outer) if _is_number(one)]
+            limits = [one for one in (inner, outer) if is_number(one)]
             if limits:
                 found[bound] = max(limits, key=lambda one: sign * one)
-                if flag or (_is_number(outer) and found[bound] == outer):
+                if flag or (is_number(outer) and found[bound] == outer):
                     found[exclusive] = True
         step = schema.get("multipleOf")
-        if _is_number(step) and step > 0:
+        if is_number(step) and step > 0:
             found["multipleOf"] = step
 
     # -- what holds other schemas
@@ -244,7 +238,7 @@ class _One:
     def _has_room(self, name: str, target: Any = None) -> bool:
         """Whether one more reference may be written, and what it leads to where that is new."""
         self._room -= _REFERENCE_BYTES + len(name)
-        if target is not None:
+        if target is not None and self._room >= 0:  # each of many references would measure it again
             self._room -= len(jsonrpc.encode(target))
         return self._room >= 0
 
@@ -288,72 +282,6 @@ def _at(root: Any, path: Iterable[str]) -> Any:
     for key in path:
         root = root.get(key) if isinstance(root, dict) else None
     return root
-
-
-_BEYOND = frozenset(
-    {"allOf", "oneOf", "not", "$ref", "format", "pattern", "multipleOf", "uniqueItems"}
-)
-
-
-class _TooDear(Exception):  # noqa: N818 - what it would be
-    """There are no comparisons left."""
-
-
-def _conforms(value: Any, schema: Mapping[str, Any], left: list[int]) -> bool:
-    """Whether a value surely is what a Schema Object describes, as a default has to be. Where that is hard to say it
-    is no: a default that is left out takes nothing from anybody."""
-    if _BEYOND.intersection(schema) or ("enum" in schema and value not in schema["enum"]):
-        return False
-    branches = schema.get("anyOf")
-    if branches is not None and not any(_conforms(value, one, left) for one in branches):
-        return False
-    kind = schema.get("type")
-    if value is None:
-        return kind is None or schema.get("nullable") is True
-    return any(kind in names and fits(value, schema, left) for names, fits in _VALUES)
-
-
-def _text_fits(value: Any, schema: Mapping[str, Any], left: list[int]) -> bool:
-    return isinstance(value, str) and _counted(value, schema, "Length")
-
-
-def _list_fits(value: Any, schema: Mapping[str, Any], left: list[int]) -> bool:
-    items = schema.get("items", {})
-    return (
-        isinstance(value, list)
-        and _counted(value, schema, "Items")
-        and all(_conforms(one, items, left) for one in value)
-    )
-
-
-def _number_fits(value: Any, schema: Mapping[str, Any], left: list[int]) -> bool:
-    if not _is_number(value) or (schema.get("type") == "integer" and type(value) is not int):
-        return False
-    low, high = schema.get("minimum", value), schema.get("maximum", value)
-    low_fits = low < value if schema.get("exclusiveMinimum") else low <= value
-    return bool(low_fits and (value < high if schema.get("exclusiveMaximum") else value <= high))
-
-
-def _counted(value: str | list[Any], schema: Mapping[str, Any], what: str) -> bool:
-    least, most = schema.get(f"min{what}", 0), schema.get(f"max{what}", len(value))
-    return bool(least <= len(value) <= most)
-
-
-_Fits = Callable[[Any, Mapping[str, Any], list[int]], bool]
-_VALUES: tuple[tuple[tuple[str | None, ...], _Fits], ...] = (
-    ((None, "boolean"), lambda value, *_: isinstance(value, bool)),
-    ((None, "string"), _text_fits),
-    ((None, "number", "integer"), _number_fits),
-    ((None, "array"), _list_fits),
-    (
-        (None, "object"),
-        lambda value, schema, _: value == {} and not {"required", "minProperties"} & schema.keys(),
-    ),
-)
-
-
-def _is_number(value: Any) -> TypeGuard[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _EXPRESSION_CHARS = 1000
