@@ -69,7 +69,15 @@ CODE = (
 def scanned(text: str) -> None:
     """All that is asked of a text before the SQL parser is, which is bounded by its own process."""
     sql_reading._CONTROL.within(text)
-    sql_reading._AMBIGUOUS.within(text)
+    for one in (
+        sql_reading._NESTED,
+        sql_reading._EXECUTED,
+        sql_reading._ANY_HINT,
+        sql_reading._HINT,
+    ):
+        one.within(text)
+    for one in (sql_reading._SETTING_HINT, sql_reading._MYSQL_TOKEN, sql_reading._WRITES):
+        one.within(text)
     sql_reading._BACKSLASHES.fits(text)
     sql_reading._PRAGMA.fullmatch(text)
     sql_reading._EXPLAIN.match(text)
