@@ -1,4 +1,4 @@
-"""Table of read-only subcommands and their refused options for validator `sandbox`: `git`, `kubectl`, `docker`, `pip`, `apt` and others.
+"""Table of read-only subcommands and their refused options for validator `sandbox`: `git`, `kubectl`, `docker`, `pip`, `apt` and others."""
 
 from __future__ import annotations
 
