@@ -13,11 +13,13 @@ from urllib.parse import urlencode
 import pytest
 from msgspec.structs import replace
 
+from gatewright.approvals import endpoint
 from gatewright.approvals.endpoint import ApprovalPage
 from gatewright.approvals.request import Approval, Asked, CannotDecideError, shown
 from gatewright.call import Caller, Refusal
 from gatewright.mcp.server.http_request import Connection
 from gatewright.secret_scanning.visible import is_unseen
+from gatewright.transport.http_server import BodyTimeout, BodyTooLarge
 from tests.audit.parts import approval
 
 ARGUMENTS = '{"path":"/<b>\\u202e"}'
@@ -274,3 +276,23 @@ async def test_an_address_that_was_not_made_here_is_none(world: World) -> None:
     ):
         status, _, page = await world.ask(path=f"/approvals/{path}")
         assert (status, "dangerous" in page) == (404, False), path
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "said"),
+    [(BodyTimeout, 408, "in time"), (BodyTooLarge, 413, "at most")],
+)
+async def test_a_form_that_does_not_arrive_is_told_why(
+    world: World,
+    problem: type[Exception],
+    status: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def read(*_: object) -> bytes:
+        raise problem
+
+    monkeypatch.setattr(endpoint, "read_body", read)
+    found = await world.post(b"")
+    assert (found[0], said in found[2]) == (status, True)
+    assert world.queue.said == []

@@ -34,6 +34,13 @@ def test_a_secret_is_kept_listed_tried_and_forgotten_and_never_shown(shell: Shel
     assert empty.document == []
 
 
+def test_ctrl_d_instead_of_a_value_ends_the_command_and_keeps_nothing(shell: Shell) -> None:
+    done = shell.run_at_terminal("secret", "set", "token", answers="\x04", after="not shown")
+    assert done.code == 130
+    assert "internal" not in done.out + done.err
+    assert shell.run("secret", "list", "--json").document == []
+
+
 def test_a_person_is_asked_and_nothing_is_echoed(shell: Shell) -> None:
     done = shell.run_at_terminal("secret", "set", "token", answers="hunter2\n", after="not shown")
     assert done.code == 0

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from gatewright.rooms.admin_endpoint import ADMIN
+import json
+from typing import Any
+
+import pytest
+
+from gatewright.call import Caller
+from gatewright.mcp.server.http_request import Connection
+from gatewright.rooms import admin_endpoint
+from gatewright.rooms.admin_endpoint import ADMIN, RoomsAdmin
+from gatewright.transport.http_server import BodyTimeout, BodyTooLarge
 from tests.behaviour.test_rooms_admin import asked
 from tests.rooms.hall import FULL, Hall
 
@@ -14,3 +23,28 @@ async def test_a_body_may_be_missing_where_nothing_has_to_be_said() -> None:
         assert (await asked(hall, "/a/block", b"{"))[0] == 400
         assert (await asked(hall, "?x=1"))[1] == {"participants": []}
         assert (await asked(hall, "/a/b/c"))[0] == 404
+
+
+@pytest.mark.parametrize(
+    ("problem", "status", "said"),
+    [(BodyTimeout, 408, "in time"), (BodyTooLarge, 400, "at most 65536 bytes")],
+)
+async def test_a_body_that_does_not_arrive_is_told_why(
+    problem: type[Exception], status: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def read(*_: object) -> bytes:
+        raise problem
+
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    nothing: Any = None
+    monkeypatch.setattr(admin_endpoint, "read_body", read)
+    admin = RoomsAdmin(nothing, nothing, lambda door, key: Caller("op", "operator"))
+    scope = {"method": "POST", "raw_path": f"{ADMIN}/a/block".encode()}
+    await admin(Connection(scope, nothing, send), "key")
+    answer = json.loads(sent[1]["body"])
+    assert (sent[0]["status"], answer["error"]) == (status, "invalid_request")
+    assert said in answer["message"]

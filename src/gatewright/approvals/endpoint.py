@@ -182,8 +182,11 @@ async def _read(connection: Connection) -> Mapping[str, str] | None:
         body = whole if whole is not None else await read_body(connection.receive, _FORM_BYTES)
     except ClientGone:
         return None
-    except (BodyTooLarge, BodyTimeout):
-        await send_plain(connection.send, 413, b"the form did not arrive whole\n")
+    except BodyTooLarge:
+        await send_plain(connection.send, 413, b"a form has at most %d bytes\n" % _FORM_BYTES)
+        return None
+    except BodyTimeout:
+        await send_plain(connection.send, 408, b"the form did not arrive in time\n")
         return None
     # `parse_qs` would decode the whole body in one step; anybody on this machine who was given an address may post one.
     parts = body.split(b"&", _FIELDS_MOST)

@@ -12,7 +12,7 @@ from gatewright.cli.global_options import KEY_FILE
 from gatewright.cli.output import CliError, Exit, is_terminal, note
 from gatewright.command_text import to_type
 
-__all__ = ["IN_VIEW", "in_view", "key_given"]
+__all__ = ["IN_VIEW", "hidden", "in_view", "key_given"]
 
 
 def in_view(what: str, instead: str) -> str:
@@ -69,10 +69,18 @@ def _read(file: Path) -> str:
     return _checked(content, str(file))
 
 
+def hidden(prompt: str) -> str:
+    """What a person types, which is not shown. Ctrl-D is an end of the command, as Ctrl-C is."""
+    try:
+        return getpass.getpass(prompt)
+    except EOFError:
+        raise typer.Abort from None
+
+
 def _asked() -> str:
     """One line of standard input; what stands behind it is left for whoever reads on."""
     if is_terminal(0):
-        return _checked(getpass.getpass("API key: ").encode(), "what was typed")
+        return _checked(hidden("API key: ").encode(), "what was typed")
     line = bytearray()
     # Byte by byte: a buffer would take more than the line.
     while len(line) <= _CHARS and (one := os.read(0, 1)) not in {b"", b"\n"}:

@@ -6,7 +6,6 @@ which the shell's history and every process list would show. No command prints o
 
 from __future__ import annotations
 
-import getpass
 import os
 import sys
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Annotated
 import typer
 
 from gatewright.cli.completion_names import secret_names
+from gatewright.cli.key_input import hidden
 from gatewright.cli.options import Config, Json, group
 from gatewright.cli.output import (
     CliError,
@@ -192,7 +192,7 @@ def _opened(settings: Settings) -> Secrets:
 
 def _value(name: str) -> str:
     if is_terminal(0):
-        return getpass.getpass(f"value of {name} (not shown): ")
+        return hidden(f"value of {name} (not shown): ")
     # A line end (two bytes) is taken off, and one byte more tells a value that is too long.
     content = sys.stdin.buffer.read(MAX_BYTES + 3)
     try:

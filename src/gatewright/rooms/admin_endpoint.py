@@ -89,8 +89,12 @@ class RoomsAdmin:
             answer = self._answer(scope["method"], parts, body, caller)
         except ClientGone:
             return
-        except (BodyTooLarge, BodyTimeout):
+        except BodyTooLarge:
             answer = Refusal("invalid_request", f"a body has at most {_MAX_BODY} bytes")
+        except BodyTimeout:
+            answer = Refusal("invalid_request", "the body did not arrive in time")
+            await _refuse(send, answer, status=408)
+            return
         if isinstance(answer, Refusal):
             await _refuse(send, answer)
         else:
@@ -151,7 +155,8 @@ def _read(body: bytes, shape: Any) -> Any:
     return msgspec.json.decode(body, type=shape)
 
 
-async def _refuse(send: Send, refusal: Refusal) -> None:
+async def _refuse(send: Send, refusal: Refusal, status: int = 0) -> None:
     row = reason_of(refusal.reason)
     body = jsonrpc.encode({"error": row.name, "message": refusal.message})
-    await send_json(send, body, row.http, challenge(row.name) if row.http == 401 else ())
+    more = challenge(row.name) if row.http == 401 else ()
+    await send_json(send, body, status or row.http, more)

@@ -248,6 +248,15 @@ def test_no_name_adds_a_line_that_looks_like_one_of_ours(
     assert f"{made.id} is approved" in done.out
 
 
+def test_ctrl_d_decides_on_nothing_and_is_no_error(
+    shell: Shell, queue: Approvals, operator: str
+) -> None:
+    ask(queue)
+    done = shell.run_at_terminal("approve", answers="\x04", after="approve this call once?")
+    assert (done.code, "internal" in done.out) == (0, False)
+    assert [one.state for one in queue.all()] == ["pending"]
+
+
 def test_quitting_leaves_the_rest_waiting(shell: Shell, queue: Approvals, operator: str) -> None:
     ask(queue)
     ask(queue, "other")

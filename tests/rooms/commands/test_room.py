@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from gatewright.rooms.commands.room import _fulfilled
+from gatewright.mcpx.payload import Operation, Proposed
+from gatewright.rooms.commands import room
+from gatewright.rooms.commands.room import _each, _fulfilled
 from tests import fork_server
 from tests.cli.gateways import EXAMPLES, serving
 from tests.cli.shell import DEADLINE_S, Shell
@@ -230,3 +234,56 @@ def test_the_page_of_rooms_is_there_for_all_this() -> None:
 )
 def test_whatever_the_orchestrator_answers_is_shown(said: Any, result: Any) -> None:
     assert _fulfilled(said) == (said if result is None else result)
+
+
+class Sitting:
+    """A participant to whom two proposals come as soon as somebody watches."""
+
+    id = "me"
+
+    def __init__(self) -> None:
+        self.decided: list[str] = []
+        self.watchers = self
+
+    def append(self, watcher: Any) -> None:
+        for id in ("p1", "p2"):
+            proposed = Proposed(Operation("tools/call", {"name": "x"}))
+            envelope = SimpleNamespace(id=id, sender="other")
+            watcher(SimpleNamespace(content=proposed, envelope=envelope))
+
+    async def until_lost(self) -> None:
+        await asyncio.Event().wait()
+
+    async def fulfil(self, id: str, *, to: str | None) -> Any:
+        self.decided.append(f"yes to {id}")
+        return {}
+
+    def decline(self, id: str) -> None:
+        self.decided.append(f"no to {id}")
+
+
+@pytest.mark.parametrize(
+    ("typed", "decided"),
+    [(b"", []), (b"y\n", ["yes to p1"]), (b"\n", ["no to p1"]), (b"n\nYES\n", None)],
+)
+async def test_the_end_of_what_is_typed_ends_the_questions_and_decides_on_nothing(
+    typed: bytes, decided: list[str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def lines() -> asyncio.StreamReader:
+        reader = asyncio.StreamReader()
+        reader.feed_data(typed)
+        reader.feed_eof()
+        return reader
+
+    monkeypatch.setattr(room, "_typed", lines)
+    monkeypatch.setattr(room, "_show", lambda heard, *, json: None)
+    me: Any = Sitting()
+    each = asyncio.ensure_future(_each(me, None))
+    try:
+        # Both proposals are answered, and it waits for a third; else it ends by itself.
+        async with asyncio.timeout(10):
+            while not each.done() and len(me.decided) < 2:
+                await asyncio.sleep(0)
+    finally:
+        each.cancel()
+    assert me.decided == (["no to p1", "yes to p2"] if decided is None else decided)

@@ -243,7 +243,12 @@ def _ask(queue: Queue, one: Approval, place: str) -> bool:
     what = "this permission" if one.kind == "server" else "this call once"
     what += ", of which you were not shown everything" if one.unseen else ""
     while True:
-        answer = input(f"approve {what}? [y]es, [n]o, [s]kip, [q]uit: ").strip().lower()[:1]
+        try:
+            said = input(f"approve {what}? [y]es, [n]o, [s]kip, [q]uit: ")
+        except EOFError:  # Ctrl-D: no word about it
+            note("")
+            return False
+        answer = said.strip().lower()[:1]
         if answer in {"y", "n"}:
             store = queue.store
             try:

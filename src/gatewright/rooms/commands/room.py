@@ -353,13 +353,20 @@ def _print_result(id: str, result: Any, *, json: bool) -> None:
 async def _each(me: Participant, target: str | None) -> None:
     """Ask about each proposal that comes."""
     note(f"you are {me.id}; waiting for proposals, Ctrl-C ends it")
+    # Not `input` in a thread: nothing could end that, and the command would wait for a line after Ctrl-C.
+    lines = await _typed()
     async for heard in _heard(me):
         if not isinstance(heard.content, Proposed) or heard.envelope.sender == me.id:
             continue
         _show(heard, json=False)
-        said = await asyncio.to_thread(input, "fulfil it? [y/N] ")
+        sys.stderr.write("fulfil it? [y/N] ")
+        sys.stderr.flush()
+        said = await _unless_lost(me, lines.readline())
+        if not said:  # Ctrl-D: neither yes nor no, and the proposal stays for others
+            note("")
+            return
         try:
-            if said.strip().lower() in ("y", "yes"):
+            if said.strip().lower() in (b"y", b"yes"):
                 result = await me.fulfil(heard.envelope.id, to=target)
                 _print_result(heard.envelope.id, result, json=False)
             else:
