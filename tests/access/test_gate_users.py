@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
-from gatewright.call import KERNEL, Call, Caller, Refusal, Target, Tool, UserContext
+from gatewright.call import KERNEL, Call, Caller, Refusal, Target, Tool, UserContext, verdict_of
 from gatewright.mcp.wire.permissions import held_permission
 from tests.gate_parts import AGENT, Mute, a_call, a_tool, a_tool_call
 
@@ -29,7 +30,7 @@ def _access(grants: Grants | None = None, **more: Any) -> Access:
 
 
 async def _refused(access: Access, call: Call) -> Refusal:
-    found = access(call, Mute())
+    found = await verdict_of(access, call, Mute())
     assert isinstance(found, Refusal)
     assert found.gate == "access"
     assert access.judge(call) == found
@@ -37,7 +38,7 @@ async def _refused(access: Access, call: Call) -> Refusal:
 
 
 async def _passes(access: Access, call: Call) -> dict[str, Any]:
-    assert access(call, Mute()) is call
+    assert await verdict_of(access, call, Mute()) is call
     assert access.judge(call) is None
     return call.facts
 
@@ -309,3 +310,36 @@ async def test_more_paths_than_are_judged_on_the_event_loop_are_refused() -> Non
     many = {"files": [f"/srv/{number}" for number in range(2000)]}
     found = await _refused(access, a_tool_call(a_tool(), caller=caller, arguments=many, facts={}))
     assert "more than can be judged in one call" in str(found.details)
+
+
+@pytest.mark.parametrize("last", ["word", "/srv/a", "/etc/passwd"])
+async def test_others_have_their_turn_while_thousands_of_texts_are_looked_through(
+    last: str,
+) -> None:
+    access, caller = _access(OPEN), _who("filesystem.read", resources=("/srv/**",))
+    many = {"words": ["word"] * 20_000 + [last]}
+    call = a_tool_call(a_tool(), caller=caller, arguments=many, facts={})
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    task = asyncio.create_task(other())
+    found = await verdict_of(access, call, Mute())
+    task.cancel()
+    assert turns > 1
+    assert isinstance(found, Refusal) is (last == "/etc/passwd")
+    assert found is call or (isinstance(found, Refusal) and found.details["path"] == "/words/20000")
+    assert call.facts["constraints"]["allowed_resources"] == [["/srv/**"]]
+
+
+async def test_what_is_refused_anyway_is_not_looked_through_first() -> None:
+    caller = _who("filesystem.read", resources=("/srv/**",))
+    many = {"words": ["word"] * 20_000}
+    call = a_tool_call(a_tool(), caller=caller, arguments=many, facts={})
+    found = _access()(call, Mute())
+    assert isinstance(found, Refusal)
+    assert found.reason == "access_denied"

@@ -17,7 +17,8 @@ that are named for it need no grant, but what the table denies stays denied (dec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Awaitable, Callable, Container, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec import Raw
 from msgspec.structs import replace
@@ -33,7 +34,9 @@ from gatewright.mcp.wire.permissions import (
     REGISTRY_READ,
     REGISTRY_WRITE,
 )
+from gatewright.schemas.json_strings import Place, outweighs
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.transport.slices import in_slices
 from gatewright.validators.registry import Checks
 from gatewright.validators.resources import Resources
 
@@ -69,6 +72,9 @@ _Question = tuple[str, str, str, str]
 _Definition = Mapping[str, Raw]
 Judged = tuple[bool, str, Decision]
 """Whether it is allowed, the level that says so, and the table's word."""
+_Found = Sequence[tuple[Place | None, Any]]
+_LIGHT = 16_384
+"""What arguments weigh that are looked through at once: two thousand texts, some milliseconds."""
 _TOUCHED_US = 50_000
 """Microseconds that judging the paths of one call may take: here they are judged on the event loop, some hundred of them."""
 
@@ -98,7 +104,7 @@ class Access:
         self._folders = folders or {}
         self._bounds: dict[tuple[tuple[UserContext, ...], str], Resources | None] = {}
 
-    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+    def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         tool, caller = call.tool, call.caller
         # The usual call, without the detour: nothing but the table decides about a caller without claims.
         if tool is not None and not caller.user and call.kind == "tool":
@@ -106,10 +112,25 @@ class Access:
             decided = self._decide(caller, target.server, target.name, tool.definition)
             allowed, call.facts["access"], word = decided
             return call if allowed else self._denied(call, word)
-        refusal, source = self._judged(call)
+        bounds = (
+            self._bounds_of(caller, call.target.server) if caller.user and call.target else None
+        )
+        if bounds is None or not outweighs(call.arguments, _LIGHT):
+            return self._noted(call, *self._judged(call))
+        refusal, source = self._judged(call, [])
+        return self._noted(call, refusal, source) if refusal else self._slowly(call, bounds)
+
+    async def _slowly(self, call: Call, bounds: Resources) -> Call | Refusal:
+        """What there is nothing else against: thousands of texts, whose looking through would hold up everybody else's calls."""
+        return self._noted(
+            call, *self._judged(call, await in_slices(bounds.in_steps(call.arguments)))
+        )
+
+    @staticmethod
+    def _noted(call: Call, refusal: Refusal | None, source: str) -> Call | Refusal:
         if source:
             call.facts["access"] = source
-        if caller.user:
+        if call.caller.user:
             _note(call)
         return refusal or call
 
@@ -117,7 +138,8 @@ class Access:
         """Why this call may not pass as things stand now; None where it may. Writes nothing."""
         return self._judged(call)[0]
 
-    def _judged(self, call: Call) -> tuple[Refusal | None, str]:
+    def _judged(self, call: Call, named: _Found | None = None) -> tuple[Refusal | None, str]:
+        """`named` is what the arguments name that could be touched, where that is known already."""
         target, tool = call.target, call.tool or call.task_tool
         if target is None:
             return (self._own_limited(call) if call.caller.user else self._own(call)), ""
@@ -125,7 +147,7 @@ class Access:
         definition = None if tool is None else tool.definition
         judged = self._decide(call.caller, target.server, name, definition)
         if call.caller.user:
-            return self._limited(call, target, judged)
+            return self._limited(call, target, judged, named)
         allowed, source, word = judged
         return (None if allowed else self._denied(call, word)), source
 
@@ -209,7 +231,9 @@ class Access:
 
     # -- callers of whom more is said
 
-    def _limited(self, call: Call, target: Target, judged: Judged) -> tuple[Refusal | None, str]:
+    def _limited(
+        self, call: Call, target: Target, judged: Judged, known: _Found | None
+    ) -> tuple[Refusal | None, str]:
         if call.kind == "method" and call.method not in _PASSED_ON:
             # Nobody can tell what a method that is not MCP's touches.
             rights = rights_of(call.caller.user)
@@ -222,7 +246,7 @@ class Access:
             return lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
         if not allowed:
             return self._denied(call, word), source
-        return too_risky(call) or self._untouchable(call, target), source
+        return too_risky(call) or self._untouchable(call, target, known), source
 
     def _own_limited(self, call: Call) -> Refusal | None:
         """A call without a target, by a caller who is limited: what is not known is not tried on servers."""
@@ -242,7 +266,7 @@ class Access:
         found = bounds.judge(call.params["uri"])
         return None if found is None else outside(call, found.details, "/uri")
 
-    def _untouchable(self, call: Call, target: Target) -> Refusal | None:
+    def _untouchable(self, call: Call, target: Target, known: _Found | None) -> Refusal | None:
         bounds = self._bounds_of(call.caller, target.server)
         tool = call.tool or call.task_tool
         if bounds is None:
@@ -256,7 +280,8 @@ class Access:
             return outside(call, {"reason": "Nobody can tell what a command or a program touches"})
         # A prompt has arguments as a tool has, and its server may put the file that they name into it.
         pointers = () if tool is None else tool.security.validator_args.get("paths", ())
-        named = [("declared", bounds), ("named", bounds)] if pointers else [("named", bounds)]
+        looks = bounds if known is None else _Known(bounds, known)
+        named = [("declared", bounds), ("named", looks)] if pointers else [("named", looks)]
         checks = Checks(named, {"declared": pointers})
         found = checks.objection(call.arguments, _TOUCHED_US)
         if found is None:
@@ -283,6 +308,19 @@ class Access:
             {"outdated": "tool_grant"},
             gate=self.name,
         )
+
+
+class _Known:
+    """Resources whose texts are found already."""
+
+    def __init__(self, bounds: Resources, found: _Found) -> None:
+        self.judge, self.cost = bounds.judge, bounds.cost
+        self._found = found
+
+    def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
+        """Of the arguments that they were found in."""
+        del arguments
+        return iter(self._found)
 
 
 def _digest_of(definition: _Definition | None) -> Callable[[], str] | None:

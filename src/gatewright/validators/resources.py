@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
@@ -75,16 +75,35 @@ class Resources:
     def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
         """Every text in some arguments that names a resource, names of members included: a map from paths to
         contents is one way to say what is to be written."""
+        return (one for one in self._looked_through(arguments) if one is not None)
+
+    def in_steps(self, arguments: Any) -> Generator[None, None, list[tuple[Place | None, Any]]]:
+        """The same as a list, in steps of microseconds, one for each text."""
+        found = []
+        for one in self._looked_through(arguments):
+            if one is not None:
+                found.append(one)
+            yield
+        return found
+
+    @staticmethod
+    def _looked_through(arguments: Any) -> Iterator[tuple[Place | None, Any] | None]:
         for place, text, is_name in strings(arguments):
-            steps = place.path() if place is not None and not is_name else []
-            key = next((step for step in reversed(steps) if isinstance(step, str)), "")
+            key = "" if is_name else _key_of(place)
             found = text.strip()
             if not found:
-                continue
-            if _URL.fullmatch(found) or _ABSOLUTE.fullmatch(found) or names_path(key, found):
+                yield None
+            # The marks that either has keep most texts from being compared with a pattern.
+            elif (
+                ("://" in found and _URL.fullmatch(found))
+                or ((found[0] in "/~\\" or found[1:2] == ":") and _ABSOLUTE.fullmatch(found))
+                or names_path(key, found)
+            ):
                 yield place, found
             elif not is_name and names_url(key, found):
                 yield place, f"//{found}"
+            else:
+                yield None
 
     def allows(self, text: str) -> bool:
         """Whether it may be touched. `//host` is a URL without its scheme, of which any will do."""
@@ -137,6 +156,15 @@ class Resources:
         return _any(group, "relative", posixpath.relpath(real, self._home)) or any(
             one.kind == "absolute" and one.real.fullmatch(real) for one in group
         )
+
+
+def _key_of(place: Place | None) -> str:
+    """The name of the nearest member that a value is in."""
+    while place is not None:
+        if isinstance(place.step, str):
+            return place.step
+        place = place.above
+    return ""
 
 
 def _any(group: Sequence[_Pattern], kind: str, text: str) -> bool:
