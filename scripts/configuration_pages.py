@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from gatewright.config.changes import is_applied
+from gatewright.config.file_tables import FileTable
 from gatewright.config.reference import Key, keys_of, paragraphs
 from gatewright.config.schema import FILE, TABLES, rendered
-from gatewright.config.shapes import FileTable
 
 __all__ = [
     "INDEX",

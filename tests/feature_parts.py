@@ -10,8 +10,8 @@ from typing import Any
 from gatewright.audit.sinks import SinkPositions
 from gatewright.config import Settings, load
 from gatewright.feature import Ground
+from gatewright.identity.caller_names import Names
 from gatewright.identity.keys import KeyStore
-from gatewright.identity.names import Names
 from gatewright.in_force import InForce
 from gatewright.listeners import Signal
 from gatewright.transport.workers import Workers

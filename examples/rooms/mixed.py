@@ -6,7 +6,7 @@ from typing import Any
 from table import seat
 
 from gatewright.rooms.participants import NotAllowedError
-from gatewright.rooms.participants.tools import Tools
+from gatewright.rooms.participants.tool_responder import Tools
 
 
 async def greet(sender: str, name: str) -> Any:

@@ -142,7 +142,7 @@ class Security(msgspec.Struct, frozen=True):
     flow: tuple[Literal["untrusted", "private", "outbound"], ...] = ()
     """Which way data flows through it (`servers/data_flow.py`)."""
     hints: tuple[Literal["destructive", "open_world"], ...] = ()
-    """What its server's annotations say, where no operator vouched for it (`servers/hints.py`)."""
+    """What its server's annotations say, where no operator vouched for it (`servers/tool_hints.py`)."""
 
 
 class Target(msgspec.Struct, frozen=True, gc=False):

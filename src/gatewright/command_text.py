@@ -20,7 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.patterns import Pattern
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 
 __all__ = [
     "FILELESS",

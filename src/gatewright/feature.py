@@ -22,9 +22,9 @@ from gatewright.identity.keys import KeyStore
 from gatewright.in_force import InForce
 from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
-from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.routes import Routes
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin, Dispatch, Shared
 from gatewright.servers.server_set import ServerSet

@@ -19,7 +19,7 @@ from gatewright.call import Back, Call, Refusal, Tool
 from gatewright.config import Problem, Settings, SettingsError
 from gatewright.in_force import InForce
 from gatewright.mcp.wire.groundhog import WISHES
-from gatewright.servers.admission import Standing
+from gatewright.servers.permission_admission import Standing
 from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["WITHOUT", "Missing", "Without", "absent", "check_asked", "closed"]

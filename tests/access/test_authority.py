@@ -16,9 +16,9 @@ from gatewright.access.issued_grants import Issued
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Caller
 from gatewright.config import load
+from gatewright.identity.caller_names import Names
 from gatewright.identity.issuers import Known
 from gatewright.identity.keys import KeyStore
-from gatewright.identity.names import Names
 from gatewright.in_force import InForce
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc

@@ -11,7 +11,7 @@ from gatewright.access.permission_methods import permission_methods
 from gatewright.access.permissions import Word
 from gatewright.call import Answer, Caller, Client, Failure, Mgp, Outcome, Refusal
 from gatewright.mcp.wire import jsonrpc
-from gatewright.servers.admission import Standing
+from gatewright.servers.permission_admission import Standing
 from tests.servers.rig import FakeBack, make_call
 
 OPERATOR, AGENT = Caller("olga", "operator"), Caller("bot")

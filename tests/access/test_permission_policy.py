@@ -18,7 +18,7 @@ from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import Unrecorded
 from gatewright.config import Settings, load
-from gatewright.servers.admission import TooManyPermissions
+from gatewright.servers.permission_admission import TooManyPermissions
 from tests.storage.parts import look, state_in
 
 POLICIES = ("interactive", "auto_approve", "deny_all", "config_only")

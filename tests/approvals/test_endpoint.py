@@ -18,7 +18,7 @@ from gatewright.approvals.endpoint import ApprovalPage
 from gatewright.approvals.request import Approval, Asked, CannotDecideError, shown
 from gatewright.call import Caller, Refusal
 from gatewright.mcp.server.http_request import Connection
-from gatewright.secret_scanning.visible import is_unseen
+from gatewright.secret_scanning.escape_invisible import is_unseen
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge
 from tests.audit.parts import approval
 

@@ -12,7 +12,7 @@ import pytest
 from gatewright.audit.anchoring import open_checked_state, wrong_in
 from gatewright.audit.anchors import STORES, anchors_of
 from gatewright.storage.errors import StoreDamagedError, StoreError
-from gatewright.storage.former import FILES, former_files
+from gatewright.storage.former_files import FILES, former_files
 from tests.audit.test_anchoring import _starts_after_accepting, ended, started
 from tests.storage.former_folders import ALL, AT_HEAD, former_folder
 from tests.storage.parts import NO_DATABASE, state_in

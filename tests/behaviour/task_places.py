@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Client, Kind, Outcome, Target
 from gatewright.mcp.protocol.task_ids import RELATED
-from gatewright.mcp.wire.mcp import OF_THE_SERVER, TASK_STATUS
+from gatewright.mcp.wire.headers_and_meta import OF_THE_SERVER, TASK_STATUS
 from gatewright.mcp.wire.methods import WORDS
 from gatewright.servers.names import wrap_uri
 from gatewright.servers.spec import ServerSpec

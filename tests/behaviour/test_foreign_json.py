@@ -33,8 +33,8 @@ from gatewright.mcpx.payload import examine
 from gatewright.oauth.documents import Unusable, decode_document
 from gatewright.servers.listing import Listing, fetch_section
 from gatewright.servers.openapi.result import result_of
-from gatewright.servers.screen import Screen
 from gatewright.servers.server_catalogue import build_listing
+from gatewright.servers.server_screen import Screen
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.status import Told
 from gatewright.transport.slices import whole

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gatewright.mcp.protocol.task_ids import RELATED
-from gatewright.mcp.wire.mcp import TASK_STATUS
+from gatewright.mcp.wire.headers_and_meta import TASK_STATUS
 from tests.behaviour.task_places import (
     ANN,
     BOB,

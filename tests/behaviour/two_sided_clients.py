@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 from gatewright.app.gateway import Gateway
 from gatewright.call import Caller
 from gatewright.mcp.server.duplex import Duplex
-from gatewright.mcp.wire.mcp import (
+from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
     META_LOG_LEVEL,
     META_SUBSCRIPTION,

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from gatewright.mcp.wire.mcp import META_SUBSCRIPTION
+from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION
 from tests.behaviour.two_sided_facts import KINDS
 from tests.behaviour.two_sided_steps import Steps, anything, inside, servers, where, which
 

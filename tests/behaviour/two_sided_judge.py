@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gatewright.mcp.wire.mcp import META_SUBSCRIPTION
+from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import (
     HOSTS,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatewright.mcp.wire.mcp import META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import META_SERVER_INFO
 from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS, WAITS
 
 __all__ = ["LISTS", "hello", "listed"]

@@ -14,7 +14,7 @@ from gatewright.mcp.client.http_link import HttpLink
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.protocol.mcp_client import Handshake
-from gatewright.mcp.wire.mcp import META_SUBSCRIPTION
+from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport.base import Closed
 from gatewright.transport.http_client import CannotReach, ConnectionBroken, Posted

@@ -20,7 +20,7 @@ from gatewright.cli.output import (
     report,
     visible,
 )
-from gatewright.secret_scanning.visible import is_unseen
+from gatewright.secret_scanning.escape_invisible import is_unseen
 from tests.cli.shell import Shell
 
 

@@ -8,7 +8,7 @@ import pytest
 from gatewright.cli.state_access import has_state, opened, seen
 from gatewright.storage import lock
 from gatewright.storage.errors import StoreBusyError, StoreDamagedError
-from gatewright.storage.former import former_files
+from gatewright.storage.former_files import former_files
 from gatewright.storage.lock import FolderLock
 from tests.cli.shell import Shell
 from tests.storage.former_folders import AT_HEAD, former_folder

@@ -17,10 +17,10 @@ import pytest
 
 from gatewright.config.build import build
 from gatewright.config.documents import parse
+from gatewright.config.file_tables import FileTable
 from gatewright.config.problems import SettingsError
 from gatewright.config.reference import sentences
 from gatewright.config.schema import FILE, TABLES, comment, rendered
-from gatewright.config.shapes import FileTable
 from tests.config.examples import EXAMPLES
 from tests.config.specified import SPECIFIED
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import (
+from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_VERSION,

@@ -31,10 +31,10 @@ from gatewright.dialects.rest.endpoint import Rest
 from gatewright.kernel import Kernel
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
-from gatewright.mcp.server.context import Changes, Described, ServerContext
 from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.routes import Routes
+from gatewright.mcp.server.server_context import Changes, Described, ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.telemetry.endpoint import Health
 from tests.dialects.client import SECONDS, Answered, Sent, Wire, modern, rpc, within

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gatewright.config.shapes import TRANSPORTS as IN_THE_FILE
+from gatewright.config.file_tables import TRANSPORTS as IN_THE_FILE
 from gatewright.hosts.dialects import DIALECTS, TRANSPORTS, dialect_of
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from gatewright.hosts.bounded_read import MAX_BYTES
 from gatewright.hosts.doctor import check_hosts
 from gatewright.hosts.entries import local_entry
-from gatewright.hosts.files import MAX_BYTES
+from gatewright.hosts.entry_splices import Record, apply
 from gatewright.hosts.host_table import HOSTS
-from gatewright.hosts.undo import Record, apply
 
 URL = "http://127.0.0.1:8420/mcp"
 

@@ -3,9 +3,9 @@
 import stat
 from pathlib import Path
 
+from gatewright.hosts.entry_splices import Record, apply
 from gatewright.hosts.host_table import HOSTS
 from gatewright.hosts.records import Records
-from gatewright.hosts.undo import Record, apply
 
 
 def some(file: Path) -> Record:

@@ -63,7 +63,7 @@ ELSEWHERE = {
     "mcp/protocol/ggen.py:_credential:auth_failed": "the request is written wrongly",
     "rooms/hub.py:admits:access_denied": "rules and names of rooms, which are said on docs/rooms.md",
     "dialects/groundhog/register.py:_no_isolation:policy_violation": "another level, which the message proposes",
-    "dialects/groundhog/shipped.py:_not_allowed:path_not_allowed": "folders of a tool, which its words are fixed for",
+    "dialects/groundhog/directory_tool.py:_not_allowed:path_not_allowed": "folders of a tool, which its words are fixed for",
     # A rehearsal, which an operator reads.
     "approvals/gate.py:rehearse:confirmation_required": "nobody is refused",
     # Somebody else's to lift.
@@ -78,7 +78,7 @@ ELSEWHERE = {
     "sdk/server/server.py:_identify:auth_required": "a server of an author's own, without our commands",
     "sdk/server/server.py:_identify:auth_failed": "a server of an author's own, without our commands",
     "sdk/server/web.py:_upgrade:": "a server of an author's own, without our commands",
-    "mcp/server/context.py:_no_bearer:auth_failed": "serves authors' own servers as well",
+    "mcp/server/server_context.py:_no_bearer:auth_failed": "serves authors' own servers as well",
     "access/gate.py:_own:access_denied": "nothing of that name is there",
     # Links know no commands: `servers.reconnector` says what an operator can do.
     "mcp/client": "told by the reconnector",

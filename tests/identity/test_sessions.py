@@ -6,7 +6,7 @@ from typing import Any
 
 from gatewright.call import Answer, Caller, Refusal, UserContext
 from gatewright.identity.sessions import METHOD, SessionList
-from gatewright.mcp.server.context import Standing
+from gatewright.mcp.server.server_context import Standing
 from gatewright.mcp.wire import jsonrpc
 from tests.gate_parts import AGENT, OPERATOR, Mute, a_call
 

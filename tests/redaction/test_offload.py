@@ -15,7 +15,7 @@ from gatewright.redaction import offload
 from gatewright.redaction.filter import Redact, Rules
 from gatewright.redaction.offload import Cleaners
 from gatewright.secret_scanning import Redactor
-from gatewright.transport import orders
+from gatewright.transport import worker_requests
 from gatewright.transport.workers import Busy, Overtime, Workers
 from tests.gate_parts import a_call, a_tool, a_tool_call
 from tests.worker_parts import Never
@@ -28,7 +28,7 @@ FILLER = "all work and no play " * 5000
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is judged in the end may take as long as a busy machine takes for it."""
-    monkeypatch.setattr(orders, "JUDGE_S", 240)
+    monkeypatch.setattr(worker_requests, "JUDGE_S", 240)
     monkeypatch.setattr(offload, "CLEAN_S", 240)
 
 

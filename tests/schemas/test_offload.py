@@ -17,7 +17,7 @@ from gatewright.schemas.compiled import Compiled
 from gatewright.schemas.gate import Schema
 from gatewright.schemas.offload import Fits
 from gatewright.schemas.output_filter import OutputSchema
-from gatewright.transport import orders
+from gatewright.transport import worker_requests
 from gatewright.transport.workers import Busy, Overtime, Workers
 from tests.gate_parts import Mute, a_tool, a_tool_call
 from tests.worker_parts import Never
@@ -29,7 +29,7 @@ ONE_OF = {"oneOf": [{"properties": {"k": {"const": n}}, "required": ["k"]} for n
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is judged in the end may take as long as a busy machine takes for it."""
-    monkeypatch.setattr(orders, "JUDGE_S", 240)
+    monkeypatch.setattr(worker_requests, "JUDGE_S", 240)
     monkeypatch.setattr(offload, "FIT_S", 240)
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Call
-from gatewright.mcp.wire.mcp import META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import META_SERVER_INFO
 from gatewright.transport.large_text import LARGE
 from gatewright.transport.slices import whole
 from tests.servers.rig import LEGACY, MODERN, FakeBack, make_call
-from tests.servers.test_screen import House, Large
+from tests.servers.test_server_screen import House, Large
 
 INFO = {META_SERVER_INFO: {"name": "gatewright", "version": "9"}}
 CLAIMS: dict[str, Any] = {"ttlMs": 9_999_999, "cacheScope": "public", "_meta": {**INFO, "x": 1}}

@@ -16,7 +16,7 @@ from gatewright.mcp.client.pipe_link import PipeLink
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire.codes import reason_of
 from gatewright.servers import reconnector as keeper_module
-from gatewright.servers.admission import NotPermitted
+from gatewright.servers.permission_admission import NotPermitted
 from gatewright.servers.reconnector import Reconnector, State
 from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.transport.memory import pair

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.storage import sqlite
-from gatewright.storage.former import former_files
+from gatewright.storage.former_files import former_files
 from gatewright.storage.migrations import MIGRATIONS
 from gatewright.storage.opening import StateView, is_current, open_state, view_state
 from tests.storage.former_folders import content, former_folder

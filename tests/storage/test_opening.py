@@ -18,7 +18,7 @@ from gatewright.storage.errors import (
     StoreError,
     StoreTooNewError,
 )
-from gatewright.storage.former import FILES, former_files
+from gatewright.storage.former_files import FILES, former_files
 from gatewright.storage.lock import FolderLock
 from gatewright.storage.migrations import MIGRATIONS, SECTIONS
 from gatewright.storage.opening import StateView, beside, is_current, open_state, view_state

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gatewright.app.worker import MODULE
 from gatewright.call import Call, Refusal, verdict_of
-from gatewright.transport import orders
+from gatewright.transport import worker_requests
 from gatewright.transport.workers import Busy, Workers
 from gatewright.validators import BUILT_IN
 from gatewright.validators.gate import Validators
@@ -25,7 +25,7 @@ PROSE = "The quick brown fox, and then (as it were) the lazy dog: 42 of them.\n"
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is judged in the end may take as long as a busy machine takes for it."""
-    monkeypatch.setattr(orders, "JUDGE_S", 240)
+    monkeypatch.setattr(worker_requests, "JUDGE_S", 240)
 
 
 @pytest_asyncio.fixture
@@ -59,7 +59,7 @@ async def test_a_statement_that_its_parser_never_finishes_is_refused_by_name(
     beside: Judges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each join doubles what the parser tries."""
-    monkeypatch.setattr(orders, "JUDGE_S", 1)
+    monkeypatch.setattr(worker_requests, "JUDGE_S", 1)
     call = of_readonly("select a from t" + " join t t" * 40)
     found = await verdict_of(Validators(beside=beside.judge), call, Mute())
     assert isinstance(found, Refusal)
@@ -116,7 +116,7 @@ async def test_who_has_too_much_waiting_is_refused_and_told_when_to_come_again()
 async def test_the_loop_goes_on_while_a_worker_is_busy(
     beside: Judges, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(orders, "JUDGE_S", 1)
+    monkeypatch.setattr(worker_requests, "JUDGE_S", 1)
     turns = 0
     call = of_readonly("select a from t" + " join t t" * 40)
     task = asyncio.ensure_future(verdict_of(Validators(beside=beside.judge), call, Mute()))

@@ -18,8 +18,8 @@ from gatewright.command_text import to_type
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.permissions import ASKED, RULED, Value, canonical_permission
 from gatewright.mcp.wire.timestamps import moment_of
-from gatewright.servers.admission import Standing, decision, request_of
 from gatewright.servers.dispatch import Builtin
+from gatewright.servers.permission_admission import Standing, decision, request_of
 
 __all__ = ["Authority", "permission_methods"]
 

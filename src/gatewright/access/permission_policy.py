@@ -32,7 +32,7 @@ from gatewright.config import Settings
 from gatewright.config.oversight import PermissionPolicy
 from gatewright.listeners import Signal
 from gatewright.mcp.wire.permissions import MOST, Value, permission_risk
-from gatewright.servers.admission import Standing, TooManyPermissions
+from gatewright.servers.permission_admission import Standing, TooManyPermissions
 from gatewright.storage.each import run_each
 from gatewright.storage.state import StateDatabase
 

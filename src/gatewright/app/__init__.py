@@ -1,6 +1,6 @@
 """Wiring: makes the parts of a gateway from its settings, starts, reloads and stops them.
 
-`gateway` starts and stops everything in order, `features` is the list of what is made, `policy` puts the gates and filters of one
+`gateway` starts and stops everything in order, `features` is the list of what is made, `policy_factory` puts the gates and filters of one
 configuration together, `state_watcher` applies what other processes change, `worker` is what worker processes run.
 """
 

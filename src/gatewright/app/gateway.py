@@ -18,8 +18,8 @@ from gatewright.app.addresses import urls_of
 from gatewright.app.announce import Ready, announced, with_servers
 from gatewright.app.closing import close_all
 from gatewright.app.features import FEATURES, features_of
-from gatewright.app.numbers import Numbers
-from gatewright.app.policy import Made, PolicyFactory, Revoked, Table
+from gatewright.app.metric_values import Numbers
+from gatewright.app.policy_factory import Made, PolicyFactory, Revoked, Table
 from gatewright.app.randomness import Pool
 from gatewright.app.signals import stop_signal
 from gatewright.app.state_watcher import StateWatcher
@@ -27,13 +27,13 @@ from gatewright.app.worker import MODULE
 from gatewright.audit.anchoring import anchoring_of, open_checked_state, open_trail
 from gatewright.audit.events import Events
 from gatewright.audit.notifications import witness
-from gatewright.audit.sink_settings import positions_of
+from gatewright.audit.sink_builder import positions_of
 from gatewright.audit.sinks import SinkPositions
 from gatewright.call import Who
 from gatewright.call_policy import CLOSED, Policy
 from gatewright.command_text import typed_as
 from gatewright.config import Settings, is_loopback
-from gatewright.config.gateway_command import typed_for
+from gatewright.config.command_environment import typed_for
 from gatewright.config.held_secrets import hold_secrets
 from gatewright.feature import (
     Counts,
@@ -46,10 +46,10 @@ from gatewright.feature import (
     offered,
 )
 from gatewright.hosts import local_agents
+from gatewright.identity.caller_names import Names
 from gatewright.identity.gate import Keys
 from gatewright.identity.key_lookup import FreshKeys
 from gatewright.identity.keys import KeyStore
-from gatewright.identity.names import Names
 from gatewright.identity.own_credentials import own_callers
 from gatewright.identity.recheck import Rechecking
 from gatewright.identity.session_gate import Session
@@ -60,15 +60,15 @@ from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
-from gatewright.mcp.server.context import ServerContext, Standing, nothing_more
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.locality import worded
 from gatewright.mcp.server.long_lived import Dismissing
+from gatewright.mcp.server.server_context import ServerContext, Standing, nothing_more
 from gatewright.mcp.server.stdio import serve_stdio
 from gatewright.missing import absent, check_asked, closed
 from gatewright.secret_scanning import HELD, PROCESS, prepare
 from gatewright.servers.administration import Administration
-from gatewright.servers.dispatches import dispatch_of
+from gatewright.servers.dispatch_factory import dispatch_of
 from gatewright.servers.former_policies import Running
 from gatewright.servers.local import LocalServer
 from gatewright.servers.own_urls import OwnUrls

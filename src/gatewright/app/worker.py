@@ -19,7 +19,7 @@ from gatewright.pins.offload import read
 from gatewright.redaction.offload import cleaned, looked_through
 from gatewright.schemas.offload import checked, fitted
 from gatewright.servers.uri_offload import names, shows
-from gatewright.transport.orders import Answered
+from gatewright.transport.worker_requests import Answered
 from gatewright.transport.workers import read_frame, write_frame
 from gatewright.validators.offload import judged
 

@@ -26,7 +26,7 @@ from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import send_plain
 from gatewright.mcp.server.http_request import Connection
 from gatewright.mcp.server.routes import Handler, Profiles, Routes
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 from gatewright.transport.slices import in_slices
 

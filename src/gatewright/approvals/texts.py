@@ -12,7 +12,7 @@ from gatewright.approvals.request import Approval
 from gatewright.call import Call, Event, Question, Refusal, Tool
 from gatewright.command_text import to_type
 from gatewright.mcp.wire.jsonrpc import decode, encode
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 
 __all__ = [
     "agreed",

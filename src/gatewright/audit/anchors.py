@@ -32,7 +32,7 @@ from gatewright.audit.trail_position import noted
 from gatewright.storage import migrations
 from gatewright.storage.engine import Driver, Engine
 from gatewright.storage.errors import StoreError
-from gatewright.storage.former import FILES, put_aside_in
+from gatewright.storage.former_files import FILES, put_aside_in
 from gatewright.storage.lock import has_recorded
 from gatewright.storage.opening import StateView, view_state
 from gatewright.storage.sqlite import SQLITE

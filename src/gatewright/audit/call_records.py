@@ -35,7 +35,7 @@ from gatewright.audit.records import (
 )
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal
 from gatewright.secret_scanning import HELD, without_secrets
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 
 __all__ = [
     "Context",

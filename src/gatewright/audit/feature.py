@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatewright.audit.sink_settings import sinks_of
+from gatewright.audit.sink_builder import sinks_of
 from gatewright.feature import Around, Feature, Ground
 from gatewright.servers.supervisor import Supervisor
 

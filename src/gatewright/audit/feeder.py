@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gatewright.audit.chain import BrokenChainError, read_link
-from gatewright.audit.errors import damaged_trail
+from gatewright.audit.damaged_trail import damaged_trail
 from gatewright.audit.journal import Journal
 from gatewright.audit.retention import Retention
 from gatewright.audit.rows import Fed, Rows

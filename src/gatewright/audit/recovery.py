@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from gatewright.audit.chain import BrokenChainError, Chain
-from gatewright.audit.errors import damaged_trail
+from gatewright.audit.damaged_trail import damaged_trail
 from gatewright.audit.segments import (
     HEAD,
     Head,

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gatewright.cli.ask import ask, ask_all
+from gatewright.cli.gateway_client import ask, ask_all
 from gatewright.cli.running import endpoint
 from gatewright.config import load
 

@@ -2,7 +2,7 @@
 
 `-q`, `-v` and `--no-color` are understood before and behind any command; `--json`, `--config`,
 `--timeout` and `--yes` are options of the commands that have a use for them, and may be written in
-front of the command as well. `OUTPUT_OPTIONS` is read by `output` and `ask`; one process is one command line.
+front of the command as well. `OUTPUT_OPTIONS` is read by `output` and `gateway_client`; one process is one command line.
 """
 
 from __future__ import annotations

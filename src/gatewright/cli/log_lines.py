@@ -6,7 +6,7 @@ import logging
 import sys
 
 from gatewright.patterns import Pattern
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 
 __all__ = ["LogLines", "clean", "log_to_terminal", "watch_last_resort"]
 

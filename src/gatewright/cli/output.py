@@ -19,8 +19,8 @@ import msgspec
 
 from gatewright.cli.global_options import OUTPUT_OPTIONS
 from gatewright.cli.log_lines import clean
+from gatewright.secret_scanning.escape_invisible import is_unseen, spelled
 from gatewright.secret_scanning.invisible import hidden
-from gatewright.secret_scanning.visible import is_unseen, spelled
 
 __all__ = [
     "CliError",

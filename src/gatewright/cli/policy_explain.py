@@ -7,13 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from gatewright.cli.agents import note_unknown
-from gatewright.cli.ask import ask
 from gatewright.cli.completion_names import key_names
+from gatewright.cli.gateway_client import ask
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import Endpoint, endpoint
+from gatewright.cli.unknown_agent import note_unknown
 from gatewright.config import load
 from gatewright.servers.commands.tool import InputJson, Pairs, ToolName, find_tool, read_arguments
 

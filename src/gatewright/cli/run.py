@@ -23,7 +23,7 @@ from gatewright.cli.output import CliError, Exit, is_terminal, note, silence_log
 from gatewright.cli.serve import Ready
 from gatewright.command_text import to_type
 from gatewright.config import Grant, Origin, Server, Settings
-from gatewright.config.gateway_command import typed_for
+from gatewright.config.command_environment import typed_for
 from gatewright.config.model import Gateway, Storage
 from gatewright.config.reserved_server_ids import taken_for
 

@@ -2,7 +2,7 @@
 
 Standard output carries exactly one line, once everything that could start has started:
 `ready http://127.0.0.1:8420/mcp name=url …`, so that scripts can wait for it (the entries for its hosts
-instead, where the configuration came in the form of `config/gateway_form.py`). With `--stdio` standard
+instead, where the configuration came in the form of `config/gh_aw_form.py`). With `--stdio` standard
 output belongs to MCP and carries nothing else.
 """
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gatewright.call import KERNEL, SHIPPED, Target
-from gatewright.cli.ask import ask, ask_all
+from gatewright.cli.gateway_client import ask, ask_all
 from gatewright.cli.global_options import OUTPUT_OPTIONS
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.cli.running import Endpoint, endpoint, read_running

@@ -1,6 +1,6 @@
 """Configuration: `mgp.toml` read once into frozen values, each with the place where it was written.
 
-`lookup` finds the files, `build` makes the model of them (`documents`, `check`, `shapes`, one module a table), `substitute` fills
+`lookup` finds the files, `build` makes the model of them (`documents`, `check`, `file_tables`, one module a table), `substitute` fills
 values in. `draft` and `edit` change a file for commands; `schema` is the JSON Schema for editors; `changes` compares two
 configurations. `trust` says which files that were found are accepted (kept in `trust_store`), `review` lists what one would do,
 `secret_users` which configuration may use a secret. `secrets` holds what `${secret:NAME}` stands for, in `keyring_secrets` or

@@ -13,7 +13,7 @@ import msgspec
 from gatewright.call import Trust, UserContext
 from gatewright.config.bounds import Name
 from gatewright.config.check import Report, read_table
-from gatewright.config.statements import KeyPath
+from gatewright.config.toml_positions import KeyPath
 from gatewright.mcp.wire.permissions import held_permission
 from gatewright.validators.resources import flaw_of_pattern
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.config.check import Report
-from gatewright.config.shapes import ServerTable
-from gatewright.config.statements import KeyPath
+from gatewright.config.file_tables import ServerTable
 from gatewright.config.substitute import Undefined
+from gatewright.config.toml_positions import KeyPath
 from gatewright.patterns import Pattern
 
 __all__ = ["check_api", "complete_api", "is_url"]

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 from gatewright.command_text import to_type
 from gatewright.config.check import Report
+from gatewright.config.file_tables import TRANSPORTS, AuthTable, ServerTable
 from gatewright.config.model import Auth, Server
-from gatewright.config.shapes import TRANSPORTS, AuthTable, ServerTable
-from gatewright.config.statements import KeyPath
 from gatewright.config.substitute import Undefined
+from gatewright.config.toml_positions import KeyPath
 from gatewright.patterns import Pattern
 from gatewright.web.urls import flaw_of, is_loopback
 

@@ -22,6 +22,7 @@ from gatewright.config.auth import shared_redirects
 from gatewright.config.builtin import Builtin, resolved
 from gatewright.config.check import Report, Table, meant, read_list, read_table
 from gatewright.config.documents import Document
+from gatewright.config.file_tables import FileTable
 from gatewright.config.groundhog_merge import flaws, joined
 from gatewright.config.limits import Limits
 from gatewright.config.model import (
@@ -41,9 +42,8 @@ from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.rooms import Rooms, build_rooms
 from gatewright.config.secrets import open_secrets
 from gatewright.config.servers import build_grant, build_server
-from gatewright.config.shapes import FileTable
-from gatewright.config.statements import KeyPath
 from gatewright.config.substitute import Sources, Undefined, substitute
+from gatewright.config.toml_positions import KeyPath
 from gatewright.patterns import Pattern
 
 __all__ = ["build", "is_loopback", "override", "with_form"]

@@ -20,7 +20,7 @@ from msgspec import Meta
 
 from gatewright.config.documents import Document
 from gatewright.config.problems import Problem
-from gatewright.config.statements import KeyPath
+from gatewright.config.toml_positions import KeyPath
 
 __all__ = ["Report", "Table", "meant", "read_list", "read_table"]
 

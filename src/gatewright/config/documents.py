@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gatewright.config.problems import Origin, Problem, SettingsError
-from gatewright.config.statements import KeyPath, statements
+from gatewright.config.toml_positions import KeyPath, statements
 from gatewright.patterns import Pattern
 
 __all__ = ["LONG_KEY", "MAX_BYTES", "Document", "has_long_key", "parse", "read"]

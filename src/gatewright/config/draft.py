@@ -17,7 +17,7 @@ import tomlkit
 from tomlkit.items import Array
 
 from gatewright.config.problems import Origin, Problem, SettingsError
-from gatewright.config.statements import KeyPath, Statement, statements
+from gatewright.config.toml_positions import KeyPath, Statement, statements
 
 __all__ = ["Draft"]
 

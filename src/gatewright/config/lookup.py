@@ -19,7 +19,7 @@ import platformdirs
 from gatewright.config.api import is_url
 from gatewright.config.build import build, with_form
 from gatewright.config.documents import MAX_BYTES, parse, read
-from gatewright.config.gateway_form import is_form, read_form
+from gatewright.config.gh_aw_form import is_form, read_form
 from gatewright.config.model import Server, Settings
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.trust import check_accepted
@@ -71,7 +71,7 @@ def _as_accepted(server: Server, accepted: Mapping[Path, Mapping[str, str]]) -> 
 
 
 def given(content: bytes, variables: Mapping[str, str]) -> Settings:
-    """The configuration that a program hands over: TOML, or the form of `gateway_form`. Nobody reads
+    """The configuration that a program hands over: TOML, or the form of `gh_aw_form`. Nobody reads
     warnings there, so what is not defined or not known at the top is an error. Raises `SettingsError`.
     """
     if len(content) > MAX_BYTES:

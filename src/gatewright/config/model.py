@@ -304,7 +304,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Form(msgspec.Struct, frozen=True):
-    """A configuration of `gateway_form` was given: where its hosts reach the gateway, and the key that
+    """A configuration of `gh_aw_form` was given: where its hosts reach the gateway, and the key that
     lets them in."""
 
     domain: str

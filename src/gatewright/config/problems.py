@@ -35,7 +35,7 @@ class Problem(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         # Only who has something to say pays for knowing secrets when it sees them.
-        from gatewright.secret_scanning.shown import shown  # noqa: PLC0415
+        from gatewright.secret_scanning.message_text import shown  # noqa: PLC0415
 
         for name in ("key", "what", "instead"):
             text = shown(getattr(self, name), _MOST, named=False)

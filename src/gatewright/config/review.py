@@ -20,9 +20,9 @@ import msgspec
 from gatewright.config.documents import Document
 from gatewright.config.loader_variables import loads_code, moves_traffic
 from gatewright.config.problems import Origin, Problem, SettingsError
-from gatewright.config.statements import KeyPath
+from gatewright.config.toml_positions import KeyPath
 from gatewright.patterns import Pattern
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 
 __all__ = ["Entry", "changes", "contents", "digests", "effects", "entries"]
 
@@ -254,7 +254,7 @@ def _text(name: str, value: object) -> str:
 
 def _shown(text: str, most: int = _LONG) -> str:
     # Only who is told pays for knowing secrets when it sees them.
-    from gatewright.secret_scanning.shown import shown  # noqa: PLC0415
+    from gatewright.secret_scanning.message_text import shown  # noqa: PLC0415
 
     return shown(text, most)
 

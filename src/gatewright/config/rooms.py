@@ -15,8 +15,8 @@ from msgspec import Meta
 
 from gatewright.config.bounds import BYTES, rate
 from gatewright.config.check import Report, read_table
-from gatewright.config.statements import KeyPath
 from gatewright.config.substitute import Sources, Undefined, substitute
+from gatewright.config.toml_positions import KeyPath
 from gatewright.mcpx.capabilities import PROFILES, Capabilities, flaw_of
 from gatewright.mcpx.envelope import is_participant_id, is_topic
 

@@ -14,6 +14,16 @@ import msgspec
 
 from gatewright.config.agents import Agent
 from gatewright.config.builtin import Builtin, DirectoryList
+from gatewright.config.file_tables import (
+    AuthTable,
+    FileTable,
+    GrantTable,
+    MgpTable,
+    RestartTable,
+    SecretsTable,
+    ServerTable,
+    StorageTable,
+)
 from gatewright.config.groundhog import (
     McpTable,
     Performance,
@@ -37,16 +47,6 @@ from gatewright.config.rooms import (
     RoomParticipantTable,
     RoomsTable,
     RoomTopicTable,
-)
-from gatewright.config.shapes import (
-    AuthTable,
-    FileTable,
-    GrantTable,
-    MgpTable,
-    RestartTable,
-    SecretsTable,
-    ServerTable,
-    StorageTable,
 )
 
 __all__ = ["FILE", "TABLES", "comment", "rendered", "schema"]

@@ -16,11 +16,17 @@ import msgspec
 from gatewright.config.api import check_api, complete_api
 from gatewright.config.auth import check_auth, complete_auth
 from gatewright.config.check import Report, read_table
+from gatewright.config.file_tables import (
+    TRANSPORTS,
+    GrantTable,
+    MgpTable,
+    RestartTable,
+    ServerTable,
+)
 from gatewright.config.model import Grant, Mgp, Restart, Server, ToolRule
 from gatewright.config.reserved_server_ids import taken_for
-from gatewright.config.shapes import TRANSPORTS, GrantTable, MgpTable, RestartTable, ServerTable
-from gatewright.config.statements import KeyPath
 from gatewright.config.substitute import Sources, Undefined, hides, substitute
+from gatewright.config.toml_positions import KeyPath
 from gatewright.mcp.wire.methods import flaw_of_pattern
 from gatewright.mcp.wire.permissions import ALIASES, STANDARD, canonical_permission
 from gatewright.patterns import Pattern

@@ -15,8 +15,8 @@ from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Outcome, Que
 from gatewright.command_text import to_type
 from gatewright.mcp.protocol import ggen
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.http_request import HttpRequest
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.schemas.flaws import Flaw, Flaws
 from gatewright.transport.slices import in_slices
 

@@ -18,7 +18,7 @@ from typing import Any
 from gatewright.hosts.entry import Entry, literal, plain_text
 from gatewright.hosts.entry_places import secret_name
 from gatewright.hosts.model import CannotRead, Refused, Server
-from gatewright.hosts.substitution import Meaning, escape, places, variable
+from gatewright.hosts.placeholders import Meaning, escape, places, variable
 from gatewright.patterns import Pattern
 
 __all__ = ["MAX_FILES", "MAX_RATIO", "MAX_UNPACKED", "manifest_of", "read_manifest", "unpack"]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.hosts.model import Transport
-from gatewright.hosts.substitution import Syntax
+from gatewright.hosts.placeholders import Syntax
 
 __all__ = ["DIALECTS", "TRANSPORTS", "Dialect", "dialect_of"]
 

@@ -13,7 +13,7 @@ from gatewright.hosts.entry import Entry, literal
 from gatewright.hosts.entry_places import secret_name
 from gatewright.hosts.host_entry import check_url
 from gatewright.hosts.model import Isolation, Refused, Server, Transport
-from gatewright.hosts.substitution import variable
+from gatewright.hosts.placeholders import variable
 
 __all__ = ["catalogue_entries", "is_entry", "read_catalogued", "template_meaning"]
 
@@ -26,7 +26,7 @@ def is_entry(value: Any) -> bool:
 
 
 def catalogue_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """(key, name, entry) of a catalogue (`registry`), of a profile (`servers`), or of one entry."""
+    """(key, name, entry) of a catalogue (`server_json`), of a profile (`servers`), or of one entry."""
     registry, servers = document.get("registry"), document.get("servers")
     if isinstance(registry, dict):
         for name, entry in registry.items():

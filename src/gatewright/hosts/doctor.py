@@ -15,10 +15,10 @@ from gatewright.hosts.commands.bypass_report import command_of, left_beside, lis
 from gatewright.hosts.commands.changes import linked
 from gatewright.hosts.commands.import_sources import places_of
 from gatewright.hosts.edit import entries
+from gatewright.hosts.entry_splices import Record, Step
 from gatewright.hosts.host_table import Host, find_host
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.problems import Unreadable
-from gatewright.hosts.undo import Record, Step
 from gatewright.hosts.whole_file import read_text
 
 __all__ = ["check_hosts"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gatewright.hosts.model import Note, NoteLevel, Refused
-from gatewright.hosts.substitution import Meaning, Syntax, escape, translate
+from gatewright.hosts.placeholders import Meaning, Syntax, escape, translate
 from gatewright.patterns import Pattern
 
 __all__ = ["MAX_CHARS", "MAX_ITEMS", "Entry", "literal", "plain_text"]

@@ -13,7 +13,7 @@ import msgspec
 
 from gatewright.hosts.dialects import DIALECTS, Dialect, dialect_of
 from gatewright.hosts.model import Refused
-from gatewright.hosts.substitution import Meaning, places, variable
+from gatewright.hosts.placeholders import Meaning, places, variable
 from gatewright.patterns import Pattern
 from gatewright.secret_scanning.credentials import looks_secret
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from gatewright.hosts.files import read_bytes
+from gatewright.hosts.bounded_read import read_bytes
 from gatewright.hosts.model import CannotRead
 from gatewright.patterns import Pattern
 

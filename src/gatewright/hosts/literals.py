@@ -22,11 +22,11 @@ from gatewright.config.documents import Document, read
 from gatewright.config.edit import editing
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.secrets import Secrets
-from gatewright.config.statements import KeyPath
+from gatewright.config.toml_positions import KeyPath
 from gatewright.hosts.entry_places import secret_name
 from gatewright.hosts.model import Auth
 from gatewright.hosts.model import Server as Plain
-from gatewright.hosts.secure import moved, secure
+from gatewright.hosts.secret_references import moved, secure
 
 __all__ = ["find_literals", "keeping", "move_literals", "secured"]
 

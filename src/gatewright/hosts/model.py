@@ -2,7 +2,7 @@
 
 Texts are in our own substitution syntax (`${VAR}`, `${VAR:-default}`, `${secret:name}`, `$${` for a
 plain `${`), times are seconds. A `Server` as a reader gives it may still hold literal secrets, so its
-repr says nothing about values; `gatewright.hosts.secure` moves them out.
+repr says nothing about values; `gatewright.hosts.secret_references` moves them out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatewright.secret_scanning.shown import shown
+from gatewright.secret_scanning.message_text import shown
 
 __all__ = [
     "Auth",

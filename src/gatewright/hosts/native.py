@@ -14,7 +14,7 @@ from gatewright.hosts.dialects import TRANSPORTS
 from gatewright.hosts.entry import Entry, plain_text
 from gatewright.hosts.host_entry import check_url
 from gatewright.hosts.model import Auth, Refused, Server, Suggestion, Timeouts, Tools
-from gatewright.hosts.substitution import references
+from gatewright.hosts.placeholders import references
 from gatewright.hosts.tool_rules import strict_rule
 from gatewright.secret_scanning.credentials import mask, mask_reference
 

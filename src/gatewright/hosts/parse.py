@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gatewright.config.documents import has_long_key
-from gatewright.hosts.bounds import unfolds_too_far
 from gatewright.hosts.model import CannotRead
+from gatewright.hosts.yaml_bounds import unfolds_too_far
 from gatewright.patterns import MULTILINE, Pattern
 
 __all__ = ["MAX_SLOW_BYTES", "parse"]

@@ -17,8 +17,8 @@ from gatewright.config.limits import Limits
 from gatewright.config.loader_variables import assigned, is_ours, loads_code
 from gatewright.hosts.model import Note, Reading, Server, Source, Suggestion
 from gatewright.hosts.packages import Unpinned, unpinned
-from gatewright.hosts.secure import secure
-from gatewright.hosts.substitution import pieces, references
+from gatewright.hosts.placeholders import pieces, references
+from gatewright.hosts.secret_references import secure
 from gatewright.hosts.tables import connection, differing, table_of, unsaid
 from gatewright.hosts.tool_rules import tightened
 from gatewright.patterns import Pattern
@@ -28,7 +28,7 @@ from gatewright.secret_scanning.credentials import (
     mask,
     mask_reference,
 )
-from gatewright.secret_scanning.shown import shown
+from gatewright.secret_scanning.message_text import shown
 
 __all__ = ["Known", "Plan", "Planned", "make_plan"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatewright.secret_scanning.shown import shown
+from gatewright.secret_scanning.message_text import shown
 
 __all__ = ["CannotEdit", "Unreadable"]
 

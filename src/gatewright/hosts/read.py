@@ -36,8 +36,8 @@ from gatewright.hosts.model import (
 )
 from gatewright.hosts.native import read_native
 from gatewright.hosts.parse import parse
-from gatewright.hosts.registry import is_described, read_described
-from gatewright.hosts.substitution import escape
+from gatewright.hosts.placeholders import escape
+from gatewright.hosts.server_json import is_described, read_described
 from gatewright.patterns import Pattern
 from gatewright.secret_scanning.credentials import looks_secret, mask
 

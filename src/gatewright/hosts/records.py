@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from gatewright.hosts.undo import Record, digest
+from gatewright.hosts.entry_splices import Record, digest
 from gatewright.hosts.whole_file import write_private
 
 __all__ = ["Records"]

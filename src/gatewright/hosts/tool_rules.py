@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from gatewright.hosts.entry import Entry, plain_text
 from gatewright.secret_scanning.credentials import mask
-from gatewright.validators.by_name import runs_commands
 from gatewright.validators.code_lists import ALLOWED_IMPORTS
+from gatewright.validators.shell_by_name import runs_commands
 
 __all__ = ["KEYS", "OPTIONS", "strict_rule", "tightened"]
 

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from gatewright.hosts.files import read_bytes
+from gatewright.hosts.bounded_read import read_bytes
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.problems import CannotEdit, Unreadable
 

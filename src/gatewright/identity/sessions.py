@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Caller, Outcome, Refusal
 from gatewright.identity.claims import described, rights_of
-from gatewright.mcp.server.context import Standing
+from gatewright.mcp.server.server_context import Standing
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.permissions import ggen_permission
 

@@ -9,7 +9,7 @@ import msgspec
 
 from gatewright.call import Tool
 from gatewright.pins.definition import Read, read_definition
-from gatewright.transport.orders import Answered
+from gatewright.transport.worker_requests import Answered
 from gatewright.transport.workers import Busy, Overtime, Workers
 
 __all__ = ["READ_S", "Readers", "read"]

@@ -15,8 +15,8 @@ from gatewright.redaction.filter import reported
 from gatewright.secret_scanning import Clean, Held, Redactor
 from gatewright.secret_scanning.held import MOST as MOST_HELD
 from gatewright.secret_scanning.invisible import visible_value
-from gatewright.transport import orders
-from gatewright.transport.orders import BUSY_MS, Answered, ordered, too_busy
+from gatewright.transport import worker_requests
+from gatewright.transport.worker_requests import BUSY_MS, Answered, ordered, too_busy
 from gatewright.transport.workers import Busy, Overtime, Workers
 
 __all__ = ["CLEAN_S", "Cleaners", "cleaned", "looked_through"]
@@ -34,7 +34,7 @@ class Cleaners:
 
     async def visible(self, call: Call) -> tuple[Any, int] | Refusal:
         """The arguments of a call without what nobody sees in them, and how many pieces went."""
-        load, seconds = jsonrpc.encode(call.arguments), orders.JUDGE_S
+        load, seconds = jsonrpc.encode(call.arguments), worker_requests.JUDGE_S
         try:
             said, text = await ordered(self.workers, call, {"do": "look"}, load, seconds)
         except Busy:

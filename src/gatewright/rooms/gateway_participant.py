@@ -22,8 +22,8 @@ import msgspec
 from gatewright.call import ANONYMOUS, Call, Caller
 from gatewright.kernel import Verdict
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.duplex import Duplex
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Proposed, Said, kind_of

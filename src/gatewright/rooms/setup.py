@@ -16,7 +16,7 @@ from gatewright.audit.records import Actor, Subject
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Caller, Refusal
 from gatewright.config.rooms import Rooms, RoomsTable
-from gatewright.mcp.server.context import ServerContext
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.topic import Bounds, Member, No
 from gatewright.rooms.admin_endpoint import RoomsAdmin

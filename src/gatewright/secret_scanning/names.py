@@ -16,7 +16,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from gatewright.patterns import ASCII, DOTALL, IGNORECASE, AnyOf, Pattern, words_of
-from gatewright.secret_scanning.foreign import FOREIGN_WORD, is_foreign_name
+from gatewright.secret_scanning.foreign_words import FOREIGN_WORD, is_foreign_name
 
 __all__ = [
     "is_example",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from itertools import chain
 
 from gatewright.patterns import Pattern as TextPattern
-from gatewright.secret_scanning.foreign import FOREIGN, FOREIGN_HINT
+from gatewright.secret_scanning.foreign_words import FOREIGN, FOREIGN_HINT
 from gatewright.secret_scanning.names import looks_chosen, looks_random, may_be_secret
 from gatewright.secret_scanning.patterns import Next, OnLine, Pattern, either
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from gatewright.call import Answer, Call
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import META_SERVER_INFO
 from gatewright.mcp.wire.versions import is_modern
-from gatewright.servers.task_texts import METHODS as OF_TASKS
+from gatewright.servers.task_screening import METHODS as OF_TASKS
 
 __all__ = ["is_read", "raw_members", "without_members", "without_promises"]
 

@@ -14,7 +14,7 @@ from gatewright.call import Back, Call, Failure, Outcome
 from gatewright.mcp.client.link import Link
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
-from gatewright.servers.screen import Screen
+from gatewright.servers.server_screen import Screen
 
 __all__ = ["CallSender", "Route"]
 

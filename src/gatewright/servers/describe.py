@@ -12,7 +12,7 @@ from typing import Any
 
 from gatewright.mcp.protocol.mcp_client import Hello, without_mgp
 from gatewright.secret_scanning import HELD, without_secrets
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 
 __all__ = ["describe"]
 

@@ -27,8 +27,8 @@ from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.subscription_targets import ended, only
 from gatewright.servers.task_methods import ServerTasks, within
+from gatewright.servers.task_screening import METHODS as TASKS
 from gatewright.servers.task_subject import led, member_of
-from gatewright.servers.task_texts import METHODS as TASKS
 from gatewright.servers.view import LISTS
 
 __all__ = ["Builtin", "Dispatch", "Owner", "Shared"]

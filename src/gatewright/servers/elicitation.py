@@ -16,9 +16,9 @@ from msgspec.structs import replace
 from gatewright.call import CannotAsk, Client, Question
 from gatewright.mcp.protocol.mcp_server import can_answer
 from gatewright.mcp.wire.spellings import SAID, flaw_of_params
-from gatewright.secret_scanning.visible import spelled
-from gatewright.servers.forms import judge_form
-from gatewright.servers.gateway_urls import Ours, cannot, judge_addresses
+from gatewright.secret_scanning.escape_invisible import spelled
+from gatewright.servers.form_check import judge_form
+from gatewright.servers.gateway_url_check import Ours, cannot, judge_addresses
 
 __all__ = ["COMPLETE", "ELICIT", "SAMPLE", "quoted", "screened"]
 

@@ -10,7 +10,7 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 from gatewright.config import Settings
 from gatewright.identity.issuers import base_of
-from gatewright.servers.gateway_urls import Ours
+from gatewright.servers.gateway_url_check import Ours
 
 __all__ = ["OwnUrls", "ours_of"]
 

@@ -18,8 +18,8 @@ from typing import Literal
 from gatewright.call import Back, Failure
 from gatewright.command_text import to_type
 from gatewright.mcp.client.link import Link, ServerFailed
-from gatewright.secret_scanning.visible import spelled
-from gatewright.servers.admission import NotPermitted
+from gatewright.secret_scanning.escape_invisible import spelled
+from gatewright.servers.permission_admission import NotPermitted
 from gatewright.servers.spec import ServerSpec
 
 __all__ = ["Connect", "Reconnector", "State"]

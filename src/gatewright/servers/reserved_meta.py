@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Raw
 
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_SUBSCRIPTION
+from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION
 
 __all__ = ["MARKS", "is_ours", "is_suspect", "without_ours"]
 

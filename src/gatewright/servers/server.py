@@ -18,15 +18,15 @@ from gatewright.mcp.client.connect import Around
 from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.client.server_requests import Outside
 from gatewright.mcp.protocol.mcp_client import ASKABLE, Hello
-from gatewright.servers.admission import Admission
 from gatewright.servers.call_sender import CallSender, Route
 from gatewright.servers.dial import reach
 from gatewright.servers.listing import EMPTY, fetch_listing
+from gatewright.servers.permission_admission import Admission
 from gatewright.servers.reconnector import Reconnector, State
 from gatewright.servers.relist_delay import Paced
 from gatewright.servers.relisting import Relisting
-from gatewright.servers.screen import Screen
 from gatewright.servers.server_catalogue import Built, shelve
+from gatewright.servers.server_screen import Screen
 from gatewright.servers.session_affinity import SessionAffinity
 from gatewright.servers.session_sink import SessionSink, session_reconnector
 from gatewright.servers.spec import ServerSpec

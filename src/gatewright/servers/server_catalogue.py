@@ -17,17 +17,17 @@ from gatewright.call import Target, Tool
 from gatewright.mcp.protocol.tasks import runs_as_task
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.foreign_json import MOST_NS
+from gatewright.mcp.wire.headers_and_meta import param_headers
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
-from gatewright.mcp.wire.mcp import param_headers
 from gatewright.schemas.graph import Graph, UnusableSchema
 from gatewright.servers.data_flow import marks_of
 from gatewright.servers.definition_digest import digest_steps
-from gatewright.servers.hints import Hinted, hinted
 from gatewright.servers.listing import Definition, Listing, Section
 from gatewright.servers.spec import CatalogueLimits, ServerSpec
+from gatewright.servers.tool_hints import Hinted, hinted
 from gatewright.servers.uri_templates import Template, flaw_of_template
 from gatewright.transport.slices import in_slices, whole
-from gatewright.validators.security import effective_security, problems
+from gatewright.validators.effective_security import effective_security, problems
 
 __all__ = [
     "Built",

@@ -15,9 +15,9 @@ from gatewright.identity.gate import Authenticate
 from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.endpoint import ApiPlace
 from gatewright.mcp.protocol.negotiate import Face
-from gatewright.mcp.server.context import Terms
 from gatewright.mcp.server.guard import Guard
 from gatewright.mcp.server.protected_resource import Protected
+from gatewright.mcp.server.server_context import Terms
 from gatewright.mcp.wire.json_bounds import Limits as JsonLimits
 from gatewright.oauth.client import Identity
 from gatewright.servers.authorize import authorizer_for

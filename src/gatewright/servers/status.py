@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Tool
-from gatewright.servers.admission import Permits
 from gatewright.servers.listing import Listing
+from gatewright.servers.permission_admission import Permits
 from gatewright.servers.reconnector import Reconnector, State
 from gatewright.servers.server_catalogue import Built
 from gatewright.servers.spec import ServerSpec

@@ -7,10 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 import msgspec
 
 from gatewright.call import Tool
-from gatewright.servers.admission import Permits
-from gatewright.servers.gateway_urls import Ours
+from gatewright.servers.gateway_url_check import Ours
 from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import Clean, as_said
+from gatewright.servers.permission_admission import Permits
 from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.status import no_look
 from gatewright.servers.task_owners import NOWHERE, Keep

@@ -18,8 +18,8 @@ from gatewright.mcp.client.related_tasks import named, without
 from gatewright.mcp.protocol import task_ids
 from gatewright.mcp.protocol.task_ids import RELATED
 from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.headers_and_meta import TASK_STATUS
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
-from gatewright.mcp.wire.mcp import TASK_STATUS
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.call_sender import Route
 from gatewright.servers.catalogue import Catalogue
@@ -27,9 +27,9 @@ from gatewright.servers.client_notices import connection_of
 from gatewright.servers.server import Server
 from gatewright.servers.task_names import connection_name
 from gatewright.servers.task_owners import MadeTasks
+from gatewright.servers.task_screening import unrelated, without_details
 from gatewright.servers.task_store import ServerTask
 from gatewright.servers.task_subject import sees
-from gatewright.servers.task_texts import unrelated, without_details
 from gatewright.transport.large_text import LARGE, holds_any
 from gatewright.transport.slices import in_slices
 

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from gatewright.call import Call, Caller, Target, Tool
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.task_owners import MadeTasks
+from gatewright.servers.task_screening import METHODS
 from gatewright.servers.task_store import ServerTask
-from gatewright.servers.task_texts import METHODS
 
 __all__ = ["FOLLOWED", "completed", "led", "member_of", "sees", "tool_of"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from gatewright.call import Call, Failure
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.link_filter import MOST_NAMED, led, named
-from gatewright.transport.orders import BUSY_MS, Answered, ordered
+from gatewright.transport.worker_requests import BUSY_MS, Answered, ordered
 from gatewright.transport.workers import Busy, Overtime, Workers
 
 __all__ = ["READ_S", "UriReaders", "names", "shows"]

@@ -16,7 +16,7 @@ from typing import Any
 
 from gatewright.storage.engine import Driver, Engine
 from gatewright.storage.errors import StoreDamagedError, StoreError, StoreTooNewError
-from gatewright.storage.former import FILES, Held, former_files, held, put_aside
+from gatewright.storage.former_files import FILES, Held, former_files, held, put_aside
 from gatewright.storage.lock import without_gateway
 from gatewright.storage.migrations import MIGRATIONS, SECTIONS
 from gatewright.storage.sqlite import SQLITE

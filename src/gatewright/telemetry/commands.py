@@ -14,7 +14,7 @@ from typing import Annotated, Any, cast
 import msgspec
 import typer
 
-from gatewright.cli.ask import ask, fetch
+from gatewright.cli.gateway_client import ask, fetch
 from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import is_terminal, print_document, print_line, visible
 from gatewright.cli.running import Endpoint, endpoint

@@ -11,8 +11,8 @@ import msgspec
 from gatewright.call import Call, Refusal, Security, Tool
 from gatewright.mcp.wire import jsonrpc
 from gatewright.schemas.objection import Objection
-from gatewright.transport import orders
-from gatewright.transport.orders import Answered, ordered, too_busy
+from gatewright.transport import worker_requests
+from gatewright.transport.worker_requests import Answered, ordered, too_busy
 from gatewright.transport.workers import Busy, Overtime, Workers
 from gatewright.validators import Checks, checks_for
 from gatewright.validators.gate import MOST_NAMES, Judged
@@ -29,7 +29,7 @@ class Judges:
     async def judge(self, call: Call, tool: Tool) -> Judged | Refusal:
         """What the validators of a tool say of the arguments of a call."""
         order = {"do": "judge", **_of(tool.security), "tool": tool.target.name}
-        load, seconds = jsonrpc.encode(call.arguments), orders.JUDGE_S
+        load, seconds = jsonrpc.encode(call.arguments), worker_requests.JUDGE_S
         try:
             said, _ = await ordered(self.workers, call, order, load, seconds)
         except Busy:

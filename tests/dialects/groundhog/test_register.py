@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, Client, Failure, Outcome, Refusal
-from gatewright.dialects.groundhog.confined import Level
 from gatewright.dialects.groundhog.register import (
     Making,
     Register,
@@ -16,6 +15,7 @@ from gatewright.dialects.groundhog.register import (
     registered_of,
 )
 from gatewright.dialects.groundhog.registration import Profile, read_registration
+from gatewright.dialects.groundhog.sandboxed_run import Level
 from gatewright.dialects.groundhog.tool_registry import Registry
 from gatewright.mcp.wire.groundhog import META_TOOL
 from gatewright.storage.errors import StoreError

@@ -6,8 +6,8 @@ import pytest
 
 from gatewright.cli.output import CliError
 from gatewright.hosts.commands.changes import Change, host_ids, known_host, masked, places, show
+from gatewright.hosts.entry_splices import Record
 from gatewright.hosts.host_table import HOSTS
-from gatewright.hosts.undo import Record
 
 CURSOR = HOSTS["cursor"]
 

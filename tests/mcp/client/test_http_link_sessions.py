@@ -12,7 +12,7 @@ from gatewright.call import Answer, Caller, Failure, Question
 from gatewright.mcp.protocol.negotiate import Face
 from tests.mcp.client.test_http_link import ASKED, DONE, NAME, begin, ended, scripted
 from tests.servers.rig import FakeBack, dispatch, text, tool_call
-from tests.servers.test_admission import Permits
+from tests.servers.test_permission_admission import Permits
 
 GONE = "Session with given id not found."
 """What the tools of a browser say, and servers that have forgotten a client."""

@@ -12,7 +12,7 @@ import pytest
 from gatewright.call import Answer, Client, Failure, Mgp
 from gatewright.mcp.protocol.eras import QUESTIONS
 from gatewright.mcp.protocol.negotiate import EXTENSION, Face
-from gatewright.mcp.wire.mcp import (
+from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_SUBSCRIPTION,

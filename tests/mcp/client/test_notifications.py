@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gatewright.call import Target
+from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 from gatewright.mcp.wire.jsonrpc import Notification, parse
-from gatewright.mcp.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 from gatewright.mcp.wire.methods import WORDS
 from tests.behaviour.task_places import (
     BOB,

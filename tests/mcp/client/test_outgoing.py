@@ -11,7 +11,7 @@ from gatewright.call import Client, Mgp
 from gatewright.mcp.client.outgoing import Outgoing, question
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES, META_VERSION
+from gatewright.mcp.wire.headers_and_meta import META_CLIENT_CAPABILITIES, META_VERSION
 from gatewright.mcp.wire.versions import LATEST_LEGACY, LATEST_MODERN
 from tests.servers.rig import INFO, LEGACY, MODERN, make_call
 

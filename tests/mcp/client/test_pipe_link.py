@@ -13,7 +13,7 @@ from gatewright.mcp.client.link import FIRST_ID, LinkClosed, ServerFailed
 from gatewright.mcp.client.pipe_link import GARBAGE, PipeLink
 from gatewright.mcp.protocol.mcp_client import Handshake
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import META_SERVER_INFO
 from gatewright.mcp.wire.versions import LATEST_LEGACY, LATEST_MODERN
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport.memory import pair

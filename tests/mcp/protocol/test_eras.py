@@ -15,8 +15,7 @@ from gatewright.call import Answer, Client, Mgp, Question
 from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol.eras import Sealer, State, request_digest
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.json_bounds import DECODED_BYTES
-from gatewright.mcp.wire.mcp import (
+from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_LOG_LEVEL,
@@ -24,6 +23,7 @@ from gatewright.mcp.wire.mcp import (
     META_SUBSCRIPTION,
     META_VERSION,
 )
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 
 OLD, NEW = Client("2025-11-25"), Client("2026-07-28")
 INFO = {"name": "gw", "version": "1"}

@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.call import Answer, Client
 from gatewright.mcp.protocol import eras
-from gatewright.mcp.wire.mcp import META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import META_SERVER_INFO
 
 NEW = Client("2026-07-28")
 INFO = {"name": "gatewright", "version": "1"}

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.mcp.protocol.client_notifications import Rejected
+from gatewright.mcp.protocol.client_params import Rejected
 from gatewright.mcp.protocol.initialize_bounds import kept_of, too_much_kept
 from gatewright.mcp.protocol.mcp_server import Conversation, Hello
 from gatewright.mcp.protocol.negotiate import Face

@@ -22,8 +22,12 @@ from gatewright.mcp.protocol.mcp_client import (
     without_mgp,
 )
 from gatewright.mcp.protocol.negotiate import EXTENSION, Face
+from gatewright.mcp.wire.headers_and_meta import (
+    META_CLIENT_CAPABILITIES,
+    META_SERVER_INFO,
+    META_VERSION,
+)
 from gatewright.mcp.wire.jsonrpc import Response
-from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES, META_SERVER_INFO, META_VERSION
 from gatewright.mcp.wire.versions import LATEST_LEGACY, LATEST_MODERN, LEGACY
 
 INFO = {"name": "gatewright", "version": "0"}

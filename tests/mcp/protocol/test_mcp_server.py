@@ -9,11 +9,11 @@ from msgspec.structs import replace
 
 from gatewright.call import Client, Mgp
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.client_notifications import Rejected
+from gatewright.mcp.protocol.client_params import Rejected
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound
 from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import (
+from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_LOG_LEVEL,

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from gatewright.call import Client, Mgp
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.client_notifications import Dropped, Notice, Rejected
+from gatewright.mcp.protocol.client_params import Dropped, Notice, Rejected
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound
 from gatewright.mcp.protocol.negotiate import EXTENSIONS, Face
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES, META_VERSION
+from gatewright.mcp.wire.headers_and_meta import META_CLIENT_CAPABILITIES, META_VERSION
 from gatewright.mcp.wire.versions import LEGACY, METHODS, Method
 
 FACE = Face(EXTENSIONS)

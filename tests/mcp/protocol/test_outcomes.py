@@ -12,7 +12,7 @@ from gatewright.call import Answer, Client, Failure, Mgp, Refusal
 from gatewright.mcp.protocol.outcomes import Spelled, spell, spell_error, spell_reason
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import REASONS, recovery
-from gatewright.mcp.wire.mcp import ERROR_ORIGIN, META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import ERROR_ORIGIN, META_SERVER_INFO
 
 OLD, NEW = Client("2025-11-25"), Client("2026-07-28")
 MGP = Mgp("0.2.0", ("security",))

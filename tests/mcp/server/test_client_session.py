@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.call import Answer, Client, Failure, Question, Refusal
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.client_notifications import Notice
+from gatewright.mcp.protocol.client_params import Notice
 from gatewright.mcp.protocol.mcp_server import Cancelled, Inbound
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.server.client_session import ClientSession

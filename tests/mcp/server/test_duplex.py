@@ -10,7 +10,7 @@ import pytest
 from gatewright.call import Answer, Back, Call, Outcome, Question
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES, META_SUBSCRIPTION
+from gatewright.mcp.wire.headers_and_meta import META_CLIENT_CAPABILITIES, META_SUBSCRIPTION
 from gatewright.mcp.wire.versions import LEGACY
 from gatewright.transport.base import Limits
 from gatewright.transport.memory import pair

@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.call import Answer, Back, Call, Outcome, Refusal
 from gatewright.mcp.server import listening
-from gatewright.mcp.wire.mcp import META_SUBSCRIPTION
+from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION
 from tests.dialects.client import Wire, modern, within
 from tests.dialects.house import MGP_OFFER, House, text
 from tests.dialects.steps import CALL, JSON_ONLY, Hang

@@ -10,8 +10,8 @@ import pytest
 
 from gatewright.app.state_watcher import POLLED_S
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.long_lived import LOOKED_S, Dismissing, lasting
+from gatewright.mcp.server.server_context import Presented, ServerContext
 from tests.dialects.client import within
 from tests.dialects.house import ANN, BOB
 

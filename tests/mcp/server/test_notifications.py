@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Client, Event, Outcome, Question
-from gatewright.mcp.protocol.client_notifications import Notice
+from gatewright.mcp.protocol.client_params import Notice
 from gatewright.mcp.server.notifications import take
 from tests.dialects.house import House
 from tests.mcp.server.test_client_session import peer_of

@@ -15,7 +15,7 @@ from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Outcome, Ques
 from gatewright.mcp.server import stdio
 from gatewright.mcp.server.stdio import serve_stdio
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES
+from gatewright.mcp.wire.headers_and_meta import META_CLIENT_CAPABILITIES
 from gatewright.transport.stdio import open_stdio
 from tests.dialects.client import rpc, within
 from tests.dialects.hosts import Host

@@ -8,7 +8,11 @@ import pytest
 
 from gatewright.call import Failure, Refusal
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES, META_CLIENT_INFO, META_VERSION
+from gatewright.mcp.wire.headers_and_meta import (
+    META_CLIENT_CAPABILITIES,
+    META_CLIENT_INFO,
+    META_VERSION,
+)
 from gatewright.mcp.wire.versions import LEGACY
 from tests.dialects.client import MODERN, Sent, modern, rpc
 from tests.dialects.house import INFO, House, text

@@ -14,7 +14,7 @@ from websockets.typing import Subprotocol
 
 from gatewright.call import Answer, Back, Call, Outcome, Question
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_CLIENT_CAPABILITIES
+from gatewright.mcp.wire.headers_and_meta import META_CLIENT_CAPABILITIES
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
 from gatewright.transport.websocket import Connected, connect

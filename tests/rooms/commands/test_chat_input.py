@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gatewright.rooms.commands.chat_input import HELP, obey
-from gatewright.rooms.participants.tools import Tools
+from gatewright.rooms.participants.tool_responder import Tools
 from tests.rooms.participants.bus import Bus, within
 
 

@@ -18,7 +18,6 @@ import typer
 
 from gatewright.access.grants import EVERYBODY, Decision, Grant, Grants, Key, Layer
 from gatewright.access.issued_grants import Issued
-from gatewright.cli.agents import note_unknown
 from gatewright.cli.completion_names import grant_targets, key_names
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
@@ -26,6 +25,7 @@ from gatewright.cli.output import CliError, Exit, note, print_document, print_ro
 from gatewright.cli.state_access import opened, seen
 from gatewright.cli.timestamps import ahead, as_shown
 from gatewright.cli.tool_names import no_server, seen_subject, spelled, subject_of
+from gatewright.cli.unknown_agent import note_unknown
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.mcp.wire.permissions import canonical_permission

@@ -29,7 +29,7 @@ from gatewright.audit.formats import Format, heading, writer
 from gatewright.cli.options import Config
 from gatewright.cli.output import CliError, Exit, is_terminal, note
 from gatewright.config import load
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 
 __all__ = ["export"]
 

@@ -26,7 +26,7 @@ from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.identity.keys import KeyStore
 from gatewright.storage.errors import StoreError
-from gatewright.storage.former import former_files
+from gatewright.storage.former_files import former_files
 from gatewright.storage.opening import is_current
 from gatewright.storage.sqlite import SQLITE
 from gatewright.telemetry.doctor import check_stalls

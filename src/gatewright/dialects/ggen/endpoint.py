@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from gatewright.call import ANONYMOUS, Answer, Call, Caller, Failure, Outcome, Refusal
 from gatewright.dialects.one_shot import BROKEN, OneShotCalls, Shown, Who, unless_gone, unreadable
 from gatewright.mcp.protocol import ggen
-from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, challenge, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
 from gatewright.mcp.server.in_flight import InFlight
 from gatewright.mcp.server.routes import Handler, Profiles, Routes, Socket, Upgrade, profile_of
+from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.server.websocket import Sockets
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import Reason

@@ -33,8 +33,8 @@ from gatewright.dialects.groundhog.identity import Standing
 from gatewright.dialects.groundhog.sessions import Session
 from gatewright.dialects.groundhog.types import Parts, Refused
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import Presented, trace_of
 from gatewright.mcp.server.in_flight import InFlight
+from gatewright.mcp.server.server_context import Presented, trace_of
 from gatewright.mcp.wire import groundhog as asked
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.permissions import groundhog_permission, held_permission

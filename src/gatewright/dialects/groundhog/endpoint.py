@@ -16,12 +16,12 @@ from gatewright.dialects.groundhog.outcomes import Written
 from gatewright.dialects.groundhog.types import Parts, Refused
 from gatewright.dialects.one_shot import unless_gone
 from gatewright.mcp.protocol.mcp_server import is_modern_params
-from gatewright.mcp.server.context import Presented
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, challenge, send_json, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest, Receive
 from gatewright.mcp.server.routes import Routes
+from gatewright.mcp.server.server_context import Presented
 from gatewright.mcp.server.websocket import Sockets
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of

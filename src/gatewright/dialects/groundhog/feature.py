@@ -18,15 +18,15 @@ from gatewright.config import Settings, is_loopback
 from gatewright.config.groundhog import Protocol, Transport
 from gatewright.config.groundhog_merge import DOOR
 from gatewright.dialects.groundhog.argument_risk import argument_risk
-from gatewright.dialects.groundhog.confined import Isolation
+from gatewright.dialects.groundhog.directory_tool import directory_tool, shipped_directory
 from gatewright.dialects.groundhog.endpoint import GroundhogEndpoint
 from gatewright.dialects.groundhog.listener import Site, line_door
 from gatewright.dialects.groundhog.outcomes import spell_error
 from gatewright.dialects.groundhog.refusal_log import Noting
 from gatewright.dialects.groundhog.register import Making, Register
 from gatewright.dialects.groundhog.registrations import Registrations
+from gatewright.dialects.groundhog.sandboxed_run import Isolation
 from gatewright.dialects.groundhog.sessions import Sessions
-from gatewright.dialects.groundhog.shipped import directory_tool, shipped_directory
 from gatewright.dialects.groundhog.tool_registry import Registry
 from gatewright.dialects.groundhog.types import Parts, Terms
 from gatewright.discovery.versions import ToolIds

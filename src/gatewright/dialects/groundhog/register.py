@@ -23,8 +23,8 @@ import msgspec
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
 from gatewright.command_text import to_type
 from gatewright.config.reserved_server_ids import begins_as_ours
-from gatewright.dialects.groundhog.confined import Level
 from gatewright.dialects.groundhog.registration import Flawed, Profile, Wanted, read_registration
+from gatewright.dialects.groundhog.sandboxed_run import Level
 from gatewright.dialects.groundhog.tool_registry import Conflict, Registered, Registry, TooMany
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from gatewright.call import Failure, Refusal
-from gatewright.dialects.groundhog.confined import LEVELS, Level
+from gatewright.dialects.groundhog.sandboxed_run import LEVELS, Level
 from gatewright.mcp.wire.permissions import canonical_permission, held_permission
 from gatewright.patterns import Pattern
 from gatewright.schemas.graph import UnusableSchema

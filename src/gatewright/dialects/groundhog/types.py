@@ -15,7 +15,7 @@ import msgspec
 from gatewright.call import Caller, Failure, Refusal
 from gatewright.dialects.groundhog.outcomes import Trust, Written
 from gatewright.dialects.groundhog.sessions import Sessions
-from gatewright.mcp.server.context import ServerContext
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire.groundhog import VERSION
 
 __all__ = ["Names", "NoProviders", "Note", "Parts", "Providers", "Refused", "Spell", "Terms"]

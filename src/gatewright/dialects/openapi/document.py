@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote
 
-from gatewright.dialects.openapi.schema import Schemas, component_name
+from gatewright.dialects.openapi.to_openapi import Schemas, component_name
 
 __all__ = ["TITLE", "VERSION", "document"]
 

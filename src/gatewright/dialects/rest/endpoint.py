@@ -26,11 +26,11 @@ from gatewright.dialects.openapi import document
 from gatewright.dialects.rest.page import api_page
 from gatewright.mcp.protocol import ggen
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import ServerContext, trace_of
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import challenge, send_json, send_pieces, send_plain
 from gatewright.mcp.server.http_request import Connection, HttpRequest
 from gatewright.mcp.server.routes import Handler, Profiles, Routes, within
+from gatewright.mcp.server.server_context import ServerContext, trace_of
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.json_bounds import Limits, flaw_of
 from gatewright.mcp.wire.versions import METHODS

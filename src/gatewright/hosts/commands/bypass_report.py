@@ -21,11 +21,11 @@ from gatewright.command_text import line_to_type, to_type
 from gatewright.config import Settings, is_loopback
 from gatewright.hosts.commands.changes import places, records
 from gatewright.hosts.commands.import_sources import places_of
+from gatewright.hosts.entry_splices import Step
 from gatewright.hosts.host_table import Host
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.other_servers import Beside, beside
 from gatewright.hosts.problems import Unreadable
-from gatewright.hosts.undo import Step
 from gatewright.hosts.whole_file import read_text
 from gatewright.secret_scanning.credentials import mask
 

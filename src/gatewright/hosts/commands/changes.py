@@ -21,11 +21,11 @@ from gatewright.cli.output import CliError, Exit, is_terminal, visible
 from gatewright.command_text import to_type
 from gatewright.config import state_directory
 from gatewright.hosts.commands.import_sources import places_of
+from gatewright.hosts.entry_splices import Record, splice
 from gatewright.hosts.host_table import HOSTS, Host, find_host
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.problems import CannotEdit, Unreadable
 from gatewright.hosts.records import Records
-from gatewright.hosts.undo import Record, splice
 from gatewright.hosts.whole_file import remove_folders, replace_text
 from gatewright.patterns import Pattern
 from gatewright.schemas.nearest import closest

@@ -40,8 +40,8 @@ from gatewright.hosts.commands.changes import (
 )
 from gatewright.hosts.commands.gateway_entry import Told, Wish, tell
 from gatewright.hosts.edit import add_entry, entries
+from gatewright.hosts.entry_splices import apply, take_back
 from gatewright.hosts.host_table import HOSTS, Host
-from gatewright.hosts.undo import apply, take_back
 from gatewright.hosts.whole_file import read_text
 
 if TYPE_CHECKING:

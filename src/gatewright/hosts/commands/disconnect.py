@@ -19,8 +19,8 @@ from gatewright.hosts.commands.changes import (
 )
 from gatewright.hosts.commands.connect import DryRun, EntryName, Hosts, Project, Yes
 from gatewright.hosts.edit import entries
+from gatewright.hosts.entry_splices import take_back
 from gatewright.hosts.host_table import Host
-from gatewright.hosts.undo import take_back
 from gatewright.hosts.whole_file import read_text
 
 __all__ = ["app", "disconnect"]

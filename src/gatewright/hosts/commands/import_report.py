@@ -15,10 +15,10 @@ from gatewright.config import Settings
 from gatewright.config.loader_variables import loads_code, moves_traffic
 from gatewright.config.secret_users import allow, is_for_alone
 from gatewright.config.secrets import Secrets, open_secrets
+from gatewright.hosts.placeholders import Piece, pieces
 from gatewright.hosts.plan import Plan, Planned
-from gatewright.hosts.substitution import Piece, pieces
 from gatewright.secret_scanning.credentials import is_secret_name, mask, mask_reference
-from gatewright.secret_scanning.shown import shown
+from gatewright.secret_scanning.message_text import shown
 from gatewright.storage.errors import StoreError
 
 __all__ = ["COLUMNS", "Store", "comment", "document", "remarks", "rows"]

@@ -16,7 +16,7 @@ import msgspec
 
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.command_text import to_type
-from gatewright.hosts.files import MAX_BYTES, read_bytes
+from gatewright.hosts.bounded_read import MAX_BYTES, read_bytes
 from gatewright.hosts.host_table import HOSTS, Host, Platform, find_host, user_files
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.read import Place

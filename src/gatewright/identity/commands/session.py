@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gatewright.cli.ask import ask
+from gatewright.cli.gateway_client import ask
 from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import endpoint

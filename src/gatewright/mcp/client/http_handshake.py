@@ -19,7 +19,7 @@ from gatewright.mcp.protocol.mcp_client import (
     Step,
 )
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import request_headers
+from gatewright.mcp.wire.headers_and_meta import request_headers
 from gatewright.mcp.wire.versions import is_modern, revision
 from gatewright.transport.http_client import Posted
 

@@ -36,7 +36,7 @@ from gatewright.mcp.client.pending_requests import Params, PendingRequest, Reply
 from gatewright.mcp.client.response_queue import ResponseQueue
 from gatewright.mcp.client.session_probe import LostSessions, is_gone, refuses_alike
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import request_headers
+from gatewright.mcp.wire.headers_and_meta import request_headers
 from gatewright.transport.http_client import (
     AnswerTooLarge,
     BadAnswer,

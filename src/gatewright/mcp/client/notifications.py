@@ -14,7 +14,7 @@ from gatewright.mcp.client.related_tasks import named, without
 from gatewright.mcp.client.server_requests import ServerRequests
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
+from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 
 __all__ = ["Notes", "Speaks"]
 

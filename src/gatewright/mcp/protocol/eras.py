@@ -23,8 +23,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from gatewright.call import Answer, Client, Mgp, Question
 from gatewright.mcp.protocol.negotiate import AUDIT_WANTED
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.json_bounds import DECODED_BYTES
-from gatewright.mcp.wire.mcp import (
+from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_LOG_LEVEL,
@@ -32,6 +31,7 @@ from gatewright.mcp.wire.mcp import (
     META_SUBSCRIPTION,
     META_VERSION,
 )
+from gatewright.mcp.wire.json_bounds import DECODED_BYTES
 from gatewright.mcp.wire.versions import CACHED, is_modern
 
 __all__ = [

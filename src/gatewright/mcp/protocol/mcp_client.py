@@ -20,9 +20,9 @@ from gatewright.call import Client, Mgp
 from gatewright.mcp.protocol.eras import modern_params
 from gatewright.mcp.protocol.negotiate import EXTENSION, Face, agree, flaw_of, read_offer
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import META_SERVER_INFO
 from gatewright.mcp.wire.versions import LATEST_LEGACY, LATEST_MODERN, LEGACY, MODERN, is_modern
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 
 __all__ = [
     "ASKABLE",

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Client
 from gatewright.mcp.protocol import negotiate
-from gatewright.mcp.protocol.client_notifications import (
+from gatewright.mcp.protocol.client_params import (
     Dropped,
     Notice,
     Rejected,
@@ -26,7 +26,7 @@ from gatewright.mcp.protocol.client_notifications import (
 )
 from gatewright.mcp.protocol.initialize_bounds import kept_of, too_much_kept
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import (
+from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
     META_LOG_LEVEL,

@@ -17,7 +17,7 @@ from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol.retry_hints import COME_AGAIN, unpromised
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import REASONS, Reason, reason_of, recovery
-from gatewright.mcp.wire.mcp import ERROR_ORIGIN, META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import ERROR_ORIGIN, META_SERVER_INFO
 from gatewright.mcp.wire.versions import corrects_arguments, is_modern
 
 __all__ = ["Spelled", "spell", "spell_error", "spell_reason"]

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from gatewright.call import Call, Client
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_SERVER_INFO
+from gatewright.mcp.wire.headers_and_meta import META_SERVER_INFO
 from gatewright.mcp.wire.versions import is_modern, known_tasks
 
 __all__ = [

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 from gatewright.call import Call, Caller, CannotAsk, Question, Refusal
 from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.client_notifications import Dropped, Notice, Rejected
+from gatewright.mcp.protocol.client_params import Dropped, Notice, Rejected
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error
 from gatewright.mcp.server import notifications
-from gatewright.mcp.server.context import Presented, ServerContext, Standing
 from gatewright.mcp.server.listening import Listening
 from gatewright.mcp.server.pending_input import PendingInputs, bound_to
-from gatewright.mcp.server.request import Reply, Running, ServedRequest, broken
+from gatewright.mcp.server.served_request import Reply, Running, ServedRequest, broken
+from gatewright.mcp.server.server_context import Presented, ServerContext, Standing
 from gatewright.mcp.server.server_events import hears
 from gatewright.mcp.server.session_subscriptions import Subscribed
 from gatewright.mcp.wire import jsonrpc

@@ -11,9 +11,9 @@ from gatewright.call import Caller, Refusal
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.protocol.outcomes import Spelled, spell_reason
 from gatewright.mcp.server.client_session import ClientSession
-from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.pending_input import PendingInputs
-from gatewright.mcp.server.request import ServedRequest
+from gatewright.mcp.server.served_request import ServedRequest
+from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import revision
 from gatewright.transport.base import Closed, Pipe

@@ -10,7 +10,6 @@ from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.guard import Guard, bearer, refuse_caller, refuse_place
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, Whole, send_json, send_plain
@@ -19,6 +18,7 @@ from gatewright.mcp.server.legacy_sse import LegacySse
 from gatewright.mcp.server.locality import is_near, is_passed_on, told
 from gatewright.mcp.server.protected_resource import WELL_KNOWN, Protected
 from gatewright.mcp.server.routes import Door, Handler, PlainSocket, Profiles, Routes, Upgrade
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.server.streamable_http import StreamableHttp
 from gatewright.mcp.server.websocket import SUBPROTOCOL, WebSocketEndpoint
 

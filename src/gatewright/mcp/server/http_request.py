@@ -10,13 +10,13 @@ import msgspec
 from gatewright.call import Caller
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.server.client_session import ClientSession
-from gatewright.mcp.server.context import Refused, ServerContext
 from gatewright.mcp.server.http_headers import HttpHeaders
 from gatewright.mcp.server.http_reply import Send, Whole, send_json
 from gatewright.mcp.server.pending_input import PendingInputs
-from gatewright.mcp.server.request import ServedRequest
+from gatewright.mcp.server.served_request import ServedRequest
+from gatewright.mcp.server.server_context import Refused, ServerContext
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import META_VERSION
+from gatewright.mcp.wire.headers_and_meta import META_VERSION
 from gatewright.transport.http_server import BodyTimeout, BodyTooLarge, ClientGone, read_body
 
 __all__ = ["Connection", "HttpRequest", "Receive", "nowhere", "says_modern"]

@@ -12,9 +12,9 @@ from collections import Counter, OrderedDict
 from gatewright.call import Caller, Who
 from gatewright.mcp.protocol.replay import FinishedStreams, Streams
 from gatewright.mcp.server.client_session import ClientSession
-from gatewright.mcp.server.context import ServerContext, Standing
 from gatewright.mcp.server.pending_input import PendingInputs
-from gatewright.mcp.server.request import ServedRequest
+from gatewright.mcp.server.served_request import ServedRequest
+from gatewright.mcp.server.server_context import ServerContext, Standing
 
 __all__ = ["HttpSession", "Sessions"]
 

@@ -10,11 +10,11 @@ import asyncio
 from urllib.parse import parse_qs
 
 from gatewright.mcp.server.client_session import ClientSession
-from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.server.http_reply import StreamWriter, one_line, send_plain
 from gatewright.mcp.server.http_request import HttpRequest
 from gatewright.mcp.server.long_lived import lasting
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.transport.base import Closed
 from gatewright.web import sse
 

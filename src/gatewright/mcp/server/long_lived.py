@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gatewright.call import Refusal
-from gatewright.mcp.server.context import Lasting, Presented, ServerContext
+from gatewright.mcp.server.server_context import Lasting, Presented, ServerContext
 
 __all__ = ["LOOKED_S", "Dismissing", "lasting"]
 

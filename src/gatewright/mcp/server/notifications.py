@@ -11,9 +11,9 @@ from collections.abc import Coroutine
 from typing import Any, Protocol
 
 from gatewright.call import Call, CannotAsk, Event, Question
-from gatewright.mcp.protocol.client_notifications import Notice
+from gatewright.mcp.protocol.client_params import Notice
 from gatewright.mcp.protocol.mcp_server import Inbound
-from gatewright.mcp.server.context import ServerContext
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire.versions import Method
 
 __all__ = ["PROGRESS", "Teller", "take"]

@@ -9,7 +9,7 @@ import asyncio
 from typing import Generic, Protocol, TypeVar
 
 from gatewright.call import Caller, CannotAsk, Event, Who
-from gatewright.mcp.server.context import ServerContext
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["KEPT_BYTES", "PENDING_EACH", "PENDING_S", "KeptEvents", "PendingInputs", "bound_to"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from gatewright.call import Caller, Refusal
-from gatewright.mcp.server.context import ServerContext
 from gatewright.mcp.server.duplex import Duplex
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.transport.base import Limits
 from gatewright.transport.stdio import open_stdio
 

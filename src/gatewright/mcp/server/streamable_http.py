@@ -14,12 +14,11 @@ from typing import Any
 
 from gatewright.call import Client
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.client_notifications import Dropped, Rejected, read_notice
+from gatewright.mcp.protocol.client_params import Dropped, Rejected, read_notice
 from gatewright.mcp.protocol.ggen import says_auth
 from gatewright.mcp.protocol.outcomes import Spelled
 from gatewright.mcp.protocol.replay import Stream, Streams
 from gatewright.mcp.server.client_session import ClientSession
-from gatewright.mcp.server.context import Presented, ServerContext
 from gatewright.mcp.server.http_reply import (
     HttpReply,
     StreamWriter,
@@ -31,9 +30,10 @@ from gatewright.mcp.server.http_request import HttpRequest, says_modern
 from gatewright.mcp.server.http_sessions import HttpSession, Sessions
 from gatewright.mcp.server.long_lived import lasting
 from gatewright.mcp.server.pending_input import PendingInputs
-from gatewright.mcp.server.request import ServedRequest
+from gatewright.mcp.server.served_request import ServedRequest
+from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import check_headers
+from gatewright.mcp.wire.headers_and_meta import check_headers
 from gatewright.mcp.wire.methods import NOTIFICATIONS, is_known
 from gatewright.mcp.wire.versions import LATEST_MODERN, LEGACY, MODERN, is_modern, revision
 from gatewright.transport.timers import Overdue, Timers

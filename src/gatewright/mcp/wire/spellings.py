@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeGuard
 
-from gatewright.mcp.wire.mcp import (
+from gatewright.mcp.wire.headers_and_meta import (
     ERROR_ORIGIN,
     META_CLIENT_CAPABILITIES,
     META_CLIENT_INFO,
@@ -23,7 +23,7 @@ from gatewright.mcp.wire.mcp import (
     META_SUBSCRIPTION,
     META_VERSION,
 )
-from gatewright.secret_scanning.visible import is_unseen
+from gatewright.secret_scanning.escape_invisible import is_unseen
 
 __all__ = [
     "DEFINITION",

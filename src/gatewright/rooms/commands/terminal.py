@@ -26,7 +26,7 @@ from gatewright.rooms.participants import (
 )
 from gatewright.rooms.participants.dial import join
 from gatewright.rooms.participants.participant import Heard
-from gatewright.secret_scanning.visible import spelled
+from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.transport.websocket import CannotConnect
 
 __all__ = ["cells", "one_line", "room", "run"]

@@ -23,7 +23,7 @@ from gatewright.rooms.participants.learning import Learning
 from gatewright.rooms.participants.participant import Heard, Participant
 from gatewright.rooms.participants.proposals import Proposal
 from gatewright.rooms.participants.rules import Rule, RuleBook, Verdict
-from gatewright.rooms.participants.tools import ToolError, Tools
+from gatewright.rooms.participants.tool_responder import ToolError, Tools
 
 __all__ = ["Decided", "Orchestrator"]
 
@@ -84,7 +84,7 @@ class Orchestrator:
         self._offer()
 
     def attach(self, participant: Participant) -> None:
-        """From now on it listens in this room. The participant's responder has to be `tools`."""
+        """From now on it listens in this room. The participant's responder has to be `tool_responder`."""
         self._me = participant
         participant.watchers.append(self._heard)
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from gatewright.call import Mgp, Tool
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import param_headers
+from gatewright.mcp.wire.headers_and_meta import param_headers
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk import errors
 from gatewright.sdk.client.calls import Calls, shown_tool

@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from gatewright.sdk.export.catalogue import catalogue, tags_of, tool_document
 from gatewright.sdk.export.examples import examples_of
-from gatewright.sdk.export.models import FORMS, for_anthropic, for_gemini, for_mcp, for_openai
+from gatewright.sdk.export.model_formats import (
+    FORMS,
+    for_anthropic,
+    for_gemini,
+    for_mcp,
+    for_openai,
+)
 
 __all__ = [
     "FORMS",

@@ -28,15 +28,15 @@ from typing import Any, TypeVar, Unpack, overload
 from gatewright.call import ANONYMOUS, Caller, Refusal
 from gatewright.mcp.protocol.eras import Sealer
 from gatewright.mcp.protocol.negotiate import Face
-from gatewright.mcp.server.context import ServerContext
+from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire.methods import flaw_of
 from gatewright.sdk.capabilities import ServerCapabilities, server_capabilities
 from gatewright.sdk.decorator import Declaration, mcp_tool
 from gatewright.sdk.errors import RegistrationError
 from gatewright.sdk.registry import REGISTRY, Registry
 from gatewright.sdk.server.handler import Handler, Method
-from gatewright.sdk.server.proxied import ProxiedServer
 from gatewright.sdk.server.resources_and_prompts import Offers
+from gatewright.sdk.server.served_registry import ProxiedServer
 from gatewright.transport.base import FROM_SERVERS, Limits, Pipe, Receiver
 
 __all__ = ["MGP_EXTENSIONS", "Served", "Server", "serve"]

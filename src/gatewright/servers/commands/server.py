@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gatewright.access.commands.permit import permit
-from gatewright.cli.ask import ask
+from gatewright.cli.gateway_client import ask
 from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import endpoint

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gatewright.cli.ask import ask
 from gatewright.cli.completion_names import server_names
+from gatewright.cli.gateway_client import ask
 from gatewright.cli.options import Config, Json, KeyText, Url
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.running import endpoint

@@ -8,17 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
-from gatewright.cli.ask import ask, ask_all
+from gatewright.cli.argument_types import SINGLE, typed
 from gatewright.cli.completion_names import tool_names
+from gatewright.cli.gateway_client import ask, ask_all
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Timeout, Url, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows, print_text
 from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.tool_names import listed, shown_by
-from gatewright.cli.typed import SINGLE, typed
 from gatewright.command_text import to_type
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.mcp import param_headers
+from gatewright.mcp.wire.headers_and_meta import param_headers
 from gatewright.servers.commands.edit import disable_tool, enable_tool
 from gatewright.servers.commands.tool_export import export
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gatewright.cli.ask import ask_all
 from gatewright.cli.completion_names import tool_names
+from gatewright.cli.gateway_client import ask_all
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import CliError, Exit, note, print_document
 from gatewright.cli.running import endpoint

@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import msgspec
 
 from gatewright.patterns import Pattern
+from gatewright.servers.openapi.from_openapi import Definitions, Foreign, Room, resolved
 from gatewright.servers.openapi.operation_names import OperationNames
-from gatewright.servers.openapi.schema import Definitions, Foreign, Room, resolved
 from gatewright.servers.openapi.text import BadDocument, value_of
 
 __all__ = [
@@ -63,7 +63,7 @@ class Parameter(msgspec.Struct, frozen=True):
     style: str
     explode: bool
     as_json: bool
-    """It is sent as JSON text (`content` instead of `schema`)."""
+    """It is sent as JSON text (`content` instead of `from_openapi`)."""
 
 
 class Body(msgspec.Struct, frozen=True):

@@ -1,0 +1,389 @@
+"""`ServedRequest`: runs one client request through the kernel, sends its events and answer, asks the client, parks, resumes, cancels the call.
+
+A `ServedRequest` is the kernel's `Back` for one call. Towards a legacy host a question is a request on the call's own channel.
+Towards a modern host it cannot be: the call is *parked*, the host is answered `input_required` with a sealed handle, and the
+repeated request with the answers takes the call up again. The kernel notices none of that, and waits for its answer in both.
+
+The request to be answered next has the *seat*: the first request until it is answered, none while the call is parked, then the
+request that takes it up. Only the request that has the seat can cancel the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from gatewright.call import (
+    RECONNECT,
+    Answer,
+    Call,
+    CannotAsk,
+    Client,
+    Event,
+    Failure,
+    Outcome,
+    Question,
+)
+from gatewright.mcp.protocol import eras, outcomes
+from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
+from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs, bound_to
+from gatewright.mcp.server.server_context import Answering, ServerContext
+from gatewright.mcp.server.server_events import wanted
+from gatewright.mcp.server.url_elicitations import pages
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.versions import is_modern
+
+__all__ = ["Host", "Reply", "Running", "ServedRequest", "broken"]
+
+log = logging.getLogger("gatewright.mcp.server")
+
+_BROKEN = "internal error; the details are in the gateway's log"
+_TOO_LONG = (
+    "the answer came while nobody waited, and is too long to be kept beside others of this caller"
+)
+
+
+class Reply(Protocol):
+    """The channel on which one request is answered."""
+
+    def event(self, frame: bytes) -> None:
+        """Send a message that goes before the answer. Never blocks."""
+
+    def reconnect(self, retry_ms: int) -> None:
+        """Close the stream; the answer waits for a client that comes back."""
+
+    def finish(self, ident: bytes, spelled: outcomes.Spelled) -> Answering:
+        """Send the answer to the request `ident` (JSON text)."""
+
+    def abandon(self, ident: bytes) -> Answering:
+        """End the request without a result: its caller cancelled it."""
+
+
+class Running(Protocol):
+    """What a host can cancel."""
+
+    def cancel(self, ident: bytes | None = None) -> None:
+        """End it because its host gave up on the request `ident`, or because its host went away."""
+
+
+class Host(Protocol):
+    """Whose requests they are (`client_session.ClientSession`)."""
+
+    front: ServerContext
+    parked: PendingInputs[ServedRequest]
+    conversation: Conversation
+    running: dict[bytes, Running]
+    """What the host can cancel, by the key of the request."""
+    asks: dict[bytes, asyncio.Future[Any]]
+    """Questions on their way to a legacy host, by id; shared with whoever reads its answers."""
+    hearing: dict[str, Callable[[dict[str, Any]], None]]
+    """Who hears how far the host is with a question, by the token that the question has here."""
+
+    def call(self, inbound: Inbound) -> Call:
+        """The call a request asks for."""
+
+    def asked(self, question: Question) -> None:
+        """Remember what the host is asked, where it is to hear more of it."""
+
+
+def broken(client: Client | None) -> outcomes.Spelled:
+    """A defect of ours is answered, too."""
+    return outcomes.spell_error(jsonrpc.INTERNAL_ERROR, _BROKEN, client, http=500)
+
+
+class ServedRequest:
+    """One running call; see the module's text."""
+
+    # Most calls ask nothing and are never parked: what only those need begins here, once for all.
+    _call: Call | None = None
+    _task: asyncio.Task[Any] | None = None
+    cancelled = False
+    _handle: str | None = None
+    _aside = b"parked"
+    """What it runs under while no request has the seat: the id of none, so that each is free after its answer."""
+    _questions: Mapping[str, tuple[Question, asyncio.Future[Any]]] = MappingProxyType({})
+    _count = 0
+    _asking: asyncio.Task[None] | None = None
+    _kept: KeptEvents | None = None
+    _outcome: outcomes.Spelled | None = None
+    answered = False
+    """Whether the call has ended with a result."""
+    _over: asyncio.Future[None] | None = None
+    """Where somebody waits for the end of the request that has the seat."""
+
+    def __init__(self, host: Host, inbound: Inbound, reply: Reply) -> None:
+        self._host = host
+        self._inbound = inbound
+        """The request that came last; of a parked exchange, the one that was answered last."""
+        self._seat: Reply | None = reply
+        """Where that request is answered; None where it has been."""
+
+    async def run(self, key: bytes) -> None:
+        """Walk the call and answer it; from then on it is not what runs under `key`. Raises only the
+        cancellation of its task by others than its caller."""
+        host, front = self._host, self._host.front
+        outcome: Outcome | None = None
+        self._task = task = asyncio.current_task()
+        try:
+            try:
+                if not front.settled:  # what is still starting is not missing
+                    front.settled = await front.upstream.settled()
+                if not self.cancelled:
+                    self._call = call = host.call(self._inbound)
+                    outcome = await front.kernel.handle(call, self)
+                    await self._answer(front, call, outcome)
+            except asyncio.CancelledError:
+                if not self.cancelled or task is None or task.uncancel() > 0:
+                    self._release()
+                    raise
+            self._task = None
+            if self.cancelled:
+                await self._abandon()
+        except Exception:
+            log.exception("a request could not be served")
+            await self._broke()
+        finally:
+            if host.running.get(key) is self:
+                del host.running[key]
+            host.running.pop(self._aside, None)
+        self.answered = type(outcome) is Answer
+
+    def cancel(self, ident: bytes | None = None) -> None:
+        """End the call because its caller gave up on the request `ident`, or went away altogether.
+        Ignored where that request has been answered already."""
+        if ident is not None and (self._seat is None or not _same(self._inbound.id, ident)):
+            return
+        if not self.cancelled:
+            self.cancelled = True
+            if self._task is not None:
+                self._task.cancel()
+
+    def _answer(self, front: ServerContext, call: Call, outcome: Outcome) -> Answering:
+        """The last words to who has the seat; where nobody has, they are kept for who comes back in time."""
+        inbound, seat = self._inbound, self._seat
+        client = inbound.client
+        if type(outcome) is Answer and outcome.modern and is_modern(client.revision):
+            outcome = self._resealed(call, outcome)
+        if type(outcome) is not Answer:
+            for page in pages(outcome):
+                self._host.asked(page)
+        spelled = outcomes.spell(outcome, inbound.method, client, call.trace_id, front.info)
+        if seat is None and not self._host.parked.keep(self._handle, len(spelled.result)):
+            spelled = self._instead(call, "output_invalid", _TOO_LONG)
+        return self._last(spelled)
+
+    def _last(self, spelled: outcomes.Spelled) -> Answering:
+        seat = self._seat
+        if seat is None:
+            self._outcome = spelled
+            return _nothing()
+        if self._handle is not None:
+            self._release()
+        return self._leave(seat.finish(self._inbound.id, spelled))
+
+    def _instead(self, call: Call, reason: str, why: str) -> outcomes.Spelled:
+        """What is said in place of the answer to a call that may have been carried out: nobody is to make it again for that (0039)."""
+        inbound, info = self._inbound, self._host.front.info
+        failure = marked(call, Failure(reason, why))
+        return outcomes.spell(failure, inbound.method, inbound.client, call.trace_id, info)
+
+    def _leave(self, words: Answering) -> Answering:
+        """Empty the seat with the last words to who has it."""
+        self._seat = None
+        if self._over is None:
+            return words
+        over, self._over = self._over, None
+        return _then(words, over)
+
+    async def _abandon(self) -> None:
+        self._release()
+        if self._seat is not None:
+            await self._leave(self._seat.abandon(self._inbound.id))
+
+    async def _broke(self) -> None:
+        call, client = self._call, self._host.conversation.client
+        await self._last(
+            broken(client) if call is None else self._instead(call, "internal", _BROKEN)
+        )
+
+    def _step_aside(self) -> None:
+        key, running = request_key(self._inbound.id), self._host.running
+        if running.get(key) is self:
+            running[self._aside] = running.pop(key)
+
+    def _release(self) -> None:
+        if self._handle is not None:
+            self._host.parked.release(self._handle)
+
+    def _resealed(self, call: Call, answer: Answer) -> Outcome:
+        try:
+            if eras.read_interim(answer.raw) is None:
+                return answer
+        except eras.TooMuchAsked as problem:
+            return marked(call, Failure("upstream_error", f"the server {problem}"))
+        front = self._host.front
+        raw = front.sealer.reseal(
+            answer.raw,
+            principal=bound_to(call.caller, call.door, call.profile),
+            digest=eras.request_digest(call.method, call.params),
+            expires=front.clock() + PENDING_S,
+            nonce=front.random(12),
+        )
+        return Answer(raw, answer.tool_error, modern=True)
+
+    # -- events
+
+    def emit(self, event: Event) -> None:
+        """Send one event, where the caller wants such events at all."""
+        seat = self._seat
+        if seat is None:
+            self._kept = self._kept or KeptEvents(self._host.front.queue_bytes)
+            self._kept.add(event)
+            return
+        if event.method == RECONNECT:
+            seat.reconnect(int(event.params.get("retry_ms", 1000)))
+            return
+        params = wanted(event, self._inbound, self._host.conversation)
+        if params is not None:
+            seat.event(jsonrpc.notification(event.method, params))
+
+    # -- questions
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Put a question to the caller and wait for its answer. Raises `CannotAsk`."""
+        call, method = self._call, question.method
+        if not can_answer(self._inbound.client, method):
+            raise CannotAsk(f"the caller's client did not declare that it answers {method}")
+        if is_modern(self._inbound.client.revision):
+            return await self._ask_parked(question)
+        if call is None or call.session is None:
+            raise CannotAsk("the caller has no session, and so no way to answer", -32000)
+        return await self._ask_now(question)
+
+    async def _ask_now(self, question: Question) -> dict[str, Any]:
+        seat = self._seat
+        if seat is None:
+            raise CannotAsk("the call is over", -32000)
+        ident, frame = self._host.conversation.ask(
+            question.method, question.params, question.progress is not None
+        )
+        if question.progress is not None:
+            self._host.hearing[jsonrpc.decode(ident)] = question.progress
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._host.asks[ident] = answer
+        reason = "the call ended"
+        try:
+            self._host.asked(question)
+            seat.event(frame)
+            async with asyncio.timeout(PENDING_S):
+                return await answer
+        except TimeoutError:
+            reason = "nobody answered in time"
+            raise CannotAsk("the caller did not answer in time", -32000) from None
+        finally:
+            del self._host.asks[ident]
+            self._host.hearing.pop(jsonrpc.decode(ident), None)
+            # Nobody takes the answer any more, and the host may still show its question.
+            if not answer.done() or answer.cancelled():
+                gone = {"requestId": jsonrpc.decode(ident), "reason": reason}
+                seat.event(jsonrpc.notification("notifications/cancelled", gone))
+
+    async def _ask_parked(self, question: Question) -> dict[str, Any]:
+        if self._handle is None:
+            owner = self._call.caller.who if self._call is not None else None
+            self._handle = self._host.parked.admit(self, owner)
+            self._aside = f"parked {self._handle}".encode()
+        self._count += 1
+        key = question.key or f"q{self._count}"
+        if key in self._questions:
+            raise CannotAsk(f"there is a question {key!r} already, which nobody has answered yet")
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._questions = {**self._questions, key: (question, answer)}
+        self._ask_soon()
+        try:
+            async with asyncio.timeout(PENDING_S):
+                return await answer
+        except TimeoutError:
+            raise CannotAsk("the caller never came back with an answer", -32000) from None
+        finally:
+            self._questions = {name: one for name, one in self._questions.items() if name != key}
+
+    def _ask_soon(self) -> None:
+        """Answer `input_required` once what is ready in this turn of the loop has asked, too."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._interim())
+
+    async def _interim(self) -> None:
+        call, front, handle, seat = self._call, self._host.front, self._handle, self._seat
+        if not self._questions or seat is None or call is None or handle is None:
+            return
+        self._host.parked.extend(handle)
+        digest = eras.request_digest(call.method, call.params)
+        whose = bound_to(call.caller, call.door, call.profile)
+        state = eras.State("parked", whose, digest, front.clock() + PENDING_S, handle)
+        wanted = {key: question for key, (question, _) in self._questions.items()}
+        result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
+        # Before the answer leaves: its client may use the id again as soon as it has that.
+        self._step_aside()
+        try:
+            await self._leave(seat.finish(self._inbound.id, outcomes.Spelled(result)))
+        except Exception:
+            log.exception("call %s: the caller could not be asked", call.id)
+
+    def resume(self, inbound: Inbound, reply: Reply) -> Answering:
+        """Take the exchange up again for a repeated request, which has the seat from now on. What
+        comes back ends when the request is answered, by the call's end or its next question."""
+        if self._seat is not None:
+            return reply.finish(inbound.id, _BUSY)
+        self._seat, self._inbound = reply, inbound
+        self._over = over = asyncio.get_running_loop().create_future()
+        return self._resumed(inbound, reply, over)
+
+    async def _resumed(self, inbound: Inbound, reply: Reply, over: asyncio.Future[None]) -> None:
+        kept, self._kept = self._kept, None
+        for event in kept.events if kept is not None else ():
+            self.emit(event)
+        if self._outcome is not None:
+            self._release()
+            await self._leave(reply.finish(inbound.id, self._outcome))
+            return
+        self._take(inbound.params.get("inputResponses"))
+        if any(not answer.done() for _, answer in self._questions.values()):
+            self._ask_soon()  # what was not answered is asked again
+        try:
+            await over
+        except asyncio.CancelledError:
+            self.cancel(inbound.id)
+            raise
+
+    def _take(self, answers: Any) -> None:
+        for key, answer in answers.items() if isinstance(answers, dict) else ():
+            waiting = self._questions.get(key)
+            if waiting and isinstance(answer, dict) and not waiting[1].done():
+                waiting[1].set_result(answer)
+
+
+async def _nothing() -> None:
+    """Nobody is there to be told."""
+
+
+async def _then(words: Answering, over: asyncio.Future[None]) -> None:
+    """Say the words, and tell who waits for that."""
+    try:
+        await words
+    finally:
+        if not over.done():
+            over.set_result(None)
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    return one == other or request_key(one) == request_key(other)
+
+
+_BUSY = outcomes.Spelled(
+    error=b'{"code":-32600,"message":"this request is being repeated already"}', http=400
+)

@@ -1,0 +1,169 @@
+"""Computes a tool's security metadata (risk, permissions, validators, confirmation) as the strictest of server, operator and tool name.
+
+Theory: three voices, and the strictest wins (MGP §4.5: kernel-side validation cannot be weakened by
+a server's own metadata). Risk is the maximum, permissions are the union, confirmation is needed if
+anybody wants it, and every validator that anybody names is applied, joined by `+`. What cannot be
+understood counts as dangerous: a server that cannot spell its own risk has not told us that it is low.
+
+Tool annotations of plain MCP are hints of an untrusted server, and their defaults already call every
+tool destructive, so they never lower anything; they only contradict a tool that declares itself safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol, cast
+
+from gatewright.call import Security
+from gatewright.mcp.wire.permissions import canonical_permission
+from gatewright.validators.declared import declared_for
+from gatewright.validators.shell_by_name import runs_commands
+
+__all__ = ["ToolPolicy", "effective_security", "problems"]
+
+Risk = Literal["safe", "moderate", "dangerous"]
+
+_RISKS: tuple[Risk, ...] = ("safe", "moderate", "dangerous")
+_VALIDATORS = ("sandbox", "readonly", "network_restricted", "code_safety", "paths", "none")
+_SIDE_EFFECTS = ("filesystem", "network", "process", "database", "notification")
+_UNREADABLE = "unreadable"
+"""The validator of a tool whose validator is no text. Nobody defines it, so it refuses every call."""
+
+_PLAIN = Security()
+_PLAIN_SHELL = Security(validator="sandbox")
+
+
+class ToolPolicy(Protocol):
+    """What the configuration says about one tool; None where it is silent."""
+
+    @property
+    def risk_level(self) -> str | None: ...
+    @property
+    def permissions_required(self) -> tuple[str, ...] | None: ...
+    @property
+    def validator(self) -> str | None: ...
+    @property
+    def validator_args(self) -> tuple[str, ...]: ...
+    @property
+    def validator_options(self) -> Mapping[str, Any]: ...
+    @property
+    def confirmation_required(self) -> bool | None: ...
+
+
+def effective_security(
+    declared: object,
+    operator: ToolPolicy | None,
+    name: str,
+    annotations: object = None,
+) -> Security:
+    """Join the voices about one tool.
+
+    `declared` is the tool's decoded `effective_security` member (None when absent), `operator` the
+    configuration's word, `name` the server's own name of the tool, `annotations` its MCP hints.
+    """
+    if declared is None and operator is None:
+        return _PLAIN_SHELL if runs_commands(name) else _PLAIN
+    theirs = declared if isinstance(declared, Mapping) else {}
+    validator = _validator(theirs, operator, name)
+    pointers, options = declared_for(validator, theirs, operator)
+    return Security(
+        risk_level=_risk(declared, operator, annotations),
+        permissions_required=_permissions(theirs, operator),
+        validator=validator,
+        confirmation_required=_confirmation(theirs, operator),
+        declared=True,
+        validator_args=pointers,
+        validator_options=options,
+    )
+
+
+def problems(declared: object) -> tuple[str, ...]:
+    """What is wrong with a declared `effective_security` member, one sentence each, naming the field (§4.3)."""
+    if declared is None:
+        return ()
+    if not isinstance(declared, Mapping):
+        return ("security must be an object",)
+    return tuple(
+        f"security.{field} must be {expected}"
+        for field, absent, valid, expected in _FIELDS
+        if not valid(declared.get(field, absent))
+    )
+
+
+def _one_of(names: tuple[str, ...]) -> Callable[[object], bool]:
+    return lambda value: isinstance(value, str) and value in names
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
+def _flag(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _effects(value: object) -> bool:
+    return _texts(value) and set(cast("list[str]", value)) <= set(_SIDE_EFFECTS)
+
+
+_FIELDS: tuple[tuple[str, object, Callable[[object], bool], str], ...] = (
+    # field, what counts when it is absent, the test, what it must be
+    ("risk_level", None, _one_of(_RISKS), "one of " + ", ".join(_RISKS)),
+    ("permissions_required", (), _texts, "an array of strings"),
+    ("side_effects", (), _effects, "an array of " + ", ".join(_SIDE_EFFECTS)),
+    ("validator", "none", _one_of(_VALIDATORS), "one of " + ", ".join(_VALIDATORS)),
+    ("reversible", False, _flag, "true or false"),
+    ("confirmation_required", False, _flag, "true or false"),
+)
+
+
+def _risk(declared: object, operator: ToolPolicy | None, annotations: object) -> Risk:
+    # A declaration with a fault is no word for harmlessness.
+    if problems(declared):
+        return "dangerous"
+    voices = [_level(declared.get("risk_level") if isinstance(declared, Mapping) else "moderate")]
+    if operator is not None and operator.risk_level is not None:
+        # Where the server said nothing, the operator's word is the only one.
+        voices = voices if declared is not None else []
+        voices.append(_level(operator.risk_level))
+    if _says_it_writes(annotations):
+        voices.append(_RISKS.index("moderate"))
+    return _RISKS[max(voices)]
+
+
+def _level(risk: object) -> int:
+    return _RISKS.index(risk) if risk in _RISKS else len(_RISKS) - 1
+
+
+def _says_it_writes(annotations: object) -> bool:
+    if not isinstance(annotations, Mapping):
+        return False
+    return annotations.get("readOnlyHint") is False or annotations.get("destructiveHint") is True
+
+
+def _permissions(theirs: Mapping[str, Any], operator: ToolPolicy | None) -> tuple[str, ...]:
+    listed = theirs.get("permissions_required", ())
+    named = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    if operator is not None:
+        named.extend(operator.permissions_required or ())
+    # A name that is no permission stays: nobody holds it, so it refuses instead of being forgotten.
+    return tuple(dict.fromkeys(canonical_permission(one) or one for one in named))
+
+
+def _validator(theirs: Mapping[str, Any], operator: ToolPolicy | None, name: str) -> str:
+    declared = theirs.get("validator", "none")
+    # Anything but a text names a validator that nobody has, and so refuses.
+    voices = [declared if isinstance(declared, str) and declared else _UNREADABLE]
+    if operator is not None and operator.validator is not None:
+        voices.append(operator.validator)
+    # Only where the operator says nothing: who names a validator, or `none`, has looked at the tool.
+    elif runs_commands(name):
+        voices.append("sandbox")
+    return "+".join(dict.fromkeys(one for one in voices if one != "none")) or "none"
+
+
+def _confirmation(theirs: Mapping[str, Any], operator: ToolPolicy | None) -> bool:
+    # Anything but a plain `false` from the server is a wish to be asked.
+    if theirs.get("confirmation_required", False) is not False:
+        return True
+    return operator is not None and operator.confirmation_required is True

@@ -1,0 +1,143 @@
+"""Processes of their own for shipped tools: limits that hold, isolation that is proven. No attack, only bytes and clocks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.dialects.groundhog import sandboxed_run
+from gatewright.dialects.groundhog.sandboxed_run import LEVELS, Isolation, Level, Ran, run_confined
+
+SECONDS = 60.0
+MEMORY = 256 * 1024 * 1024
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_text("a")
+    (tmp_path / "out.txt").write_text("o")
+    return str(tmp_path / "in")
+
+
+async def ran(
+    tool: str, arguments: dict[str, Any], root: str, level: Level = "process", **more: Any
+) -> Ran:
+    limits = {"seconds": SECONDS, "memory": MEMORY, **more}
+    return await run_confined(tool, arguments, [root], level=level, **limits)
+
+
+async def test_a_tool_runs_in_a_process_and_says_how_much_it_took(root: str) -> None:
+    """GRH-reg-6."""
+    found = await ran("directory_list", {"path": "."}, root)
+    assert [one["name"] for one in found.said["result"]["entries"]] == ["a.txt"]
+    assert 1024 * 1024 < found.memory < MEMORY
+
+
+async def test_more_memory_than_the_limit_is_an_end_of_its_own(root: str) -> None:
+    """GRH-reg-6: over memory → resource error."""
+    assert (await ran("probe", {"bytes": 2 * MEMORY}, root)).said == {"no_memory": True}
+    fits = await ran("probe", {"bytes": 1000}, root)
+    assert fits.said["result"]["bytes"] == 1000
+
+
+async def test_a_process_that_ends_before_it_speaks_is_told_apart(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GRH-reg-6: where its memory was limited, that is what ended it."""
+    monkeypatch.setattr(sandboxed_run, "_COMMAND", (sys.executable, "-c", "pass"))
+    assert (await ran("probe", {}, root)).said == {"no_memory": True}
+    assert (await ran("probe", {}, root, memory=None)).said == {"broken": True}
+
+
+async def test_more_time_than_the_limit_ends_the_process(root: str) -> None:
+    """GRH-reg-6: over time → timeout, and nothing is left of it."""
+    started: list[int] = []
+    real = asyncio.create_subprocess_exec
+
+    async def noted(*given: Any, **more: Any) -> Any:
+        process = await real(*given, **more)
+        started.append(process.pid)
+        os.kill(process.pid, signal.SIGSTOP)  # so that it certainly does not end in time
+        return process
+
+    asyncio.create_subprocess_exec = noted
+    try:
+        with pytest.raises(TimeoutError):
+            await ran("probe", {}, root, seconds=0.2)
+    finally:
+        asyncio.create_subprocess_exec = real
+    with pytest.raises(ProcessLookupError):
+        os.kill(started[0], 0)
+
+
+async def test_a_caller_who_gives_up_leaves_no_process(root: str) -> None:
+    task = asyncio.create_task(ran("probe", {}, root))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_in_a_container_nothing_but_the_roots_can_be_seen(root: str) -> None:
+    """GRH-reg-7: a tool tries to see outside, and cannot; or the machine gives no containers, and says why."""
+    outside = [str(Path(root).parent / "out.txt"), "/etc", "/proc/self", "/usr"]
+    paths = [*outside, root, f"{root}/a.txt"]
+    assert (await ran("probe", {"paths": paths}, root)).said["result"]["seen"] == paths
+    flaw = await Isolation().flaw("container", [root])
+    found = await ran("probe", {"paths": paths}, root, "container")
+    if flaw:
+        assert found.said["no_isolation"] in flaw
+    else:
+        assert found.said["result"]["seen"] == [root, f"{root}/a.txt"]
+        listed = await ran("directory_list", {"path": "."}, root, "container")
+        assert [one["name"] for one in listed.said["result"]["entries"]] == ["a.txt"]
+
+
+class Scripted:
+    """Processes that say what a test wants."""
+
+    def __init__(self, *said: Any) -> None:
+        self.said = list(said)
+        self.levels: list[str] = []
+
+    async def __call__(self, tool: str, *given: Any, level: str, **more: Any) -> Ran:
+        self.levels.append(level)
+        found = self.said.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return Ran(found)
+
+
+async def test_a_level_is_promised_only_once_it_was_proven() -> None:
+    """GRH-reg-7: explicit refusal when unavailable."""
+    seen = Isolation(Scripted({"result": {"seen": ["/etc"]}}))
+    assert "/etc can be seen from inside" in await seen.flaw("container")
+    refused = Isolation(Scripted({"no_isolation": "unshare: operation not permitted"}))
+    assert "unshare: operation not permitted" in await refused.flaw("container")
+    broken = Isolation(Scripted({"broken": True}))
+    assert "it broke" in await broken.flaw("container")
+    unstartable = Isolation(Scripted(OSError("no processes left")))
+    assert "no processes left" in await unstartable.flaw("process")
+
+
+async def test_a_proof_is_made_once_and_only_for_what_needs_one() -> None:
+    """GRH-reg-7."""
+    script = Scripted({"result": {"seen": []}})
+    isolation = Isolation(script)
+    assert [await isolation.flaw("container") for _ in range(3)] == ["", "", ""]
+    assert await isolation.flaw("none") == ""
+    assert "virtual machines" in await isolation.flaw("vm")
+    assert script.levels == ["container"]
+
+
+def test_the_levels_are_in_their_order() -> None:
+    """GRH-reg-7."""
+    assert LEVELS == ("none", "process", "container", "vm")
+    assert sandboxed_run.Ran({}).memory == 0
