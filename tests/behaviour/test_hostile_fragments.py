@@ -38,7 +38,7 @@ URL = (
 )  # fmt: skip
 SQL = (
     *("''", "'", '"', "`", "\\", "-", "/", "*", "/*", "*/", "#", "(", "a", " ", "$", "$a", "%", "explain "),
-    *("analyze ", "(analyze ", "verbose, ", "pragma ", "show ", ".", ";", "format = x ", "wal wal "),
+    *("analyze ", "(analyze ", "verbose, ", "pragma ", "show ", ".", ";", "format = x ", "wal wal ", "/*+ ", "/*! ", "set("),
 )  # fmt: skip
 LINE = (
     *("ls ", "a", "|", "'", '"', "\\", "$", "$'", "\\n", "{a,b}", "{1..3}", "{", ",", "*", "[", "-x", "=", "a=b "),
@@ -69,8 +69,7 @@ CODE = (
 def scanned(text: str) -> None:
     """All that is asked of a text before the SQL parser is, which is bounded by its own process."""
     sql_reading._CONTROL.within(text)
-    sql_reading._AMBIGUOUS.within(text)
-    sql_reading._BACKSLASHES.fits(text)
+    sql_reading._is_ambiguous(text, "")
     sql_reading._PRAGMA.fullmatch(text)
     sql_reading._EXPLAIN.match(text)
     sql_reading._SHOW.fits(text)
