@@ -38,7 +38,7 @@ URL = (
 )  # fmt: skip
 SQL = (
     *("''", "'", '"', "`", "\\", "-", "/", "*", "/*", "*/", "#", "(", "a", " ", "$", "$a", "%", "explain "),
-    *("analyze ", "(analyze ", "verbose, ", "pragma ", "show ", ".", ";", "format = x ", "wal wal "),
+    *("analyze ", "(analyze ", "verbose, ", "pragma ", "show ", ".", ";", "format = x ", "wal wal ", "/*+ ", "/*! ", "set("),
 )  # fmt: skip
 LINE = (
     *("ls ", "a", "|", "'", '"', "\\", "$", "$'", "\\n", "{a,b}", "{1..3}", "{", ",", "*", "[", "-x", "=", "a=b "),
@@ -69,16 +69,7 @@ CODE = (
 def scanned(text: str) -> None:
     """All that is asked of a text before the SQL parser is, which is bounded by its own process."""
     sql_reading._CONTROL.within(text)
-    for one in (
-        sql_reading._NESTED,
-        sql_reading._EXECUTED,
-        sql_reading._ANY_HINT,
-        sql_reading._HINT,
-    ):
-        one.within(text)
-    for one in (sql_reading._SETTING_HINT, sql_reading._MYSQL_TOKEN, sql_reading._WRITES):
-        one.within(text)
-    sql_reading._BACKSLASHES.fits(text)
+    sql_reading._is_ambiguous(text, "")
     sql_reading._PRAGMA.fullmatch(text)
     sql_reading._EXPLAIN.match(text)
     sql_reading._SHOW.fits(text)
