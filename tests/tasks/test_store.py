@@ -113,7 +113,7 @@ def test_one_result_that_is_the_oldest_of_its_caller_and_of_all_is_given_up_once
     world = World()
     first, second, *_ = (world.made() for _ in range(EACH))
     for one in (first, second):
-        world.book.end(one, "completed", RAN, "")
+        world.book.end(one, "ended", RAN, "")
     if kept > EACH:
         world.made(Caller("other"))
     world.made()
