@@ -144,11 +144,32 @@ async def test_a_webhook_is_told_what_helps_to_decide_and_no_argument(tmp_path: 
     assert '"v"' not in json.dumps(told)
 
 
-async def test_a_webhook_that_fails_is_tried_again(tmp_path: Path) -> None:
+class Pauses:
+    """How long somebody would have slept, and how often the hook was told by then."""
+
+    def __init__(self, hook: Hook) -> None:
+        self.hook = hook
+        self.slept: list[tuple[int, bool]] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.slept.append((len(self.hook.told), seconds > 0))
+
+
+async def test_a_webhook_that_fails_is_tried_again_after_a_pause(tmp_path: Path) -> None:
     hook = Hook(500, 200)
+    pauses = Pauses(hook)
     async with hook as url:
-        await webhook(url)(an_approval(tmp_path))
+        await webhook(url, sleep=pauses)(an_approval(tmp_path))
     assert len(hook.told) == 2
+    assert pauses.slept == [(1, True)]
+
+
+async def test_a_webhook_that_nobody_answers_at_is_tried_again_after_a_pause(
+    tmp_path: Path,
+) -> None:
+    pauses = Pauses(Hook())
+    await webhook("http://127.0.0.1:1/", sleep=pauses)(an_approval(tmp_path))
+    assert pauses.slept == [(0, True), (0, True)]
 
 
 async def test_a_webhook_that_goes_on_failing_is_a_line_in_the_log(
@@ -158,5 +179,6 @@ async def test_a_webhook_that_goes_on_failing_is_a_line_in_the_log(
     made = an_approval(tmp_path)
     with caplog.at_level(logging.WARNING):
         async with hook as url:
-            await webhook(url)(made)
+            await webhook(url, sleep=Pauses(hook))(made)
+    assert len(hook.told) == 3
     assert f"the webhook was not told of {made.id}: HTTP 500" in caplog.text

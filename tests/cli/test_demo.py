@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from gatewright.cli import demo
+from gatewright.cli.output import CliError
 from tests.behaviour.test_hints import at_a_terminal
 from tests.cli.shell import DEADLINE_S, Shell
 
@@ -70,3 +74,38 @@ def test_its_server_is_a_server_by_itself(tmp_path: Path) -> None:
     first, second = done.stdout.splitlines()
     assert '"description": "Counts."' in first
     assert "-32601" in second
+
+
+class Standing(demo.Tour):
+    """A tour whose gateway is a script."""
+
+    script = ""
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-c", self.script]
+
+
+def test_a_gateway_that_writes_a_lot_is_not_held_up(tmp_path: Path) -> None:
+    tour = Standing(tmp_path, lambda step: None)
+    tour.script = "import sys, time; sys.stderr.write('x' * 10**6); print('ready', flush=True); time.sleep(60)"
+    with demo._gateway(tour):
+        assert (tmp_path / "serve.err").stat().st_size == 10**6
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("import time; time.sleep(60)", "not ready within"),
+        ("import sys; sys.exit('no port')", "no port"),
+        ("print('something else', flush=True); import time; time.sleep(60)", "did not start"),
+    ],
+)
+def test_a_gateway_that_does_not_get_ready_ends_the_demo(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, said: str
+) -> None:
+    # Only the first waits that long, and for nothing.
+    monkeypatch.setattr(demo, "_PATIENCE_S", 1.0 if "not ready" in said else DEADLINE_S)
+    tour = Standing(tmp_path, lambda step: None)
+    tour.script = script
+    with pytest.raises(CliError, match=said), demo._gateway(tour):
+        pass

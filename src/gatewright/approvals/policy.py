@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from gatewright.approvals.gate import Rule
 from gatewright.approvals.operators import ApprovalRequests, Queue
@@ -24,7 +25,8 @@ __all__ = ["adopt", "approval_queue_of", "by_operators", "queue_of", "rules_of",
 
 log = logging.getLogger("gatewright.approvals")
 
-_TRIES = 3
+_PAUSES_S = (1.0, 5.0)
+"""Between the tries to tell a webhook: what restarts is back after the second."""
 
 
 def approval_queue_of(settings: Settings, state: StateDatabase, record: Record) -> ApprovalQueue:
@@ -69,13 +71,19 @@ def by_operators(settings: Settings) -> bool:
     return any(one not in (None, "caller") for one in (settings.approvals.approver, *rules))
 
 
-def webhook(url: str, egress: Egress | None = None) -> Tell:
-    """Tells `url` of each new request: a few tries, and a line in the log where none works."""
+def webhook(
+    url: str,
+    egress: Egress | None = None,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Tell:
+    """Tells `url` of each new request: a few tries with pauses between them, and a line in the log where none works."""
     asks = egress or Egress()
 
     async def tell(one: Approval) -> None:
         problem = ""
-        for _ in range(_TRIES):
+        for pause_s in (0.0, *_PAUSES_S):
+            if pause_s:
+                await sleep(pause_s)
             try:
                 status, _body = await asks.ask(
                     url, {"Content-Type": "application/json"}, _told(one), outside=False

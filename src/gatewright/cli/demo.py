@@ -262,20 +262,21 @@ def _gateway(tour: Tour) -> Iterator[None]:
         ),
         encoding="utf-8",
     )
-    serving = subprocess.Popen(  # noqa: S603 - our own command
-        tour.command("serve"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        stdin=subprocess.DEVNULL,
-        text=True,
-        env=tour.environment,
-    )
+    told, said = tour.folder / "serve.out", tour.folder / "serve.err"
+    # Into files: a pipe that nobody reads would stop the gateway once it is full.
+    with told.open("wb") as out, said.open("wb") as err:
+        serving = subprocess.Popen(  # noqa: S603 - our own command
+            tour.command("serve"),
+            stdout=out,
+            stderr=err,
+            stdin=subprocess.DEVNULL,
+            env=tour.environment,
+        )
     try:
-        ready = serving.stdout.readline() if serving.stdout is not None else ""
-        if not ready.startswith("ready"):
-            said = serving.stderr.read() if serving.stderr is not None else ""
+        if not _is_ready(serving, told):
+            why = said.read_text(errors="replace").strip()[-500:]
             raise CliError(
-                f"the gateway did not start: {said.strip()[-500:]}",
+                f"the gateway did not start: {why or f'it was not ready within {_PATIENCE_S:.0f} s'}",
                 code="demo",
                 exit_code=Exit.UNEXPECTED,
                 hint=to_type("doctor"),
@@ -283,11 +284,20 @@ def _gateway(tour: Tour) -> Iterator[None]:
         yield
     finally:
         serving.terminate()
-        try:
-            serving.communicate(timeout=_PATIENCE_S)
-        except subprocess.TimeoutExpired:
+        if not _ends(serving, _PATIENCE_S):
             serving.kill()
             serving.wait()
+
+
+def _is_ready(serving: subprocess.Popen[bytes], told: Path) -> bool:
+    """Whether it says so before it ends and before patience does."""
+    for _ in _looks():
+        ended = serving.poll() is not None
+        # Looked at after that: it may have said so just before.
+        line, end, _rest = told.read_bytes().partition(b"\n")
+        if end or ended:
+            return line.startswith(b"ready") and not ended
+    return False
 
 
 def _readable(errors: str) -> str:
