@@ -36,7 +36,7 @@ from gatewright.sdk.client.results import (
     ToolInfo,
     ToolResult,
 )
-from gatewright.sdk.client.wishes import Wishes
+from gatewright.sdk.client.subscriptions import Subscriptions
 from gatewright.sdk.errors import SdkError, TransportError, ValidationError
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Client:
         self._tools: dict[str, Tool] = {}
         """What is known of tools by the last list; forgotten when the server says that it changed."""
         self._changes = 0
-        self._wishes = Wishes(self.options.timeout_s)
+        self._subscriptions = Subscriptions(self.options.timeout_s)
         self._watched: list[str] | None = None
         """What a modern server was asked to tell of, while it is wanted."""
         self._watching: asyncio.Task[None] | None = None
@@ -101,7 +101,7 @@ class Client:
             self._watching.cancel()
             await asyncio.wait([self._watching])
             self._watching = None
-        await self._wishes.close()
+        await self._subscriptions.close()
         await self._connection.close()
 
     @property
@@ -256,14 +256,14 @@ class Client:
         hello = await self.connect()
         self._calls.log_from(level)
         if not is_modern(hello.revision):
-            await self._wishes.log_from(level, self._put)
+            await self._subscriptions.log_from(level, self._put)
 
     async def watch(self, *uris: str) -> None:
         """Hear of changed lists, and of changes of these resources, through `on_event`. A second call takes the
         place of the first. Where the connection is lost, the next call makes a new one, which is told the same."""
         hello = await self.connect()
         if not is_modern(hello.revision):
-            await self._wishes.watch(uris, self._put)
+            await self._subscriptions.watch(uris, self._put)
             return
         self._watched = None
         if self._watching is not None:
@@ -346,7 +346,7 @@ class Client:
     def _renewed(self, link: Link) -> None:
         """There is a new connection, or a new session: tell it what is wanted, since it knows nothing of that."""
         if not link.modern:
-            self._wishes.renew(link)
+            self._subscriptions.renew(link)
         elif self._watched is not None:
             if self._watching is not None:
                 self._watching.cancel()

@@ -16,14 +16,14 @@ from gatewright.sdk.errors import SdkError
 if TYPE_CHECKING:
     from gatewright.mcp.client.link import Link
 
-__all__ = ["Wishes"]
+__all__ = ["Subscriptions"]
 
 log = logging.getLogger("gatewright.sdk")
 
 Put = Callable[[str, dict[str, Any]], Awaitable[object]]
 
 
-class Wishes:
+class Subscriptions:
     """Of one client."""
 
     def __init__(self, patience_s: float) -> None:
