@@ -1,5 +1,6 @@
 """Walking every string of a JSON value."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -46,6 +47,29 @@ def test_strings_come_in_document_order_with_the_names_of_members() -> None:
         (["args", 1, "at"], "at", True),
         (["args", 1, "at"], "x", False),
     ]
+
+
+def test_a_long_list_is_looked_at_as_far_as_its_strings_are_asked_for() -> None:
+    """Who asks for them in slices would else wait for all of it before the first."""
+    seen: list[int] = []
+
+    class Long(list[str]):
+        def __iter__(self) -> Iterator[str]:
+            for at in range(1000):
+                seen.append(at)
+                yield "x"
+
+        def __getitem__(self, at: Any) -> Any:
+            seen.append(at)
+            return "x"
+
+        def __len__(self) -> int:
+            return 1000
+
+    found = strings({"a": Long()})
+    assert [next(found)[1] for _ in range(3)] == ["a", "x", "x"]
+    assert len(seen) == 2
+    assert len(list(found)) == 998
 
 
 def test_a_value_that_is_a_string_itself_has_no_place_in_anything() -> None:

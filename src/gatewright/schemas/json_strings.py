@@ -36,18 +36,29 @@ class Place(NamedTuple):
 
 
 def strings(value: Any) -> Iterator[tuple[Place | None, str, bool]]:
-    """Yield (place, text, whether it is a member's name) for every string, in document order."""
-    stack: list[tuple[Place | None, Any]] = [(None, value)]
+    """Yield (place, text, whether it is a member's name) for every string, in document order. Of a list no more is looked at than
+    up to the string that is asked for."""
+    stack: list[Iterator[tuple[Place | None, Any]]] = [iter([(None, value)])]
     while stack:
-        place, found = stack.pop()
-        if isinstance(found, str):
-            yield place, found, False
-        elif isinstance(found, dict):
-            for name in found:
-                yield Place(place, name), name, True
-            stack.extend((Place(place, name), found[name]) for name in reversed(found))
-        elif isinstance(found, list):
-            stack.extend((Place(place, at), found[at]) for at in range(len(found) - 1, -1, -1))
+        for place, found in stack[-1]:
+            if isinstance(found, str):
+                yield place, found, False
+            elif isinstance(found, dict):
+                for name in found:
+                    yield Place(place, name), name, True
+                stack.append(_values(place, found.items()))
+                break
+            elif isinstance(found, list):
+                stack.append(_values(place, enumerate(found)))
+                break
+        else:
+            stack.pop()
+
+
+def _values(
+    above: Place | None, within: Iterable[tuple[str | int, Any]]
+) -> Iterator[tuple[Place, Any]]:
+    return ((Place(above, step), one) for step, one in within)
 
 
 _EACH = 8

@@ -1,4 +1,4 @@
-"""What a client wants to hear of on servers with sessions: the last wish holds, and a new connection is told of it."""
+"""What a client wants to hear of on servers with sessions: the last request holds, and a new connection is told of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUBSCRIBE, UNSUBSCRIBE, LEVEL = "resources/subscribe", "resources/unsubscribe", 
 
 
 def told(server: Scripted) -> list[tuple[str, str]]:
-    """The wishes that a server heard, in their order."""
+    """The requests of that kind that a server heard, in their order."""
     found = []
     for one in server.seen:
         if one.get("method") in {SUBSCRIBE, UNSUBSCRIBE, LEVEL}:
@@ -27,9 +27,9 @@ def told(server: Scripted) -> list[tuple[str, str]]:
 
 
 def willing(**on: Any) -> Scripted:
-    """A server that takes every wish."""
-    wishes: dict[str, Any] = {"resources_subscribe": {}, "resources_unsubscribe": {}}
-    return Scripted(**{**wishes, "logging_setLevel": {}, "ping": {}, **on})
+    """A server that takes all of them."""
+    taken: dict[str, Any] = {"resources_subscribe": {}, "resources_unsubscribe": {}}
+    return Scripted(**{**taken, "logging_setLevel": {}, "ping": {}, **on})
 
 
 async def lose(server: Scripted, client: Client) -> None:
@@ -120,7 +120,9 @@ def _refuse() -> None:
     raise broken(-32602, "no such resource")
 
 
-async def test_a_server_that_ends_with_each_wish_is_connected_to_once_for_each_call() -> None:
+async def test_a_server_that_ends_with_each_subscription_is_connected_to_once_for_each_call() -> (
+    None
+):
     server = willing()
     async with Client(server) as client:
         await within(client.watch("a:1", "a:2"))
