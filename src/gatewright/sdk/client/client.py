@@ -36,11 +36,7 @@ from gatewright.sdk.client.results import (
     ToolInfo,
     ToolResult,
 )
-<<<<<<< HEAD
-from gatewright.sdk.client.session_state import SessionState
-=======
 from gatewright.sdk.client.subscriptions import Subscriptions
->>>>>>> fix3
 from gatewright.sdk.errors import SdkError, TransportError, ValidationError
 
 if TYPE_CHECKING:
@@ -73,11 +69,7 @@ class Client:
         self._tools: dict[str, Tool] = {}
         """What is known of tools by the last list; forgotten when the server says that it changed."""
         self._changes = 0
-<<<<<<< HEAD
-        self._session_state = SessionState(self.options.timeout_s)
-=======
         self._subscriptions = Subscriptions(self.options.timeout_s)
->>>>>>> fix3
         self._watched: list[str] | None = None
         """What a modern server was asked to tell of, while it is wanted."""
         self._watching: asyncio.Task[None] | None = None
@@ -109,11 +101,7 @@ class Client:
             self._watching.cancel()
             await asyncio.wait([self._watching])
             self._watching = None
-<<<<<<< HEAD
-        await self._session_state.close()
-=======
         await self._subscriptions.close()
->>>>>>> fix3
         await self._connection.close()
 
     @property
@@ -268,22 +256,14 @@ class Client:
         hello = await self.connect()
         self._calls.log_from(level)
         if not is_modern(hello.revision):
-<<<<<<< HEAD
-            await self._session_state.log_from(level, self._put)
-=======
             await self._subscriptions.log_from(level, self._put)
->>>>>>> fix3
 
     async def watch(self, *uris: str) -> None:
         """Hear of changed lists, and of changes of these resources, through `on_event`. A second call takes the
         place of the first. Where the connection is lost, the next call makes a new one, which is told the same."""
         hello = await self.connect()
         if not is_modern(hello.revision):
-<<<<<<< HEAD
-            await self._session_state.watch(uris, self._put)
-=======
             await self._subscriptions.watch(uris, self._put)
->>>>>>> fix3
             return
         self._watched = None
         if self._watching is not None:
@@ -366,11 +346,7 @@ class Client:
     def _renewed(self, link: Link) -> None:
         """There is a new connection, or a new session: tell it what is wanted, since it knows nothing of that."""
         if not link.modern:
-<<<<<<< HEAD
-            self._session_state.renew(link)
-=======
             self._subscriptions.renew(link)
->>>>>>> fix3
         elif self._watched is not None:
             if self._watching is not None:
                 self._watching.cancel()

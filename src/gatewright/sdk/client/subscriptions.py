@@ -16,22 +16,14 @@ from gatewright.sdk.errors import SdkError
 if TYPE_CHECKING:
     from gatewright.mcp.client.link import Link
 
-<<<<<<<< HEAD:src/gatewright/sdk/client/session_state.py
-__all__ = ["SessionState"]
-========
 __all__ = ["Subscriptions"]
->>>>>>>> fix3:src/gatewright/sdk/client/subscriptions.py
 
 log = logging.getLogger("gatewright.sdk")
 
 Put = Callable[[str, dict[str, Any]], Awaitable[object]]
 
 
-<<<<<<<< HEAD:src/gatewright/sdk/client/session_state.py
-class SessionState:
-========
 class Subscriptions:
->>>>>>>> fix3:src/gatewright/sdk/client/subscriptions.py
     """Of one client."""
 
     def __init__(self, patience_s: float) -> None:
