@@ -66,6 +66,6 @@ def test_large_schemas_are_kept_within_so_many_bytes(monkeypatch: pytest.MonkeyP
     assert len(kept._known) < 6
     assert kept._weight == sum(kept._weights.values()) <= 1_000_000
     assert kept.of(large[-1]) is kept.of(large[-1])
-    for one in range(100):
-        kept.of({"maximum": one})
+    for number in range(100):
+        kept.of({"maximum": number})
     assert len(kept._known) > 90
