@@ -1,4 +1,4 @@
-"""Audit `Record`: its types, `Stamps` for UUIDv7 ids and times, size-bounded JSON encoding, and conversion to MGP's audit notification.
+"""Audit `Record` and the structs of its members; `Stamps` for UUIDv7 ids and times; size-bounded JSON; conversion to MGP's notification.
 
 A record is made of facts about a call: who, what, when, how it was decided, how it ended. Arguments
 and results are never in it, only their SHA-256 and their size, and of a refusal only its reason:

@@ -1,4 +1,4 @@
-"""`ServerCapabilities`: name, version, capabilities and counts of a server, as one object.
+"""`ServerCapabilities` (`TypedDict`: name, version, capabilities, item counts) and `server_capabilities`, which makes it from given counts.
 
 On the wire the same stands in `initialize`, with the counts in its `_meta` (decision C-41).
 """

@@ -1,4 +1,4 @@
-"""`Egress`: bounded HTTP GET or POST without redirects, for untrusted URLs to public addresses only (SSRF protection); resolves names.
+"""`Egress`: one bounded HTTP GET or POST without redirects; `outside` allows only public addresses (SSRF protection); also tests addresses.
 
 The addresses come from servers that the operator configured, but the servers chose them. So nothing
 but the given URL is asked, and `outside` keeps a public server from pointing into the operator's own
