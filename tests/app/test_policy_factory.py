@@ -159,6 +159,27 @@ async def test_a_call_that_runs_is_of_whom_the_new_configuration_says(
     assert (found and found.reason) == reason
 
 
+class Night:
+    """A gate by whose clock a call that was let pass may not go on any more."""
+
+    name = "night"
+
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        return call
+
+    def since(self, call: Call) -> Refusal | None:
+        return Refusal("policy_violation", "it is night by now")
+
+
+async def test_after_a_wait_every_gate_is_asked_that_knows_what_has_changed() -> None:
+    yes = access(*YES)
+    now = now_is(yes)
+    now.take(now.settings, {**now.gates, "night": Night()}, FLEET, Known())
+    found = await still(yes, now)(a_tool_call(a_tool()), Mute())
+    assert isinstance(found, Refusal)
+    assert found.message == "it is night by now"
+
+
 async def test_after_a_wait_a_permission_that_was_revoked_meanwhile_is_gone() -> None:
     """MGP-6.4-5: somebody agreed to the call, and somebody else took the permission back."""
     yes = access(*YES)

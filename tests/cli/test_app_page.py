@@ -19,7 +19,7 @@ PAGE = (EXAMPLES.parent / "docs" / "cli.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 ROWS = [
     (words.split(), example.replace("\\|", "|"))
-    for words, example in re.findall(r"^\| `([a-z ]+)` \| .* \| `(.+)` \|$", PAGE, re.MULTILINE)
+    for words, example in re.findall(r"^\| `([a-z -]+)` \| .* \| `(.+)` \|$", PAGE, re.MULTILINE)
 ]
 NOT_RUN = {
     "room who": "the example has no rooms; tests/rooms/commands/test_room.py",

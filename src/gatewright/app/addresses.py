@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 __all__ = ["urls_of"]
 
 _ORDER = ("rpc", "rest", "docs", "health", "rooms")
+"""These are said first, others behind them."""
 
 
 def urls_of(
@@ -18,5 +19,5 @@ def urls_of(
     more = {name: url for one in features for name, url in one(base).items()}
     urls = {"mcp": f"{base}/mcp", "sse": f"{base}/sse"}
     urls["websocket"] = f"ws{base.removeprefix('http')}/mcp"
-    urls |= {name: more[name] for name in _ORDER if name in more}
+    urls |= {name: more[name] for name in (*_ORDER, *more) if name in more}
     return urls | {f"mcp/{name}": f"{base}/mcp/{name}" for name in profiles}

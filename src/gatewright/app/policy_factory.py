@@ -167,12 +167,12 @@ class Still:
 
     @staticmethod
     def _judged(call: Call, then: Gate, now: Mapping[str, Gate]) -> Refusal | None:
-        access, permission, definition = now["access"], now["permission"], now["definition"]
+        access, permission = now["access"], now["permission"]
         changed = _judge(access).judge(call) if access is not then else None
         found = changed or _judge(permission).judge(call)
-        if found is not None or not isinstance(definition, Since):
-            return found
-        return definition.since(call)
+        # What may have changed for other gates while a person thought, each of them knows (`call_policy.Since`).
+        asked = (gate.since(call) for gate in now.values() if isinstance(gate, Since))
+        return found or next(filter(None, asked), None)
 
 
 def _judge(gate: Gate) -> Judge:

@@ -310,7 +310,7 @@ async def test_a_question_nobody_comes_back_for_is_given_up(
             return Failure("timeout", no.message)
         return Answer(DONE)
 
-    for module in ("request", "pending_input"):
+    for module in ("served_request", "pending_input"):
         monkeypatch.setattr(f"gatewright.mcp.server.{module}.PENDING_S", 0.01)
     async with House() as house:
         house.script.does("echo", tool)
