@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gatewright import __version__
 from gatewright.app.announce import announced
+from gatewright.storage.lock import pid_namespace
 
 
 def test_the_command_line_finds_a_gateway_while_it_runs_and_no_longer(tmp_path: Path) -> None:
@@ -23,6 +24,7 @@ def test_the_command_line_finds_a_gateway_while_it_runs_and_no_longer(tmp_path: 
             "version": __version__,
             "clear_text": ["10.0.0.1:1"],
             "follows": [["/a/mgp.toml", "/a/mcp.toml"], ["/b/servers.toml"]],
+            "pid_namespace": pid_namespace(),
         }
         assert path.stat().st_mode & 0o777 == 0o600
     assert not path.exists()

@@ -21,6 +21,7 @@ from gatewright.cli.running import (
 from gatewright.config import SettingsError, state_directory
 from gatewright.config.documents import MAX_BYTES
 from gatewright.config.trust import NotAccepted
+from gatewright.storage.lock import pid_namespace
 from tests.accepting import accept_file
 from tests.cli.gateways import serving
 from tests.cli.shell import Shell
@@ -264,3 +265,14 @@ def test_a_file_that_a_command_begins_is_followed_where_the_gateway_looks_for_it
     with serving(shell) as served:
         done = shell.run("server", "add", "x", "--", "x")
         assert f"the gateway at {served.url} takes it over by itself" in done.err
+
+
+def test_a_gateway_in_a_container_is_not_judged_by_a_number_of_this_machine(state: Path) -> None:
+    """Its state folder is shared, its port is published, and its process id means nothing here."""
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    running_with(state, pid=ended.pid, pid_namespace="pid:[1]")
+    assert read_running(state).pid == ended.pid
+    running_with(state, pid=ended.pid, pid_namespace=pid_namespace())
+    with pytest.raises(CliError, match="is gone"):
+        read_running(state)

@@ -361,3 +361,16 @@ async def test_a_configuration_that_was_not_taken_leaves_nothing(
     pinning.shelved("srv", [tool()])
     assert not pinning._coming
     assert {one.server for one in (*pinning._judged, *pinning._read)} == {"srv"}
+
+
+async def test_what_another_server_lists_forgets_nothing_of_those_to_come(
+    pinning: Pinning, tmp_path: Path
+) -> None:
+    """Verdicts of servers that a reload prepares hold until it is over."""
+    (tmp_path / "other.toml").write_text('[[servers]]\nid = "docs"\ncommand = "true"\n')
+    coming = load(tmp_path / "other.toml", environ={"HOME": str(tmp_path)})
+    await pinning.look_ahead("docs", [replace(tool(), target=Target("docs", "wipe"))], coming)
+    judged = [one for one in pinning._judged if one.server == "docs"]
+    await pinning.look_ahead("srv", [tool()])
+    assert "docs" in pinning._coming
+    assert [one for one in pinning._judged if one.server == "docs"] == judged != []

@@ -158,6 +158,17 @@ def test_a_member_that_was_left_empty_may_be_null() -> None:
     assert decode({"confirm": True, "note": None}) == Answer(True)
 
 
+@dataclass
+class Aged:
+    name: str
+    age: int = 3
+
+
+def test_a_member_with_a_default_may_be_null() -> None:
+    _, decode = read_form(Aged)
+    assert decode({"name": "x", "age": None}) == Aged("x")
+
+
 def test_a_form_that_cannot_be_used_is_named() -> None:
     _, decode = read_form({"type": 7})
     with pytest.raises(ToolError, match="the form cannot be used: the schema"):

@@ -122,3 +122,19 @@ async def test_an_http_session_finds_names_by_it(silent: Silent) -> None:
         with pytest.raises(aiohttp.ClientConnectorError):
             await within(session.get("http://some.test:1/"))
     assert silent.asked == ["some.test"]
+
+
+async def test_names_that_callers_chose_leave_places_for_others(
+    silent: Silent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(name_lookup, "MOST_UNTRUSTED", 2)
+    asking = [asyncio.ensure_future(look_up(f"{n}.test", 80, untrusted=True)) for n in range(2)]
+    await asyncio.sleep(0)
+    with pytest.raises(OSError, match="too many names are being looked up"):
+        await look_up("third.test", 80, untrusted=True)
+    other = asyncio.ensure_future(look_up("server.test", 80))
+    await asyncio.sleep(0)
+    silent.answers.set()
+    assert await within(other) == FOUND
+    await within(asyncio.gather(*asking))
+    assert await within(look_up("third.test", 80, untrusted=True)) == FOUND

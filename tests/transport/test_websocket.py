@@ -1,13 +1,18 @@
 from __future__ import annotations
 
+import ssl
+from pathlib import Path
 from typing import Any
 
 import pytest
 from websockets.asyncio.client import connect as dial
+from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import InvalidStatus
+from websockets.typing import Subprotocol
 
 from gatewright.transport.base import FROM_SERVERS, Closed
 from gatewright.transport.websocket import CannotConnect, connect, refuse
+from tests.transport.certificate import make_certificate
 from tests.transport.collecting import Collector, within
 from tests.transport.sockets import Open, client, nobody_left
 
@@ -167,3 +172,27 @@ async def test_a_handler_that_is_cancelled_closes_its_pipe(door: Open) -> None:
     await collector.end()
     with pytest.raises(Closed):
         at.pipe.send(b"x")
+
+
+async def test_a_client_speaks_tls_and_to_whom_the_system_trusts(tmp_path: Path) -> None:
+    certificate, key = make_certificate(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    trusting = ssl.create_default_context(cafile=certificate)
+
+    async def echo(connection: ServerConnection) -> None:
+        async for message in connection:
+            await connection.send(message)
+
+    async with serve(
+        echo, "127.0.0.1", 0, ssl=context, subprotocols=[Subprotocol("mcp")]
+    ) as server:
+        url = f"wss://localhost:{server.sockets[0].getsockname()[1]}/"
+        got = Collector()
+        pipe = await connect(url, receiver=got, tls=trusting)
+        pipe.send(b'{"a":1}')
+        await within(got.until(lambda: got.messages == [b'{"a":1}']))
+        pipe.close()
+        await within(got.until(lambda: bool(got.ends)))
+        with pytest.raises(CannotConnect, match="certificate verify failed"):
+            await connect(url, receiver=Collector())

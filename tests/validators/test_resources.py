@@ -203,7 +203,7 @@ def test_a_path_is_looked_up_once_whatever_the_groups(
 
     monkeypatch.setattr(os.path, "realpath", counted)
     assert judge.allows("a/b")
-    assert len(looked) == 1
+    assert looked == [str(tmp_path), f"{tmp_path}/a/b"], "the folder, and the path"
 
 
 def test_a_path_costs_what_the_file_system_is_asked() -> None:
@@ -211,3 +211,24 @@ def test_a_path_costs_what_the_file_system_is_asked() -> None:
     assert here.cost("a/" * 100) > 10 * here.cost("a")
     assert elsewhere.cost("a/" * 100) < here.cost("a/" * 100)
     assert here.cost(None) > 0
+
+
+def test_a_folder_that_is_a_link_is_followed_to_where_it_leads_now(tmp_path: Path) -> None:
+    """A deployment turns the link, and the server is started again there, though the patterns stay."""
+    for name in ("one", "two", "elsewhere"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "one" / "data").mkdir()
+    (tmp_path / "two" / "data").symlink_to(tmp_path / "elsewhere")
+    current = tmp_path / "current"
+    current.symlink_to(tmp_path / "one")
+    found = Resources([["data/**"]], str(current))
+    assert found.allows("data/x")
+    current.unlink()
+    current.symlink_to(tmp_path / "two")
+    assert not found.allows("data/x")
+
+
+def test_hundreds_of_paths_are_no_long_work(tmp_path: Path) -> None:
+    """What they are counted at, in microseconds: access judges 50 ms of them for one call."""
+    found = Resources([["**"]], str(tmp_path))
+    assert sum(found.cost(f"src/package/module_{number}.py") for number in range(400)) < 50_000

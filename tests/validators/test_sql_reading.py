@@ -241,3 +241,17 @@ def test_what_transact_sql_reads_as_two_statements_is_no_show(statement: str, di
 
 def test_transact_sql_has_no_show() -> None:
     assert sql_rule("SHOW TABLES", "tsql") is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SHOW COLUMNS FROM backup WHERE Field = 'x'",
+        "SHOW INDEX FROM backup FROM shop",
+        "SHOW FULL COLUMNS FROM `update` LIKE 'x'",
+        "SHOW TABLES LIKE 'delete x'",
+    ],
+)
+def test_a_show_may_name_what_is_spelled_like_a_verb(text: str) -> None:
+    assert sql_rule(text, "") is None
+    assert sql_rule(" ".join((text, "DELETE FROM users")), "") is not None

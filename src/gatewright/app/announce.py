@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from gatewright import __version__
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.status import Status
+from gatewright.storage.lock import pid_namespace
 from gatewright.storage.private_file import replace_file
 
 __all__ = ["Ready", "announced", "with_servers"]
@@ -57,6 +58,7 @@ def announced(
         "version": __version__,
         "clear_text": list(clear_text),
         "follows": [[str(path) for path in group] for group in follows],
+        "pid_namespace": pid_namespace(),
     }
     replace_file(path, jsonrpc.encode(body))
     try:

@@ -22,6 +22,7 @@ from gatewright.config.lookup import groups, user_file
 from gatewright.config.trust import NotAccepted, place_of, trust_of
 from gatewright.hosts.local_agents import credential
 from gatewright.storage.errors import StoreError
+from gatewright.storage.lock import pid_namespace
 
 __all__ = [
     "Endpoint",
@@ -51,6 +52,15 @@ class Running(msgspec.Struct, frozen=True):
     """Its addresses that others reach without TLS."""
     follows: tuple[tuple[str, ...], ...] | None = None
     """The files of its configuration, the first of each group that is there counts; None where nobody knows."""
+
+    pid_namespace: str = ""
+    """`storage.lock.pid_namespace` of the gateway."""
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether its process has ended, as far as can be told from here: not of one in a container whose state is shared."""
+        here = self.pid_namespace in ("", pid_namespace())
+        return here and not alive(self.pid)
 
     def uses(self, file: Path) -> bool | None:
         """Whether a change of this file is one of its configuration; None where nobody knows."""
@@ -163,7 +173,7 @@ def read_running(state: Path) -> Running:
     """The gateway whose state folder this is. Raises `CliError` (exit code 4) where none runs, also where one has ended
     without removing its `gateway.json`."""
     running = read_announced(state)
-    if not alive(running.pid):
+    if running.is_gone:
         raise CliError(
             f"no gateway is running here: the one that wrote {state / 'gateway.json'} (process {running.pid}) is gone",
             code="gateway_unreachable",

@@ -26,7 +26,7 @@ def is_entry(value: Any) -> bool:
 
 
 def catalogue_entries(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Any]]:
-    """(key, name, entry) of a catalogue (`server_json`), of a profile (`servers`), or of one entry."""
+    """(key, name, entry) of a catalogue (`registry`), of a profile (`servers`), or of one entry."""
     registry, servers = document.get("registry"), document.get("servers")
     if isinstance(registry, dict):
         for name, entry in registry.items():

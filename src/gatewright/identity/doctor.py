@@ -26,7 +26,7 @@ _ALWAYS = frozenset({"*", "local", "anonymous", "gateway-client", *AGENTS})
 
 
 def check_identity(settings: Settings, names: Container[str]) -> Iterator[Finding]:
-    """What `[agents]` and `[oauth]` come to. `caller_names` are those that keys were made for."""
+    """What `[agents]` and `[oauth]` come to. `names` are those that keys were made for."""
     issuers = {one.name for one in settings.oauth.issuers}
     for name in settings.agents:
         if name in _ALWAYS or name in names or name.partition(":")[0] in issuers:

@@ -150,6 +150,9 @@ class Tokens:
 
     def _kept(self, digest: bytes, fresh: _Good | Refusal) -> _Good | Refusal:
         if isinstance(fresh, Refusal):
+            found = self._good.get(digest)
+            if fresh is _UNAVAILABLE and found is not None and self._monotonic() < found.until:
+                return fresh  # another look has found it good meanwhile, and is believed as long as it said
             self._good.pop(digest, None)
             if fresh is not _UNAVAILABLE:
                 self._known.pop(digest, None)

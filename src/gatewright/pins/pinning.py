@@ -134,9 +134,12 @@ class Pinning:
         modes = self._modes if settings is None else _modes(settings)
         mode = modes.get(server)
         # Of a configuration that was not taken after all.
-        for other in [one for one in self._coming if one not in modes and one not in self._modes]:
-            del self._coming[other]
-            self._keep_of(other, {tool.target for tool in self._shelves.get(other, ())})
+        if settings is not None:  # else nothing is known of a configuration that is being prepared
+            for other in [
+                one for one in self._coming if one not in modes and one not in self._modes
+            ]:
+                del self._coming[other]
+                self._keep_of(other, {tool.target for tool in self._shelves.get(other, ())})
         self._coming[server] = tools
         try:
             if mode != "off":

@@ -87,15 +87,16 @@ def _decoder(
     def checked(content: Any) -> Any:
         from gatewright.schemas.schema import compile_schema
 
+        filled = _filled(content, schema)
         try:
-            found = compile_schema(dict(schema)).objection(_filled(content, schema))
+            found = compile_schema(dict(schema)).objection(filled)
         except UnusableSchema as problem:
             raise ToolError(f"the form cannot be used: the schema {problem}") from problem
         if found is not None:
             where = f"{found.path}: " if found.path else ""
             raise ToolError(f"the user's answer does not fit the form: {where}{found.message}")
         try:
-            return content if decode is None else decode(content)
+            return filled if decode is None else decode(filled)
         except (TypeError, ValueError, KeyError, AttributeError) as problem:
             raise ToolError(f"the user's answer does not fit the form: {problem}") from problem
 

@@ -3,7 +3,7 @@
 Held secrets come and go while the gateway runs, so they are no part of a policy (`own` of a `Redactor` is).
 
 An access token that was refreshed stays known until `EACH` newer values of its holder came. Holders are told apart, so that
-an authorization server that gives a new token each second displaces its own tokens alone. What a holder was given by somebody else (`foreign_words`) counts only where it is made as tokens are
+an authorization server that gives a new token each second displaces its own tokens alone. What a holder was given by somebody else (`foreign`) counts only where it is made as tokens are
 (`looks_issued`): a server that gives a word of the protocol as a token would have that word taken out of everything.
 
 Theory: each spelling of a value (`exact.spellings`) has an eight-byte piece, and one automaton looks for all pieces. Only where
@@ -68,7 +68,7 @@ class Held:
         *,
         foreign: bool = False,
     ) -> None:
-        """Know these values of a holder, who has at most so many. Too short ones are left out (`is_telling`), and of `foreign_words`
+        """Know these values of a holder, who has at most so many. Too short ones are left out (`is_telling`), and of `foreign`
         ones, which neither the operator nor the gateway chose, those that may be words."""
         longest = LONGEST_FOREIGN if foreign else LONGEST
         told = [one[-longest:] for one in values if one and is_telling(one)]

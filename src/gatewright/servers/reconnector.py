@@ -369,8 +369,8 @@ class Reconnector:
 
 def _brief(reason: str) -> str:
     """A reason as callers and operators read it. What a server said may be in it, which is to be no page long and to show all it has."""
-    short = reason if len(reason) <= _REASON_CHARS else f"{reason[:_REASON_CHARS]}…"
-    return spelled(short)
+    shown = spelled(reason[:_REASON_CHARS])
+    return shown if len(shown) <= _REASON_CHARS >= len(reason) else f"{shown[:_REASON_CHARS]}…"
 
 
 def _ms(seconds: float) -> int:

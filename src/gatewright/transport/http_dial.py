@@ -19,7 +19,7 @@ from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_request import Target
 from gatewright.transport.name_lookup import look_up
 
-__all__ = ["CONNECT_S", "STAGGER_S", "Trust", "dial", "reach_host"]
+__all__ = ["CONNECT_S", "STAGGER_S", "Trust", "client_context", "dial", "reach_host"]
 
 CONNECT_S = 10.0
 STAGGER_S = 0.25
@@ -59,7 +59,7 @@ async def _connect(target: Target, tls: Trust, caller: HttpClientConnection) -> 
     options: dict[str, Any] = {}
     if target.secure:
         options = {
-            "ssl": tls if isinstance(tls, ssl.SSLContext) else await _context(tls),
+            "ssl": tls if isinstance(tls, ssl.SSLContext) else await client_context(verify=tls),
             # No certificate has the zone of an IPv6 address.
             "server_hostname": target.host.partition("%")[0],
             "ssl_shutdown_timeout": GOODBYE_S,
@@ -148,8 +148,8 @@ def _tune(made: socket.socket) -> None:
             made.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
-async def _context(verify: bool) -> ssl.SSLContext:
-    """Made in a thread: to read all certificates that the system trusts takes longer than the loop may stand still."""
+async def client_context(*, verify: bool) -> ssl.SSLContext:
+    """What TLS a client speaks: HTTP/1.1, and certificates that the system trusts unless not to `verify` them. Made in a thread: to read all certificates that the system trusts takes longer than the loop may stand still."""
     return await asyncio.get_running_loop().run_in_executor(None, _made, verify)
 
 

@@ -135,14 +135,15 @@ class PublicOnly(Addresses):
 
 async def is_outside(url: str) -> bool:
     """Whether a URL leads to the public internet only. What cannot be resolved does."""
-    return all(map(is_public, await addresses_of(URL(url).host or "")))
+    return all(map(is_public, await addresses_of(URL(url).host or "", untrusted=False)))
 
 
-async def addresses_of(host: str) -> Sequence[str]:
-    """All addresses of a name; none where it has none, or where nobody says so in time."""
+async def addresses_of(host: str, *, untrusted: bool = True) -> Sequence[str]:
+    """All addresses of a name; none where it has none, or where nobody says so in time. An `untrusted` name is one that a caller
+    chose (`name_lookup`)."""
     try:
         async with asyncio.timeout(SECONDS):
-            found = await look_up(host, 0)
+            found = await look_up(host, 0, untrusted=untrusted)
     except (OSError, UnicodeError):
         return []
     return [str(address[0]) for *_, address in found]

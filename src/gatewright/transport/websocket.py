@@ -31,7 +31,7 @@ from gatewright.transport.base import (
     Pace,
     Receiver,
 )
-from gatewright.transport.http_dial import reach_host
+from gatewright.transport.http_dial import client_context, reach_host
 from gatewright.transport.pipe_ends import Backlog, End
 
 __all__ = ["POLICY_VIOLATION", "Accepted", "CannotConnect", "Connected", "connect", "refuse"]
@@ -249,23 +249,31 @@ async def connect(
     """
     try:
         where = parse_uri(url)
+        # The library takes `ssl` for `wss:` alone, and there no None.
+        secure: dict[str, Any] = (
+            {"ssl": tls or await client_context(verify=True)} if where.secure else {}
+        )
         async with asyncio.timeout(OPEN_S):
             reached = await reach_host(where.host, where.port)
-        connection = await _Dial(
-            url,
-            sock=reached,
-            subprotocols=None if subprotocol is None else [Subprotocol(subprotocol)],
-            additional_headers=dict(headers or {}),
-            user_agent_header=f"gatewright/{__version__}",
-            compression=None,
-            proxy=None,
-            ssl=tls,
-            open_timeout=OPEN_S,
-            close_timeout=CLOSE_S,
-            ping_interval=limits.ping_interval_s,
-            ping_timeout=limits.ping_interval_s,
-            max_size=limits.frame_bytes,
-        )
+        try:
+            connection = await _Dial(
+                url,
+                sock=reached,
+                subprotocols=None if subprotocol is None else [Subprotocol(subprotocol)],
+                additional_headers=dict(headers or {}),
+                user_agent_header=f"gatewright/{__version__}",
+                compression=None,
+                proxy=None,
+                open_timeout=OPEN_S,
+                close_timeout=CLOSE_S,
+                ping_interval=limits.ping_interval_s,
+                ping_timeout=limits.ping_interval_s,
+                max_size=limits.frame_bytes,
+                **secure,
+            )
+        except BaseException:
+            reached.close()
+            raise
     except InvalidStatus as refused:
         status = refused.response.status_code
         raise CannotConnect(f"{url} {_refusal(status)}", status) from None

@@ -58,7 +58,7 @@ def effective_security(
 ) -> Security:
     """Join the voices about one tool.
 
-    `declared` is the tool's decoded `effective_security` member (None when absent), `operator` the
+    `declared` is the tool's decoded `security` member (None when absent), `operator` the
     configuration's word, `name` the server's own name of the tool, `annotations` its MCP hints.
     """
     if declared is None and operator is None:
@@ -78,7 +78,7 @@ def effective_security(
 
 
 def problems(declared: object) -> tuple[str, ...]:
-    """What is wrong with a declared `effective_security` member, one sentence each, naming the field (§4.3)."""
+    """What is wrong with a declared `security` member, one sentence each, naming the field (§4.3)."""
     if declared is None:
         return ()
     if not isinstance(declared, Mapping):

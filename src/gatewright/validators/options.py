@@ -1,4 +1,4 @@
-"""Parses a validator's options strictly, from a server's `effective_security` object or the configuration.
+"""Parses a validator's options strictly, from a server's `security` object or the configuration.
 
 A validator takes a mapping and says what it cannot use; whoever asked refuses every call of the tool
 then. Nothing is guessed, because a misspelt option is a rule that somebody believes in.

@@ -56,7 +56,6 @@ class Resources:
         or unknown, and links cannot be followed. Raises `ValueError` for what is no pattern."""
         self._groups = [[_pattern(one) for one in group] for group in groups]
         self._folder = folder
-        self._home = "" if folder is None else os.path.realpath(folder)
 
     def judge(self, value: Any) -> Objection | None:
         """What speaks against one path or URI. It is told which, cut short: a caller that lists a folder
@@ -69,8 +68,9 @@ class Resources:
     def cost(self, value: Any) -> int:
         """Microseconds that judging a path takes: the file system is asked about each of its components."""
         text = value if isinstance(value, str) else ""
-        each = 20 if self._folder is not None else 1
-        return 100 + len(text) // 4 + each * text.count("/")
+        if self._folder is None:
+            return 10 + len(text) // 4 + text.count("/")
+        return 20 + len(text) // 4 + 5 * (text.count("/") + self._folder.count("/"))
 
     def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
         """Every text in some arguments that names a resource, names of members included: a map from paths to
@@ -139,9 +139,11 @@ class Resources:
             return False
         if self._folder is None:
             return True
-        # Once for all groups: each component is a question to the file system.
-        real = os.path.realpath(posixpath.join(self._home, path))
-        return all(self._leads(real, group) for group in self._groups)
+        # Once for all groups: each component is a question to the file system. The folder each time: it may be a link that a
+        # deployment turns elsewhere while the server is restarted there.
+        home = os.path.realpath(self._folder)
+        real = os.path.realpath(posixpath.join(home, path))
+        return all(self._leads(real, home, group) for group in self._groups)
 
     def _fits(self, path: str, group: Sequence[_Pattern]) -> bool:
         if not path.startswith("/") and not _any(group, "relative", path):
@@ -150,10 +152,11 @@ class Resources:
             path = posixpath.normpath(posixpath.join(self._folder, path))
         return not path.startswith("/") or _any(group, "absolute", path)
 
-    def _leads(self, real: str, group: Sequence[_Pattern]) -> bool:
+    @staticmethod
+    def _leads(real: str, home: str, group: Sequence[_Pattern]) -> bool:
         """The same where its links lead: a path that fits and leads elsewhere does not fit."""
         # By either kind of pattern: a link may lead from one allowed place to another.
-        return _any(group, "relative", posixpath.relpath(real, self._home)) or any(
+        return _any(group, "relative", posixpath.relpath(real, home)) or any(
             one.kind == "absolute" and one.real.fullmatch(real) for one in group
         )
 

@@ -117,6 +117,8 @@ _WRITES = Pattern(
     ASCII | IGNORECASE,
 )
 """A verb that writes, with something behind it, which behind `SHOW CREATE` nothing has that is one SHOW."""
+_NAMED = Pattern(r"\b(?:from|in)\s+[\w.]+|`[^`]*`|'[^']*'|\"[^\"]*\"", ASCII | IGNORECASE)
+"""Names and texts in a SHOW, which may be spelled as a verb is."""
 _TOP = Pattern(r"\s*select\s+(?:distinct\s+)?top(?:\W|\Z)", IGNORECASE)
 """How Transact-SQL alone limits a result."""
 _PRAGMA = Pattern(
@@ -207,7 +209,7 @@ def sql_rule(text: str, dialect: str = "", *, prose: bool = False) -> str | None
     if _SHOW.fits(text) and dialect != "tsql":
         created = _SHOW_CREATE.match(text)
         rest = text if created is None else text[created.end() :]
-        return "write_statement" if _WRITES.within(rest) else None
+        return "write_statement" if _WRITES.within(_NAMED.sub(" ", rest)) else None
     if dialect:
         return _statement_rule(text, (dialect,))
     # Nobody else understands TOP, so without this reader no text with it would pass.

@@ -140,3 +140,20 @@ async def test_a_server_that_ends_its_stream_at_once_and_wants_no_pause_is_pause
             listening.end()
         assert loop.time() - begun >= 0.4
         await within(supervisor.close(0.1))
+
+
+async def test_a_proxy_in_trouble_ends_no_stream_for_good() -> None:
+    async with site() as server:
+        supervisor = Supervisor([http("s", server.url, era="legacy")], info={"name": "g"})
+        supervisor.start()
+        server.welcome(await server.next("initialize"))
+        (await server.next("notifications/initialized")).say(202)
+        for status in (503, 429, 502):
+            (await server.next("GET")).say(status)
+        listening = await server.next("GET")
+        listening.stream()
+        listening.event({"id": 3, "method": "roots/list"})
+        answer = await server.next("")
+        assert answer.body == {"jsonrpc": "2.0", "id": 3, "result": {"roots": []}}
+        answer.say(202)
+        await within(supervisor.close(0.1))

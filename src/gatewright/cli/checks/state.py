@@ -20,7 +20,7 @@ from gatewright.audit.rows import DATABASE
 from gatewright.cli.checks.listeners import check_listeners, clear_text_finding
 from gatewright.cli.finding import Finding, Level, broken_store
 from gatewright.cli.output import CliError
-from gatewright.cli.running import Running, alive, read_announced
+from gatewright.cli.running import Running, read_announced
 from gatewright.cli.state_access import seen
 from gatewright.command_text import to_type
 from gatewright.config import Settings
@@ -113,7 +113,7 @@ def check_gateway(settings: Settings) -> Iterator[Finding]:
     except CliError as problem:
         yield _gateway(file, "problem", "cannot be read", problem.message, problem.hint)
         return
-    if not alive(running.pid):
+    if running.is_gone:
         why = f"process {running.pid} has ended without removing it"
         yield Finding(
             check="gateway",

@@ -27,7 +27,7 @@ Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
 
 class Registrations:
-    """See the module's text. `directory_tool` are the tools that can be stood behind, by name."""
+    """See the module's text. `shipped` are the tools that can be stood behind, by name."""
 
     def __init__(
         self, registry: Registry, state: StateDatabase, shipped: Mapping[str, Shipped]

@@ -19,6 +19,7 @@ from gatewright.mcp.client.authorization import NotAuthorized
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.http_endpoint import HttpEndpoint
 from gatewright.mcp.client.http_rules import (
+    IN_TROUBLE,
     Pauses,
     answer_in,
     gone,
@@ -365,11 +366,11 @@ class HttpLink(Link):
         while self.open:
             try:
                 posted = await self.wire.listen(take, last_id)
-                if not posted.streamed:
+                if not posted.streamed and posted.status not in IN_TROUBLE:
                     return
                 last_id = posted.last_event_id or last_id
-                pause_s = pauses.ended(posted.retry_ms)
-            except UpstreamError:
+                pause_s = pauses.ended(posted.retry_ms) if posted.streamed else pauses.failed()
+            except (UpstreamError, ServerFailed):  # a proxy or a token endpoint that is in trouble
                 pause_s = pauses.failed()
             await asyncio.sleep(pause_s)
 

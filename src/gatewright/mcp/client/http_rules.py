@@ -13,6 +13,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.web.sse import SseParser
 
 __all__ = [
+    "IN_TROUBLE",
     "RESUME_MS",
     "SESSION",
     "VERSION",
@@ -54,6 +55,10 @@ _LEAST_S, _FAILED_MOST_S = 0.1, 30.0
 def resume_ms(said: int | None) -> int:
     """How many milliseconds to wait before a stream that ended is asked for again. `said` is what the server wants."""
     return RESUME_MS if said is None else min(max(said, _SOONEST_MS), _LATEST_MS)
+
+
+IN_TROUBLE = frozenset({408, 425, 429, 502, 503, 504})
+"""How a proxy answers for a server that is not reached just now: whether there is a stream is not known by that."""
 
 
 class Pauses:

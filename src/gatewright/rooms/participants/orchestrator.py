@@ -84,7 +84,7 @@ class Orchestrator:
         self._offer()
 
     def attach(self, participant: Participant) -> None:
-        """From now on it listens in this room. The participant's responder has to be `tool_responder`."""
+        """From now on it listens in this room. The participant's responder has to be `tools`."""
         self._me = participant
         participant.watchers.append(self._heard)
 

@@ -63,7 +63,7 @@ class Parameter(msgspec.Struct, frozen=True):
     style: str
     explode: bool
     as_json: bool
-    """It is sent as JSON text (`content` instead of `from_openapi`)."""
+    """It is sent as JSON text (`content` instead of `schema`)."""
 
 
 class Body(msgspec.Struct, frozen=True):
