@@ -133,13 +133,11 @@ class Pinning:
         those to come, where the server is one of theirs. What fails here is judged, or refused, when it is asked for."""
         modes = self._modes if settings is None else _modes(settings)
         mode = modes.get(server)
-        # Of a configuration that was not taken after all.
-        if settings is not None:  # else nothing is known of a configuration that is being prepared
-            for other in [
-                one for one in self._coming if one not in modes and one not in self._modes
-            ]:
-                del self._coming[other]
-                self._keep_of(other, {tool.target for tool in self._shelves.get(other, ())})
+        # Of a configuration that was not taken after all; without settings, one may be prepared just now.
+        gone = [] if settings is None else set(self._coming).difference(modes, self._modes)
+        for other in gone:
+            del self._coming[other]
+            self._keep_of(other, {tool.target for tool in self._shelves.get(other, ())})
         self._coming[server] = tools
         try:
             if mode != "off":
