@@ -134,8 +134,9 @@ class Pinning:
         modes = self._modes if settings is None else _modes(settings)
         mode = modes.get(server)
         # Of a configuration that was not taken after all; without settings, one may be prepared just now.
-        gone = [] if settings is None else set(self._coming).difference(modes, self._modes)
-        for other in gone:
+        for other in (
+            set() if settings is None else set(self._coming).difference(modes, self._modes)
+        ):
             del self._coming[other]
             self._keep_of(other, {tool.target for tool in self._shelves.get(other, ())})
         self._coming[server] = tools
