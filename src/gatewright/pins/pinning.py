@@ -132,16 +132,14 @@ class Pinning:
         """Read and judge what a server lists before anybody sees it, so that nobody waits while that is done. `settings` are
         those to come, where the server is one of theirs. What fails here is judged, or refused, when it is asked for."""
         modes = self._modes if settings is None else _modes(settings)
-        mode = modes.get(server)
         # Of a configuration that was not taken after all; without settings, one may be prepared just now.
-        for other in (
-            set() if settings is None else set(self._coming).difference(modes, self._modes)
-        ):
+        left = set(self._coming).difference(modes, self._modes) if settings else ()
+        for other in left:
             del self._coming[other]
             self._keep_of(other, {tool.target for tool in self._shelves.get(other, ())})
         self._coming[server] = tools
         try:
-            if mode != "off":
+            if (mode := modes.get(server)) != "off":
                 await self._read_ahead(server, tools)
             if mode is not None and mode != "off":
                 await self._judge_ahead(server, tools, mode)
