@@ -7,7 +7,7 @@ by signals, or finds among what those before it in the list offer. Nothing is se
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -22,12 +22,15 @@ from gatewright.identity.keys import KeyStore
 from gatewright.in_force import InForce
 from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
+from gatewright.mcp.protocol.negotiate import EXTENSIONS as STANDARD
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.server_context import ServerContext
+from gatewright.servers.administration import Administration
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin, Dispatch, Shared
 from gatewright.servers.server_set import ServerSet
+from gatewright.servers.settings_adapters import EXTENSIONS
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.storage.state import StateDatabase
@@ -47,6 +50,7 @@ __all__ = [
     "Rights",
     "Rules",
     "Serving",
+    "extensions_of",
     "offered",
 ]
 
@@ -129,6 +133,12 @@ def offered(features: Sequence[Feature], kind: type[T]) -> T | None:
     return next((one for one in every if isinstance(one, kind)), None)
 
 
+def extensions_of(features: Iterable[Feature | type[Feature]]) -> tuple[str, ...]:
+    """The extensions of MGP that a gateway with these features offers, in the order of MGP §2.2."""
+    served = {*EXTENSIONS, *(name for one in features for name in one.extensions)}
+    return tuple(one for one in STANDARD if one in served)
+
+
 class Around(msgspec.Struct, frozen=True, kw_only=True):
     """What a feature does with every call, and what it answers together with servers."""
 
@@ -154,6 +164,8 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     """The names of all gates, in their order."""
     rights: Rights
     counts: Counts
+    administration: Administration
+    """Who starts and stops servers on an operator's word."""
 
 
 class Making(msgspec.Struct, frozen=True, kw_only=True):
@@ -225,6 +237,8 @@ class Feature:
     name = ""
     offers: Sequence[object] = ()
     """What those after it in the list may find (`Ground.of`)."""
+    extensions: Sequence[str] = ()
+    """Extensions of MGP that it serves, so that the gateway offers them to clients and servers."""
     own_tools: Sequence[str] = ()
     """What hosts see tools of the gateway itself as, that no configuration can replace."""
     pages: str = ""

@@ -256,6 +256,12 @@ WITHOUT: Mapping[str, Without] = {
         ),
         Without(name="tasks", does="give callers tasks to wait by"),
         Without(name="discovery", does="search among tools", calls=_searches),
+        Without(
+            name="lifecycle",
+            does="tell the health of servers and shut them down gracefully",
+            gates=("draining",),
+            calls=_of_methods("mgp/health/ping", "mgp/health/status", "mgp/lifecycle/shutdown"),
+        ),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
         Without(
             name="sinks",

@@ -41,7 +41,7 @@ async def test_an_unexpected_error_over_its_lists_is_no_end_of_trying() -> None:
         keeper._connected = connected
         keeper.start()
         await plug.until("connected", 2)
-        assert ("error", "internal error: bug") in plug.states
+        assert ("disconnected", "internal error: bug") in plug.states
         assert not plug.made[0].open
         assert await within(keeper.ready(DEADLINE)) is plug.made[1]
 

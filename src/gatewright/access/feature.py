@@ -40,6 +40,9 @@ OPEN_METHODS = frozenset(
         "mgp/access/grant",
         "mgp/access/revoke",
         SESSIONS,
+        "mgp/health/ping",
+        "mgp/health/status",
+        "mgp/lifecycle/shutdown",
         *ASKED,
     }
 )

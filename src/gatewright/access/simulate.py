@@ -24,6 +24,7 @@ from gatewright.config import Settings
 __all__ = ["NOT_JUDGED", "Finding", "Simulation", "simulate"]
 
 NOT_JUDGED = (
+    "draining",
     *("rate", "tool_rate", "definition", "sanitize", "schema", "validators", "permission", "flow"),
     "confirm",
 )

@@ -16,6 +16,7 @@ from gatewright.dialects.rest.feature import RestFeature
 from gatewright.discovery.feature import DiscoveryFeature
 from gatewright.feature import Feature, Ground
 from gatewright.flow.feature import FlowFeature
+from gatewright.lifecycle.feature import LifecycleFeature
 from gatewright.limits.feature import LimitsFeature
 from gatewright.pins.feature import PinsFeature
 from gatewright.redaction.feature import RedactionFeature
@@ -40,6 +41,7 @@ FEATURES: Sequence[type[Feature]] = (
     ValidatorsFeature,
     FlowFeature,
     DiscoveryFeature,
+    LifecycleFeature,
     MgpFeature,
     RoomsFeature,
     GgenFeature,

@@ -43,6 +43,7 @@ from gatewright.feature import (
     Inside,
     Listener,
     Rights,
+    extensions_of,
     offered,
 )
 from gatewright.hosts import local_agents
@@ -75,7 +76,6 @@ from gatewright.servers.own_urls import OwnUrls
 from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.settings_adapters import (
-    EXTENSIONS,
     authorizers_of,
     guard_of,
     http_limits,
@@ -200,6 +200,7 @@ class Gateway:
             servers=self.supervisor,
             kernel=self.kernel,
             gates=pipeline.Gates._fields,
+            administration=self.administration,
             rights=offered(features, Rights) or Rights(),
             counts=offered(features, Counts) or Counts(),
         )
@@ -237,6 +238,7 @@ class Gateway:
             leads_here=self._own_urls.leads_here,
             opened=self._owners.__contains__,
             keep=self._server_tasks,
+            extensions=extensions_of(self.features),
         )
         side = closed(side, self.missing, self.now)
         for one in self.features:
@@ -252,7 +254,7 @@ class Gateway:
             identify=now.authenticate.identify,
             bearer=now.authenticate.bearer,
             protected=now.protected,
-            face=Face(EXTENSIONS),
+            face=Face(extensions_of(self.features)),
             info=info_of(settings),
             sealer=Sealer(os.urandom(32)),
             owners=self._owners,
@@ -274,10 +276,8 @@ class Gateway:
             missing=[one.name for one in self.missing],
         )
         reached = self.reached = Signal[str]()
-        parts = GatewayParts(
-            inside=self._inside, front=self.front, numbers=numbers, reached=reached
-        )
-        self._serving = [one.serve(parts) for one in self.features]
+        own = GatewayParts(inside=self._inside, front=self.front, numbers=numbers, reached=reached)
+        self._serving = [one.serve(own) for one in self.features]
         routes = [one.routes for one in self._serving]
         self.app = App(self.front, guard_of(settings), frozenset(settings.profiles), routes)
 
@@ -296,9 +296,8 @@ class Gateway:
     # -- other settings
 
     async def adopt(self, settings: Settings) -> None:
-        """Go on with other settings: everything that calls are judged by changes at once, between two
-        calls, when the servers that it needs are there or have had their time. What can only be chosen at the start has to be as
-        it is (`changes.pinned`). Raises `SettingsError`."""
+        """Go on with other settings: everything that calls are judged by changes at once, between two calls, when the servers that
+        it needs are there or have had their time. What counts at the start alone is `changes.pinned`. Raises `SettingsError`."""
         async with self._adopting:
             await self._adopt(settings)
 
@@ -310,7 +309,8 @@ class Gateway:
     async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
         check_asked(settings, self.missing)
         hold_secrets(settings)
-        specs = [self.administration.word(spec_of(settings, one)) for one in settings.servers]
+        offers, word = self.front.face.extensions, self.administration.word
+        specs = [word(spec_of(settings, one, offers)) for one in settings.servers]
         table = await asyncio.to_thread(self._judges.table, settings)
         try:
             patience_s, entries = settings.gateway.startup_wait_s, authorizers_of(settings, specs)

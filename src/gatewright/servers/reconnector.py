@@ -64,8 +64,7 @@ class Reconnector:
         """In words, and the word for the last transition (`states.CAUSES`)."""
         self.restarts = 0
         self.calls = InFlight()
-        self.drain: Drain | None = None
-        """How the connection is being shut down, while it is."""
+        self.drain: Drain | None = None  # how the connection is being shut down, while it is
         self._connect = connect
         self._connected = connected
         self._changed = changed
@@ -75,7 +74,7 @@ class Reconnector:
         self._turn: asyncio.Future[None] = self._loop.create_future()
         self._poke = asyncio.Event()
         self._restarts = RestartCounter()
-        self._idle = self._greeted = False
+        self._greeted = self.idle = False
         self._attempts = 0
         self._next_at, self._tried_at = 0.0, -1e9
         self._limit: asyncio.Timeout | None = None
@@ -102,7 +101,8 @@ class Reconnector:
     async def close(self, reason: str = "the gateway stops") -> None:
         """End the connection and make no other. What is in flight fails."""
         task, self._task = self._task, None
-        tasks = [one for one in (task, self.drain and self.drain.task) if one is not None]
+        draining = None if self.drain is None else self.drain.task
+        tasks = [one for one in (task, draining) if one is not None]
         for one in tasks:
             one.cancel()
         if tasks:
@@ -202,13 +202,17 @@ class Reconnector:
 
     def wanted(self) -> None:
         """Somebody needs the server: one that waits to be called is started."""
-        if self._idle:
+        if self.idle:
             self._poke.set()
+
+    async def shut(self) -> None:
+        """Return once no shutdown is going on."""
+        while self.drain is not None and self._task is not None:
+            await asyncio.wait([self._turn])
 
     def refused(self) -> Failure | None:
         """Why no call is taken, where the server is being shut down, or was until somebody starts it."""
-        shut = self.drain is not None or self._down
-        return self._hopeless(self._loop.time(), False) if shut else None
+        return self._hopeless(self._loop.time(), False) if self.drain or self._down else None
 
     # -- the loop ------------------------------------------------------------------------------------
 
@@ -247,7 +251,7 @@ class Reconnector:
         await self._pause(now, exhausted)
 
     def _failed_start(self) -> bool:
-        """Whether there was no connection. A URL that does not answer is no error of the server's: it is only tried again."""
+        """Whether there was no connection. A URL that does not answer is no error: it is only tried again."""
         return not self._greeted and (self._barred or self.spec.transport == "stdio")
 
     async def _drained(self, drain: Drain) -> None:
@@ -261,11 +265,11 @@ class Reconnector:
             await drain.gone()
             return
         self._down = drain.after == "stays"
-        self._idle = not self._down
+        self.idle = not self._down
         self._poke.clear()
         self._to("disconnected", drain.text, drain.reason)
         await self._poke.wait()
-        self._idle = self._down = False
+        self.idle = self._down = False
 
     async def _attempt(self) -> str:
         """Connect, stay connected, and return why that ended."""
@@ -324,9 +328,9 @@ class Reconnector:
             await self._poke.wait()
         elif self._greeted and rule.policy == "on_failure" and self.reason == _GRACEFUL:
             # It left because it was done; whoever needs it brings it back.
-            self._next_at, self._idle = now, True
+            self._next_at, self.idle = now, True
             await self._poke.wait()
-            self._idle = False
+            self.idle = False
         else:
             await self._back_off(now, "restarting" if stdio else "disconnected")
         self._restarts.made(self._loop.time())
@@ -353,7 +357,7 @@ class Reconnector:
             due = now >= self._next_at
         else:
             remote = self.spec.transport != "stdio"
-            due = self._idle or (remote and now - self._tried_at >= _AT_LEAST_S)
+            due = self.idle or (remote and now - self._tried_at >= _AT_LEAST_S)
         if due:
             self._poke.set()
 

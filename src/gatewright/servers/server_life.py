@@ -154,6 +154,21 @@ class ServerLife:
             drain_ms = await _passed_on(main, params) or drain_ms
         return Begun(pending, round(min(drain_ms, timeout_s * 1000)))
 
+    @property
+    def uptime_s(self) -> float:
+        """How long it has been connected; 0 where it is not."""
+        now = self._loop.time() - self.since
+        return now if self._state in ("connected", "draining") else 0.0
+
+    @property
+    def waits(self) -> bool:
+        """Whether it was shut down and waits to be called."""
+        return self._keepers()[0].idle
+
+    async def shut(self) -> None:
+        """Return once no shutdown is going on."""
+        await self._keepers()[0].shut()
+
     def heard(self, params: dict[str, Any]) -> None:
         """The server says that its own state is another. One that drains takes no more calls, so it gets none; of all else the
         gateway knows better."""

@@ -44,7 +44,7 @@ __all__ = [
 
 
 EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
-"""What of MGP the gateway offers, its clients and servers alike: no more than it does."""
+"""What of MGP the gateway offers whichever features it has, its clients and servers alike; `Feature.extensions` adds to it."""
 
 
 def profiles_of(settings: Settings) -> dict[str, Profile]:
@@ -63,7 +63,7 @@ def supervisor_of(
     side: ServerSide,
 ) -> Supervisor:
     """The servers of a configuration, none of which is started yet; the rest as for `Supervisor`."""
-    specs = [spec_of(settings, server) for server in settings.servers]
+    specs = [spec_of(settings, server, side.extensions) for server in settings.servers]
     return Supervisor(
         specs,
         info=info_of(settings),
@@ -88,8 +88,10 @@ def terms_of(settings: Settings, authenticate: Authenticate, protected: Protecte
     )
 
 
-def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
-    """One server as the upstream half wants to know it."""
+def spec_of(
+    settings: Settings, server: said.Server, extensions: Sequence[str] = EXTENSIONS
+) -> ServerSpec:
+    """One server as the upstream half wants to know it; `extensions` are those that the gateway offers."""
     limits, restart, mgp = settings.limits, server.restart, server.mgp
     return ServerSpec(
         id=server.id,
@@ -105,7 +107,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         api=_api_of(server),
         auth=_auth_of(server.auth),
         era=server.era,
-        face=_face(server),
+        face=_face(server, extensions),
         methods=server.methods,
         share=server.share,
         enabled=server.enabled,
@@ -119,6 +121,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         ),
         connect_s=server.connect_timeout_s,
         call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        idle_s=server.idle_timeout_s or 0.0,
         in_flight=limits.in_flight_per_server,
         limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
         catalogue=CatalogueLimits(
@@ -145,10 +148,10 @@ def _hints(settings: Settings, server: said.Server) -> bool:
     return (server.hints or settings.approvals.hints) == "ask"
 
 
-def _face(server: said.Server) -> Face | None:
+def _face(server: said.Server, extensions: Sequence[str]) -> Face | None:
     """What a server hears of MGP. Tools of this process are our own: how dangerous they are is always asked."""
     if server.mgp is not None:
-        return Face(tuple(one for one in server.mgp.extensions if one in EXTENSIONS))
+        return Face(tuple(one for one in server.mgp.extensions if one in extensions))
     return Face(("security",)) if server.transport == "python" else None
 
 

@@ -43,6 +43,8 @@ class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
     """Hears of each transition of a server of the fleet."""
     replaced: Callable[[Change], None] = lambda _: None
     """Hears that another connection serves in place of a server's former one."""
+    extensions: Sequence[str] = ()
+    """The extensions of MGP that servers are offered, of those that the configuration names."""
     keep: Keep = NOWHERE
     """Where tasks that servers made are remembered beyond this process."""
 

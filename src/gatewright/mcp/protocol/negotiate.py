@@ -18,6 +18,7 @@ __all__ = [
     "AUDIT_WANTED",
     "EXTENSION",
     "EXTENSIONS",
+    "LIFECYCLE_WANTED",
     "SECURITY_META",
     "VERSION",
     "Face",
@@ -39,6 +40,9 @@ SECURITY_META = "dev.cloto/security"
 
 AUDIT_WANTED = "dev.cloto/audit"
 """How the filter of a `subscriptions/listen` asks for `notifications/mgp.audit` (decision 0031)."""
+
+LIFECYCLE_WANTED = "dev.cloto/lifecycle"
+"""How the filter of a `subscriptions/listen` asks for `notifications/mgp.lifecycle`."""
 
 EXTENSIONS = (
     "security",

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Question, Refusal
 from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.negotiate import AUDIT_WANTED
+from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error, spell_reason
 from gatewright.mcp.server.served_request import Reply
 from gatewright.mcp.server.server_context import Presented, ServerContext
@@ -42,8 +42,10 @@ _WANTED = {
     "notifications/prompts/list_changed": "promptsListChanged",
     "notifications/resources/list_changed": "resourcesListChanged",
     "notifications/mgp.audit": AUDIT_WANTED,
+    "notifications/mgp.lifecycle": LIFECYCLE_WANTED,
 }
-_AUDIT = "notifications/mgp.audit"
+_EACH = frozenset({"notifications/mgp.audit", "notifications/mgp.lifecycle"})
+"""Of which each says something of its own."""
 _EARLY = 1000
 """So many changes are remembered until the acknowledgement was sent."""
 
@@ -268,7 +270,7 @@ class Listening:
     @staticmethod
     def _keep(early: dict[Any, tuple[str, dict[str, Any]]], method: str, params: Any) -> None:
         """Remember what changed: what is only said again is said once, and of records no more than there is room for."""
-        key = len(early) if method == _AUDIT else (method, str(params.get("uri")))
+        key = len(early) if method in _EACH else (method, str(params.get("uri")))
         if len(early) < _EARLY or key in early:
             early[key] = method, params
 
