@@ -9,6 +9,7 @@ import pytest
 from gatewright.call import Failure
 from gatewright.mcp.client.link import Link
 from gatewright.servers.spec import Restart
+from gatewright.servers.states import State
 from tests.servers.rig import DEADLINE, within
 from tests.servers.test_reconnector import kept
 

@@ -10,8 +10,8 @@ import pytest
 
 from gatewright.call import ANONYMOUS, Answer, Outcome
 from gatewright.servers.catalogue import EVERYTHING
-from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.servers.retiring import RETIRING_MOST
+from gatewright.servers.spec import Restart, ServerSpec
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.view import Profile
 from tests.servers.rig import (
