@@ -110,6 +110,12 @@ def test_every_feature_of_the_list_has_a_word_for_its_absence() -> None:
     assert sorted(WITHOUT) == sorted(NAMES)
 
 
+def test_every_feature_that_can_refuse_or_be_configured_is_tried_without() -> None:
+    """A case shows that what its gates refuse is refused without it; a configuration that asks for it is an error of that key."""
+    assert {name for name, one in WITHOUT.items() if one.gates} <= set(CASES)
+    assert {name for name, one in WITHOUT.items() if one.keys} <= set(ASKED)
+
+
 @pytest.mark.parametrize("name", NAMES)
 async def test_without_it_the_gateway_starts_and_serves_and_says_what_is_missing(
     name: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
