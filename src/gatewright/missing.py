@@ -22,7 +22,7 @@ from gatewright.mcp.wire.groundhog import WISHES
 from gatewright.servers.permission_admission import Standing
 from gatewright.servers.supervisor_dependencies import ServerSide
 
-__all__ = ["WITHOUT", "Missing", "Without", "absent", "check_asked", "closed"]
+__all__ = ["WITHOUT", "Missing", "Without", "absent", "check_asked", "closed", "unmade"]
 
 log = logging.getLogger("gatewright")
 
@@ -284,6 +284,11 @@ WITHOUT: Mapping[str, Without] = {
 def absent(present: Collection[str]) -> list[Without]:
     """The features that are not among those present."""
     return [one for name, one in WITHOUT.items() if name not in present]
+
+
+def unmade(gate: str) -> Without:
+    """What holds at the place of a gate that nobody made and nothing here speaks of: no call passes."""
+    return Without(name=gate, does="judge every call", gates=(gate,), calls=_all)
 
 
 def check_asked(settings: Settings, missing: Sequence[Without]) -> None:
