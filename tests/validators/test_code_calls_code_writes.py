@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
+from gatewright.validators.code_calls import write_violation
 from gatewright.validators.code_names import Names
-from gatewright.validators.code_writes import write_violation
 
 
 def writes(call: str) -> bool:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.hosts.bounded_read import MAX_BYTES, read_bytes
 from gatewright.hosts.model import CannotRead
+from gatewright.hosts.whole_file import MAX_BYTES, read_bytes
 
 
 def _kind(path: Path) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gatewright.config.rooms import RoomOrchestratorTable
-from gatewright.rooms.orchestrator_setup import RULES, orchestrator_in
+from gatewright.rooms.setup import RULES, orchestrator_in
 from gatewright.storage.errors import StoreError
 
 TABLE = RoomOrchestratorTable(topics=("a/b",), people=("ana",))

@@ -1,6 +1,6 @@
 """What is wrong with a text says its line where it has one."""
 
-from gatewright.hosts.problems import CannotEdit, Unreadable
+from gatewright.hosts.whole_file import CannotEdit, Unreadable
 
 
 def test_a_problem_names_its_line_where_there_is_one() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from gatewright.call import Failure, Refusal
 from gatewright.sdk import errors
-from gatewright.sdk.client.failures import raised
+from gatewright.sdk.client.calls import raised
 
 
 def answered(code: Any, **data: Any) -> errors.SdkError:

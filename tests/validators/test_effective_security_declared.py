@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gatewright.validators.declared import declared_for
+from gatewright.validators.effective_security import declared_for
 
 
 class Word(msgspec.Struct, frozen=True):

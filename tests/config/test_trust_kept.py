@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.config.trust_store import Accepted, Trust
+from gatewright.config.trust import Accepted, Trust
 from gatewright.storage.errors import StoreError
 
 FILE = Path("/p/mgp.toml")

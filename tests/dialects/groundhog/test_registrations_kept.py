@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.dialects.groundhog.registration_store import RegisteredRequests
+from gatewright.dialects.groundhog.registrations import RegisteredRequests
 from gatewright.storage.errors import StoreError
 from tests.storage.parts import state_in
 
