@@ -21,6 +21,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits, Receiver
+from gatewright.transport.isolation.rules import Isolation
+from gatewright.transport.isolation.sandbox import prepare
 from gatewright.transport.launch import launch
 from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
 from gatewright.transport.pipe_ends import End
@@ -47,11 +49,14 @@ async def spawn(
     receiver: Receiver,
     limits: Limits = FROM_SERVERS,
     stderr: Callable[[str], None],
+    isolation: Isolation | None = None,
 ) -> ChildProcess:
     """Start a tool server. `stderr` takes its log lines; `env` and `cwd` are as in `transport.launch`.
 
-    Raises `CannotStart`.
+    Raises `CannotStart`, also where `isolation` cannot be kept here.
     """
+    if isolation is not None:
+        await prepare(isolation, command, args, env or {}, cwd)
     process = launch(command, args, env=env or {}, cwd=cwd)
     child = ChildProcess(process, receiver, limits, stderr)
     connecting = asyncio.ensure_future(child.connect())
