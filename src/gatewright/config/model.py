@@ -219,7 +219,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     python: str = ""
     trust_gateway: Literal["untrusted", "verified", "trusted"] = "untrusted"
     args: tuple[str, ...] = ()
-    isolation: Isolation = Isolation()
+    confinement: Isolation = Isolation()
+    """Its `isolation` and `[servers.sandbox]`, with the defaults of the level."""
     cwd: Path | None = None
     """Absolute; the directory of the configuration file unless that says otherwise."""
     env: Mapping[str, str] = {}

@@ -56,7 +56,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
     server = Server(
         id=table.id,
         transport=transport,
-        isolation=isolation_of(table, transport, path, report),
+        confinement=isolation_of(table, transport, path, report),
         trust_gateway=table.trust_gateway,
         era=table.era,
         enabled=table.enabled,
@@ -300,7 +300,7 @@ def _completed(
         python = text("python", table.python or "")
         args = tuple(text(number, arg, "args") for number, arg in enumerate(table.args))
         cwd = Path(text("cwd", table.cwd or ".")).expanduser()
-        isolation = complete_isolation(server.isolation, table, text, folder, cwd)
+        confinement = complete_isolation(server.confinement, table, text, folder, cwd)
         env = {name: text(name, value, "env") for name, value in table.env.items()}
         headers = {
             name: _header(text(name, value, "headers")) for name, value in table.headers.items()
@@ -320,7 +320,7 @@ def _completed(
         command=command,
         python=python,
         args=args,
-        isolation=isolation,
+        confinement=confinement,
         cwd=folder / cwd,
         env=env,
         headers=headers,

@@ -141,7 +141,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
 
 def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
     """What a child is kept to. The configuration and the state of the gateway are nobody's to see, whatever is."""
-    wanted = server.isolation
+    wanted = server.confinement
     if wanted.level == "none":
         return None
     return Isolation(

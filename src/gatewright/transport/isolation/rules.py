@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Literal
 
 import msgspec
 
 from gatewright.transport.launch import CannotStart
 
-__all__ = ["CannotIsolate", "Isolation"]
+__all__ = ["CannotIsolate", "Isolation", "Level"]
+
+Level = Literal["confined", "strict"]
 
 
 class CannotIsolate(CannotStart):
@@ -20,7 +23,7 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
 
     server: str
     """Whose processes these are: those of another server have another user id, where ours are root's."""
-    level: Literal["confined", "strict"]
+    level: Level
     """`strict`: no network, nothing to write to, no variable that was not given, a user id of its own under root."""
     state: str
     """The folder where user ids and the homes of servers are kept."""
@@ -35,3 +38,11 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
     open_files: int = 64
     file_bytes: int | None = 64 << 20
     cpu_s: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The server as the name of a file."""
+        plain = self.server.replace("-", "").replace("_", "").replace(".", "")
+        if plain.isalnum() and plain.isascii() and self.server[0] != "." and len(self.server) <= 64:
+            return self.server
+        return f"sha256-{hashlib.sha256(self.server.encode()).hexdigest()}"
