@@ -256,6 +256,11 @@ WITHOUT: Mapping[str, Without] = {
         ),
         Without(name="tasks", does="give callers tasks to wait by"),
         Without(name="discovery", does="search among tools", calls=_searches),
+        Without(
+            name="streaming",
+            does="stream results while they are made",
+            calls=_of_methods("mgp/stream/cancel"),
+        ),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
         Without(
             name="sinks",

@@ -39,6 +39,7 @@ OPEN_METHODS = frozenset(
         "mgp/access/query",
         "mgp/access/grant",
         "mgp/access/revoke",
+        "mgp/stream/cancel",
         SESSIONS,
         *ASKED,
     }

@@ -21,6 +21,7 @@ from gatewright.pins.feature import PinsFeature
 from gatewright.redaction.feature import RedactionFeature
 from gatewright.rooms.feature import RoomsFeature
 from gatewright.schemas.feature import SchemasFeature
+from gatewright.streaming.feature import StreamingFeature
 from gatewright.tasks.feature import TasksFeature
 from gatewright.telemetry.feature import TelemetryFeature
 from gatewright.validators.feature import ValidatorsFeature
@@ -32,6 +33,7 @@ FEATURES: Sequence[type[Feature]] = (
     LimitsFeature,  # before approvals: whose call waits in the queue looks for free
     ApprovalsFeature,  # before tasks and access: both put something into the queue
     TasksFeature,  # before telemetry: the kernel's hooks are in this order, and a task is several calls
+    StreamingFeature,  # after tasks: a task streams to nobody; before telemetry: what it asks of servers is sent
     TelemetryFeature,
     AccessFeature,  # before pins: no tool may look like the gateway's own
     PinsFeature,
