@@ -39,6 +39,9 @@ OPEN_METHODS = frozenset(
         "mgp/access/query",
         "mgp/access/grant",
         "mgp/access/revoke",
+        "mgp/events/subscribe",
+        "mgp/events/unsubscribe",
+        "mgp/callback/respond",
         SESSIONS,
         *ASKED,
     }
