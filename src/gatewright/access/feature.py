@@ -40,6 +40,9 @@ OPEN_METHODS = frozenset(
         "mgp/access/grant",
         "mgp/access/revoke",
         "mgp/stream/cancel",
+        "mgp/events/subscribe",
+        "mgp/events/unsubscribe",
+        "mgp/callback/respond",
         SESSIONS,
         *ASKED,
     }

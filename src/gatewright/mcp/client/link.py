@@ -304,8 +304,9 @@ class Link(abc.ABC):
         finally:
             del pending[ident]
         if reply is EXPIRED:
-            self._abandon(exchange, "the time limit was reached")
-            return Failure(
+            given_up = exchange.given_up
+            self._abandon(exchange, given_up.message if given_up else "the time limit was reached")
+            return given_up or Failure(
                 "upstream_timeout",
                 f"server {self.spec.id} did not answer {method} in time; it was told to stop",
             )
