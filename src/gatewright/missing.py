@@ -256,6 +256,12 @@ WITHOUT: Mapping[str, Without] = {
         ),
         Without(name="tasks", does="give callers tasks to wait by"),
         Without(name="discovery", does="search among tools", calls=_searches),
+        Without(
+            name="registration",
+            does="register servers while it runs",
+            calls=_of_methods("mgp/discovery/register", "mgp/discovery/deregister"),
+            keys=("registration.*",),
+        ),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
         Without(
             name="sinks",

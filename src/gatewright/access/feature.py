@@ -81,7 +81,10 @@ class AccessFeature(Feature):
         """The access table, and the gates that read it."""
         grants = grants_of(settings, self._authority.layer)
         folders = folders_of(settings)
-        access = Access(grants, time.time, open_methods=OPEN_METHODS, folders=folders)
+        private = frozenset(one.id for one in settings.servers if one.private)
+        access = Access(
+            grants, time.time, open_methods=OPEN_METHODS, folders=folders, private=private
+        )
         return _Table(grants, access, self._permitting).rules()
 
     def serve(self, parts: GatewayParts) -> Serving:

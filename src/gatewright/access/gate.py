@@ -93,15 +93,18 @@ class Access:
         *,
         open_methods: Container[str] = frozenset(),
         folders: Mapping[str, str] | None = None,
+        private: Container[str] = (),
     ) -> None:
         """`clock` gives Unix seconds. `open_methods` are the `mgp/…` methods that everybody may call,
-        `folders` says in which folder of this machine a server runs."""
+        `folders` says in which folder of this machine a server runs, `private` are servers that the owner's host does
+        not have by default."""
         self._grants = grants
         self._clock = clock
         self._open = open_methods
         self._decided: dict[_Question, tuple[_Definition | None, Judged]] = {}
         self._decided_at = -1
         self._folders = folders or {}
+        self._private = private
         self._bounds: dict[tuple[tuple[UserContext, ...], str], Resources | None] = {}
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
@@ -212,7 +215,11 @@ class Access:
     def _found(self, caller: Caller, server: str, tool: str, known: _Definition | None) -> Judged:
         """Not remembered: who asks what would be names what there is not, at any length and without end."""
         word = self._grants.decide(caller.id, server, tool, self._clock(), _digest_of(known))
-        return _judge(caller, server, word)
+        return _judge(caller, word, _OPERATOR if self._closed(server) else _ROLES)
+
+    def _closed(self, server: str) -> bool:
+        """Whether operators alone have a server where the table says nothing."""
+        return server == KERNEL or server in self._private
 
     def _own(self, call: Call) -> Refusal | None:
         """Calls without a target. Only what the gateway answers by itself may have none."""
@@ -327,10 +334,10 @@ def _digest_of(definition: _Definition | None) -> Callable[[], str] | None:
     return None if definition is None else lambda: definition_digest(definition)
 
 
-def _judge(caller: Caller, server: str, word: Decision) -> Judged:
+def _judge(caller: Caller, word: Decision, roles: Container[str]) -> Judged:
+    """`roles` are the kinds of callers that have the server where the table says nothing."""
     if word.permission == "allow":
         return True, word.source, word
-    roles = _OPERATOR if server == KERNEL else _ROLES
     # Only where the table says nothing: an explicit deny holds for owner and operators as well.
     if caller.kind in roles and word.source == "default_policy":
         return True, _BY_ROLE, word

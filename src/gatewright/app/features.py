@@ -19,6 +19,7 @@ from gatewright.flow.feature import FlowFeature
 from gatewright.limits.feature import LimitsFeature
 from gatewright.pins.feature import PinsFeature
 from gatewright.redaction.feature import RedactionFeature
+from gatewright.registration.feature import RegistrationFeature
 from gatewright.rooms.feature import RoomsFeature
 from gatewright.schemas.feature import SchemasFeature
 from gatewright.tasks.feature import TasksFeature
@@ -40,6 +41,7 @@ FEATURES: Sequence[type[Feature]] = (
     ValidatorsFeature,
     FlowFeature,
     DiscoveryFeature,
+    RegistrationFeature,
     MgpFeature,
     RoomsFeature,
     GgenFeature,

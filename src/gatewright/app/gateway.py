@@ -8,7 +8,7 @@ import logging
 import os
 import time
 import weakref
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,8 @@ from gatewright.feature import (
     Inside,
     Listener,
     Rights,
+    extended,
+    look_ahead,
     offered,
 )
 from gatewright.hosts import local_agents
@@ -72,7 +74,6 @@ from gatewright.servers.dispatch_factory import dispatch_of
 from gatewright.servers.former_policies import Running
 from gatewright.servers.local import LocalServer
 from gatewright.servers.own_urls import OwnUrls
-from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.settings_adapters import (
     EXTENSIONS,
@@ -202,6 +203,7 @@ class Gateway:
             gates=pipeline.Gates._fields,
             rights=offered(features, Rights) or Rights(),
             counts=offered(features, Counts) or Counts(),
+            again=self.again,
         )
         methods = [self.administration.methods, *(one.methods(inside) for one in features)]
         own = {name: method for one in methods for name, method in one.items()}
@@ -310,28 +312,24 @@ class Gateway:
     async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
         check_asked(settings, self.missing)
         hold_secrets(settings)
-        specs = [self.administration.word(spec_of(settings, one)) for one in settings.servers]
-        table = await asyncio.to_thread(self._judges.table, settings)
+        whole = extended(self.features, settings)
+        specs = [self.administration.word(spec_of(whole, one)) for one in whole.servers]
+        table = await asyncio.to_thread(self._judges.table, whole)
         try:
-            patience_s, entries = settings.gateway.startup_wait_s, authorizers_of(settings, specs)
+            patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
             staged = await self.supervisor.stage(specs, entries, patience_s=patience_s, anew=anew)
-            await self._look_ahead(staged.fresh, settings)
-            before, words = self.supervisor.catalogue, (profiles_of(settings), table.sight)
+            await look_ahead(self.features, staged.fresh, whole)
+            before, words = self.supervisor.catalogue, (profiles_of(whole), table.sight)
             fleet, version = self.supervisor.fleet_of(staged, *words), before.version
             await fleet.catalogue.warm(before.viewed)
             if before.version != version:  # a server offers something else by now
                 fleet = self.supervisor.fleet_of(staged, *words)
             self._switch(table, fleet)
+            self.settings = settings
         except BaseException:
             await self.supervisor.discard()
             raise
         await self.supervisor.tell_differences(before)
-
-    async def _look_ahead(self, servers: Iterable[Server], settings: Settings) -> None:
-        for one in servers:
-            tools = () if one.shelved is None else one.shelved.shelf.tools
-            for feature in self.features:
-                await feature.look_ahead(one.id, tools, settings)
 
     def _switch(self, table: Table, fleet: ServerSet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
@@ -346,7 +344,6 @@ class Gateway:
             one.adopt(settings)
         revoked = Revoked(made.gates["access"], fleet, made.authenticate.standing)
         self.kernel.end_refused([revoked])
-        self.settings = settings
 
     def _judge_by(self, table: Table, fleet: ServerSet) -> tuple[Made, weakref.ref[Policy]]:
         """Calls begin by this table from now on: their gates, and the policy before."""

@@ -1,0 +1,149 @@
+"""`Registered`: one server registered at run time as it is kept; turns it into a `[[servers]]` entry with grant, as the configuration has them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.call import Who
+from gatewright.config import Grant, Origin, Problem, Server, Settings
+from gatewright.config.check import Report
+from gatewright.config.documents import Document
+from gatewright.config.servers import build_server
+from gatewright.config.substitute import Sources, Undefined
+
+__all__ = ["Registered", "Unusable", "grants_of", "runs_script", "server_of"]
+
+_OURS = frozenset({"python", "python3"})
+_ORIGIN = "registered at run time"
+
+
+class Unusable(Exception):  # noqa: N818 - a verdict
+    """The configuration could not have such a server."""
+
+
+class Registered(msgspec.Struct, frozen=True, kw_only=True):
+    """One server. Who registered it is what authentication said; `created_by` is what is shown."""
+
+    id: str
+    command: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    extensions: tuple[str, ...] | None = None
+    """None: it is plain MCP."""
+    permissions: tuple[str, ...] = ()
+    trust_level: Literal["trusted", "standard", "sandboxed"]
+    lifetime: Literal["session", "persistent"]
+    session: str | None = None
+    """The session with which it ends."""
+    kind: Literal["agent", "owner", "operator", "anonymous"]
+    by: str
+    """Kind and id of who registered it."""
+    created_by: str
+    justification: str
+    at: float
+    """Unix seconds."""
+    code: str | None = None
+    """The text of its script, which was judged and is what runs, whatever becomes of the file that was named."""
+    digest: str = ""
+    """SHA-256 of `code`, in hex."""
+
+    @property
+    def who(self) -> Who:
+        """Who registered it."""
+        return self.kind, self.by
+
+    @property
+    def by_operator(self) -> bool:
+        """Whether an operator did."""
+        return self.kind == "operator"
+
+
+def runs_script(command: str) -> bool:
+    """Whether a program is a Python interpreter by its name, so that its first argument is a script."""
+    head, word, version = PurePosixPath(command).name.partition("python")
+    return bool(word) and not head and (not version or version.replace(".", "").isdigit())
+
+
+def server_of(one: Registered, settings: Settings, problem: str = "") -> Server:
+    """The server as the configuration would have it; `problem` keeps it down. Raises `Unusable`."""
+    folder = (settings.files[0] if settings.files else Path()).absolute().parent
+    document = Document(folder / _ORIGIN, {"servers": [_table(one, settings, folder)]}, {})
+    report = Report(document)
+    built = build_server(
+        document.data["servers"][0], ("servers", 0), report, _no_sources(settings.storage.path)
+    )
+    if built is None:
+        raise Unusable("; ".join(f"{found.key}: {found.what}" for found in report.errors))
+    mgp = built.mgp
+    if mgp is not None and not one.by_operator:
+        # What an agent names, its server is asked for: nobody gave it. Who decides is never "everything is approved".
+        mgp = msgspec.structs.replace(
+            mgp,
+            permissions_required=(),
+            permissions_asked=one.permissions,
+            permission_policy=_policy(settings),
+        )
+    origin = Origin(Path(_ORIGIN))
+    down = Problem(origin, f"servers.{one.id}", problem, "see docs/configuration/registration.md")
+    if one.code is not None:
+        # The text that was judged runs, and no file that somebody could change. Isolated mode: neither variables nor files
+        # where it is started say what it imports.
+        built = msgspec.structs.replace(built, args=("-I", "-c", one.code, *one.args[1:]))
+    return msgspec.structs.replace(
+        built,
+        mgp=mgp,
+        created_by=one.created_by,
+        private=not one.by_operator,
+        origin=origin,
+        problem=down if problem else built.problem,
+    )
+
+
+def _policy(settings: Settings) -> Any:
+    said = settings.permissions.policy
+    return "interactive" if said == "auto_approve" else said
+
+
+def grants_of(one: Registered) -> tuple[Grant, ...]:
+    """What its creator may do with it, where that is no operator: nobody else has it before an operator says so."""
+    if one.by_operator:
+        return ()
+    why = f"it registered the server: {one.justification}"
+    return (Grant(agent=one.by, server=one.id, justification=why, origin=Origin(Path(_ORIGIN))),)
+
+
+def _table(one: Registered, settings: Settings, folder: Path) -> dict[str, Any]:
+    table: dict[str, Any] = {
+        "id": one.id,
+        "transport": "stdio",
+        "command": one.command,
+        "args": list(one.args),
+        "env": dict(one.env),
+        "cwd": str(folder),
+        "default_policy": "opt-in",
+    }
+    if one.code is not None:
+        table |= {"command": sys.executable if one.command in _OURS else one.command, "cwd": "/"}
+        del table["args"]
+    if not one.by_operator:
+        table["call_timeout_s"] = settings.registration.call_timeout_s
+    if one.extensions is not None or one.trust_level != "standard" or one.permissions:
+        table["mgp"] = {
+            "extensions": list(one.extensions or ()),
+            "permissions_required": list(one.permissions),
+            "trust_level": one.trust_level,
+        }
+    return table
+
+
+def _no_sources(state: Path) -> Sources:
+    """Nothing is replaced in what was registered: neither variables, nor secrets, nor files."""
+
+    def secrets() -> Any:
+        raise Undefined("secrets are not replaced here", "write the value")
+
+    return Sources({}, secrets, store=state)
