@@ -160,7 +160,7 @@ class Access:
         judged = (self._found if tool is None else self._decide)(caller, server, name, known)
         if not caller.user:
             return judged
-        return _named(judged, _may_invoke(caller, Target(server, name), tool))
+        return _named(judged, self._may_invoke(caller, Target(server, name), tool))
 
     def of_server(self, caller: Caller, server: str) -> Judged:
         """What holds for a server as a whole, also for one that there is not."""
@@ -177,8 +177,7 @@ class Access:
         # Where claims name tools, the operator chose what is listed; a call of a risky one is refused all the same.
         if said is None and rights.too_risky(tool.security):
             return False
-        # Claims never open the gateway's own tools; they can only take them away.
-        return _named(judged, None if said and target.server == KERNEL else said)[0]
+        return _named(judged, None if said and self._closed(target.server) else said)[0]
 
     def may_reach(self, caller: Caller, server: str) -> bool:
         """The same for what a server offers besides tools."""
@@ -218,8 +217,14 @@ class Access:
         return _judge(caller, word, _OPERATOR if self._closed(server) else _ROLES)
 
     def _closed(self, server: str) -> bool:
-        """Whether operators alone have a server where the table says nothing."""
+        """Whether operators alone have a server where the table says nothing. Claims open none of its tools; they can only take
+        them away."""
         return server == KERNEL or server in self._private
+
+    def _may_invoke(self, caller: Caller, target: Target, tool: Tool | None) -> bool | None:
+        """What was said of the caller and this tool."""
+        said = rights_of(caller.user).invokes(_names(target, tool))
+        return None if said and self._closed(target.server) else said
 
     def _own(self, call: Call) -> Refusal | None:
         """Calls without a target. Only what the gateway answers by itself may have none."""
@@ -247,7 +252,9 @@ class Access:
             if rights.patterns or rights.names_tools:
                 return Refusal("method_not_found", f"Method not found: {call.method}"), ""
         if call.of_tool:
-            judged = _named(judged, _may_invoke(call.caller, target, call.tool or call.task_tool))
+            judged = _named(
+                judged, self._may_invoke(call.caller, target, call.tool or call.task_tool)
+            )
         allowed, source, word = judged
         if source == BY_CALLER and not allowed:
             return lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
@@ -348,12 +355,6 @@ def _names(target: Target, tool: Tool | None) -> tuple[str, ...]:
     """What a permission may call a tool."""
     found = (f"{target.server}/{target.name}", f"{target.server}.{target.name}")
     return found if tool is None else (*found, tool.exposed)
-
-
-def _may_invoke(caller: Caller, target: Target, tool: Tool | None) -> bool | None:
-    """What was said of the caller and this tool. The gateway's own tools are opened by grants alone."""
-    said = rights_of(caller.user).invokes(_names(target, tool))
-    return None if said and target.server == KERNEL else said
 
 
 def _named(judged: Judged, said: bool | None) -> Judged:

@@ -50,9 +50,9 @@ _PLAIN: dict[str, type[msgspec.Struct]] = {
     if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
 }
 _AS_WRITTEN: dict[str, type[Any]] = {
-    field.name: field.type
-    for field in msgspec.structs.fields(Settings)
-    if _PLAIN.get(field.name) is field.type and field.type is not Builtin
+    name: shape
+    for name, shape in _PLAIN.items()
+    if shape is not Builtin and shape in {one.type for one in msgspec.structs.fields(Settings)}
 }
 """The tables whose words are the settings, but for `builtin`, whose folders are made whole."""
 _PROFILE = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")

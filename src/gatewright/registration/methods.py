@@ -209,6 +209,7 @@ class Registration:
             one = rules.registered(wanted, call, self._clock())
             if needs_script(one, settings.registration.commands):
                 one = await self._scripted(one, call, settings)
+            rules.check_isolation(one)
             server_of(one, settings)
         except Denied as problem:
             return problem.outcome

@@ -59,6 +59,18 @@ def read_wanted(params: Mapping[str, Any]) -> Wanted | Failure:
     found = _read(params, Wanted)
     if isinstance(found, Failure):
         return found
+    flaw = _flaw_of(found)
+    if flaw is not None or found.mgp is None:
+        return flaw or found
+    try:
+        needs = declared_permissions(list(found.mgp.permissions_required))
+    except ValueError as problem:
+        return _wrong("mgp.permissions_required", str(problem))
+    mgp = msgspec.structs.replace(found.mgp, permissions_required=needs)
+    return msgspec.structs.replace(found, mgp=mgp)
+
+
+def _flaw_of(found: Wanted) -> Failure | None:
     if not found.justification.strip():
         return _wrong("justification", "it says why the server is needed, and is not empty")
     for member, text in _texts(found):
@@ -70,15 +82,7 @@ def read_wanted(params: Mapping[str, Any]) -> Wanted | Failure:
     for name in found.env:
         if loads_code(name) or moves_traffic(name) or is_ours(name):
             return _wrong(f"env.{name[:64]}", "this variable decides what is run or reached")
-    if found.mgp is None:
-        return found
-    try:
-        needs = declared_permissions(list(found.mgp.permissions_required))
-    except ValueError as problem:
-        return _wrong("mgp.permissions_required", str(problem))
-    return msgspec.structs.replace(
-        found, mgp=msgspec.structs.replace(found.mgp, permissions_required=tuple(needs))
-    )
+    return None
 
 
 def read_ending(params: Mapping[str, Any]) -> Ending | Failure:

@@ -112,6 +112,10 @@ class Rules:
             at=at,
         )
         self._check_program(one)
+        return one
+
+    def check_isolation(self, one: Registered) -> None:
+        """Whether it can be isolated where it has to be. Raises `Denied`."""
         if one.trust_level == "sandboxed" and (why := self._flaw()):
             raise Denied(
                 Refusal(
@@ -120,7 +124,6 @@ class Rules:
                     {"rule": "isolation_unavailable"},
                 )
             )
-        return one
 
     # -- names
 
