@@ -19,6 +19,7 @@ from gatewright.config.agents import Agent
 from gatewright.config.bounds import SECONDS, Bytes, Name
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import Protocol
+from gatewright.config.isolation import Isolation, IsolationLevel
 from gatewright.config.limits import Limits, Rates
 from gatewright.config.oauth import OAuth
 from gatewright.config.oversight import (
@@ -79,6 +80,9 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     pages and by those listed here only."""
     allowed_hosts: tuple[Name, ...] = ()
     """Further values of the `Host` header that are answered, for example the name of a proxy in front."""
+    import_isolation: IsolationLevel = "none"
+    """The `isolation` of the stdio servers that `gatewright import` writes from now on. `confined` keeps most servers
+    that `npx` and `uvx` start at work; they see no folder until one is named in `[servers.sandbox]`."""
     startup_wait_s: Annotated[float, Meta(ge=0, le=600, extra=SECONDS)] = 10.0
     """How long the ready line, and the switch to another configuration, wait for servers that are still starting."""
 
@@ -218,6 +222,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     python: str = ""
     trust_gateway: Literal["untrusted", "verified", "trusted"] = "untrusted"
     args: tuple[str, ...] = ()
+    confinement: Isolation = Isolation()
+    """Its `isolation` and `[servers.sandbox]`, with the defaults of the level."""
     cwd: Path | None = None
     """Absolute; the directory of the configuration file unless that says otherwise."""
     env: Mapping[str, str] = {}

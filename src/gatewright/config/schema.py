@@ -35,6 +35,7 @@ from gatewright.config.groundhog import (
     Tls,
     Transport,
 )
+from gatewright.config.isolation import SandboxTable
 from gatewright.config.limits import Calls, Limits, Rates
 from gatewright.config.model import Gateway, Profile, Redaction, ToolRule
 from gatewright.config.oauth import Issuer, OAuth
@@ -65,6 +66,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "gateway": Gateway,
     "servers": ServerTable,
     "servers.auth": AuthTable,
+    "servers.sandbox": SandboxTable,
     "servers.tools.NAME": ToolRule,
     "servers.mgp": MgpTable,
     "servers.mgp.restart_policy": RestartTable,

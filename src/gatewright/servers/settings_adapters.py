@@ -28,6 +28,7 @@ from gatewright.servers.supervisor import Audited, Supervisor
 from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.servers.view import Profile
 from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.transport.isolation.rules import Isolation
 
 __all__ = [
     "EXTENSIONS",
@@ -98,6 +99,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         args=server.args,
         env=server.env,
         cwd=str(server.cwd) if server.cwd is not None else None,
+        isolation=_isolation_of(settings, server),
         url=server.url,
         python=server.python,
         trust_gateway=server.trust_gateway,
@@ -136,6 +138,28 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         asked=mgp.permissions_asked if mgp is not None else (),
         created_by=server.created_by,
         degrades=mgp is not None and mgp.missing_permissions == "degrade",
+    )
+
+
+def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
+    """What a child is kept to. The configuration and the state of the gateway are nobody's to see, whatever is."""
+    wanted = server.confinement
+    if wanted.level == "none":
+        return None
+    return Isolation(
+        server=server.id,
+        level=wanted.level,
+        read=tuple(map(str, wanted.read)),
+        write=tuple(map(str, wanted.write)),
+        hidden=tuple(str(one) for one in (settings.storage.path, *settings.files)),
+        state=str(settings.storage.path),
+        network=wanted.network,
+        memory_bytes=wanted.memory_bytes,
+        tmp_bytes=wanted.tmp_bytes,
+        processes=wanted.processes,
+        open_files=wanted.open_files,
+        file_bytes=wanted.file_bytes,
+        cpu_s=wanted.cpu_s,
     )
 
 
