@@ -266,6 +266,9 @@ class Feature:
         """A configuration with what it adds while the gateway runs. On the event loop; must not raise."""
         return settings
 
+    def expect(self, settings: Settings) -> None:
+        """Servers of a configuration to come are about to connect."""
+
     def rules(self, settings: Settings) -> Rules:
         """What it makes of a configuration. Any thread, and it may take its time."""
         return Rules()
@@ -289,9 +292,11 @@ class Feature:
 
 
 def extended(features: Sequence[Feature], settings: Settings) -> Settings:
-    """A configuration with what features add to it while the gateway runs."""
+    """A configuration with what features add to it while the gateway runs; its servers are started next."""
     for one in features:
         settings = one.extend(settings)
+    for one in features:
+        one.expect(settings)
     return settings
 
 

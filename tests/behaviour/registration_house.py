@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -11,9 +13,11 @@ from typing import Any
 import pytest
 
 from gatewright.call import UserContext
+from gatewright.identity.keys import KeyStore
 from tests.behaviour.access_house import House
 from tests.behaviour.gateway import ROOT, config, running, server
 from tests.behaviour.hosts import Host, RpcError
+from tests.storage.parts import state_in
 
 __all__ = [
     "AGENTS",
@@ -69,6 +73,15 @@ class Registry(House):
     def text(self) -> str:
         """The script of the request."""
         return (self.gateway.folder / "scripts" / "mcp_custom.py").read_text()
+
+    def operators_key(self) -> str:
+        """A fresh operator's key."""
+        state = state_in(self.gateway.folder / "state")
+        callers = KeyStore(state, clock=time.time, random=os.urandom)
+        try:
+            return callers.create("boss", kind="operator", by="test")[1]
+        finally:
+            callers.close()
 
     def records(self, kind: str, ident: str) -> list[dict[str, Any]]:
         """What was recorded of a server."""

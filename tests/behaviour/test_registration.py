@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from tests.behaviour.access_house import KEYED, code_of
@@ -255,9 +257,53 @@ async def test_a_sandboxed_script_is_judged_and_a_standard_one_is_not(registry: 
         sandboxed = seed_request(ident, args=[blocked], mgp={"trust_level": "sandboxed"})
         refused = await registry.refused(client, sandboxed)
         assert refused.code == 1011
-        assert "Blocked import: 'socket'" in refused.data["details"]["violations"]
+        assert "Blocked import: 'socket'" in refused.data["_mgp"]["details"]["violations"]
         standard = seed_request(ident, args=[blocked], mgp={"trust_level": "standard"})
         assert (await client.request(REGISTER, standard))["status"] == "connected"
+
+
+LOOKING = """
+    if method == "tools/call" and params["arguments"]["text"] == "look":
+        import os
+        import urllib.request
+        found = {"uid": os.getuid(), "here": os.listdir("."), "read": ""}
+        try:
+            found["read"] = open(PLACE).read()
+        except OSError:
+            pass
+        try:
+            urllib.request.urlopen(URL, timeout=5)
+            found["net"] = True
+        except OSError:
+            found["net"] = False
+        return {"content": [{"type": "text", "text": json.dumps(found)}]}
+    if method == "tools/call" and params["arguments"]["text"] == "eat":
+        return {"content": [{"type": "text", "text": str(len(bytearray(2 ** 29)))}]}
+"""
+
+
+async def test_a_sandboxed_server_is_isolated_and_its_limits_hold(registry: Registry) -> None:
+    """MGP-15.4-2: limited permissions; neither files, nor the network, nor more memory than it was given."""
+    ident, url = fresh(), registry.gateway.url
+    here = str(registry.gateway.folder / "mgp.toml")
+    text = registry.text().replace(
+        '    if method == "tools/call":', LOOKING + '    if method == "tools/call":', 1
+    )
+    name = registry.script(
+        "looking",
+        f"PLACE, URL = {here!r}, {url!r}\n"
+        + text.replace("from __future__ import annotations", ""),
+    )
+    _, key = registry.agent(REGISTERS)
+    async with registry.host(BOUND, key) as client:
+        # Nothing is said of trust: what agents register is sandboxed.
+        made = await client.request(REGISTER, seed_request(ident, args=[name], mgp=None))
+        assert (made["status"], made["trust_level"]) == ("connected", "sandboxed")
+        assert await client.text(tool(ident), text="still") == "STILL"
+        found = json.loads(await client.text(tool(ident), text="look"))
+        assert (found["here"], found["read"], found["net"]) == (["mgp.toml", "state"], "", False)
+        with pytest.raises(RpcError):
+            await client.call(tool(ident), text="eat")
 
 
 async def test_what_was_judged_runs_whatever_becomes_of_the_file(registry: Registry) -> None:
@@ -289,7 +335,8 @@ async def test_permissions_that_an_agent_names_wait_for_an_operator(registry: Re
         made = await client.request(REGISTER, seed_request(ident, mgp=asks))
         assert (made["status"], made["tools"]) == ("connecting", [])
         assert "network.outbound" in made["reason"]
-        registry.gateway.cli("server", "permit", ident, "network.outbound")
+        permit = ("server", "permit", ident, "network.outbound", "--key", registry.operators_key())
+        registry.gateway.cli(*permit)
         async with asyncio.timeout(20):
             while tool(ident) not in await client.tools():
                 await asyncio.sleep(0.05)
@@ -344,14 +391,27 @@ async def test_it_ends_with_the_session_of_its_creator(tmp_path: Path) -> None:
     with registry_in(tmp_path, said(lifetime="session")) as registry:
         _, key = registry.agent(REGISTERS)
         async with registry.operator() as operator:
-            async with registry.host(BOUND, key) as client:
-                refused = await registry.refused(client, seed_request(lifetime="persistent"))
-                assert refused.code == 1000
-                made = await client.request(REGISTER, seed_request())
-                assert made["lifetime"] == "session"
-                assert await registry.listed(operator, "dynamic.custom_tool") is not None
-            async with asyncio.timeout(20):
-                while await registry.listed(operator, "dynamic.custom_tool") is not None:
-                    await asyncio.sleep(0.1)
+
+            async def gone(ident: str) -> None:
+                async with asyncio.timeout(20):
+                    while await registry.listed(operator, ident) is not None:
+                        await asyncio.sleep(0.1)
+
+            for number, door in enumerate((BOUND, "websocket 2025-11-25")):
+                ident = f"dynamic.s{number}x"
+                async with registry.host(door, key) as client:
+                    refused = await registry.refused(client, seed_request(lifetime="persistent"))
+                    assert refused.code == 1000
+                    made = await client.request(REGISTER, seed_request(ident))
+                    assert made["lifetime"] == "session"
+                    assert await client.text(tool(ident), text="here") == "HERE"
+                    if door == BOUND:
+                        headers = {
+                            "authorization": f"Bearer {key}",
+                            "mcp-session-id": str(client.session),
+                        }
+                        async with aiohttp.ClientSession(headers=headers) as http:
+                            assert (await http.delete(registry.gateway.url)).status < 300
+                await gone(ident)
         async with registry.host("http 2026-07-28", key) as client:
             assert (await registry.refused(client, seed_request("dynamic.b"))).code == -32602

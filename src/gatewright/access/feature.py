@@ -91,6 +91,10 @@ class AccessFeature(Feature):
         """What other processes changed."""
         return Serving(looks=(self._authority.look, self._permitting.look))
 
+    def expect(self, settings: Settings) -> None:
+        """What permissions servers will have."""
+        self._permitting.expect(settings)
+
     def adopt(self, settings: Settings) -> None:
         """What permissions servers have."""
         self._permitting.adopt(settings)

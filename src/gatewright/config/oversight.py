@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from gatewright.config.bounds import DAYS, SECONDS, Bytes, EventClass, Seconds
+from gatewright.config.bounds import BYTES, DAYS, SECONDS, Bytes, EventClass, Seconds
 
 __all__ = [
     "Approvals",
@@ -176,6 +176,10 @@ class Registration(msgspec.Struct, frozen=True, kw_only=True):
     """How many registered servers there may be at a time."""
     call_timeout_s: Seconds = 30.0
     """The time limit of one call to a server that an agent registered."""
+    memory_bytes: Annotated[int, Meta(ge=16 << 20, le=2**40, extra=BYTES)] = 256 << 20
+    """The memory of a sandboxed server, as `memory_bytes` of `[servers.sandbox]`."""
+    cpu_s: Annotated[int, Meta(ge=1, le=31_536_000, extra=SECONDS)] = 3600
+    """The processor time of each process of a sandboxed server, after which it is ended."""
 
 
 class Telemetry(msgspec.Struct, frozen=True, kw_only=True):

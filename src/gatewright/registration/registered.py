@@ -12,6 +12,7 @@ from gatewright.call import Who
 from gatewright.config import Grant, Origin, Problem, Server, Settings
 from gatewright.config.check import Report
 from gatewright.config.documents import Document
+from gatewright.config.model import Mgp
 from gatewright.config.servers import build_server
 from gatewright.config.substitute import Sources, Undefined
 
@@ -70,32 +71,19 @@ def runs_script(command: str) -> bool:
 
 def server_of(one: Registered, settings: Settings, problem: str = "") -> Server:
     """The server as the configuration would have it; `problem` keeps it down. Raises `Unusable`."""
-    folder = (settings.files[0] if settings.files else Path()).absolute().parent
-    document = Document(folder / _ORIGIN, {"servers": [_table(one, settings, folder)]}, {})
+    folder = (settings.files[0] if settings.files else Path(_ORIGIN)).absolute().parent
+    document = Document(folder / _ORIGIN, {"servers": [_table(one, settings)]}, {})
     report = Report(document)
-    built = build_server(
-        document.data["servers"][0], ("servers", 0), report, _no_sources(settings.storage.path)
-    )
+    table = document.data["servers"][0]
+    built = build_server(table, ("servers", 0), report, _no_sources(settings.storage.path))
     if built is None:
         raise Unusable("; ".join(f"{found.key}: {found.what}" for found in report.errors))
-    mgp = built.mgp
-    if mgp is not None and not one.by_operator:
-        # What an agent names, its server is asked for: nobody gave it. Who decides is never "everything is approved".
-        mgp = msgspec.structs.replace(
-            mgp,
-            permissions_required=(),
-            permissions_asked=one.permissions,
-            permission_policy=_policy(settings),
-        )
     origin = Origin(Path(_ORIGIN))
-    down = Problem(origin, f"servers.{one.id}", problem, "see docs/configuration/registration.md")
-    if one.code is not None:
-        # The text that was judged runs, and no file that somebody could change. Isolated mode: neither variables nor files
-        # where it is started say what it imports.
-        built = msgspec.structs.replace(built, args=("-I", "-c", one.code, *one.args[1:]))
+    down = Problem(origin, f"servers.{one.id}", problem, "see docs/registration.md")
     return msgspec.structs.replace(
         built,
-        mgp=mgp,
+        args=built.args if one.code is None else _args(one, one.code),
+        mgp=_mgp(one, built.mgp, settings),
         created_by=one.created_by,
         private=not one.by_operator,
         origin=origin,
@@ -103,9 +91,24 @@ def server_of(one: Registered, settings: Settings, problem: str = "") -> Server:
     )
 
 
-def _policy(settings: Settings) -> Any:
-    said = settings.permissions.policy
-    return "interactive" if said == "auto_approve" else said
+def _args(one: Registered, code: str) -> tuple[str, ...]:
+    """The text that was judged runs, and no file that somebody could change. Isolated mode: neither variables nor files where
+    it is started say what it imports."""
+    # With a line end nobody takes it for the name of a file.
+    return "-I", "-c", code if code.endswith("\n") else f"{code}\n", *one.args[1:]
+
+
+def _mgp(one: Registered, said: Mgp | None, settings: Settings) -> Mgp | None:
+    """What an agent names, its server is asked for: nobody gave it. Nor is everything approved that it declares."""
+    if said is None or one.by_operator:
+        return said
+    policy = settings.permissions.policy
+    return msgspec.structs.replace(
+        said,
+        permissions_required=(),
+        permissions_asked=one.permissions,
+        permission_policy="interactive" if policy == "auto_approve" else policy,
+    )
 
 
 def grants_of(one: Registered) -> tuple[Grant, ...]:
@@ -116,21 +119,24 @@ def grants_of(one: Registered) -> tuple[Grant, ...]:
     return (Grant(agent=one.by, server=one.id, justification=why, origin=Origin(Path(_ORIGIN))),)
 
 
-def _table(one: Registered, settings: Settings, folder: Path) -> dict[str, Any]:
+def _table(one: Registered, settings: Settings) -> dict[str, Any]:
+    """Its `[[servers]]` table, but for what no table says."""
+    said = settings.registration
     table: dict[str, Any] = {
         "id": one.id,
         "transport": "stdio",
         "command": one.command,
         "args": list(one.args),
         "env": dict(one.env),
-        "cwd": str(folder),
         "default_policy": "opt-in",
     }
     if one.code is not None:
-        table |= {"command": sys.executable if one.command in _OURS else one.command, "cwd": "/"}
-        del table["args"]
+        table |= {"command": sys.executable if one.command in _OURS else one.command, "args": []}
     if not one.by_operator:
-        table["call_timeout_s"] = settings.registration.call_timeout_s
+        table["call_timeout_s"] = said.call_timeout_s
+    if one.trust_level == "sandboxed":
+        table["isolation"] = "strict"
+        table["sandbox"] = {"memory_bytes": said.memory_bytes, "cpu_s": said.cpu_s}
     if one.extensions is not None or one.trust_level != "standard" or one.permissions:
         table["mgp"] = {
             "extensions": list(one.extensions or ()),

@@ -14,6 +14,7 @@ from gatewright.mcp.wire.permissions import REGISTRY_WRITE
 from gatewright.registration.registered import Registered, runs_script
 from gatewright.registration.request import Wanted
 from gatewright.schemas.lookalikes import keys
+from gatewright.transport.isolation.sandbox import missing
 
 __all__ = [
     "Denied",
@@ -35,8 +36,8 @@ class Denied(Exception):  # noqa: N818 - a verdict
 
 
 def isolation_flaw() -> str:
-    """Why no server can be isolated on this machine; empty where one can."""
-    return "this gateway has no means to isolate a server"
+    """Why no server can be isolated on this machine, as far as that shows before one is started; empty where one can."""
+    return missing()
 
 
 def not_permitted(caller: Caller) -> Refusal | None:
