@@ -7,7 +7,15 @@ by signals, or finds among what those before it in the list offer. Nothing is se
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Coroutine,
+    Hashable,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -27,6 +35,7 @@ from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin, Dispatch, Shared
+from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
@@ -47,7 +56,9 @@ __all__ = [
     "Rights",
     "Rules",
     "Serving",
+    "extended",
     "extensions_of",
+    "look_ahead",
     "offered",
 ]
 
@@ -160,6 +171,8 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     """The names of all gates, in their order."""
     rights: Rights
     counts: Counts
+    again: Callable[[], Awaitable[None]]
+    """Goes on with the same configuration, and with what features add to it now (`Feature.extend`). Raises `SettingsError`."""
 
 
 class Making(msgspec.Struct, frozen=True, kw_only=True):
@@ -257,6 +270,13 @@ class Feature:
         """The gateway's own methods."""
         return {}
 
+    def extend(self, settings: Settings) -> Settings:
+        """A configuration with what it adds while the gateway runs. On the event loop; must not raise."""
+        return settings
+
+    def expect(self, settings: Settings) -> None:
+        """Servers of a configuration to come are about to connect."""
+
     def rules(self, settings: Settings) -> Rules:
         """What it makes of a configuration. Any thread, and it may take its time."""
         return Rules()
@@ -277,3 +297,22 @@ class Feature:
 
     async def close(self) -> None:
         """Give everything back: the servers have stopped."""
+
+
+def extended(features: Sequence[Feature], settings: Settings) -> Settings:
+    """A configuration with what features add to it while the gateway runs; its servers are started next."""
+    for one in features:
+        settings = one.extend(settings)
+    for one in features:
+        one.expect(settings)
+    return settings
+
+
+async def look_ahead(
+    features: Sequence[Feature], servers: Iterable[Server], settings: Settings
+) -> None:
+    """Let features look at what servers of a configuration to come have listed."""
+    for one in servers:
+        tools = () if one.shelved is None else one.shelved.shelf.tools
+        for feature in features:
+            await feature.look_ahead(one.id, tools, settings)

@@ -261,6 +261,12 @@ WITHOUT: Mapping[str, Without] = {
             does="stream results while they are made",
             calls=_of_methods("mgp/stream/cancel"),
         ),
+        Without(
+            name="registration",
+            does="register servers while it runs",
+            calls=_of_methods("mgp/discovery/register", "mgp/discovery/deregister"),
+            keys=("registration.*",),
+        ),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
         Without(
             name="sinks",

@@ -15,6 +15,11 @@ from gatewright.servers.supervisor import Supervisor
 from tests.feature_parts import ground, settings
 from tests.kernel_parts import Book
 
+
+async def _again() -> None:
+    """Goes on with the same configuration."""
+
+
 SPINE = {"authenticate", "session"}, {"links"}
 
 
@@ -36,6 +41,7 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
         gates=pipeline.Gates._fields,
         rights=Rights(),
         counts=Counts(),
+        again=_again,
     )
     on = ground(tmp_path, "[mcp.protocol.transport]\nport = 0\n")
     methods = [name for one in features_of(FEATURES, on) for name in one.methods(inside)]
@@ -43,6 +49,8 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
     assert set(methods) == {
         "gatewright/policy/explain",
         "mgp/access/query",
+        "mgp/discovery/deregister",
+        "mgp/discovery/register",
         "mgp/access/grant",
         "mgp/access/revoke",
         "mgp/permission/request",

@@ -20,6 +20,7 @@ from gatewright.flow.feature import FlowFeature
 from gatewright.limits.feature import LimitsFeature
 from gatewright.pins.feature import PinsFeature
 from gatewright.redaction.feature import RedactionFeature
+from gatewright.registration.feature import RegistrationFeature
 from gatewright.rooms.feature import RoomsFeature
 from gatewright.schemas.feature import SchemasFeature
 from gatewright.streaming.feature import StreamingFeature
@@ -44,6 +45,7 @@ FEATURES: Sequence[type[Feature]] = (
     ValidatorsFeature,
     FlowFeature,
     DiscoveryFeature,
+    RegistrationFeature,
     MgpFeature,
     RoomsFeature,
     GgenFeature,

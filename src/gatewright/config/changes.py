@@ -35,6 +35,7 @@ _APPLIED = (
     "gateway.",
     "limits.",
     "permissions.",
+    "registration.",
     "oauth.",
     "secrets.",
     "servers",

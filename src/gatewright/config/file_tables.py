@@ -33,6 +33,7 @@ from gatewright.config.oversight import (
     Flow,
     PermissionPolicy,
     Permissions,
+    Registration,
     Telemetry,
 )
 from gatewright.config.rooms import RoomsTable
@@ -314,6 +315,7 @@ class FileTable(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     approvals: Approvals = Approvals()
     permissions: Permissions = Permissions()
+    registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
     secrets: SecretsTable = SecretsTable()

@@ -28,6 +28,7 @@ from gatewright.config.oversight import (
     Flow,
     PermissionPolicy,
     Permissions,
+    Registration,
     Telemetry,
 )
 from gatewright.config.problems import Origin, Problem
@@ -145,6 +146,8 @@ class Mgp(msgspec.Struct, frozen=True, kw_only=True):
     """None: what `[permissions]` says."""
     missing_permissions: Literal["wait", "degrade"] = "wait"
     """Whether it is offered without all the permissions that it declares."""
+    permissions_asked: tuple[str, ...] = ()
+    """Those that it needs besides what it declares itself, and does not have without a question."""
     server_id: str | None = None
     """What the server calls itself, where that differs from `id`."""
 
@@ -265,6 +268,10 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """By tool, each with what `*` says where it says nothing itself."""
     written: Mapping[str, str] = {}
     """Key (`args.1`, `env.TOKEN`) → what the file says, where that is not the value itself."""
+    created_by: str = ""
+    """Who registered it while the gateway runs; empty where it is configured."""
+    private: bool = False
+    """Whether the default is that it is there for operators and for whom a grant names, and not for the owner's host."""
     origin: Origin
     problem: Problem | None = None
 
@@ -331,6 +338,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     approvals: Approvals = Approvals()
     permissions: Permissions = Permissions()
+    registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
     secrets: SecretsPlace = SecretsPlace()

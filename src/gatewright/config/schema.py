@@ -39,7 +39,15 @@ from gatewright.config.isolation import SandboxTable
 from gatewright.config.limits import Calls, Limits, Rates
 from gatewright.config.model import Gateway, Profile, Redaction, ToolRule
 from gatewright.config.oauth import Issuer, OAuth
-from gatewright.config.oversight import Approvals, Audit, AuditSink, Flow, Permissions, Telemetry
+from gatewright.config.oversight import (
+    Approvals,
+    Audit,
+    AuditSink,
+    Flow,
+    Permissions,
+    Registration,
+    Telemetry,
+)
 from gatewright.config.reference import paragraphs, sentences
 from gatewright.config.rooms import (
     JwtTable,
@@ -80,6 +88,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "rooms.topics.NAME": RoomTopicTable,
     "rooms.jwt": JwtTable,
     "permissions": Permissions,
+    "registration": Registration,
     "telemetry": Telemetry,
     "rooms.kernel": RoomKernelTable,
     "rooms.orchestrator": RoomOrchestratorTable,

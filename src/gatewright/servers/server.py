@@ -51,6 +51,7 @@ class Server:
         self.spec = spec
         self.id = spec.id
         self.listing = EMPTY
+        self.farewell = "it is not configured any more"  # why it leaves, when it does
         self.shelved: Built | None = None  # what was made of it
         self.wishes = ServerSubscriptions(self)
         self._relisting = Relisting(spec.id, lambda: self.listing)

@@ -132,6 +132,8 @@ def spec_of(
         hints=_hints(settings, server),
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
+        asked=mgp.permissions_asked if mgp is not None else (),
+        created_by=server.created_by,
         degrades=mgp is not None and mgp.missing_permissions == "degrade",
     )
 

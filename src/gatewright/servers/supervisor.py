@@ -231,7 +231,7 @@ class Supervisor:
                 asyncio.get_running_loop().call_soon(self._catch_up, server)
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
-                why = "it was replaced" if name in fleet.servers else "it is configured no more"
+                why = "it was replaced" if name in fleet.servers else server.farewell
                 self._retire(server, over, held_s, why)
 
     def _retire(
