@@ -14,7 +14,7 @@ import pytest
 
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
-from gatewright.rooms.participants import CallError, Participant, bridge
+from gatewright.rooms.participants import CallError, Participant
 from gatewright.rooms.participants.bridge import HostSeat, ServerSeat
 from gatewright.transport.process import spawn
 from tests.rooms.participants.bus import Bus, call, within
