@@ -25,7 +25,7 @@ from msgspec.structs import replace
 
 from gatewright.access.grants import Decision, Grants, granting, no_grant
 from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_many, too_risky
-from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool, UserContext
+from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.identity.claims import rights_of, runs_programs
 from gatewright.mcp.wire.permissions import (
@@ -37,6 +37,7 @@ from gatewright.mcp.wire.permissions import (
 from gatewright.schemas.json_strings import Place, outweighs
 from gatewright.schemas.objection import Validator
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.short_cache import LONGEST
 from gatewright.transport.slices import in_slices
 from gatewright.validators.registry import Checks
 from gatewright.validators.resources import Resources
@@ -108,7 +109,7 @@ class Access:
         self._decided_at = -1
         self._folders = folders or {}
         self._private = private
-        self._bounds: dict[tuple[tuple[UserContext, ...], str], Resources | None] = {}
+        self._bounds: dict[tuple[Sequence[Sequence[str]], str], Resources | None] = {}
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         tool, caller = call.tool, call.caller
@@ -209,8 +210,9 @@ class Access:
         if found is None or found[0] is not definition:
             if len(self._decided) > _REMEMBERED:
                 self._decided = {}
-            judged = self._found(caller, server, tool, definition)
-            found = self._decided[question] = definition, judged
+            found = definition, self._found(caller, server, tool, definition)
+            if len(tool) <= LONGEST:  # a server may list others of any length with each second
+                self._decided[question] = found
         return found[1]
 
     def _found(self, caller: Caller, server: str, tool: str, known: _Definition | None) -> Judged:
@@ -311,11 +313,13 @@ class Access:
         return outside(call, flaw.details or {"reason": f"It {flaw.message}"}, flaw.path)
 
     def _bounds_of(self, caller: Caller, server: str) -> Resources | None:
-        key = caller.user, server
+        rights = rights_of(caller.user)
+        # By the operator's words, and by none of a token's.
+        key = rights.patterns, server
         if key not in self._bounds:
             if len(self._bounds) > _REMEMBERED:
                 self._bounds.clear()
-            self._bounds[key] = rights_of(caller.user).resources(self._folders.get(server))
+            self._bounds[key] = rights.resources(self._folders.get(server))
         return self._bounds[key]
 
     def _denied(self, call: Call, word: Decision) -> Refusal:
