@@ -176,7 +176,9 @@ def descriptors() -> str:
 
 def kept() -> str:
     status = dict(
-        line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line
+        line.split(":", 1)
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if ":" in line
     )
     facts = {one: status[one].strip() for one in ("CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb")}
     if any(int(one, 16) for one in facts.values()):
