@@ -50,7 +50,7 @@ def call(name: str, *arguments: Any) -> int:
 
 
 def unseen(path: str) -> str:
-    return refused(lambda: os.stat(path), errno.ENOENT)
+    return refused(Path(path).stat, errno.ENOENT)
 
 
 def unwritten(folders: list[str]) -> str:
@@ -83,9 +83,8 @@ def ended(work: Callable[[], None], most_s: float = 20.0) -> str:
             work()
         except MemoryError:
             os._exit(9)
-        except BaseException:
-            os._exit(8)
-        os._exit(0)
+        finally:
+            os._exit(0)
     until = time.monotonic() + most_s
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -100,9 +99,8 @@ def ended(work: Callable[[], None], most_s: float = 20.0) -> str:
 
 def memory(most: int) -> str:
     def grow() -> None:
-        held = []
-        for _ in range(0, 2 * most, 1 << 20):
-            held.append(bytearray(os.urandom(4096) * 256))
+        held = [bytearray(os.urandom(4096) * 256) for _ in range(0, 2 * most, 1 << 20)]
+        held.clear()
 
     found = ended(grow)
     return HELD if found in {"exited 9", "signal 9"} else found
@@ -131,7 +129,7 @@ def processes(most: int) -> str:
 def open_files(most: int) -> str:
     held: list[int] = []
     try:
-        for _ in range(most + 1):
+        while len(held) <= most:
             held.append(os.open("/dev/null", os.O_RDONLY))
     except OSError as problem:
         return HELD if problem.errno == errno.EMFILE else f"failed with {problem}"
@@ -170,7 +168,7 @@ def connected(family: int, address: Any) -> str:
 
 
 def descriptors() -> str:
-    found = sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    found = sorted(int(one.name) for one in Path("/proc/self/fd").iterdir())
     return HELD if len(found) == 4 else f"open: {found}"  # three, and the one that lists them
 
 
@@ -255,5 +253,6 @@ def trace(pid: int) -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    print(json.dumps(tried(json.loads(sys.argv[1]))), flush=True)
+    sys.stdout.write(json.dumps(tried(json.loads(sys.argv[1]))) + "\n")
+    sys.stdout.flush()
     sys.stdin.read()

@@ -23,7 +23,7 @@ def test_v1_has_a_group_for_each_controller(tmp_path: Path) -> None:
     assert (pids / name / "pids.max").read_text() == "20"
 
 
-def test_v2_has_one_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_v2_has_one_group(tmp_path: Path) -> None:
     name = f"gatewright-{os.getpid()}-one"
     (tmp_path / name).mkdir()
     (tmp_path / name / "cgroup.controllers").write_text("memory pids")
@@ -31,7 +31,6 @@ def test_v2_has_one_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert group == Group((tmp_path / name,), frozenset({"memory", "pids"}))
     assert (tmp_path / name / "memory.max").read_text() == str(1 << 26)
     assert (tmp_path / name / "memory.swap.max").read_text() == "0"
-    del monkeypatch
 
 
 def test_where_no_group_can_be_made_there_is_none(tmp_path: Path) -> None:
@@ -45,9 +44,11 @@ def test_where_no_group_can_be_made_there_is_none(tmp_path: Path) -> None:
     [
         (
             "5:pids:/\n4:memory:/service/a\n0::/\n",
-            "30 25 0:1 / {0}/memory rw - cgroup cgroup rw,memory\n"
-            "31 25 0:2 / {0}/pids rw - cgroup cgroup rw,pids\n"
-            "32 25 0:3 / /proc rw - proc proc rw\n",
+            (
+                "30 25 0:1 / {0}/memory rw - cgroup cgroup rw,memory\n"
+                "31 25 0:2 / {0}/pids rw - cgroup cgroup rw,pids\n"
+                "32 25 0:3 / /proc rw - proc proc rw\n"
+            ),
             {"memory": "memory/service/a", "pids": "pids"},
         ),
         (
