@@ -169,7 +169,8 @@ class _Making:
     def _limited(self, table: dict[str, Any]) -> dict[str, Any]:
         """A table whose limits for single tools, which replace ours, are none above ours, and whose program is isolated as all
         are that come in."""
-        if "command" in table and self.known.isolation != "none":
+        own = "isolation" in table or (table.get("mgp") or {}).get("trust_level") == "sandboxed"
+        if "command" in table and self.known.isolation != "none" and not own:
             table = {**table, "isolation": self.known.isolation}
         if "tools" not in table:
             return table
