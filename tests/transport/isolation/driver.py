@@ -100,7 +100,6 @@ async def probed(order: dict[str, Any], home: Path) -> dict[str, Any]:
             processes=24,
             open_files=64,
             cpu_s=2,
-            **{key: tuple(value) for key, value in order.get("places", {}).items()},
         )
         inner = {
             "canary": str(home / "canary"),

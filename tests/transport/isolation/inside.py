@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def unseen(path: str) -> str:
 
 def unwritten(folders: list[str]) -> str:
     for folder in folders:
-        said = refused(lambda folder=folder: Path(folder, "canary").touch(exist_ok=False))
+        said = refused(partial(Path(folder, "canary").touch, exist_ok=False))
         if said != HELD:
             return f"{folder} {said}"
     return HELD

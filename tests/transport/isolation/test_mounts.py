@@ -49,7 +49,7 @@ def test_nothing_but_the_system_is_there_unless_it_is_named(tmp_path: Path) -> N
 def test_folders_are_shown_as_they_are_named(tmp_path: Path) -> None:
     for name in ("read", "work", "work/fixed"):
         (tmp_path / name).mkdir()
-    places = {
+    places: dict[str, Any] = {
         "read": (f"{tmp_path}/read", f"{tmp_path}/work/fixed"),
         "write": (f"{tmp_path}/work",),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -36,7 +37,7 @@ def test_outside_a_sandbox_it_says_what_it_could(tmp_path: Path) -> None:
 def test_variables_and_users_are_looked_at_where_it_is_strict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(probe.socket, "create_connection", _refused)
+    monkeypatch.setattr(socket, "create_connection", _refused)
     order = {"port": 1, "variables": [*os.environ], "root": False}
     assert [*probe._strict(order)] == []
     order |= {"variables": [], "root": True}

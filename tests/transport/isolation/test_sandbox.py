@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,9 +31,9 @@ def _machine(monkeypatch: pytest.MonkeyPatch) -> None:
     def which(name: str, path: str | None = None) -> str | None:
         return f"/usr/bin/{name}" if name in made._TOOLS else real(name, path=path)
 
-    monkeypatch.setattr(made.shutil, "which", which)
+    monkeypatch.setattr(shutil, "which", which)
     monkeypatch.setattr(made, "make_group", lambda *_: Group())
-    monkeypatch.setattr(made.sys, "platform", "linux")
+    monkeypatch.setattr(sys, "platform", "linux")
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def ready(tmp_path: Path) -> Iterator[Any]:
         """The command line, and the options that travel through a descriptor."""
         given = {"server": "a", "level": "strict", "state": str(tmp_path / "state"), **rules}
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(made.os, "geteuid", lambda: user)
+            patch.setattr(os, "geteuid", lambda: user)
             one = prepare(Isolation(**given), "sh", args, env or {}, "/")
         held.append(one)
         text = os.pread(one.descriptors[-1], 1 << 20, 0).decode()
@@ -152,10 +153,10 @@ def test_where_it_cannot_be_isolated_it_is_not_started(
     what: str,
 ) -> None:
     """GRH-reg-7"""
-    monkeypatch.setattr(made.sys, "platform", platform)
-    monkeypatch.setattr(made.os, "uname", lambda: type("U", (), {"machine": machine}))
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(os, "uname", lambda: type("U", (), {"machine": machine}))
     if not there:
-        monkeypatch.setattr(made.shutil, "which", lambda *_, **__: None)
+        monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
     assert what in missing()
     rules = Isolation(server="a", level="strict", state=str(tmp_path))
     with pytest.raises(CannotIsolate, match="cannot be given here"):
@@ -172,7 +173,7 @@ def test_signals_reach_those_who_are_inside(monkeypatch: pytest.MonkeyPatch) -> 
     tree = {1: [2], 2: [3, 4], 3: [5], 4: [], 5: []}
     monkeypatch.setattr(made, "_children", lambda pid: tree[pid])
     told: list[int] = []
-    monkeypatch.setattr(made.os, "kill", lambda pid, _: told.append(pid))
+    monkeypatch.setattr(os, "kill", lambda pid, _: told.append(pid))
     assert Sandbox([], ()).signal(1, signal.SIGTERM)
     assert told == [3, 5, 4]
     assert not Sandbox([], ()).signal(5, signal.SIGTERM)
@@ -187,12 +188,18 @@ def test_children_are_found() -> None:
 
 
 async def test_what_is_not_gone_yet_is_looked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    one, told = Sandbox([], ()), []
+    one = Sandbox([], ())
+    told: list[int] = []
     answers = iter([False, False, True])
     monkeypatch.setattr(one, "remove", lambda: next(answers))
     monkeypatch.setattr(made, "_LOOK_S", 0.001)
     done = asyncio.Event()
-    one.remove_soon(lambda: (told.append(1), done.set()))
+
+    def over() -> None:
+        told.append(1)
+        done.set()
+
+    one.remove_soon(over)
     async with asyncio.timeout(5):
         await done.wait()
     assert told == [1]

@@ -8,12 +8,14 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gatewright.transport.isolation import start as starting
 from gatewright.transport.isolation.cgroups import _parents
-from gatewright.transport.isolation.rules import CannotIsolate, Isolation
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation, Level
+from gatewright.transport.isolation.sandbox import Sandbox, prepare
 from gatewright.transport.isolation.start import flaw, launch_isolated
 from gatewright.transport.process import spawn
 from tests.transport.collecting import Collector, within
@@ -31,7 +33,7 @@ def _nothing_proven() -> Iterator[None]:
     starting._proven.update(before)
 
 
-def rules(tmp_path: Path, level: starting.Level = "strict") -> Isolation:
+def rules(tmp_path: Path, level: Level = "strict") -> Isolation:
     return Isolation(server="a", level=level, state=str(tmp_path / "state"))
 
 
@@ -52,7 +54,12 @@ async def test_a_level_that_was_not_proven_is_not_given_and_is_tried_again(
     tried: list[str] = []
     answers = iter(["a trial server could see /x", ""])
     monkeypatch.setattr(starting, "missing", lambda: "")
-    monkeypatch.setattr(starting, "_prove", lambda level: tried.append(level) or next(answers))
+
+    def prove(level: str) -> str:
+        tried.append(level)
+        return next(answers)
+
+    monkeypatch.setattr(starting, "_prove", prove)
     monkeypatch.setattr(starting, "_launch", lambda *_: pytest.fail("it was started"))
     with pytest.raises(CannotIsolate, match="could see /x"):
         await launch_isolated(rules(tmp_path), "sh", [], env={}, cwd=None)
@@ -69,10 +76,9 @@ async def test_this_machine_gives_both_levels() -> None:
 @pytest.mark.sandbox
 async def test_a_sandbox_that_does_not_hold_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the filter of system calls, say."""
-    real = starting.prepare
 
-    def leaky(*given: object) -> object:
-        one = real(*given)  # type: ignore[arg-type]
+    def leaky(*given: Any) -> Sandbox:
+        one = prepare(*given)
         held = one.descriptors[-1]
         text = os.pread(held, 1 << 20, 0)
         before = text.split(b"\0")
@@ -85,7 +91,7 @@ async def test_a_sandbox_that_does_not_hold_is_found_out(monkeypatch: pytest.Mon
     assert "make every system call" in await flaw("strict")
 
 
-async def answered(tmp_path: Path, level: starting.Level, message: bytes = b'{"a":1}') -> float:
+async def answered(tmp_path: Path, level: Level, message: bytes = b'{"a":1}') -> float:
     loop = asyncio.get_running_loop()
     began, collector = loop.time(), Collector()
     child = await spawn(
@@ -140,7 +146,7 @@ def starting_children() -> list[str]:
 @pytest.mark.sandbox
 @pytest.mark.parametrize("level", ["strict", "confined"])
 async def test_who_does_not_end_is_asked_and_then_killed_with_all_that_it_started(
-    tmp_path: Path, level: starting.Level
+    tmp_path: Path, level: Level
 ) -> None:
     code = (
         "import os, signal, sys, time\n"
@@ -191,8 +197,13 @@ async def test_a_confined_server_keeps_its_home_and_writes_where_it_may(tmp_path
     found = []
     for _ in range(2):
         collector = Collector()
-        given = {"write": (str(work),), "hidden": (str(work / "mgp.toml"),)}
-        confined = Isolation(server="a", level="confined", state=str(tmp_path / "state"), **given)
+        confined = Isolation(
+            server="a",
+            level="confined",
+            state=str(tmp_path / "state"),
+            write=(str(work),),
+            hidden=(str(work / "mgp.toml"),),
+        )
         child = await spawn(
             sys.executable,
             ["-I", "-S", "-c", code],
