@@ -49,14 +49,19 @@ def become_ordinary(folder: Path) -> None:
 
 def traces() -> dict[str, Any]:
     """What a sandbox could leave behind. Processes are told by who started them."""
-    groups = [str(one) for parent in {*_parents().values()} for one in parent.glob(f"gatewright-{os.getpid()}-*")]
-    mine = [
-        pid.name
-        for pid in Path("/proc").glob("[0-9]*")
-        if _is_mine(pid)
+    groups = [
+        str(one)
+        for parent in {*_parents().values()}
+        for one in parent.glob(f"gatewright-{os.getpid()}-*")
     ]
+    mine = [pid.name for pid in Path("/proc").glob("[0-9]*") if _is_mine(pid)]
     mounts = Path("/proc/self/mountinfo").read_text().count("\n")
-    return {"groups": groups, "processes": mine, "mounts": mounts, "descriptors": len(os.listdir("/proc/self/fd"))}
+    return {
+        "groups": groups,
+        "processes": mine,
+        "mounts": mounts,
+        "descriptors": len([*Path("/proc/self/fd").iterdir()]),
+    }
 
 
 def _is_mine(process: Path) -> bool:
@@ -74,7 +79,11 @@ async def probed(order: dict[str, Any], home: Path) -> dict[str, Any]:
     (home / "canary").write_text(SECRET)
     os.environ |= {"GATEWRIGHT_CANARY": SECRET, "HOME": str(home)}
     python = reachable_python()
-    with socket.socket() as port, socket.socket(socket.AF_UNIX) as local, socket.socket(socket.AF_UNIX) as abstract:
+    with (
+        socket.socket() as port,
+        socket.socket(socket.AF_UNIX) as local,
+        socket.socket(socket.AF_UNIX) as abstract,
+    ):
         port.bind(("127.0.0.1", 0))
         local.bind(str(state / "socket"))
         abstract.bind(f"\0gatewright-{os.getpid()}")
@@ -91,13 +100,23 @@ async def probed(order: dict[str, Any], home: Path) -> dict[str, Any]:
             processes=24,
             open_files=64,
             cpu_s=2,
-            **{key: tuple(value) for key, value in order.get("places", {}).items()},
         )
         inner = {
             "canary": str(home / "canary"),
             "state_file": str(state / "gateway.json"),
             "socket": str(state / "socket"),
-            "folders": ["/", "/usr", "/usr/bin", "/etc", "/dev", "/var", "/proc", "/home", str(home), "/sys"],
+            "folders": [
+                "/",
+                "/usr",
+                "/usr/bin",
+                "/etc",
+                "/dev",
+                "/var",
+                "/proc",
+                "/home",
+                str(home),
+                "/sys",
+            ],
             "pid": os.getpid(),
             "secret": SECRET,
             "port": port.getsockname()[1],
@@ -113,7 +132,11 @@ async def probed(order: dict[str, Any], home: Path) -> dict[str, Any]:
         before = traces()
         collector = Collector()
         child = await spawn(
-            python, ["-I", "-S", "-c", INSIDE, json.dumps(inner)], receiver=collector, stderr=collector.line, isolation=rules
+            python,
+            ["-I", "-S", "-c", INSIDE, json.dumps(inner)],
+            receiver=collector,
+            stderr=collector.line,
+            isolation=rules,
         )
         try:
             async with asyncio.timeout(90):
@@ -133,11 +156,11 @@ def main() -> None:
         become_ordinary(folder)
     sys.executable = reachable_python()
     try:
-        why = asyncio.run(flaw(order["level"], str(folder)))
+        why = asyncio.run(flaw(order["level"]))
         if why:
-            print(json.dumps({"flaw": why}))
+            sys.stdout.write(json.dumps({"flaw": why}))
             return
-        print(json.dumps(asyncio.run(probed(order, folder))))
+        sys.stdout.write(json.dumps(asyncio.run(probed(order, folder))))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

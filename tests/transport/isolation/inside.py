@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -50,12 +51,12 @@ def call(name: str, *arguments: Any) -> int:
 
 
 def unseen(path: str) -> str:
-    return refused(lambda: os.stat(path), errno.ENOENT)
+    return refused(Path(path).stat, errno.ENOENT)
 
 
 def unwritten(folders: list[str]) -> str:
     for folder in folders:
-        said = refused(lambda folder=folder: Path(folder, "canary").touch(exist_ok=False))
+        said = refused(partial(Path(folder, "canary").touch, exist_ok=False))
         if said != HELD:
             return f"{folder} {said}"
     return HELD
@@ -83,9 +84,8 @@ def ended(work: Callable[[], None], most_s: float = 20.0) -> str:
             work()
         except MemoryError:
             os._exit(9)
-        except BaseException:
-            os._exit(8)
-        os._exit(0)
+        finally:
+            os._exit(0)
     until = time.monotonic() + most_s
     while time.monotonic() < until:
         done, status = os.waitpid(pid, os.WNOHANG)
@@ -100,9 +100,8 @@ def ended(work: Callable[[], None], most_s: float = 20.0) -> str:
 
 def memory(most: int) -> str:
     def grow() -> None:
-        held = []
-        for _ in range(0, 2 * most, 1 << 20):
-            held.append(bytearray(os.urandom(4096) * 256))
+        held = [bytearray(os.urandom(4096) * 256) for _ in range(0, 2 * most, 1 << 20)]
+        held.clear()
 
     found = ended(grow)
     return HELD if found in {"exited 9", "signal 9"} else found
@@ -131,7 +130,7 @@ def processes(most: int) -> str:
 def open_files(most: int) -> str:
     held: list[int] = []
     try:
-        for _ in range(most + 1):
+        while len(held) <= most:
             held.append(os.open("/dev/null", os.O_RDONLY))
     except OSError as problem:
         return HELD if problem.errno == errno.EMFILE else f"failed with {problem}"
@@ -170,13 +169,15 @@ def connected(family: int, address: Any) -> str:
 
 
 def descriptors() -> str:
-    found = sorted(int(name) for name in os.listdir("/proc/self/fd"))
+    found = sorted(int(one.name) for one in Path("/proc/self/fd").iterdir())
     return HELD if len(found) == 4 else f"open: {found}"  # three, and the one that lists them
 
 
 def kept() -> str:
     status = dict(
-        line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines() if ":" in line
+        line.split(":", 1)
+        for line in Path("/proc/self/status").read_text().splitlines()
+        if ":" in line
     )
     facts = {one: status[one].strip() for one in ("CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb")}
     if any(int(one, 16) for one in facts.values()):
@@ -253,5 +254,6 @@ def trace(pid: int) -> int:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    print(json.dumps(tried(json.loads(sys.argv[1]))), flush=True)
+    sys.stdout.write(json.dumps(tried(json.loads(sys.argv[1]))) + "\n")
+    sys.stdout.flush()
     sys.stdin.read()

@@ -56,12 +56,13 @@ def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: 
     found += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev", *room, "/tmp"]  # noqa: S108
     found += [*_folder("/var"), "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
     places = _places(rules, program, args, path, cwd)
-    for folder in sorted({one for place in (*places, HOME, cwd) for one in _above(place)}):
+    homes = [HOME] if rules.level == "confined" else []
+    for folder in sorted({one for place in (*places, *homes, cwd) for one in _above(place)}):
         found += _folder(folder)
     for place, writable in sorted(places.items()):
         found += ["--bind" if writable else "--ro-bind", place, place]
-    if rules.level == "confined":
-        found += ["--bind", str(home_of(rules)), HOME]
+    for home in homes:
+        found += ["--bind", str(home_of(rules)), home]
     return [*found, *_hidden(rules, places), *_folder(cwd), "--chdir", cwd]
 
 
