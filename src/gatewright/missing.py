@@ -267,6 +267,12 @@ WITHOUT: Mapping[str, Without] = {
             calls=_of_methods("mgp/discovery/register", "mgp/discovery/deregister"),
             keys=("registration.*",),
         ),
+        Without(
+            name="lifecycle",
+            does="tell the health of servers and shut them down gracefully",
+            gates=("draining",),
+            calls=_of_methods("mgp/health/ping", "mgp/health/status", "mgp/lifecycle/shutdown"),
+        ),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
         Without(
             name="sinks",

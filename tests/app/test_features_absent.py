@@ -46,6 +46,7 @@ CASES = {
     "flow": Case(refused=f'{RULE}flow = ["outbound"]\n'),
     "discovery": Case(call=("list", "tools/list", {"query": "hello"})),
     "streaming": Case(call=("method", "mgp/stream/cancel", {"request_id": 1})),
+    "lifecycle": Case(call=("method", "mgp/health/ping", {})),
     "mgp": Case(call=("method", "gatewright/policy/explain", {"agent": "a", "tool": "t"})),
     "groundhog": Case(call=("method", "tools/register", {"name": "x"})),
 }

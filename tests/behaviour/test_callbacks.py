@@ -195,7 +195,9 @@ async def test_a_client_of_plain_mcp_is_asked_by_a_form(gateway: Gateway, door: 
         field = shown[0]["requestedSchema"]["properties"]["response"]
         assert (field["type"], field["enum"]) == ("string", ["confirm", "cancel"])
         says["content"] = {"response": "Rome"}
-        answered = await client.text("eventful__ask", callback={"type": "input", "message": "City?"})
+        answered = await client.text(
+            "eventful__ask", callback={"type": "input", "message": "City?"}
+        )
         assert json.loads(answered) == "Rome"
         says.clear()
         says["action"] = "decline"

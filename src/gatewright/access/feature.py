@@ -44,6 +44,9 @@ OPEN_METHODS = frozenset(
         "mgp/events/unsubscribe",
         "mgp/callback/respond",
         SESSIONS,
+        "mgp/health/ping",
+        "mgp/health/status",
+        "mgp/lifecycle/shutdown",
         *ASKED,
     }
 )

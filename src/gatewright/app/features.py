@@ -17,6 +17,7 @@ from gatewright.discovery.feature import DiscoveryFeature
 from gatewright.events.feature import EventsFeature
 from gatewright.feature import Feature, Ground
 from gatewright.flow.feature import FlowFeature
+from gatewright.lifecycle.feature import LifecycleFeature
 from gatewright.limits.feature import LimitsFeature
 from gatewright.pins.feature import PinsFeature
 from gatewright.redaction.feature import RedactionFeature
@@ -46,6 +47,7 @@ FEATURES: Sequence[type[Feature]] = (
     FlowFeature,
     DiscoveryFeature,
     RegistrationFeature,
+    LifecycleFeature,
     MgpFeature,
     RoomsFeature,
     GgenFeature,

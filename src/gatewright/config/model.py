@@ -248,6 +248,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     call_timeout_s: float | None = None
     """None: what `[limits]` says."""
     connect_timeout_s: float = 20.0
+    idle_timeout_s: float | None = None
+    """None: it is never shut down for being idle."""
     share: Literal["auto", "gateway", "session"] = "auto"
     schema: Literal["enforce", "off"] = "enforce"
     tool_prefix: str | None = None

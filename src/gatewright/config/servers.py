@@ -65,6 +65,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         pin=table.pin,
         call_timeout_s=table.call_timeout_s,
         connect_timeout_s=table.connect_timeout_s,
+        idle_timeout_s=table.idle_timeout_s,
         share=table.share,
         schema=table.schema,
         tool_prefix=table.tool_prefix,

@@ -12,6 +12,7 @@ from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import Clean, as_said
 from gatewright.servers.permission_admission import Permits
 from gatewright.servers.reserved_names import Reserved
+from gatewright.servers.states import Change
 from gatewright.servers.status import no_look
 from gatewright.servers.task_owners import NOWHERE, Keep
 
@@ -43,6 +44,10 @@ class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a URL leads to the gateway itself: no server may send a person there."""
     opened: Callable[[str], bool] = lambda _: True
     """Whether a session has not ended: nothing is made for one that has."""
+    changed: Callable[[Change], None] = lambda _: None
+    """Hears of each transition of a server of the fleet."""
+    replaced: Callable[[Change], None] = lambda _: None
+    """Hears that another connection serves in place of a server's former one."""
     keep: Keep = NOWHERE
     """Where tasks that servers made are remembered beyond this process."""
 

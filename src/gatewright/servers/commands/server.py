@@ -13,7 +13,7 @@ from gatewright.cli.output import note, print_document, print_rows
 from gatewright.cli.running import endpoint
 from gatewright.pins.commands import pin
 from gatewright.servers.commands.check import check, inspect
-from gatewright.servers.commands.control import logs, restart, start, stop
+from gatewright.servers.commands.control import drain, logs, restart, start, stop
 from gatewright.servers.commands.edit import add, disable_server, enable_server, remove
 from gatewright.servers.commands.export import export
 from gatewright.servers.commands.held_tools import unseen_notes
@@ -72,6 +72,7 @@ def list_servers(
 
 app.command("show")(show)
 app.command("restart")(restart)
+app.command("drain")(drain)
 app.command("start")(start)
 app.command("stop")(stop)
 app.command("logs")(logs)
