@@ -186,6 +186,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     filters: Mapping[str, Callable[[Making], Filter]] = {}
     sight: Sight | None = None
     """Who may see what; of one feature alone."""
+    listed: Callable[[Caller, str, Tool], bool] | None = None
+    """Whether the list of a profile has a tool that the caller may see; of one feature alone."""
     held: Callable[[Tool], str] | None = None
     """Why nobody may see a tool; empty where that may be seen."""
     version: Callable[[], Hashable] | None = None
@@ -225,6 +227,8 @@ class Feature:
     name = ""
     offers: Sequence[object] = ()
     """What those after it in the list may find (`Ground.of`)."""
+    extensions: Sequence[str] = ()
+    """The MGP extensions that clients are offered because it is there."""
     own_tools: Sequence[str] = ()
     """What hosts see tools of the gateway itself as, that no configuration can replace."""
     pages: str = ""

@@ -29,6 +29,7 @@ __all__ = ["FEATURES", "features_of"]
 
 FEATURES: Sequence[type[Feature]] = (
     SinksFeature,  # first, so closed last: what others do until then is sent on
+    DiscoveryFeature,  # before tasks and telemetry: to them a call through the gateway's tool is a call of the tool that is meant
     LimitsFeature,  # before approvals: whose call waits in the queue looks for free
     ApprovalsFeature,  # before tasks and access: both put something into the queue
     TasksFeature,  # before telemetry: the kernel's hooks are in this order, and a task is several calls
@@ -39,7 +40,6 @@ FEATURES: Sequence[type[Feature]] = (
     SchemasFeature,
     ValidatorsFeature,
     FlowFeature,
-    DiscoveryFeature,
     MgpFeature,
     RoomsFeature,
     GgenFeature,

@@ -244,7 +244,7 @@ class Gateway:
         return side
 
     def _serve(self) -> None:
-        settings, now = self.settings, self.now
+        settings, now, features = self.settings, self.now, self.features
         self.front = ServerContext(
             kernel=self.kernel,
             announced=next(filter(None, (one.announced for one in self._around)), nothing_more),
@@ -252,7 +252,7 @@ class Gateway:
             identify=now.authenticate.identify,
             bearer=now.authenticate.bearer,
             protected=now.protected,
-            face=Face(EXTENSIONS),
+            face=Face((*EXTENSIONS, *chain.from_iterable(one.extensions for one in features))),
             info=info_of(settings),
             sealer=Sealer(os.urandom(32)),
             owners=self._owners,

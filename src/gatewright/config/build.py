@@ -24,7 +24,7 @@ from gatewright.config.check import Report, Table, meant, read_list, read_table
 from gatewright.config.documents import Document
 from gatewright.config.file_tables import FileTable
 from gatewright.config.groundhog_merge import flaws, joined
-from gatewright.config.limits import Limits
+from gatewright.config.limits import Discovery, Limits
 from gatewright.config.model import (
     Form,
     Gateway,
@@ -82,6 +82,7 @@ def build(documents: Sequence[Document], variables: Mapping[str, str], state: Pa
         permissions=Permissions(**tables["permissions"]),
         telemetry=Telemetry(**tables["telemetry"]),
         flow=Flow(**tables["flow"]),
+        discovery=Discovery(**tables["discovery"]),
         secrets=secrets,
         servers=_servers(reports, sources),
         grants=_grants(reports),
@@ -214,9 +215,8 @@ def _servers(reports: Sequence[Report], sources: Sources) -> tuple[Server, ...]:
                 continue
             if server.id in here:
                 line = report.document.origin(here[server.id]).line
-                report.error(
-                    (*path, "id"), f"line {line} has a server of this id", "choose another id"
-                )
+                what = f"line {line} has a server of this id"
+                report.error((*path, "id"), what, "choose another id")
                 continue
             here[server.id] = path
             found.setdefault(server.id, server)

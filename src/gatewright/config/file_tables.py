@@ -15,7 +15,7 @@ from gatewright.config.agents import Agent
 from gatewright.config.bounds import MILLISECONDS, SECONDS, Bytes, Name, Seconds
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import McpTable
-from gatewright.config.limits import Limits, Rates
+from gatewright.config.limits import Discovery, Limits, Rates
 from gatewright.config.model import (
     Gateway,
     Hidden,
@@ -309,6 +309,7 @@ class FileTable(msgspec.Struct, frozen=True, kw_only=True):
     permissions: Permissions = Permissions()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
+    discovery: Discovery = Discovery()
     secrets: SecretsTable = SecretsTable()
     servers: tuple[ServerTable, ...] = ()
     grants: tuple[GrantTable, ...] = ()

@@ -35,7 +35,7 @@ from gatewright.config.groundhog import (
     Tls,
     Transport,
 )
-from gatewright.config.limits import Calls, Limits, Rates
+from gatewright.config.limits import Calls, Discovery, Limits, Rates
 from gatewright.config.model import Gateway, Profile, Redaction, ToolRule
 from gatewright.config.oauth import Issuer, OAuth
 from gatewright.config.oversight import Approvals, Audit, AuditSink, Flow, Permissions, Telemetry
@@ -73,6 +73,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "redaction": Redaction,
     "approvals": Approvals,
     "flow": Flow,
+    "discovery": Discovery,
     "rooms": RoomsTable,
     "rooms.participants": RoomParticipantTable,
     "rooms.topics.NAME": RoomTopicTable,

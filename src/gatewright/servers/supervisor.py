@@ -232,9 +232,8 @@ class Supervisor:
                 asyncio.get_running_loop().call_soon(self._listed, name, made, frozenset())
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
-                why = (
-                    "it was replaced" if name in fleet.servers else "it is not configured any more"
-                )
+                stays = name in fleet.servers
+                why = "it was replaced" if stays else "it is not configured any more"
                 self._retire(server, over, held_s, why)
 
     def _retire(
@@ -343,6 +342,7 @@ class Supervisor:
         """A session is over: give up what was kept for it."""
         for server in (*self._servers.values(), *self._retiring):
             server.forget(session)
+        self._side.ended(session)
 
     # -- what servers say ----------------------------------------------------------------------------
 
