@@ -26,7 +26,7 @@ from gatewright.in_force import InForce
 from gatewright.mcp.wire.permissions import ASKED
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin
-from gatewright.servers.names import META_TOOLS, kernel_names, meta_tool
+from gatewright.servers.names import META_METHODS, kernel_names, meta_tool
 from gatewright.servers.supervisor_dependencies import ServerSide, with_own_tools
 
 __all__ = ["OPEN_METHODS", "AccessFeature"]
@@ -39,7 +39,7 @@ OPEN_METHODS = frozenset(
         "mgp/access/revoke",
         SESSIONS,
         *ASKED,
-        *(kernel_names(meta_tool(name))[1] for name in META_TOOLS),
+        *(kernel_names(meta_tool(name))[1] for name in META_METHODS),
     }
 )
 """Methods of MGP that exist for everybody who negotiated their extension; the others exist for operators

@@ -13,7 +13,7 @@ import msgspec
 
 from gatewright.call import KERNEL, Answer, Back, Call, Failure, Outcome, Tool
 from gatewright.discovery.catalogue_index import CatalogueIndex
-from gatewright.discovery.lookup import SHOWN, Lookup
+from gatewright.discovery.lookup import SHOWN, Lookup, declared_id
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
@@ -86,7 +86,9 @@ class Costs:
             found = await self._index.export(tool)
         except KeyError:
             return Failure("not_found", f"the index has no tool {asked.tool[:100]!r}")
-        return Answer(jsonrpc.encode({**found, "security": _security(tool)}))
+        return Answer(
+            jsonrpc.encode({**found, "tool_id": declared_id(tool), "security": _security(tool)})
+        )
 
 
 def _security(tool: Tool) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from gatewright.discovery.sessions import Sessions
 from gatewright.feature import Around, Feature, GatewayParts, Ground, Inside, Rules, Serving
 from gatewright.kernel import Hooks
 from gatewright.servers.dispatch import Builtin
-from gatewright.servers.names import META_TOOLS, kernel_names, meta_tool
+from gatewright.servers.names import META_METHODS, META_TOOLS, kernel_names, meta_tool
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.supervisor_dependencies import ServerSide, with_own_tools
 
@@ -63,8 +63,7 @@ class DiscoveryFeature(Feature):
         """Those of MGP §16, what tools cost, and search in `tools/list`."""
         servers = inside.servers
         search = Search(lambda: servers.catalogue, inside.rights.may_use, time.perf_counter)
-        names = [name for name in META_TOOLS if name not in ("describe", "call")]
-        meta = {kernel_names(meta_tool(name))[1]: self._meta for name in names}
+        meta = {kernel_names(meta_tool(name))[1]: self._meta for name in META_METHODS}
         return {
             "tools/list": search,
             **meta,

@@ -19,7 +19,17 @@ from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.names import is_meta, meta_tool
 
-__all__ = ["RISKS", "SHOWN", "Lookup", "Offered", "described", "exposing", "pins_of", "tokens_in"]
+__all__ = [
+    "RISKS",
+    "SHOWN",
+    "Lookup",
+    "Offered",
+    "described",
+    "exposing",
+    "pins_of",
+    "tokens_in",
+    "tokens_of",
+]
 
 RISKS = ("safe", "moderate", "dangerous")
 SHOWN = frozenset(map(meta_tool, ("discover", "describe", "call")))
@@ -28,6 +38,7 @@ _LONG = 262_144
 """Characters. A longer definition is not counted: it fits no budget."""
 _KEPT = 65_536
 """Callers in a profile whose pins are remembered."""
+_ID_BYTES = 1024
 _MEMBERS = ("description", "inputSchema")
 
 
@@ -69,8 +80,7 @@ class Lookup:
         self._counted_at: tuple[Hashable, ...] = ()
 
     def tokens(self, tool: Tool) -> int:
-        """What a host puts into a model's context for a tool: name, description and schema. Remembered until something is
-        listed otherwise."""
+        """The same as `tokens_of`, remembered until something is listed otherwise."""
         catalogue = self._now.servers.catalogue
         now = id(catalogue), catalogue.version
         if now != self._counted_at:
@@ -78,9 +88,7 @@ class Lookup:
         key = tool.target, tool.exposed
         found = self._counted.get(key)
         if found is None:
-            members = {name: tool.definition[name] for name in _MEMBERS if name in tool.definition}
-            text = jsonrpc.encode({"name": tool.exposed, **members})
-            found = self._counted[key] = tokens_in(text)
+            found = self._counted[key] = tokens_of(tool)
         return found
 
     async def ready(self, profile: str) -> None:
@@ -156,14 +164,10 @@ def pins_of(settings: Settings, profile: str, caller: Caller) -> list[str]:
 def described(one: Offered, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """A tool as it is found (MGP §16.5), with its whole schema: to be called by `name` at once."""
     tool, definition = one.tool, one.tool.definition
-    declared = definition.get("tool_id")
-    said = None if declared is None or len(declared) > 1024 else jsonrpc.decode(declared)
     security = tool.security
     found: dict[str, Any] = {
         "name": tool.exposed,
-        "tool_id": said
-        if isinstance(said, str) and said
-        else f"{tool.target.server}.{tool.target.name}",
+        "tool_id": declared_id(tool),
         "server_id": tool.target.server,
         **{name: definition[name] for name in _MEMBERS if name in definition},
         "security": {
@@ -178,6 +182,19 @@ def described(one: Offered, more: Mapping[str, Any] | None = None) -> dict[str, 
         found["status"] = "pending_approval"
         found["missing_permissions"] = list(one.missing)
     return found
+
+
+def declared_id(tool: Tool) -> str:
+    """What a tool says that its id is, else `server.name` (decision C-20)."""
+    declared = tool.definition.get("tool_id")
+    said = None if declared is None or len(declared) > _ID_BYTES else jsonrpc.decode(declared)
+    return said if isinstance(said, str) and said else f"{tool.target.server}.{tool.target.name}"
+
+
+def tokens_of(tool: Tool) -> int:
+    """What a host puts into a model's context for a tool: name, description and schema."""
+    members = {name: tool.definition[name] for name in _MEMBERS if name in tool.definition}
+    return tokens_in(jsonrpc.encode({"name": tool.exposed, **members}))
 
 
 def tokens_in(text: bytes) -> int:

@@ -25,6 +25,7 @@ from gatewright.patterns import Pattern
 
 __all__ = [
     "BUDGET",
+    "META_METHODS",
     "META_TOOLS",
     "SMALLEST_BUDGET",
     "Names",
@@ -138,9 +139,12 @@ def spellings(target: Target, prefix: str | None = None, budget: int = BUDGET) -
     return [_name(target, plain, level, budget) for level in reversed(range(len(_DIGESTS)))]
 
 
-META_TOOLS = ("discover", "describe", "call", "request", "session", "session.evict")
-"""The gateway's own tools about tools (MGP §16), as it names them behind `tools.`: everybody may use them, and they show to
-nobody what he may not see."""
+META_METHODS = ("discover", "request", "session", "session.evict")
+"""What MGP §16 has as methods, behind `mgp/tools/`."""
+
+META_TOOLS = (*META_METHODS, "describe", "call")
+"""The gateway's own tools about tools, as it names them behind `tools.`: everybody may use them, and they show to nobody what he
+may not see."""
 
 
 def meta_tool(name: str) -> str:
