@@ -202,6 +202,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     filters: Mapping[str, Callable[[Making], Filter]] = {}
     sight: Sight | None = None
     """Who may see what; of one feature alone."""
+    listed: Callable[[Caller, str, Tool], bool] | None = None
+    """Whether the list of a profile has a tool that the caller may see; of one feature alone."""
     held: Callable[[Tool], str] | None = None
     """Why nobody may see a tool; empty where that may be seen."""
     version: Callable[[], Hashable] | None = None

@@ -255,7 +255,12 @@ WITHOUT: Mapping[str, Without] = {
             keys=("flow.*",),
         ),
         Without(name="tasks", does="give callers tasks to wait by"),
-        Without(name="discovery", does="search among tools", calls=_searches),
+        Without(
+            name="discovery",
+            does="search among tools",
+            calls=_searches,
+            keys=("discovery.*", "profiles.*.expose", "profiles.*.pinned", "agents.*.pinned"),
+        ),
         Without(
             name="streaming",
             does="stream results while they are made",

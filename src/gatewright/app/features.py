@@ -33,6 +33,7 @@ __all__ = ["FEATURES", "features_of"]
 
 FEATURES: Sequence[type[Feature]] = (
     SinksFeature,  # first, so closed last: what others do until then is sent on
+    DiscoveryFeature,  # before tasks and telemetry: to them a call through the gateway's tool is a call of the tool that is meant
     LimitsFeature,  # before approvals: whose call waits in the queue looks for free
     ApprovalsFeature,  # before tasks and access: both put something into the queue
     EventsFeature,  # before tasks: who may be asked in a task is theirs to say
@@ -45,7 +46,6 @@ FEATURES: Sequence[type[Feature]] = (
     SchemasFeature,
     ValidatorsFeature,
     FlowFeature,
-    DiscoveryFeature,
     RegistrationFeature,
     LifecycleFeature,
     MgpFeature,

@@ -16,7 +16,7 @@ from gatewright.config.bounds import MILLISECONDS, SECONDS, Bytes, Name, Seconds
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import McpTable
 from gatewright.config.isolation import IsolationLevel, SandboxTable
-from gatewright.config.limits import Limits, Rates
+from gatewright.config.limits import Discovery, Limits, Rates
 from gatewright.config.model import (
     Gateway,
     Hidden,
@@ -321,6 +321,7 @@ class FileTable(msgspec.Struct, frozen=True, kw_only=True):
     registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
+    discovery: Discovery = Discovery()
     secrets: SecretsTable = SecretsTable()
     servers: tuple[ServerTable, ...] = ()
     grants: tuple[GrantTable, ...] = ()

@@ -56,7 +56,13 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
     server = Server(
         id=table.id,
         transport=transport,
-        confinement=isolation_of(table, transport, path, report),
+        confinement=isolation_of(
+            table,
+            transport,
+            path,
+            report,
+            sandboxed=table.mgp is not None and table.mgp.trust_level == "sandboxed",
+        ),
         trust_gateway=table.trust_gateway,
         era=table.era,
         enabled=table.enabled,

@@ -320,6 +320,7 @@ class Supervisor:
         """A session is over: give up what was kept for it."""
         for server in (*self._servers.values(), *self._retiring):
             server.forget(session)
+        self._side.ended(session)
 
     # -- what servers say ----------------------------------------------------------------------------
 
