@@ -5,7 +5,7 @@ The form of a database is how many of them it has had. Nothing in this list is e
 
 from __future__ import annotations
 
-from gatewright.storage.schema import Index, Migration, Table, columns_of
+from gatewright.storage.schema import Column, Index, Migration, Table, columns_of
 
 __all__ = ["ANCHORED", "MIGRATIONS", "SECTIONS", "upsert"]
 
@@ -241,6 +241,13 @@ _TASKS = Migration(
         ),
     ),
 )
+_VOTES = Migration(
+    "what each operator said yes to",
+    (
+        Column("approval_votes", "scope", "text"),
+        Column("approval_votes", "ends", "real"),
+    ),
+)
 MIGRATIONS: tuple[Migration, ...] = (
     _BASE,
     _KEYS,
@@ -250,6 +257,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _APPROVALS,
     _DOCUMENTS,
     _TASKS,
+    _VOTES,
 )
 
 
