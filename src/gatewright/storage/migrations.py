@@ -244,8 +244,8 @@ _TASKS = Migration(
 _VOTES = Migration(
     "what each operator said yes to",
     (
-        Column("approval_votes", "scope", "text"),
-        Column("approval_votes", "ends", "real"),
+        Column("approval_votes", "scope", "text?"),
+        Column("approval_votes", "ends", "real?"),
     ),
 )
 MIGRATIONS: tuple[Migration, ...] = (
