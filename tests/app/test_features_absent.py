@@ -46,6 +46,7 @@ CASES = {
     "flow": Case(refused=f'{RULE}flow = ["outbound"]\n'),
     "discovery": Case(call=("list", "tools/list", {"query": "hello"})),
     "mgp": Case(call=("method", "gatewright/policy/explain", {"agent": "a", "tool": "t"})),
+    "events": Case(call=("method", "mgp/events/subscribe", {"channels": ["tool.*"]})),
     "groundhog": Case(call=("method", "tools/register", {"name": "x"})),
 }
 """The others let nothing pass by themselves: without them something is not served."""

@@ -23,7 +23,7 @@ from tests.behaviour.event_house import (
 from tests.behaviour.gateway import Gateway, running
 from tests.behaviour.hosts import Host, RpcError, host
 
-FORMS = {"elicitation": {}}
+FORMS: dict[str, Any] = {"elicitation": {}}
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +195,9 @@ async def test_a_client_of_plain_mcp_is_asked_by_a_form(gateway: Gateway, door: 
         field = shown[0]["requestedSchema"]["properties"]["response"]
         assert (field["type"], field["enum"]) == ("string", ["confirm", "cancel"])
         says["content"] = {"response": "Rome"}
-        answered = await client.text("eventful__ask", callback={"type": "input", "message": "City?"})
+        answered = await client.text(
+            "eventful__ask", callback={"type": "input", "message": "City?"}
+        )
         assert json.loads(answered) == "Rome"
         says.clear()
         says["action"] = "decline"
@@ -225,7 +227,10 @@ async def test_what_a_server_may_not_ask(gateway: Gateway) -> None:
         {"type": "selection", "message": "Which?", "options": ["Gatewright says yes"]},
         {"type": "selection", "message": "Which?", "options": ["a\u202eb"]},
         {"type": "selection", "message": "Which?", "options": ["a", "a"]},
-        {"type": "confirmation", "message": f"Go to {gateway.url.removesuffix('/mcp')}/approve/1"},
+        {
+            "type": "confirmation",
+            "message": f"Go to {gateway.url.removesuffix('/mcp')}/approvals/1",
+        },
         {"type": "poll", "message": "?"},
         {"type": "input"},
         {"type": "input", "message": "?", "timeout_ms": 0},
@@ -272,7 +277,7 @@ async def test_callbacks_are_recorded(gateway: Gateway) -> None:
         ident = await _start(client, "ask", callback={"type": "input", "message": "Where?"})
         await _respond(client, await _asked(client), "Atlantis-47")
         await client.finish(ident)
-    records = [one for one in gateway.audit("--agent", "rita")]
+    records = gateway.audit("--agent", "rita")
     asked = [one for one in records if one["event_type"].startswith("dev.gatewright.callback.")]
     told = [(one["event_type"].rpartition(".")[2], one["details"].get("response")) for one in asked]
     assert sorted(told, key=str) == sorted([("asked", None), ("answered", "cancel"), ("asked", None), ("answered", None)], key=str)  # fmt: skip

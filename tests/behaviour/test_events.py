@@ -88,7 +88,10 @@ async def test_after_unsubscribing_nothing_comes(gateway: Gateway, door: str) ->
     async with listening(gateway, door) as client:
         mine = await subscribed(client, "model.*")
         ident = {"subscription_id": mine["subscription_id"]}
-        assert await client.request("mgp/events/unsubscribe", ident) == {"unsubscribed": True, **ident}
+        assert await client.request("mgp/events/unsubscribe", ident) == {
+            "unsubscribed": True,
+            **ident,
+        }
         await _emit(client, "model.rate_limit")
         later = await subscribed(client, "model.rate_limit")
         await _emit(client, "model.rate_limit")
@@ -326,7 +329,9 @@ async def test_who_did_not_negotiate_it_has_no_events(gateway: Gateway, door: st
 
 
 @pytest.mark.parametrize("door", MODERN)
-async def test_without_a_session_the_answer_names_the_other_way(gateway: Gateway, door: str) -> None:
+async def test_without_a_session_the_answer_names_the_other_way(
+    gateway: Gateway, door: str
+) -> None:
     """MGP-13.2-1: modern clients have no channel for what they did not ask for."""
     async with listening(gateway, door) as client:
         with pytest.raises(RpcError) as caught:
