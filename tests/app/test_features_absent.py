@@ -45,6 +45,7 @@ CASES = {
     "validators": Case(arguments=("--validator", "sandbox")),
     "flow": Case(refused=f'{RULE}flow = ["outbound"]\n'),
     "discovery": Case(call=("list", "tools/list", {"query": "hello"})),
+    "registration": Case(call=("method", "mgp/discovery/register", {"id": "x"})),
     "mgp": Case(call=("method", "gatewright/policy/explain", {"agent": "a", "tool": "t"})),
     "groundhog": Case(call=("method", "tools/register", {"name": "x"})),
 }
@@ -59,6 +60,7 @@ ASKED = {
     "schemas": '[[servers]]\nid = "s"\ncommand = "true"\nschema = "enforce"\n',
     "validators": f'[[servers]]\nid = "s"\ncommand = "true"\n{RULE}validator = "sandbox"\n',
     "flow": '[flow]\nthen = "refuse"\n',
+    "registration": '[registration]\ncommands = ["node"]\n',
     "telemetry": '[telemetry]\nendpoint = "http://127.0.0.1:4318"\n',
     "sinks": '[[audit.sinks]]\nname = "f"\ntype = "file"\npath = "x.jsonl"\n',
     "rooms": "[rooms]\n",
