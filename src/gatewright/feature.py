@@ -38,7 +38,7 @@ from gatewright.servers.dispatch import Builtin, Dispatch, Shared
 from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.supervisor import Supervisor
-from gatewright.servers.supervisor_dependencies import ServerSide
+from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.workers import Workers
@@ -57,6 +57,7 @@ __all__ = [
     "Rules",
     "Serving",
     "extended",
+    "extensions_of",
     "look_ahead",
     "offered",
 ]
@@ -138,6 +139,11 @@ def offered(features: Sequence[Feature], kind: type[T]) -> T | None:
     """What the first of these features that does offers of a kind."""
     every = (one for feature in features for one in feature.offers)
     return next((one for one in every if isinstance(one, kind)), None)
+
+
+def extensions_of(features: Sequence[Feature | type[Feature]]) -> tuple[str, ...]:
+    """What of MGP a gateway with these features offers, the spine's own first."""
+    return (*EXTENSIONS, *(name for one in features for name in one.extensions))
 
 
 class Around(msgspec.Struct, frozen=True, kw_only=True):
@@ -236,6 +242,8 @@ class Feature:
     """One feature; by itself it contributes nothing."""
 
     name = ""
+    extensions: Sequence[str] = ()
+    """What of MGP clients and servers are offered where it is part of the gateway."""
     offers: Sequence[object] = ()
     """What those after it in the list may find (`Ground.of`)."""
     own_tools: Sequence[str] = ()

@@ -39,6 +39,10 @@ OPEN_METHODS = frozenset(
         "mgp/access/query",
         "mgp/access/grant",
         "mgp/access/revoke",
+        "mgp/stream/cancel",
+        "mgp/events/subscribe",
+        "mgp/events/unsubscribe",
+        "mgp/callback/respond",
         SESSIONS,
         *ASKED,
     }

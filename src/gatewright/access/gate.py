@@ -24,8 +24,8 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from gatewright.access.grants import Decision, Grants, granting, no_grant
-from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_risky
-from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool, UserContext
+from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_many, too_risky
+from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.identity.claims import rights_of, runs_programs
 from gatewright.mcp.wire.permissions import (
@@ -35,7 +35,9 @@ from gatewright.mcp.wire.permissions import (
     REGISTRY_WRITE,
 )
 from gatewright.schemas.json_strings import Place, outweighs
+from gatewright.schemas.objection import Validator
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.short_cache import LONGEST
 from gatewright.transport.slices import in_slices
 from gatewright.validators.registry import Checks
 from gatewright.validators.resources import Resources
@@ -75,6 +77,8 @@ Judged = tuple[bool, str, Decision]
 _Found = Sequence[tuple[Place | None, Any]]
 _LIGHT = 16_384
 """What arguments weigh that are looked through at once: two thousand texts, some milliseconds."""
+_MOST_TEXTS = 10_000
+"""So many texts of a running call are looked through at once, where nobody has done so before: a new configuration limits its caller."""
 _TOUCHED_US = 50_000
 """Microseconds that judging the paths of one call may take: here they are judged on the event loop, some hundred of them."""
 
@@ -105,7 +109,7 @@ class Access:
         self._decided_at = -1
         self._folders = folders or {}
         self._private = private
-        self._bounds: dict[tuple[tuple[UserContext, ...], str], Resources | None] = {}
+        self._bounds: dict[tuple[Sequence[Sequence[str]], str], Resources | None] = {}
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         tool, caller = call.tool, call.caller
@@ -120,14 +124,14 @@ class Access:
         )
         if bounds is None or not outweighs(call.arguments, _LIGHT):
             return self._noted(call, *self._judged(call))
-        refusal, source = self._judged(call, [])
+        refusal, source = self._judged(replace(call, touches=(call.arguments, ())))
         return self._noted(call, refusal, source) if refusal else self._slowly(call, bounds)
 
     async def _slowly(self, call: Call, bounds: Resources) -> Call | Refusal:
         """What there is nothing else against: thousands of texts, whose looking through would hold up everybody else's calls."""
-        return self._noted(
-            call, *self._judged(call, await in_slices(bounds.in_steps(call.arguments)))
-        )
+        arguments = call.arguments
+        known = replace(call, touches=(arguments, await in_slices(bounds.in_steps(arguments))))
+        return self._noted(known, *self._judged(known))
 
     @staticmethod
     def _noted(call: Call, refusal: Refusal | None, source: str) -> Call | Refusal:
@@ -141,8 +145,7 @@ class Access:
         """Why this call may not pass as things stand now; None where it may. Writes nothing."""
         return self._judged(call)[0]
 
-    def _judged(self, call: Call, named: _Found | None = None) -> tuple[Refusal | None, str]:
-        """`named` is what the arguments name that could be touched, where that is known already."""
+    def _judged(self, call: Call) -> tuple[Refusal | None, str]:
         target, tool = call.target, call.tool or call.task_tool
         if target is None:
             return (self._own_limited(call) if call.caller.user else self._own(call)), ""
@@ -150,7 +153,7 @@ class Access:
         definition = None if tool is None else tool.definition
         judged = self._decide(call.caller, target.server, name, definition)
         if call.caller.user:
-            return self._limited(call, target, judged, named)
+            return self._limited(call, target, judged)
         allowed, source, word = judged
         return (None if allowed else self._denied(call, word)), source
 
@@ -207,8 +210,9 @@ class Access:
         if found is None or found[0] is not definition:
             if len(self._decided) > _REMEMBERED:
                 self._decided = {}
-            judged = self._found(caller, server, tool, definition)
-            found = self._decided[question] = definition, judged
+            found = definition, self._found(caller, server, tool, definition)
+            if len(tool) <= LONGEST:  # a server may list others of any length with each second
+                self._decided[question] = found
         return found[1]
 
     def _found(self, caller: Caller, server: str, tool: str, known: _Definition | None) -> Judged:
@@ -243,9 +247,7 @@ class Access:
 
     # -- callers of whom more is said
 
-    def _limited(
-        self, call: Call, target: Target, judged: Judged, known: _Found | None
-    ) -> tuple[Refusal | None, str]:
+    def _limited(self, call: Call, target: Target, judged: Judged) -> tuple[Refusal | None, str]:
         if call.kind == "method" and call.method not in _PASSED_ON:
             # Nobody can tell what a method that is not MCP's touches.
             rights = rights_of(call.caller.user)
@@ -260,7 +262,7 @@ class Access:
             return lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
         if not allowed:
             return self._denied(call, word), source
-        return too_risky(call) or self._untouchable(call, target, known), source
+        return too_risky(call) or self._untouchable(call, target), source
 
     def _own_limited(self, call: Call) -> Refusal | None:
         """A call without a target, by a caller who is limited: what is not known is not tried on servers."""
@@ -280,7 +282,7 @@ class Access:
         found = bounds.judge(call.params["uri"])
         return None if found is None else outside(call, found.details, "/uri")
 
-    def _untouchable(self, call: Call, target: Target, known: _Found | None) -> Refusal | None:
+    def _untouchable(self, call: Call, target: Target) -> Refusal | None:
         bounds = self._bounds_of(call.caller, target.server)
         tool = call.tool or call.task_tool
         if bounds is None:
@@ -294,21 +296,30 @@ class Access:
             return outside(call, {"reason": "Nobody can tell what a command or a program touches"})
         # A prompt has arguments as a tool has, and its server may put the file that they name into it.
         pointers = () if tool is None else tool.security.validator_args.get("paths", ())
-        looks = bounds if known is None else _Known(bounds, known)
-        named = [("declared", bounds), ("named", looks)] if pointers else [("named", looks)]
-        checks = Checks(named, {"declared": pointers})
-        found = checks.objection(call.arguments, _TOUCHED_US)
+        found = _touched(call, bounds)
         if found is None:
+            return too_many(call)
+        looks: Validator = _Known(bounds, found)
+        named: list[tuple[str, Validator]] = (
+            [("declared", bounds), ("named", looks)] if pointers else [("named", looks)]
+        )
+        checks = Checks(named, {"declared": pointers})
+        said = checks.objection(call.arguments, _TOUCHED_US)
+        if said is None:
             return None
-        details = found[1].details or {"reason": f"It {found[1].message}"}
-        return outside(call, details, found[1].path)
+        flaw = said[1]
+        if flaw.rule == "too_costly":
+            return too_many(call, flaw.path)
+        return outside(call, flaw.details or {"reason": f"It {flaw.message}"}, flaw.path)
 
     def _bounds_of(self, caller: Caller, server: str) -> Resources | None:
-        key = caller.user, server
+        rights = rights_of(caller.user)
+        # By the operator's words, and by none of a token's.
+        key = rights.patterns, server
         if key not in self._bounds:
             if len(self._bounds) > _REMEMBERED:
                 self._bounds.clear()
-            self._bounds[key] = rights_of(caller.user).resources(self._folders.get(server))
+            self._bounds[key] = rights.resources(self._folders.get(server))
         return self._bounds[key]
 
     def _denied(self, call: Call, word: Decision) -> Refusal:
@@ -335,6 +346,20 @@ class _Known:
         """Of the arguments that they were found in."""
         del arguments
         return iter(self._found)
+
+
+def _touched(call: Call, bounds: Resources) -> _Found | None:
+    """What the arguments name that could be touched; None where they have more texts than are looked through at once."""
+    if call.touches is not None and call.touches[0] is call.arguments:
+        return call.touches[1]
+    steps = bounds.in_steps(call.arguments)
+    try:
+        for _ in range(_MOST_TEXTS):
+            next(steps)
+    except StopIteration as done:
+        found: _Found = done.value
+        return found
+    return None
 
 
 def _digest_of(definition: _Definition | None) -> Callable[[], str] | None:

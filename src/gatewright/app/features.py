@@ -14,6 +14,7 @@ from gatewright.dialects.groundhog.feature import GroundhogFeature
 from gatewright.dialects.mgp.feature import MgpFeature
 from gatewright.dialects.rest.feature import RestFeature
 from gatewright.discovery.feature import DiscoveryFeature
+from gatewright.events.feature import EventsFeature
 from gatewright.feature import Feature, Ground
 from gatewright.flow.feature import FlowFeature
 from gatewright.limits.feature import LimitsFeature
@@ -22,6 +23,7 @@ from gatewright.redaction.feature import RedactionFeature
 from gatewright.registration.feature import RegistrationFeature
 from gatewright.rooms.feature import RoomsFeature
 from gatewright.schemas.feature import SchemasFeature
+from gatewright.streaming.feature import StreamingFeature
 from gatewright.tasks.feature import TasksFeature
 from gatewright.telemetry.feature import TelemetryFeature
 from gatewright.validators.feature import ValidatorsFeature
@@ -32,7 +34,9 @@ FEATURES: Sequence[type[Feature]] = (
     SinksFeature,  # first, so closed last: what others do until then is sent on
     LimitsFeature,  # before approvals: whose call waits in the queue looks for free
     ApprovalsFeature,  # before tasks and access: both put something into the queue
+    EventsFeature,  # before tasks: who may be asked in a task is theirs to say
     TasksFeature,  # before telemetry: the kernel's hooks are in this order, and a task is several calls
+    StreamingFeature,  # after tasks: a task streams to nobody; before telemetry: what it asks of servers is sent
     TelemetryFeature,
     AccessFeature,  # before pins: no tool may look like the gateway's own
     PinsFeature,

@@ -44,6 +44,7 @@ from gatewright.feature import (
     Listener,
     Rights,
     extended,
+    extensions_of,
     look_ahead,
     offered,
 )
@@ -76,7 +77,6 @@ from gatewright.servers.local import LocalServer
 from gatewright.servers.own_urls import OwnUrls
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.settings_adapters import (
-    EXTENSIONS,
     authorizers_of,
     guard_of,
     http_limits,
@@ -235,6 +235,7 @@ class Gateway:
         pages = next((one.pages for one in self.features if one.pages), "")
         self._own_urls = OwnUrls(self.settings, pages)
         side = ServerSide(
+            extensions=extensions_of(self.features),
             local=self._local,
             leads_here=self._own_urls.leads_here,
             opened=self._owners.__contains__,
@@ -254,7 +255,7 @@ class Gateway:
             identify=now.authenticate.identify,
             bearer=now.authenticate.bearer,
             protected=now.protected,
-            face=Face(EXTENSIONS),
+            face=Face(extensions_of(self.features)),
             info=info_of(settings),
             sealer=Sealer(os.urandom(32)),
             owners=self._owners,
@@ -298,9 +299,8 @@ class Gateway:
     # -- other settings
 
     async def adopt(self, settings: Settings) -> None:
-        """Go on with other settings: everything that calls are judged by changes at once, between two
-        calls, when the servers that it needs are there or have had their time. What can only be chosen at the start has to be as
-        it is (`changes.pinned`). Raises `SettingsError`."""
+        """Go on with other settings, all that calls are judged by at once, when the servers that it needs are there or have had their
+        time. What can only be chosen at the start has to be as it is (`changes.pinned`). Raises `SettingsError`."""
         async with self._adopting:
             await self._adopt(settings)
 
@@ -312,11 +312,11 @@ class Gateway:
     async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
         check_asked(settings, self.missing)
         hold_secrets(settings)
-        whole = extended(self.features, settings)
-        specs = [self.administration.word(spec_of(whole, one)) for one in whole.servers]
+        whole, can = extended(self.features, settings), extensions_of(self.features)
+        specs = [self.administration.word(spec_of(whole, one, can)) for one in whole.servers]
+        patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
         table = await asyncio.to_thread(self._judges.table, whole)
         try:
-            patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
             staged = await self.supervisor.stage(specs, entries, patience_s=patience_s, anew=anew)
             await look_ahead(self.features, staged.fresh, whole)
             before, words = self.supervisor.catalogue, (profiles_of(whole), table.sight)
@@ -342,8 +342,7 @@ class Gateway:
         self.app.adopt(guard_of(settings), frozenset(settings.profiles))
         for one in self.features:
             one.adopt(settings)
-        revoked = Revoked(made.gates["access"], fleet, made.authenticate.standing)
-        self.kernel.end_refused([revoked])
+        self.kernel.end_refused([Revoked(made.gates["access"], fleet, made.authenticate.standing)])
 
     def _judge_by(self, table: Table, fleet: ServerSet) -> tuple[Made, weakref.ref[Policy]]:
         """Calls begin by this table from now on: their gates, and the policy before."""

@@ -22,11 +22,11 @@ from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.related_tasks import named
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
-from gatewright.servers.listing import Listing
+from gatewright.servers.listing import CHANGES, Listing
 from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
 from gatewright.servers.reconnector import State
-from gatewright.servers.server import CHANGES, Server
+from gatewright.servers.server import Server
 from gatewright.servers.server_catalogue import Built
 from gatewright.servers.server_set import ServerSet, Staged, reconnects
 from gatewright.servers.spec import ServerSpec
@@ -226,10 +226,9 @@ class Supervisor:
                 server.adopt(fleet.specs[name])
             elif former is not None:
                 server.follow(former)
-            made = server.shelved
-            if made is not None and fleet.catalogue.listing(name) is not server.listing:
-                # Listed since the fleet was made, when nobody heard it; taken once everything has switched.
-                asyncio.get_running_loop().call_soon(self._listed, name, made, frozenset())
+            # Listed since the fleet was made, when nobody heard it; taken once everything has switched, as it is then.
+            if fleet.catalogue.listing(name) is not server.listing:
+                asyncio.get_running_loop().call_soon(self._catch_up, server)
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
                 why = "it was replaced" if name in fleet.servers else server.farewell
@@ -354,6 +353,10 @@ class Supervisor:
             if not same or name in announced:
                 self.hub.tell(server, method, {})
 
+    def _catch_up(self, server: Server) -> None:
+        if self._servers.get(server.id) is server and server.shelved is not None:
+            self._listed(server.id, server.shelved, frozenset())
+
     def _offered(self, server: LocalServer, listing: Listing) -> None:
         """A server of this process offers something else."""
         if self.catalogue.put(server.id, listing):
@@ -370,8 +373,7 @@ class Supervisor:
 
     def _look_at(self, server: str) -> None:
         """Let whoever wants to know see what is on a shelf now."""
-        shelf = self.catalogue.shelf(server)
-        for warning in shelf.warnings:
+        for warning in (shelf := self.catalogue.shelf(server)).warnings:
             log.warning("server %s: %s", server, warning)
         try:
             self._side.shelved(server, shelf.tools)

@@ -15,13 +15,18 @@ from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.status import no_look
 from gatewright.servers.task_owners import NOWHERE, Keep
 
-__all__ = ["NOTHING", "ServerSide"]
+__all__ = ["EXTENSIONS", "NOTHING", "ServerSide"]
+
+EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
+"""What of MGP the spine offers, to clients and servers alike; features add theirs (`Feature.extensions`)."""
 
 
 class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
     """Given to the supervisor when it is made (`Supervisor`). What changes with the configuration are methods of objects that
     hold the present one. All of it is called on the event loop."""
 
+    extensions: Sequence[str] = EXTENSIONS
+    """What of MGP servers are offered, where their entries say that they speak it."""
     local: Sequence[LocalServer] = ()
     """Servers of this process, which no configuration can replace."""
     looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look

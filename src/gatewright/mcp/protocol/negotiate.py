@@ -16,6 +16,7 @@ from gatewright.patterns import Pattern
 
 __all__ = [
     "AUDIT_WANTED",
+    "EVENTS_WANTED",
     "EXTENSION",
     "EXTENSIONS",
     "SECURITY_META",
@@ -39,6 +40,9 @@ SECURITY_META = "dev.cloto/security"
 
 AUDIT_WANTED = "dev.cloto/audit"
 """How the filter of a `subscriptions/listen` asks for `notifications/mgp.audit` (decision 0031)."""
+
+EVENTS_WANTED = "dev.cloto/events"
+"""How it asks for `notifications/mgp.event`: an object with the params of `mgp/events/subscribe`."""
 
 EXTENSIONS = (
     "security",

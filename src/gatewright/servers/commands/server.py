@@ -18,6 +18,7 @@ from gatewright.servers.commands.control import logs, restart, start, stop
 from gatewright.servers.commands.edit import add, disable_server, enable_server, remove
 from gatewright.servers.commands.export import export
 from gatewright.servers.commands.held_tools import unseen_notes
+from gatewright.servers.commands.isolate import isolate
 from gatewright.servers.commands.login import login, logout
 from gatewright.servers.commands.show import show
 
@@ -88,5 +89,6 @@ app.command("register")(register)
 app.command("deregister")(deregister)
 app.command("enable")(enable_server)
 app.command("disable")(disable_server)
+app.command("isolate")(isolate)
 app.command("login")(login)
 app.command("logout")(logout)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation
@@ -46,7 +46,7 @@ def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: 
 
     Raises `CannotIsolate`.
     """
-    found = [*_system()]
+    found = [*_system(), *_folder("/etc")]
     for name in (*_ETC, *(_ETC_OF_NETWORK if rules.network else ())):
         found += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     found += ["--proc", "/proc"]
@@ -54,16 +54,16 @@ def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: 
         found += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
     room = ["--perms", "1777", "--size", str(rules.tmp_bytes), "--tmpfs"]
     found += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev", *room, "/tmp"]  # noqa: S108
-    found += ["--dir", "/var", "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
+    found += [*_folder("/var"), "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
     places = _places(rules, program, args, path, cwd)
-    for folder in sorted({one for place in (*places, HOME, cwd) for one in _above(place)}):
-        # Made by bubblewrap itself they are for the gateway's user alone.
-        found += ["--perms", "0755", "--dir", folder]
+    homes = [HOME] if rules.level == "confined" else []
+    for folder in sorted({one for place in (*places, *homes, cwd) for one in _above(place)}):
+        found += _folder(folder)
     for place, writable in sorted(places.items()):
         found += ["--bind" if writable else "--ro-bind", place, place]
-    if rules.level == "confined":
-        found += ["--bind", str(home_of(rules)), HOME]
-    return [*found, *_hidden(rules), "--dir", cwd, "--chdir", cwd]
+    for home in homes:
+        found += ["--bind", str(home_of(rules)), home]
+    return [*found, *_hidden(rules, places), *_folder(cwd), "--chdir", cwd]
 
 
 def _system() -> Iterator[str]:
@@ -115,8 +115,16 @@ def _places(
     return found
 
 
-def _hidden(rules: Isolation) -> Iterator[str]:
+def _folder(path: str) -> list[str]:
+    """A folder that is there. Those that bubblewrap makes by itself are for the gateway's user alone."""
+    return ["--perms", "0755", "--dir", path]
+
+
+def _hidden(rules: Isolation, places: Iterable[str]) -> Iterator[str]:
+    shown = {*map(Path, places)}
     for place in rules.hidden:
+        if shown.isdisjoint({Path(place), *Path(place).parents}):
+            continue  # to hide it would be to tell where it is
         if Path(place).is_dir():
             yield from ("--tmpfs", place, "--remount-ro", place)
         elif Path(place).exists():

@@ -37,13 +37,13 @@ async def launch_isolated(
     rules: Isolation, command: str, args: Sequence[str], *, env: Mapping[str, str], cwd: str | None
 ) -> tuple[subprocess.Popen[bytes], Sandbox]:
     """A child with three pipes that is kept to its rules. Raises `CannotStart`."""
-    if why := await flaw(rules.level, rules.state):
+    if why := await flaw(rules.level):
         raise CannotIsolate(f"isolation {rules.level!r} cannot be given here: {why}")
     return _launch(rules, command, args, env, cwd)
 
 
-async def flaw(level: Level, state: str) -> str:
-    """Why a level cannot be promised on this machine; empty where it can. `state` is as in `Isolation`."""
+async def flaw(level: Level) -> str:
+    """Why a level cannot be promised on this machine; empty where it can, which is tried once a process."""
     global _swept
     if why := missing():
         return why
@@ -53,7 +53,7 @@ async def flaw(level: Level, state: str) -> str:
     if level in _proven:
         return ""
     # What was missing may be installed by the next time: only a proof is remembered.
-    why = await asyncio.to_thread(_prove, level, state)
+    why = await asyncio.to_thread(_prove, level)
     if not why:
         _proven.add(level)
     return why
@@ -73,10 +73,10 @@ def _launch(
     return process, sandbox
 
 
-def _prove(level: Level, state: str) -> str:
+def _prove(level: Level) -> str:
     """What the probe could do that it must not."""
-    rules = Isolation(server="probe", level=level, state=state, hidden=(state,))
     with tempfile.TemporaryDirectory() as folder, socket.socket() as listener:
+        rules = Isolation(server="probe", level=level, state=folder)
         canary = Path(folder, "canary")
         canary.write_text("canary")
         listener.bind(("127.0.0.1", 0))
