@@ -7,15 +7,7 @@ by signals, or finds among what those before it in the list offer. Nothing is se
 
 from __future__ import annotations
 
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Coroutine,
-    Hashable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -30,9 +22,11 @@ from gatewright.identity.keys import KeyStore
 from gatewright.in_force import InForce
 from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
+from gatewright.mcp.protocol.negotiate import EXTENSIONS as STANDARD
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.server_context import ServerContext
+from gatewright.servers.administration import Administration
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin, Dispatch, Shared
 from gatewright.servers.server import Server
@@ -141,9 +135,10 @@ def offered(features: Sequence[Feature], kind: type[T]) -> T | None:
     return next((one for one in every if isinstance(one, kind)), None)
 
 
-def extensions_of(features: Sequence[Feature | type[Feature]]) -> tuple[str, ...]:
-    """What of MGP a gateway with these features offers, the spine's own first."""
-    return (*EXTENSIONS, *(name for one in features for name in one.extensions))
+def extensions_of(features: Iterable[Feature | type[Feature]]) -> tuple[str, ...]:
+    """The extensions of MGP that a gateway with these features offers, in the order of MGP §2.2."""
+    served = {*EXTENSIONS, *(name for one in features for name in one.extensions)}
+    return tuple(one for one in STANDARD if one in served)
 
 
 class Around(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,6 +168,8 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     counts: Counts
     again: Callable[[], Awaitable[None]]
     """Goes on with the same configuration, and with what features add to it now (`Feature.extend`). Raises `SettingsError`."""
+    administration: Administration
+    """Who starts and stops servers on an operator's word."""
 
 
 class Making(msgspec.Struct, frozen=True, kw_only=True):
@@ -205,6 +202,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     filters: Mapping[str, Callable[[Making], Filter]] = {}
     sight: Sight | None = None
     """Who may see what; of one feature alone."""
+    listed: Callable[[Caller, str, Tool], bool] | None = None
+    """Whether the list of a profile has a tool that the caller may see; of one feature alone."""
     held: Callable[[Tool], str] | None = None
     """Why nobody may see a tool; empty where that may be seen."""
     version: Callable[[], Hashable] | None = None

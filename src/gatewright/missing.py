@@ -255,7 +255,12 @@ WITHOUT: Mapping[str, Without] = {
             keys=("flow.*",),
         ),
         Without(name="tasks", does="give callers tasks to wait by"),
-        Without(name="discovery", does="search among tools", calls=_searches),
+        Without(
+            name="discovery",
+            does="search among tools",
+            calls=_searches,
+            keys=("discovery.*", "profiles.*.expose", "profiles.*.pinned", "agents.*.pinned"),
+        ),
         Without(
             name="streaming",
             does="stream results while they are made",
@@ -266,6 +271,12 @@ WITHOUT: Mapping[str, Without] = {
             does="register servers while it runs",
             calls=_of_methods("mgp/discovery/register", "mgp/discovery/deregister"),
             keys=("registration.*",),
+        ),
+        Without(
+            name="lifecycle",
+            does="tell the health of servers and shut them down gracefully",
+            gates=("draining",),
+            calls=_of_methods("mgp/health/ping", "mgp/health/status", "mgp/lifecycle/shutdown"),
         ),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
         Without(

@@ -47,6 +47,7 @@ CASES = {
     "discovery": Case(call=("list", "tools/list", {"query": "hello"})),
     "registration": Case(call=("method", "mgp/discovery/register", {"id": "x"})),
     "streaming": Case(call=("method", "mgp/stream/cancel", {"request_id": 1})),
+    "lifecycle": Case(call=("method", "mgp/health/ping", {})),
     "mgp": Case(call=("method", "gatewright/policy/explain", {"agent": "a", "tool": "t"})),
     "groundhog": Case(call=("method", "tools/register", {"name": "x"})),
 }

@@ -6,7 +6,8 @@ Tools are decided one by one, and so are their tasks; prompts, resources and eve
 with the server as a whole, because grants name tools only.
 
 The process owner's host and operators stand where the default policy would: what the configuration's
-servers offer is open to them, and the gateway's own tools to operators. An explicit word in the table holds for them as for everybody.
+servers offer is open to them, and the gateway's own tools to operators; those about tools (`is_meta`) are open to everybody, as lists
+are. An explicit word in the table holds for them as for everybody.
 Calls that no server answers belong to the gateway itself; of those, lists are filtered line by line
 with `may_see`, and MGP's own methods do not exist for anybody but an operator unless they are `open`.
 
@@ -37,6 +38,7 @@ from gatewright.mcp.wire.permissions import (
 from gatewright.schemas.json_strings import Place, outweighs
 from gatewright.schemas.objection import Validator
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.servers.names import is_meta
 from gatewright.short_cache import LONGEST
 from gatewright.transport.slices import in_slices
 from gatewright.validators.registry import Checks
@@ -152,7 +154,7 @@ class Access:
         name = target.name if call.of_tool else _WHOLE_SERVER
         definition = None if tool is None else tool.definition
         judged = self._decide(call.caller, target.server, name, definition)
-        if call.caller.user:
+        if call.caller.user and not is_meta(target):
             return self._limited(call, target, judged)
         allowed, source, word = judged
         return (None if allowed else self._denied(call, word)), source
@@ -161,7 +163,7 @@ class Access:
         """What holds for a tool by its own name; `tool` is what the catalogue has of that name."""
         known = None if tool is None else tool.definition
         judged = (self._found if tool is None else self._decide)(caller, server, name, known)
-        if not caller.user:
+        if not caller.user or is_meta(Target(server, name)):
             return judged
         return _named(judged, self._may_invoke(caller, Target(server, name), tool))
 
@@ -173,7 +175,7 @@ class Access:
         """Whether a call of this tool would pass, so that lists show what can be called and no more."""
         target = tool.target
         judged = self._decide(caller, target.server, target.name, tool.definition)
-        if not caller.user:
+        if not caller.user or is_meta(target):
             return judged[0]
         rights = rights_of(caller.user)
         said = rights.reads(_names(target, tool))
@@ -218,6 +220,8 @@ class Access:
     def _found(self, caller: Caller, server: str, tool: str, known: _Definition | None) -> Judged:
         """Not remembered: who asks what would be names what there is not, at any length and without end."""
         word = self._grants.decide(caller.id, server, tool, self._clock(), _digest_of(known))
+        if word.source == "default_policy" and is_meta(Target(server, tool)):
+            return True, word.source, word
         return _judge(caller, word, _OPERATOR if self._closed(server) else _ROLES)
 
     def _closed(self, server: str) -> bool:

@@ -17,6 +17,7 @@ from gatewright.discovery.feature import DiscoveryFeature
 from gatewright.events.feature import EventsFeature
 from gatewright.feature import Feature, Ground
 from gatewright.flow.feature import FlowFeature
+from gatewright.lifecycle.feature import LifecycleFeature
 from gatewright.limits.feature import LimitsFeature
 from gatewright.pins.feature import PinsFeature
 from gatewright.redaction.feature import RedactionFeature
@@ -32,6 +33,7 @@ __all__ = ["FEATURES", "features_of"]
 
 FEATURES: Sequence[type[Feature]] = (
     SinksFeature,  # first, so closed last: what others do until then is sent on
+    DiscoveryFeature,  # before tasks and telemetry: to them a call through the gateway's tool is a call of the tool that is meant
     LimitsFeature,  # before approvals: whose call waits in the queue looks for free
     ApprovalsFeature,  # before tasks and access: both put something into the queue
     EventsFeature,  # before tasks: who may be asked in a task is theirs to say
@@ -44,8 +46,8 @@ FEATURES: Sequence[type[Feature]] = (
     SchemasFeature,
     ValidatorsFeature,
     FlowFeature,
-    DiscoveryFeature,
     RegistrationFeature,
+    LifecycleFeature,
     MgpFeature,
     RoomsFeature,
     GgenFeature,

@@ -201,6 +201,7 @@ class Gateway:
             servers=self.supervisor,
             kernel=self.kernel,
             gates=pipeline.Gates._fields,
+            administration=self.administration,
             rights=offered(features, Rights) or Rights(),
             counts=offered(features, Counts) or Counts(),
             again=self.again,
@@ -277,10 +278,8 @@ class Gateway:
             missing=[one.name for one in self.missing],
         )
         reached = self.reached = Signal[str]()
-        parts = GatewayParts(
-            inside=self._inside, front=self.front, numbers=numbers, reached=reached
-        )
-        self._serving = [one.serve(parts) for one in self.features]
+        own = GatewayParts(inside=self._inside, front=self.front, numbers=numbers, reached=reached)
+        self._serving = [one.serve(own) for one in self.features]
         routes = [one.routes for one in self._serving]
         self.app = App(self.front, guard_of(settings), frozenset(settings.profiles), routes)
 

@@ -8,7 +8,7 @@ configurations. `trust` says which files that were found are accepted, and keeps
 """
 
 from gatewright.config.build import is_loopback, override
-from gatewright.config.limits import Calls, Limits, Rates
+from gatewright.config.limits import Calls, Discovery, Limits, Rates
 from gatewright.config.lookup import find, load, state_directory
 from gatewright.config.model import (
     Auth,
@@ -33,6 +33,7 @@ __all__ = [
     "Audit",
     "Auth",
     "Calls",
+    "Discovery",
     "FileSource",
     "Gateway",
     "Grant",

@@ -208,9 +208,8 @@ def _servers(reports: Sequence[Report], sources: Sources) -> tuple[Server, ...]:
                 continue
             if server.id in here:
                 line = report.document.origin(here[server.id]).line
-                report.error(
-                    (*path, "id"), f"line {line} has a server of this id", "choose another id"
-                )
+                what = f"line {line} has a server of this id"
+                report.error((*path, "id"), what, "choose another id")
                 continue
             here[server.id] = path
             found.setdefault(server.id, server)

@@ -31,6 +31,7 @@ _NEEDS_RESTART = (*_OF_THE_LISTENER, *_OF_THE_TRANSPORT)
 _APPLIED = (
     "agents.",
     "approvals.",
+    "discovery.",
     "flow.",
     "gateway.",
     "limits.",

@@ -20,7 +20,7 @@ from gatewright.config.bounds import SECONDS, Bytes, Name
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import Protocol
 from gatewright.config.isolation import Isolation, IsolationLevel
-from gatewright.config.limits import Limits, Rates
+from gatewright.config.limits import Discovery, Expose, Limits, Rates
 from gatewright.config.oauth import OAuth
 from gatewright.config.oversight import (
     Approvals,
@@ -248,6 +248,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     call_timeout_s: float | None = None
     """None: what `[limits]` says."""
     connect_timeout_s: float = 20.0
+    idle_timeout_s: float | None = None
+    """None: it is never shut down for being idle."""
     share: Literal["auto", "gateway", "session"] = "auto"
     schema: Literal["enforce", "off"] = "enforce"
     tool_prefix: str | None = None
@@ -314,6 +316,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The tools that it shows, as `server/tool` or as `gatewright tool list` prints them; all unless set."""
     unprefixed: bool = False
     """Whether the tools of its only server are listed under their own names, without its prefix."""
+    expose: Expose | None = None
+    """What its list has: every tool (`all`), or three tools that search, describe and call, beside pinned ones; see
+    `[discovery] expose`, which holds unless this is set."""
+    pinned: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+    """The tools that its list always has with `expose = "pinned+discover"`, as `server/tool` or as `gatewright tool list`
+    prints them."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -341,6 +349,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
+    discovery: Discovery = Discovery()
     secrets: SecretsPlace = SecretsPlace()
     servers: tuple[Server, ...] = ()
     grants: tuple[Grant, ...] = ()

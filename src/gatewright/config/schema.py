@@ -36,7 +36,7 @@ from gatewright.config.groundhog import (
     Transport,
 )
 from gatewright.config.isolation import SandboxTable
-from gatewright.config.limits import Calls, Limits, Rates
+from gatewright.config.limits import Calls, Discovery, Limits, Rates
 from gatewright.config.model import Gateway, Profile, Redaction, ToolRule
 from gatewright.config.oauth import Issuer, OAuth
 from gatewright.config.oversight import (
@@ -83,6 +83,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "redaction": Redaction,
     "approvals": Approvals,
     "flow": Flow,
+    "discovery": Discovery,
     "rooms": RoomsTable,
     "rooms.participants": RoomParticipantTable,
     "rooms.topics.NAME": RoomTopicTable,

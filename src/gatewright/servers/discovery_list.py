@@ -14,8 +14,8 @@ from gatewright.identity.claims import administers
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue
-from gatewright.servers.reconnector import State
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import State
 from gatewright.transport.slices import in_slices
 
 __all__ = ["Discovery"]

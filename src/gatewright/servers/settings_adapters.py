@@ -118,6 +118,7 @@ def spec_of(
         ),
         connect_s=server.connect_timeout_s,
         call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        idle_s=server.idle_timeout_s or 0.0,
         in_flight=limits.in_flight_per_server,
         limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
         catalogue=CatalogueLimits(

@@ -121,6 +121,8 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     """The time limit of one call, unless the call brings its own."""
     restart_wait_s: float = 10.0
     """How long a call waits for a server that is (re)starting."""
+    idle_s: float = 0.0
+    """So long without a call, and it is shut down until the next one; 0: never."""
     catalogue: CatalogueLimits = CatalogueLimits()
     prefix: str | None = None
     """What its exposed names begin with; None means the id."""

@@ -17,7 +17,7 @@ CANCEL_S = 2.0
 _CANCEL = "mgp/stream/cancel"
 
 
-class Asked(Protocol):
+class _Asked(Protocol):
     """The connection (`mcp.client.link`)."""
 
     def fetch(
@@ -32,7 +32,7 @@ class Asked(Protocol):
 class StreamCancels:
     """Of one connection. Nobody waits for what comes of them: what was made until then has been passed on already."""
 
-    def __init__(self, link: Asked, outgoing: Outgoing) -> None:
+    def __init__(self, link: _Asked, outgoing: Outgoing) -> None:
         self._link = link
         self._outgoing = outgoing
         self._running: set[asyncio.Task[None]] = set()
@@ -49,7 +49,7 @@ class StreamCancels:
     async def _stop(self, ident: int, reason: str) -> None:
         try:
             raw = await self._link.fetch(_CANCEL, {"request_id": ident, "reason": reason}, CANCEL_S)
-            if jsonrpc.decode_members(raw).get("cancelled") == b"true":
+            if bytes(jsonrpc.decode_members(raw).get("cancelled", b"")) == b"true":
                 return
         except Exception:  # noqa: BLE001, S110 - a server that does not say so is told once more
             pass

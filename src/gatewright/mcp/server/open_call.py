@@ -20,7 +20,6 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.secret_scanning.chunks import CHUNK, text_of
 
 __all__ = [
-    "CHUNK",
     "GAP",
     "HANDLE",
     "HELD_CHARS",
@@ -78,6 +77,7 @@ class PlainProgress:
         self._last = 0.0
 
     def emit(self, event: Event) -> None:
+        """Send one event on, translated where it is MGP's progress."""
         if event.method == PROGRESS:
             self._last = max(self._last, _fraction(event.params.get("progress")))
             said = {"progress": self._last, "total": 1}
@@ -86,6 +86,7 @@ class PlainProgress:
         self._back.emit(event)
 
     async def ask(self, question: Question) -> dict[str, Any]:
+        """Put a question to the caller. Raises `CannotAsk`."""
         return await self._back.ask(question)
 
 

@@ -29,7 +29,7 @@ _KINDS = frozenset({"tool", "prompt", "resource"})
 Further = Callable[[Call, Back], Coroutine[Any, Any, Outcome]]
 
 
-class Sent(Protocol):
+class _Sent(Protocol):
     """Where a call goes that every gate has let pass."""
 
     async def __call__(self, call: Call, back: Back) -> Outcome: ...
@@ -65,7 +65,7 @@ class Streams:
             back = PlainProgress(back)
         return further(call, back)
 
-    def sent(self, inner: Sent) -> Sent:
+    def sent(self, inner: _Sent) -> _Sent:
         """A dispatch whose calls have begun to stream when they are sent."""
 
         def sent(call: Call, back: Back) -> Awaitable[Outcome]:
