@@ -35,6 +35,8 @@ ELSEWHERE = {
     "room propose": "tests/rooms/commands/test_room.py, in a room",
     "room fulfil": "tests/rooms/commands/test_room.py, in a room",
     "room watch": "tests/rooms/commands/test_room.py, in a room",
+    "server register": "tests/registration/test_commands.py, with a command line behind it",
+    "server deregister": "tests/registration/test_commands.py, of a server that was registered",
     "server logs": "tests/servers/commands/test_control.py, with a server that has something to say",
     "server login": "tests/servers/commands/test_login.py, with a server that wants a login",
 }
