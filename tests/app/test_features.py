@@ -17,6 +17,10 @@ from tests.feature_parts import ground, settings
 from tests.kernel_parts import Book
 
 
+async def _again() -> None:
+    """Goes on with the same configuration."""
+
+
 async def never(_: object) -> None:
     raise AssertionError("no server is started anew")
 
@@ -44,6 +48,7 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
         gates=pipeline.Gates._fields,
         rights=Rights(),
         counts=Counts(),
+        again=_again,
     )
     on = ground(tmp_path, "[mcp.protocol.transport]\nport = 0\n")
     methods = [name for one in features_of(FEATURES, on) for name in one.methods(inside)]
@@ -51,6 +56,8 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
     assert set(methods) == {
         "gatewright/policy/explain",
         "mgp/access/query",
+        "mgp/discovery/deregister",
+        "mgp/discovery/register",
         "mgp/access/grant",
         "mgp/access/revoke",
         "mgp/permission/request",

@@ -15,7 +15,8 @@ from gatewright.config.agents import Agent
 from gatewright.config.bounds import MILLISECONDS, SECONDS, Bytes, Name, Seconds
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import McpTable
-from gatewright.config.limits import Limits, Rates
+from gatewright.config.isolation import IsolationLevel, SandboxTable
+from gatewright.config.limits import Discovery, Limits, Rates
 from gatewright.config.model import (
     Gateway,
     Hidden,
@@ -32,6 +33,7 @@ from gatewright.config.oversight import (
     Flow,
     PermissionPolicy,
     Permissions,
+    Registration,
     Telemetry,
 )
 from gatewright.config.rooms import RoomsTable
@@ -235,6 +237,12 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     """How the gateway authenticates at a protected HTTP server; see `[servers.auth]`."""
     env: dict[str, str] = {}
     """Environment variables of the program. Of the gateway's own it gets only those that a program needs to start."""
+    isolation: IsolationLevel | None = None
+    """Whether the program sees the rest of this machine (docs/isolation.md). `confined`: it sees its own programs and the
+    folders of `[servers.sandbox]`, and may have the network. `strict`: it has no network either, and changes nothing.
+    Where it cannot be isolated it is not started. Unless set, `strict` with the trust level `sandboxed`, else `none`."""
+    sandbox: SandboxTable | None = None
+    """What an isolated program may see, write, reach and use up; see `[servers.sandbox]`."""
     era: Literal["auto", "legacy", "modern"] = "auto"
     """Which revisions of MCP to speak: those with the `initialize` handshake (`legacy`), those without it (`modern`), or
     those that the server turns out to speak (`auto`)."""
@@ -310,8 +318,10 @@ class FileTable(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     approvals: Approvals = Approvals()
     permissions: Permissions = Permissions()
+    registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
+    discovery: Discovery = Discovery()
     secrets: SecretsTable = SecretsTable()
     servers: tuple[ServerTable, ...] = ()
     grants: tuple[GrantTable, ...] = ()

@@ -50,6 +50,8 @@ class LocalServer:
     ) -> None:
         self.spec = spec
         self.id = spec.id
+        self.given = tools
+        """Those that it was made with."""
         self._functions: dict[str, tuple[Function, bool]] = {}
         for name, (_, function) in tools.items():
             self._put(name, function)

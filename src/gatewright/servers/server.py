@@ -20,7 +20,7 @@ from gatewright.mcp.client.server_requests import Outside
 from gatewright.mcp.protocol.mcp_client import ASKABLE, Hello
 from gatewright.servers.call_sender import CallSender, Route
 from gatewright.servers.dial import reach
-from gatewright.servers.listing import EMPTY, fetch_listing
+from gatewright.servers.listing import CHANGES, EMPTY, fetch_listing
 from gatewright.servers.permission_admission import Admission
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relist_delay import Paced
@@ -37,12 +37,7 @@ from gatewright.servers.status import Status, Told, stands
 from gatewright.servers.subscriptions import ServerSubscriptions
 from gatewright.servers.task_names import lead
 
-__all__ = ["CHANGES", "Server"]
-
-CHANGES: Mapping[str, str] = {
-    f"notifications/{kind}/list_changed": kind for kind in ("tools", "prompts", "resources")
-}
-"""The notifications after which lists are fetched anew, and which."""
+__all__ = ["Server"]
 
 
 class Server:
@@ -58,6 +53,7 @@ class Server:
         self.spec = spec
         self.id = spec.id
         self.listing = EMPTY
+        self.farewell = "it is not configured any more"  # why it leaves, when it does
         self.shelved: Built | None = None  # what was made of it
         self.wishes = ServerSubscriptions(self)
         self._relisting = Relisting(spec.id, lambda: self.listing)
@@ -342,22 +338,27 @@ class Server:
     async def _load(
         self, link: Link, announced: frozenset[str] = frozenset(), *, everything: bool = True
     ) -> None:
-        """Fetch what changed by the server's own word, or everything."""
+        """Fetch what changed by the server's own word, or everything. What fails is tried again after a while."""
+        failed = only = frozenset(CHANGES.values()) if everything else announced
         async with self._loading:  # an older answer must not overwrite a newer one
-            only = {*CHANGES.values()} if everything else announced
             try:
                 listing = await fetch_listing(link, self.spec, self.listing, only)
+                found = await shelve(self.spec, listing, self.shelved)
+                # Judged and prepared before anybody can see it. What a newer connection has listed meanwhile stands.
+                await self._told.looks(self.id, found.shelf.tools)
+                await self._told.ahead(self.id, found)
+                failed = only & listing.missed
             except ServerFailed as problem:
                 # Who keeps the connection sees that it has ended.
                 self._log.warning("the lists could not be fetched: %s", problem)
                 return
-            found = await shelve(self.spec, listing, self.shelved)
-            # Judged and prepared before anybody can see it. What a newer connection has listed meanwhile stands.
-            await self._told.looks(self.id, found.shelf.tools)
-            await self._told.ahead(self.id, found)
+            finally:
+                if failed and link.open:  # else all is listed with the next one
+                    self._stale |= failed
+                    self._relist.again()
             if self._main.link is link:
                 self.listing, self.shelved = listing, found
-                self._told.listed(self.id, found, announced)
+                self._told.listed(self.id, found, announced - failed)
 
     async def _make(
         self,

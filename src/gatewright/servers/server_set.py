@@ -20,9 +20,11 @@ __all__ = ["ServerSet", "Staged", "reconnects"]
 _FELT_AT_ONCE = frozenset(
     {
         "approver",
+        "asked",
         "call_s",
         "catalogue",
         "connect_s",
+        "created_by",
         "degrades",
         "in_flight",
         "methods",

@@ -25,12 +25,12 @@ from gatewright.servers.catalogue import Sight
 from gatewright.servers.login_store import Logins
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.servers.supervisor import Audited, Supervisor
-from gatewright.servers.supervisor_dependencies import ServerSide
+from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
 from gatewright.servers.view import Profile
 from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.transport.isolation.rules import Isolation
 
 __all__ = [
-    "EXTENSIONS",
     "authorizers_of",
     "guard_of",
     "http_limits",
@@ -41,10 +41,6 @@ __all__ = [
     "supervisor_of",
     "terms_of",
 ]
-
-
-EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
-"""What of MGP the gateway offers whichever features it has, its clients and servers alike; `Feature.extensions` adds to it."""
 
 
 def profiles_of(settings: Settings) -> dict[str, Profile]:
@@ -91,7 +87,7 @@ def terms_of(settings: Settings, authenticate: Authenticate, protected: Protecte
 def spec_of(
     settings: Settings, server: said.Server, extensions: Sequence[str] = EXTENSIONS
 ) -> ServerSpec:
-    """One server as the upstream half wants to know it; `extensions` are those that the gateway offers."""
+    """One server as the upstream half wants to know it; `extensions` are those of MGP that the gateway has."""
     limits, restart, mgp = settings.limits, server.restart, server.mgp
     return ServerSpec(
         id=server.id,
@@ -100,6 +96,7 @@ def spec_of(
         args=server.args,
         env=server.env,
         cwd=str(server.cwd) if server.cwd is not None else None,
+        isolation=_isolation_of(settings, server),
         url=server.url,
         python=server.python,
         trust_gateway=server.trust_gateway,
@@ -136,7 +133,31 @@ def spec_of(
         hints=_hints(settings, server),
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
+        asked=mgp.permissions_asked if mgp is not None else (),
+        created_by=server.created_by,
         degrades=mgp is not None and mgp.missing_permissions == "degrade",
+    )
+
+
+def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
+    """What a child is kept to. The configuration and the state of the gateway are nobody's to see, whatever is."""
+    wanted = server.confinement
+    if wanted.level == "none":
+        return None
+    return Isolation(
+        server=server.id,
+        level=wanted.level,
+        read=tuple(map(str, wanted.read)),
+        write=tuple(map(str, wanted.write)),
+        hidden=tuple(str(one) for one in (settings.storage.path, *settings.files)),
+        state=str(settings.storage.path),
+        network=wanted.network,
+        memory_bytes=wanted.memory_bytes,
+        tmp_bytes=wanted.tmp_bytes,
+        processes=wanted.processes,
+        open_files=wanted.open_files,
+        file_bytes=wanted.file_bytes,
+        cpu_s=wanted.cpu_s,
     )
 
 
@@ -152,7 +173,9 @@ def _face(server: said.Server, extensions: Sequence[str]) -> Face | None:
     """What a server hears of MGP. Tools of this process are our own: how dangerous they are is always asked."""
     if server.mgp is not None:
         return Face(tuple(one for one in server.mgp.extensions if one in extensions))
-    return Face(("security",)) if server.transport == "python" else None
+    if server.transport != "python":
+        return None
+    return Face(tuple(one for one in ("security", "streaming") if one in extensions))
 
 
 def authorizers_of(settings: Settings, specs: Sequence[ServerSpec]) -> dict[str, Authorizer]:

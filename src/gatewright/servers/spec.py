@@ -139,6 +139,10 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     """Its tools are functions of this process, and what they say of themselves is ours."""
     permissions: tuple[str, ...] = ()
     """Those that the configuration names, canonical."""
+    asked: tuple[str, ...] = ()
+    """Those that it needs besides what it declares itself: asked for on its behalf when it connects."""
+    created_by: str = ""
+    """Who registered it while the gateway runs; empty where it is configured."""
     degrades: bool = False
     """Whether it is offered without all the permissions that it declares (MGP §3.6, `denied`)."""
 

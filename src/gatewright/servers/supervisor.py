@@ -22,11 +22,11 @@ from gatewright.mcp.client.authorization import Authorizer
 from gatewright.mcp.client.related_tasks import named
 from gatewright.servers.catalogue import EVERYTHING, Catalogue, Sight
 from gatewright.servers.describe import describe
-from gatewright.servers.listing import Listing
+from gatewright.servers.listing import CHANGES, Listing
 from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
 from gatewright.servers.retiring import Retiring
-from gatewright.servers.server import CHANGES, Server
+from gatewright.servers.server import Server
 from gatewright.servers.server_catalogue import Built
 from gatewright.servers.server_life import LIFECYCLE
 from gatewright.servers.server_set import ServerSet, Staged, reconnects
@@ -229,15 +229,12 @@ class Supervisor:
                 self._side.replaced(
                     Change(name, former.state, server.state, "configuration_change")
                 )
-            made = server.shelved
-            if made is not None and fleet.catalogue.listing(name) is not server.listing:
-                # Listed since the fleet was made, when nobody heard it; taken once everything has switched.
-                asyncio.get_running_loop().call_soon(self._listed, name, made, frozenset())
+            # Listed since the fleet was made, when nobody heard it; taken once everything has switched, as it is then.
+            if fleet.catalogue.listing(name) is not server.listing:
+                asyncio.get_running_loop().call_soon(self._catch_up, server)
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
-                why = (
-                    "it was replaced" if name in fleet.servers else "it is not configured any more"
-                )
+                why = "it was replaced" if name in fleet.servers else server.farewell
                 self._retiring.add(server, over, held_s, why)
 
     async def tell_differences(self, before: Catalogue) -> None:
@@ -323,6 +320,7 @@ class Supervisor:
         """A session is over: give up what was kept for it."""
         for server in (*self._servers.values(), *self._retiring):
             server.forget(session)
+        self._side.ended(session)
 
     # -- what servers say ----------------------------------------------------------------------------
 
@@ -335,6 +333,10 @@ class Supervisor:
             same = all(before.of(one) == listing.of(one) for one in _sections(name))
             if not same or name in announced:
                 self.hub.tell(server, method, {})
+
+    def _catch_up(self, server: Server) -> None:
+        if self._servers.get(server.id) is server and server.shelved is not None:
+            self._listed(server.id, server.shelved, frozenset())
 
     def _offered(self, server: LocalServer, listing: Listing) -> None:
         """A server of this process offers something else."""
@@ -352,8 +354,7 @@ class Supervisor:
 
     def _look_at(self, server: str) -> None:
         """Let whoever wants to know see what is on a shelf now."""
-        shelf = self.catalogue.shelf(server)
-        for warning in shelf.warnings:
+        for warning in (shelf := self.catalogue.shelf(server)).warnings:
             log.warning("server %s: %s", server, warning)
         try:
             self._side.shelved(server, shelf.tools)

@@ -21,7 +21,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gatewright.call import Answer, Client, Mgp, Question
-from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, LIFECYCLE_WANTED
+from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
@@ -387,4 +387,7 @@ def acknowledgement(wanted: Any, limit: int, mgp: Mgp | None = None) -> dict[str
     for name, extension in ((AUDIT_WANTED, "audit"), (LIFECYCLE_WANTED, "lifecycle")):
         if wanted.get(name) is True and mgp is not None and extension in mgp.extensions:
             honoured[name] = True
+    events = wanted.get(EVENTS_WANTED)
+    if isinstance(events, dict) and mgp is not None and "bidirectional" in mgp.extensions:
+        honoured[EVENTS_WANTED] = events
     return honoured

@@ -47,6 +47,7 @@ OF_THE_SERVER = TASK_STATUS | frozenset(
         "notifications/resources/updated",
         "notifications/subscriptions/acknowledged",
         "notifications/elicitation/complete",
+        "notifications/mgp.event",
         "notifications/mgp.lifecycle",
     }
 )
