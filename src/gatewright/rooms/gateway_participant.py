@@ -167,7 +167,10 @@ class GatewayParticipant:
         line = self._proposed[proposer]
         try:
             while line:
-                await self._rehearse(*line.popleft())
+                try:
+                    await self._rehearse(*line.popleft())
+                except Exception:  # it goes for this one, and no other
+                    log.exception("a dry run of a proposal of %s broke", proposer)
         finally:
             del self._proposed[proposer]
 

@@ -164,6 +164,12 @@ class Link(abc.ABC):
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent, returns at once."""
 
+    def give_up(self, why: Failure) -> None:
+        """Answer every call in flight with this, and tell the server that nobody waits."""
+        for one in [one for one in self._pending.values() if one.call is not None]:
+            if one.settle(why):
+                self._abandon(one, why.message)
+
     async def wait_closed(self) -> str:
         """Wait for the end, and return its reason."""
         return await asyncio.shield(self._ended)
@@ -304,8 +310,9 @@ class Link(abc.ABC):
         finally:
             del pending[ident]
         if reply is EXPIRED:
-            self._abandon(exchange, "the time limit was reached")
-            return Failure(
+            given_up = exchange.given_up
+            self._abandon(exchange, given_up.message if given_up else "the time limit was reached")
+            return given_up or Failure(
                 "upstream_timeout",
                 f"server {self.spec.id} did not answer {method} in time; it was told to stop",
             )
