@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -14,7 +14,6 @@ from gatewright.config.substitute import Undefined
 
 if TYPE_CHECKING:
     from gatewright.config.check import Report
-    from gatewright.config.file_tables import ServerTable
     from gatewright.config.toml_positions import KeyPath
 
 __all__ = ["Isolation", "IsolationLevel", "SandboxTable", "complete_isolation", "isolation_of"]
@@ -92,10 +91,27 @@ _DEFAULTS = {
 }
 
 
-def isolation_of(table: ServerTable, transport: str, path: KeyPath, report: Report) -> Isolation:
-    """The level and the bounds of one server; its folders come with `complete_isolation`. A server of trust level
-    `sandboxed` is `strict` unless the operator says otherwise."""
-    sandboxed = table.mgp is not None and table.mgp.trust_level == "sandboxed"
+class Isolated(Protocol):
+    """What the table of a server says of it (`file_tables.ServerTable`)."""
+
+    @property
+    def isolation(self) -> IsolationLevel | None:
+        """The level; None where nothing is written."""
+
+    @property
+    def sandbox(self) -> SandboxTable | None:
+        """What it may see and use up."""
+
+    @property
+    def cwd(self) -> str | None:
+        """The folder that it starts in."""
+
+
+def isolation_of(
+    table: Isolated, transport: str, path: KeyPath, report: Report, *, sandboxed: bool
+) -> Isolation:
+    """The level and the bounds of one server; its folders come with `complete_isolation`. One that is `sandboxed` by its trust
+    level is `strict` unless the operator says otherwise."""
     if transport != "stdio":
         if table.isolation not in (None, "none"):
             what = f"a {transport} server is not started here, so it cannot be isolated"
@@ -131,7 +147,7 @@ def _check_strict(said: SandboxTable, path: KeyPath, report: Report) -> None:
 
 
 def complete_isolation(
-    isolation: Isolation, table: ServerTable, text: Callable[..., str], folder: Path, cwd: Path
+    isolation: Isolation, table: Isolated, text: Callable[..., str], folder: Path, cwd: Path
 ) -> Isolation:
     """With its folders, every variable replaced by `text`, which takes a key, what stands there, and the table it stands
     in. Raises `Undefined`, and `RuntimeError` where `~` is nobody's."""

@@ -20,7 +20,7 @@ from gatewright.config.bounds import SECONDS, Bytes, Name
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import Protocol
 from gatewright.config.isolation import Isolation, IsolationLevel
-from gatewright.config.limits import Limits, Rates
+from gatewright.config.limits import Discovery, Expose, Limits, Rates
 from gatewright.config.oauth import OAuth
 from gatewright.config.oversight import (
     Approvals,
@@ -28,6 +28,7 @@ from gatewright.config.oversight import (
     Flow,
     PermissionPolicy,
     Permissions,
+    Registration,
     Telemetry,
 )
 from gatewright.config.problems import Origin, Problem
@@ -145,6 +146,8 @@ class Mgp(msgspec.Struct, frozen=True, kw_only=True):
     """None: what `[permissions]` says."""
     missing_permissions: Literal["wait", "degrade"] = "wait"
     """Whether it is offered without all the permissions that it declares."""
+    permissions_asked: tuple[str, ...] = ()
+    """Those that it needs besides what it declares itself, and does not have without a question."""
     server_id: str | None = None
     """What the server calls itself, where that differs from `id`."""
 
@@ -245,6 +248,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     call_timeout_s: float | None = None
     """None: what `[limits]` says."""
     connect_timeout_s: float = 20.0
+    idle_timeout_s: float | None = None
+    """None: it is never shut down for being idle."""
     share: Literal["auto", "gateway", "session"] = "auto"
     schema: Literal["enforce", "off"] = "enforce"
     tool_prefix: str | None = None
@@ -265,6 +270,10 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """By tool, each with what `*` says where it says nothing itself."""
     written: Mapping[str, str] = {}
     """Key (`args.1`, `env.TOKEN`) → what the file says, where that is not the value itself."""
+    created_by: str = ""
+    """Who registered it while the gateway runs; empty where it is configured."""
+    private: bool = False
+    """Whether the default is that it is there for operators and for whom a grant names, and not for the owner's host."""
     origin: Origin
     problem: Problem | None = None
 
@@ -307,6 +316,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The tools that it shows, as `server/tool` or as `gatewright tool list` prints them; all unless set."""
     unprefixed: bool = False
     """Whether the tools of its only server are listed under their own names, without its prefix."""
+    expose: Expose | None = None
+    """What its list has: every tool (`all`), or three tools that search, describe and call, beside pinned ones; see
+    `[discovery] expose`, which holds unless this is set."""
+    pinned: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+    """The tools that its list always has with `expose = "pinned+discover"`, as `server/tool` or as `gatewright tool list`
+    prints them."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -331,8 +346,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     approvals: Approvals = Approvals()
     permissions: Permissions = Permissions()
+    registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
+    discovery: Discovery = Discovery()
     secrets: SecretsPlace = SecretsPlace()
     servers: tuple[Server, ...] = ()
     grants: tuple[Grant, ...] = ()

@@ -36,10 +36,18 @@ from gatewright.config.groundhog import (
     Transport,
 )
 from gatewright.config.isolation import SandboxTable
-from gatewright.config.limits import Calls, Limits, Rates
+from gatewright.config.limits import Calls, Discovery, Limits, Rates
 from gatewright.config.model import Gateway, Profile, Redaction, ToolRule
 from gatewright.config.oauth import Issuer, OAuth
-from gatewright.config.oversight import Approvals, Audit, AuditSink, Flow, Permissions, Telemetry
+from gatewright.config.oversight import (
+    Approvals,
+    Audit,
+    AuditSink,
+    Flow,
+    Permissions,
+    Registration,
+    Telemetry,
+)
 from gatewright.config.reference import paragraphs, sentences
 from gatewright.config.rooms import (
     JwtTable,
@@ -75,11 +83,13 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "redaction": Redaction,
     "approvals": Approvals,
     "flow": Flow,
+    "discovery": Discovery,
     "rooms": RoomsTable,
     "rooms.participants": RoomParticipantTable,
     "rooms.topics.NAME": RoomTopicTable,
     "rooms.jwt": JwtTable,
     "permissions": Permissions,
+    "registration": Registration,
     "telemetry": Telemetry,
     "rooms.kernel": RoomKernelTable,
     "rooms.orchestrator": RoomOrchestratorTable,

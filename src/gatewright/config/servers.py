@@ -56,7 +56,13 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
     server = Server(
         id=table.id,
         transport=transport,
-        confinement=isolation_of(table, transport, path, report),
+        confinement=isolation_of(
+            table,
+            transport,
+            path,
+            report,
+            sandboxed=table.mgp is not None and table.mgp.trust_level == "sandboxed",
+        ),
         trust_gateway=table.trust_gateway,
         era=table.era,
         enabled=table.enabled,
@@ -65,6 +71,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         pin=table.pin,
         call_timeout_s=table.call_timeout_s,
         connect_timeout_s=table.connect_timeout_s,
+        idle_timeout_s=table.idle_timeout_s,
         share=table.share,
         schema=table.schema,
         tool_prefix=table.tool_prefix,

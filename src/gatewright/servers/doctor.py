@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from gatewright.cli.finding import Finding
 from gatewright.command_text import to_type
 from gatewright.config import Server, Settings
+from gatewright.discovery.doctor import cost
 
 if TYPE_CHECKING:
     from gatewright.servers.preflight import Found
@@ -75,7 +76,8 @@ def offered(found: Found) -> str:
     }
     parts = [f"{len(some)} {kind}{'s' * (len(some) != 1)}" for kind, some in kinds.items() if some]
     spoken = f"MCP {found.hello.revision}, {found.ready_ms or 0:.0f} ms"
-    return f"{', '.join(parts) or 'nothing'}; {spoken}"
+    costs = f" of {cost(shelf.tools):,} tokens" if shelf.tools else ""
+    return f"{', '.join(parts) or 'nothing'}{costs}; {spoken}"
 
 
 def fix_for(found: Found, server: Server) -> str:

@@ -5,11 +5,20 @@ The form of a database is how many of them it has had. Nothing in this list is e
 
 from __future__ import annotations
 
-from gatewright.storage.schema import Index, Migration, Table, columns_of
+from gatewright.storage.schema import Column, Index, Migration, Table, columns_of
 
 __all__ = ["ANCHORED", "MIGRATIONS", "SECTIONS", "upsert"]
 
-ANCHORED = ("keys", "grants", "permissions", "pins", "approvals", "rooms", "registrations")
+ANCHORED = (
+    "keys",
+    "grants",
+    "permissions",
+    "pins",
+    "approvals",
+    "rooms",
+    "registrations",
+    "servers",
+)
 """Sections that can forbid something: the audit trail knows how many steps each of them has taken."""
 SECTIONS = (*ANCHORED, "tasks")
 """The parts of the database that change independently of each other, one for each store."""
@@ -241,6 +250,15 @@ _TASKS = Migration(
         ),
     ),
 )
+_SERVERS = Migration("servers that are registered while the gateway runs", ())
+"""In `documents`, in a section of their own."""
+_VOTES = Migration(
+    "what each operator said yes to",
+    (
+        Column("approval_votes", "scope", "text?"),
+        Column("approval_votes", "ends", "real?"),
+    ),
+)
 MIGRATIONS: tuple[Migration, ...] = (
     _BASE,
     _KEYS,
@@ -250,6 +268,8 @@ MIGRATIONS: tuple[Migration, ...] = (
     _APPROVALS,
     _DOCUMENTS,
     _TASKS,
+    _SERVERS,
+    _VOTES,
 )
 
 

@@ -126,6 +126,11 @@ class ChildProcess:
         self._watch.start()
         self._inbox.start()
 
+    @property
+    def waiting(self) -> int:
+        """See `Pipe.waiting`."""
+        return self._outbox.waiting()
+
     def send(self, message: bytes) -> None:
         """Write one message to the child's standard input; see `Pipe.send`."""
         if self._refused is not None:
