@@ -49,6 +49,7 @@ CASES = {
     "streaming": Case(call=("method", "mgp/stream/cancel", {"request_id": 1})),
     "lifecycle": Case(call=("method", "mgp/health/ping", {})),
     "mgp": Case(call=("method", "gatewright/policy/explain", {"agent": "a", "tool": "t"})),
+    "events": Case(call=("method", "mgp/events/subscribe", {"channels": ["tool.*"]})),
     "groundhog": Case(call=("method", "tools/register", {"name": "x"})),
 }
 """The others let nothing pass by themselves: without them something is not served."""

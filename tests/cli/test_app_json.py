@@ -139,6 +139,7 @@ def _without(run: Run) -> None:
     run("server", "export")
     run("server", "export", "demo")
     run("server", "add", "more", "--url", "http://127.0.0.1:9/mcp")
+    run("server", "isolate", "demo", "none")
     run("server", "disable", "more")
     run("server", "enable", "more")
     run("tool", "disable", "more/one")

@@ -33,6 +33,7 @@ ALLOWED = {
     "servers/commands/tool.py": _OPERATOR,
     "cli/argument_types.py": _OPERATOR,
     "audit/notifications.py": _OWN,
+    "events/methods.py": _OWN,
     "app/worker.py": _PROCESS,
     "pins/offload.py": _PROCESS,
     "redaction/offload.py": _PROCESS,
