@@ -37,7 +37,14 @@ OPEN_METHODS = frozenset(
         "mgp/access/query",
         "mgp/access/grant",
         "mgp/access/revoke",
+        "mgp/stream/cancel",
+        "mgp/events/subscribe",
+        "mgp/events/unsubscribe",
+        "mgp/callback/respond",
         SESSIONS,
+        "mgp/health/ping",
+        "mgp/health/status",
+        "mgp/lifecycle/shutdown",
         *ASKED,
         *(kernel_names(meta_tool(name))[1] for name in META_METHODS),
     }
@@ -79,12 +86,19 @@ class AccessFeature(Feature):
         """The access table, and the gates that read it."""
         grants = grants_of(settings, self._authority.layer)
         folders = folders_of(settings)
-        access = Access(grants, time.time, open_methods=OPEN_METHODS, folders=folders)
+        private = frozenset(one.id for one in settings.servers if one.private)
+        access = Access(
+            grants, time.time, open_methods=OPEN_METHODS, folders=folders, private=private
+        )
         return _Table(grants, access, self._permitting).rules()
 
     def serve(self, parts: GatewayParts) -> Serving:
         """What other processes changed."""
         return Serving(looks=(self._authority.look, self._permitting.look))
+
+    def expect(self, settings: Settings) -> None:
+        """What permissions servers will have."""
+        self._permitting.expect(settings)
 
     def adopt(self, settings: Settings) -> None:
         """What permissions servers have."""

@@ -22,7 +22,7 @@ from gatewright.identity.gate import Authenticate, Keys
 from gatewright.identity.issuers import Known, known_of
 from gatewright.identity.session_gate import Session
 from gatewright.in_force import InForce
-from gatewright.missing import Missing, Without
+from gatewright.missing import Missing, Without, unmade
 from gatewright.servers.catalogue import EVERYTHING, Sight
 from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.link_filter import Beside, Links
@@ -99,7 +99,8 @@ class PolicyFactory:
                 ungated = (one for one in self._missing if not one.gates)
                 gates |= {one.name: Missing(one.name, one, settings) for one in ungated}
             made = makers.get(name)
-            gates[name] = made(making) if made else Missing(name, instead[name], settings)
+            without = instead.get(name) or unmade(name)
+            gates[name] = made(making) if made else Missing(name, without, settings)
         return Made(gates, self._filters(table, making), authenticate, known)
 
     def _filters(self, table: Table, making: Making) -> Sequence[Filter]:

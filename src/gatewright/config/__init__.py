@@ -2,7 +2,7 @@
 
 `lookup` finds the files, `build` makes the model of them (`documents`, `check`, `file_tables`, one module a table), `substitute` fills
 values in. `draft` and `edit` change a file for commands; `schema` is the JSON Schema for editors; `changes` compares two
-configurations. `trust` says which files that were found are accepted (kept in `trust_store`), `review` lists what one would do,
+configurations. `trust` says which files that were found are accepted, and keeps that, `review` lists what one would do,
 `secret_users` which configuration may use a secret. `secrets` holds what `${secret:NAME}` stands for, in `keyring_secrets` or
 `sealed_file`.
 """

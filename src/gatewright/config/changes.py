@@ -36,6 +36,7 @@ _APPLIED = (
     "gateway.",
     "limits.",
     "permissions.",
+    "registration.",
     "oauth.",
     "secrets.",
     "servers",

@@ -95,7 +95,7 @@ class Catalogue:
         looks = seen(name)
         for server, spec in {**self._specs, **self._away}.items():
             begins = tuple(map(seen, (f"{server}.", *prefixes_of(server, spec.prefix))))
-            if server != but and (looks.startswith(begins) or name in self.reserved.of(server)):
+            if server != but and (looks.startswith(begins) or self.reserved.has(server, name)):
                 return server
         for profile in self._profiles:
             tools = self.view(profile).tools

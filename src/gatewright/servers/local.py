@@ -18,8 +18,8 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 from gatewright.servers.listing import Listing
-from gatewright.servers.reconnector import State
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import State
 from gatewright.servers.status import Status
 
 __all__ = ["Function", "LocalServer", "Tools"]

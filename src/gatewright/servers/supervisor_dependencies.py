@@ -14,16 +14,22 @@ from gatewright.servers.notifications import Clean, as_said
 from gatewright.servers.permission_admission import Permits
 from gatewright.servers.reserved_names import Reserved
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import Change
 from gatewright.servers.status import no_look
 from gatewright.servers.task_owners import NOWHERE, Keep
 
-__all__ = ["NOTHING", "ServerSide", "with_own_tools"]
+__all__ = ["EXTENSIONS", "NOTHING", "ServerSide", "with_own_tools"]
+
+EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
+"""What of MGP the spine offers, to clients and servers alike; features add theirs (`Feature.extensions`)."""
 
 
 class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
     """Given to the supervisor when it is made (`Supervisor`). What changes with the configuration are methods of objects that
     hold the present one. All of it is called on the event loop."""
 
+    extensions: Sequence[str] = EXTENSIONS
+    """What of MGP servers are offered, where their entries say that they speak it."""
     local: Sequence[LocalServer] = ()
     """Servers of this process, which no configuration can replace."""
     looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
@@ -40,6 +46,10 @@ class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a URL leads to the gateway itself: no server may send a person there."""
     opened: Callable[[str], bool] = lambda _: True
     """Whether a session has not ended: nothing is made for one that has."""
+    changed: Callable[[Change], None] = lambda _: None
+    """Hears of each transition of a server of the fleet."""
+    replaced: Callable[[Change], None] = lambda _: None
+    """Hears that another connection serves in place of a server's former one."""
     ended: Callable[[str], object] = lambda _: None
     """Hears of each session that is over."""
     keep: Keep = NOWHERE

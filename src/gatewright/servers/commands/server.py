@@ -15,10 +15,11 @@ from gatewright.discovery.commands import would_pay
 from gatewright.discovery.costs import TOKENS
 from gatewright.pins.commands import pin
 from gatewright.servers.commands.check import check, inspect
-from gatewright.servers.commands.control import logs, restart, start, stop
+from gatewright.servers.commands.control import drain, logs, restart, start, stop
 from gatewright.servers.commands.edit import add, disable_server, enable_server, remove
 from gatewright.servers.commands.export import export
 from gatewright.servers.commands.held_tools import unseen_notes
+from gatewright.servers.commands.isolate import isolate
 from gatewright.servers.commands.login import login, logout
 from gatewright.servers.commands.show import show
 
@@ -91,6 +92,7 @@ def _costs(where: Endpoint) -> dict[str, Any]:
 
 app.command("show")(show)
 app.command("restart")(restart)
+app.command("drain")(drain)
 app.command("start")(start)
 app.command("stop")(stop)
 app.command("logs")(logs)
@@ -103,5 +105,6 @@ app.command("add")(add)
 app.command("rm")(remove)
 app.command("enable")(enable_server)
 app.command("disable")(disable_server)
+app.command("isolate")(isolate)
 app.command("login")(login)
 app.command("logout")(logout)
