@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -197,3 +198,40 @@ async def test_a_judge_that_breaks_ends_the_call_that_it_judges_and_no_other() -
         found = await asyncio.gather(*tasks)
     reasons = [getattr(one, "reason", "") for one in found]
     assert reasons == ["", "internal", REFUSAL.reason, "internal", ""]
+
+
+async def test_others_have_their_turn_while_many_calls_are_judged_again() -> None:
+    """And what is over meanwhile is left alone: the task that made it may be at something else."""
+
+    class Thorough(Change):
+        def judge(self, call: Call) -> Refusal | None:
+            if self.refuses:
+                time.sleep(0.005)
+            return super().judge(call)
+
+    owner, gate, over = Slow(), Thorough(), asyncio.Event()
+    kernel = Kernel([gate], owner, [], Book())
+
+    async def caller() -> tuple[Outcome, bool]:
+        said = await kernel.handle(a_call(), Line())
+        await over.wait()
+        return said, True
+
+    tasks = [asyncio.create_task(caller()) for _ in range(50)]
+    await owner.reached(50)
+    gate.refuses = True
+    assert kernel.end_refused() == 1
+    turns = 0
+    while kernel.in_flight > 25:
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns >= 20
+    owner.go.set()
+    while kernel.in_flight:
+        await asyncio.sleep(0)
+    for _ in range(100):
+        await asyncio.sleep(0)
+    over.set()
+    async with asyncio.timeout(10):
+        found = await asyncio.gather(*tasks)
+    assert {type(said) for said, _ in found} == {Answer, Refusal}

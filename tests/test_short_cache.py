@@ -4,13 +4,19 @@ import gc
 import weakref
 
 import pytest
+from msgspec.structs import replace
 
+from gatewright.access.gate import Access
+from gatewright.access.grants import Grants
+from gatewright.audit.call_records import told_of
+from gatewright.call import Target, UserContext
 from gatewright.config.reserved_server_ids import taken_for
 from gatewright.mcp.server.locality import is_passed_on
 from gatewright.schemas.lookalikes import keys
-from gatewright.short_cache import LONGEST, cached_if_short
+from gatewright.short_cache import ALL_LONGEST, LONGEST, cached_if_all_short, cached_if_short
 from gatewright.validators.shell_files import is_sensitive
 from gatewright.web.ip_addresses import is_public
+from tests.gate_parts import AGENT, Mute, a_tool, a_tool_call
 
 
 class Text(str):
@@ -76,6 +82,38 @@ def test_hosts_at_length_are_not_kept() -> None:
     assert is_passed_on({b"host": host})
     del host
     assert _live(Octets) == before - 1
+
+
+def test_several_texts_are_kept_by_their_length_together() -> None:
+    asked: list[tuple[int, str, str | None]] = []
+
+    @cached_if_all_short(2)
+    def joined(known: int, text: str, more: str | None) -> str:
+        asked.append((known, text, more))
+        return text + (more or "")
+
+    half = "x" * (ALL_LONGEST // 2)
+    for _ in range(2):
+        joined(1, half, half)
+        joined(1, half, None)
+        assert len(joined(1, half, f"{half}x")) == ALL_LONGEST + 1
+    assert len(asked) == 4
+
+
+def test_what_tokens_and_calls_say_at_length_is_not_kept() -> None:
+    scope, name = Text("x" * (ALL_LONGEST + 1)), Text("y" * (ALL_LONGEST + 1))
+    seen = weakref.ref(scope), weakref.ref(name)
+    caller = replace(AGENT, user=(UserContext(scopes=(scope,), resources=("/srv/**",)),))
+    tool = replace(a_tool(), target=Target("srv", name))
+    call = a_tool_call(tool, caller=caller, facts={})
+    access = Access(Grants([], {"srv": "opt-out"}), lambda: 0.0)
+    assert access(call, Mute()) is call
+    assert access.may_touch(caller, Target("srv", "/srv/x"))
+    assert told_of(call) is not None
+    del scope, name, caller, tool, call
+    gc.collect()
+    assert [one() for one in seen] == [None, None]
+    assert access.version()
 
 
 def _live(kind: type) -> int:

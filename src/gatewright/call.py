@@ -7,7 +7,7 @@ Nothing here knows a transport, a protocol revision or a clock.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Any, Literal, Protocol, cast
 
 import msgspec
@@ -202,11 +202,16 @@ class Call(msgspec.Struct, frozen=True):
     """Of a call about a task of a server: the tool whose call that is, as it is offered now. `target` is that tool's then."""
     requested: frozenset[str] | None = None
     """The permissions that the caller wants to use of those that it holds; None: all of them."""
+    request: bytes = b""
+    """The id (JSON text) under which its client waits for the answer; empty where it has none."""
     listen: str | None = None
     """The open `subscriptions/listen` that it belongs to."""
     size: int = 0
     """Bytes of the JSON text that the arguments were read from with all other params; 0 where nobody knows, as where they were
     changed since and may be more."""
+    touches: tuple[Any, Sequence[Any]] | None = None
+    """The arguments that `access` has looked through in slices, and what it found in them: what they name that may be limited. So
+    nobody who asks again about a running call goes through all of its texts at once."""
 
     @property
     def payer(self) -> Hashable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
@@ -33,6 +33,7 @@ from gatewright.call import (
 from gatewright.call_policy import Dispatch, Judge, Policy
 from gatewright.mcp.protocol.recovery import interrupted, marked
 from gatewright.return_path import FilteredBack
+from gatewright.transport.slices import begun
 
 __all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail", "Verdict"]
 
@@ -299,15 +300,25 @@ class Kernel:
 
     def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
         """Ask again about every call that is with its owner, and end those that are refused now: their
-        callers get the refusal, their owners are told that the call is cancelled. How many those are.
+        callers get the refusal, their owners are told that the call is cancelled. How many those are, of those that are asked
+        about at once: with many calls, or such as take long to judge, it goes on in later turns of the loop.
         The call that asks for this is left alone. Without `judges` those gates are asked that can
         `judge`, of the policy that each call began with."""
-        ended = 0
-        for running in tuple(self._forwarded):
+        ended: list[_Running] = []
+        begun(self._ask_again(tuple(self._forwarded), judges, ended))
+        return len(ended)
+
+    def _ask_again(
+        self, calls: Sequence[_Running], judges: Sequence[Judge] | None, ended: list[_Running]
+    ) -> Generator[None, None, None]:
+        asking = asyncio.current_task()  # in later turns there is none
+        for running in calls:
             task = running.task
             # A second cancellation would count as one by the caller (`uncancel`). And the call that revokes something, be it
             # its own right, is to say so to its caller.
-            if running.refusal is not None or task is None or task is asyncio.current_task():
+            if running.refusal is not None or task is None or task is asking:
+                continue
+            if running not in self._forwarded:  # over since, and its task may be at something else
                 continue
             asked = running.policy.judges if judges is None else judges
             refusal = _refused_now(asked, running.call)
@@ -316,8 +327,12 @@ class Kernel:
                 # The object that `trail.close` gets, so the record has it.
                 running.call.facts["ended_while_running"] = True
                 task.cancel()
-                ended += 1
-        return ended
+                ended.append(running)
+            yield
+
+    def running(self) -> list[Call]:
+        """The calls that are with their owner."""
+        return [one.call for one in self._forwarded]
 
     def tokens(self) -> set[str]:
         """The access tokens with which calls came that are with their owner."""

@@ -1,4 +1,4 @@
-"""`cached_if_short`: an LRU cache over functions of a text, which keeps nothing of a text of more than 256 characters.
+"""LRU caches over functions of texts that keep no long ones: `cached_if_short` of one text, `cached_if_all_short` of several.
 
 A cache is bounded in entries. Keyed by what strangers write, each of them could be as long as a message may be.
 """
@@ -9,10 +9,13 @@ from collections.abc import Callable
 from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
-__all__ = ["LONGEST", "cached_if_short"]
+__all__ = ["ALL_LONGEST", "LONGEST", "cached_if_all_short", "cached_if_short"]
 
 LONGEST = 256
 """Characters, or bytes, of what is kept."""
+
+ALL_LONGEST = 1024
+"""Characters of all texts together."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,6 +32,22 @@ def cached_if_short(most: int) -> Callable[[F], F]:
             if text is not None and len(text) > LONGEST:
                 return make(text, *args, **kwargs)
             return kept(text, *args, **kwargs)
+
+        return cast("F", found)
+
+    return around
+
+
+def cached_if_all_short(most: int) -> Callable[[F], F]:
+    """The same of a function of several texts, by their length together; what else it is given is small."""
+
+    def around(make: F) -> F:
+        kept = lru_cache(most)(make)
+
+        @wraps(make)
+        def found(*args: Any) -> Any:
+            chars = sum([len(one) for one in args if isinstance(one, str)])
+            return make(*args) if chars > ALL_LONGEST else kept(*args)
 
         return cast("F", found)
 

@@ -13,6 +13,8 @@ from gatewright.access.gate import Access
 from gatewright.access.grants import Grant, Grants
 from gatewright.call import KERNEL, Call, Caller, Refusal, Target, Tool, UserContext, verdict_of
 from gatewright.mcp.wire.permissions import held_permission
+from gatewright.schemas.json_strings import strings
+from gatewright.validators import resources
 from tests.gate_parts import AGENT, Mute, a_call, a_tool, a_tool_call
 
 ECHO = a_tool("echo")
@@ -309,7 +311,9 @@ async def test_more_paths_than_are_judged_on_the_event_loop_are_refused() -> Non
     await _passes(access, a_tool_call(a_tool(), caller=caller, arguments=few, facts={}))
     many = {"files": [f"/srv/{number}" for number in range(5000)]}
     found = await _refused(access, a_tool_call(a_tool(), caller=caller, arguments=many, facts={}))
-    assert "more than can be judged in one call" in str(found.details)
+    assert (found.reason, found.details["rule"]) == ("validation_blocked", "too_costly")
+    assert "name fewer paths, or split it into several calls" in found.message
+    assert "key create" not in found.message, "none has more room for paths"
 
 
 @pytest.mark.parametrize("last", ["word", "/srv/a", "/etc/passwd"])
@@ -332,7 +336,8 @@ async def test_others_have_their_turn_while_thousands_of_texts_are_looked_throug
     task.cancel()
     assert turns > 1
     assert isinstance(found, Refusal) is (last == "/etc/passwd")
-    assert found is call or (isinstance(found, Refusal) and found.details["path"] == "/words/20000")
+    passed = isinstance(found, Call) and replace(found, touches=None) == call
+    assert passed or (isinstance(found, Refusal) and found.details["path"] == "/words/20000")
     assert call.facts["constraints"]["allowed_resources"] == [["/srv/**"]]
 
 
@@ -343,3 +348,37 @@ async def test_what_is_refused_anyway_is_not_looked_through_first() -> None:
     found = _access()(call, Mute())
     assert isinstance(found, Refusal)
     assert found.reason == "access_denied"
+
+
+async def test_what_was_found_in_a_call_is_kept_for_whoever_asks_again_while_it_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    access, caller = _access(OPEN), _who("filesystem.read", resources=("/srv/**",))
+    many = {"words": ["word"] * 20_000 + ["/srv/a", "/srv/b"]}
+    call = await verdict_of(
+        access, a_tool_call(a_tool(), caller=caller, arguments=many, facts={}), Mute()
+    )
+    assert isinstance(call, Call)
+    looked = 0
+
+    def counted(value: Any) -> Any:
+        nonlocal looked
+        for one in strings(value):
+            looked += 1
+            yield one
+
+    monkeypatch.setattr(resources, "strings", counted)
+    assert access.judge(call) is None
+    narrower = replace(call, caller=_who("filesystem.read", resources=("/srv/a",)))
+    refused = _access(OPEN).judge(narrower)
+    assert refused is not None
+    assert refused.details["path"] == "/words/20001"
+    assert looked == 0
+    # Arguments that were changed since are looked at anew, and of more than there is time for nobody can tell.
+    other = replace(call, params={"arguments": {"words": ["word", "/etc/passwd"]}})
+    refused = access.judge(other)
+    assert refused is not None
+    assert (refused.reason, looked) == ("path_not_allowed", 3)
+    unseen = access.judge(replace(call, touches=None))
+    assert unseen is not None
+    assert (unseen.reason, looked <= 10_010) == ("validation_blocked", True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.access.refusals import BY_CALLER, lacks, outside, server_lacks, too_risky
+from gatewright.access.refusals import BY_CALLER, lacks, outside, server_lacks, too_many, too_risky
 from gatewright.call import ANONYMOUS, Caller, UserContext
 from gatewright.mcp.wire.permissions import REGISTRY_WRITE
 from tests.gate_parts import a_call, a_tool
@@ -40,6 +40,14 @@ def test_a_path_outside_is_named_with_what_would_allow_it() -> None:
     assert "--resource /etc/passwd" in found.message
     long = outside(a_call(caller=ANN), {"requested_path": "/" + "x" * 10_000})
     assert len(long.message) < 1000
+
+
+def test_more_paths_than_are_judged_are_nothing_that_a_key_would_change() -> None:
+    found = too_many(a_call(caller=ANN), "/files/9")
+    assert (found.reason, found.gate) == ("validation_blocked", "access")
+    assert found.details == {"rule": "too_costly", "path": "/files/9"}
+    assert "fewer paths" in found.message
+    assert "key" not in found.message
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from msgspec.structs import replace
@@ -381,3 +382,21 @@ async def test_who_waits_is_woken_at_a_later_look_where_the_queue_could_not_be_r
     desk.look()
     async with asyncio.timeout(10):
         await waiting
+
+
+async def test_failing_steps_hold_up_none(
+    desk: ApprovalQueue, tmp_path: Path, trail: Trail
+) -> None:
+    names, rule = [f"p{n}" for n in range(2 * STEPS_A_LOOK)], Mock(side_effect=StoreError("no"))
+    made = [desk.want("files", name, risk="safe", quorum=1) for name in names]
+    desk.ruled.listen(rule)
+    operator = store(tmp_path)
+    for one in (*made, desk.ask(ASKED, **MORE)):
+        operator.approve(one.id if one else "", by="olga")
+    operator.close()
+    look(desk._store)
+    for _ in range(12):
+        with pytest.raises(StoreError):
+            desk.look()
+    assert trail.names.count("approved") == len(names) + 1
+    assert {one.args[0].tool for one in rule.call_args_list} == {*names}, "each has its turn"

@@ -106,6 +106,9 @@ def _with_a_gateway(run: Run, operator: str, state: Path) -> None:
 def _tools(run: Run) -> None:
     run("tool", "list")
     run("tool", "show", "demo__add")
+    run("tool", "search", "add numbers")
+    run("tool", "tokens")
+    run("tool", "index", "demo__add")
     run("tool", "export", "demo__add", "--form", "tool")
     run("tool", "call", "demo__add", "a=1", "b=2")
 

@@ -218,12 +218,12 @@ async def test_a_text_that_is_no_token_is_no_question_for_an_issuer_of_signed_on
 
 
 class Slow(Egress):
-    """An issuer that answers about tokens called `good` and keeps everybody else waiting until it is `let`."""
+    """An issuer that answers about a token called `good` (and lets in all that are not made up) and keeps everybody else waiting until it is `let`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.let = asyncio.Event()
-        self.asked = 0
+        self.asked = self.left = 0
 
     async def ask(
         self,
@@ -237,7 +237,12 @@ class Slow(Egress):
         assert body is not None
         self.asked += 1
         if b"token=good" not in body:
-            await self.let.wait()
+            try:
+                await self.let.wait()
+            except asyncio.CancelledError:
+                self.left += 1
+                raise
+        if b"token=made-up" in body:
             return 200, b'{"active":false}'
         said = {"active": True, "sub": "alice", "aud": US, "exp": time.time() + 600}
         return 200, json.dumps(said).encode()
@@ -296,6 +301,39 @@ async def test_an_unknown_token_waits_no_longer_than_that(
         await tasks[8]
     slow.let.set()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_many_requests_with_one_token_are_one_question(now: Clock) -> None:
+    """As after a restart, when nothing is known of any token: places are taken by tokens, not by requests."""
+    slow, issuer = _slow(now)
+    tokens = ["mine"] * 200 + ["yours"] * 200
+    tasks = [asyncio.create_task(issuer.check(one, None)) for one in tokens]
+    await asyncio.sleep(0.01)
+    assert slow.asked == 2
+    leaving, *others = tasks
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    slow.let.set()
+    assert {one.subject for one in await asyncio.gather(*others)} == {"alice"}
+    assert (leaving.cancelled(), slow.asked, slow.left) == (True, 2, 0), "nobody else's answer ends"
+    await issuer.check("mine", None)
+    assert slow.asked == 3, "an answer is for those who waited for it"
+
+
+async def test_a_question_ends_when_nobody_waits_for_it_any_more(now: Clock) -> None:
+    """Else whoever connects and leaves would leave questions behind, each in a place of its own."""
+    slow, issuer = _slow(now)
+    tasks = [asyncio.create_task(issuer.check("mine", None)) for _ in range(2)]
+    used = asyncio.create_task(issuer.check("mine", None, known=True))
+    await asyncio.sleep(0.01)
+    assert slow.asked == 2, "what is in use waits behind no stranger's question"
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    await asyncio.sleep(0)
+    assert slow.left == 1
+    slow.let.set()
+    assert (await issuer.check("mine", None)).subject == (await used).subject == "alice"
 
 
 async def test_an_endpoint_that_moves_is_found_and_the_old_one_told_nothing(

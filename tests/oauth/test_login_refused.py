@@ -60,7 +60,7 @@ def test_an_error_of_another_kind_is_told_and_spends_nothing(error: str) -> None
     alone = login(grant=grant(), callback="")
     after_metadata(alone)
     stopped = alone.replied(401, b'{"error":"%b"}' % error.encode(), 0)
-    assert stopped == Stopped(f"the token endpoint refused: {error!r}")
+    assert stopped == Stopped(f"the token endpoint refused: {error!r}", unrenewed=True)
     machine = login(grant=grant(), known=lambda *_: OURS)
     after_metadata(machine)
     assert isinstance(machine.replied(400, b'{"error":"%b"}' % error.encode(), 0), Visit)
@@ -86,3 +86,20 @@ def test_an_issuer_in_trouble_spends_no_refresh_token(status: int) -> None:
     stopped = machine.replied(status, b"", 0)
     assert isinstance(stopped, Stopped)
     assert (stopped.temporary, stopped.spent) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, b"<html>"), (200, b"{}"), (403, b"<html>"), (503, b"")]
+)
+def test_what_says_nothing_of_a_refresh_token_is_told_apart(status: int, body: bytes) -> None:
+    """So that whoever asks again and again can tell that it stays so."""
+    machine = login(grant=grant(), callback="")
+    after_metadata(machine)
+    stopped = machine.replied(status, body, 0)
+    assert isinstance(stopped, Stopped)
+    assert (stopped.unrenewed, stopped.spent) == (True, False)
+    before = login(grant=grant(), callback="")
+    before.start()
+    found = before.replied(503, b"", 0)
+    assert isinstance(found, Stopped)
+    assert not found.unrenewed, "nobody was shown it"

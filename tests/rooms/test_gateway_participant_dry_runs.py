@@ -129,6 +129,28 @@ async def test_so_many_proposers_are_looked_at_at_once_and_no_more(
         assert without not in told.said
 
 
+async def test_a_rehearsal_that_breaks_takes_none_of_those_behind_it_along(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with stage() as scene, scene.guest("ann") as ann, scene.guest("eve") as eve:
+        slow, broken = Slow(), [True, False]
+
+        async def rehearsed(call: Call) -> Sequence[Verdict]:
+            if broken and broken.pop(0):
+                raise RuntimeError("a gate broke")
+            return await slow(call)
+
+        monkeypatch.setattr(scene.kernel, "_rehearsed", rehearsed)
+        told = Told(ann)
+        slow.goes_on.set()
+        first, *others = await proposed(scene, eve, 4)
+        await told.of(*others)
+        assert first not in told.said
+        (after,) = await proposed(scene, eve, 1)
+        await told.of(after)
+    assert "a dry run of a proposal of eve broke" in caplog.text
+
+
 async def test_what_somebody_else_proposes_is_not_said_in_ones_own_conversation() -> None:
     """A proposal of `initialize` would set the client and the capabilities of whoever could fulfil it."""
     hello = {"protocolVersion": "2025-06-18", "capabilities": {"elicitation": {}}}

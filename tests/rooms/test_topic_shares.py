@@ -30,10 +30,38 @@ def test_who_opens_topics_without_end_leaves_room_for_others() -> None:
     join(table, "eve", "by an operator", caller=Caller("eve", "operator"))  # another of that name
     places[0].leave()
     join(table, "eve", "instead")
-    join(table, "ann", "t1")
-    places[1].leave()  # it exists still
+    stays = join(table, "ann", "t1")
+    places[1].leave()  # it exists still, and is for ann to answer for
+    join(table, "eve", "and another")
     with pytest.raises(NoPlace, match="that you opened"):
-        join(table, "eve", "and another")
+        join(table, "eve", "and one more")
+    stays.leave()
+    assert table.hub._shares._each[("agent", "ann")] == 1
+
+
+def test_two_who_stay_for_each_other_have_two_shares_and_no_more() -> None:
+    table = Table(max_topics=200)
+    for number in range(20):
+        opened = join(table, "eve", f"t{number}")
+        join(table, "mallory", f"t{number}")
+        opened.leave()
+    for number in range(20, 40):
+        opened = join(table, "eve", f"t{number}")
+        join(table, "mallory", f"t{number}")
+        opened.leave()
+    with pytest.raises(NoPlace, match="nobody else in them"):
+        join(table, "eve", "another")
+    with pytest.raises(NoPlace, match="nobody else in them"):
+        join(table, "mallory", "another")
+    house = join(table, "house", "t39", way="gateway")
+    with pytest.raises(NoPlace, match="nobody else in them"):
+        join(table, "eve", "another")
+    house.leave()
+    late = join(table, "ann", "t39")
+    late.leave()
+    join(table, "ann", "t38")
+    join(table, "bob", "t38").leave()
+    join(table, "eve", "another")  # ann answers for one of them
 
 
 def test_all_without_a_token_share_and_the_gateway_has_no_bound() -> None:

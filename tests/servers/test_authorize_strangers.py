@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.mcp.client.authorization import NotAuthorized
+from gatewright.servers.authorize import DOUBT_S
 from tests.servers.guarded import Clock, Make, Pair, never, request
 
 
@@ -78,6 +79,38 @@ async def test_an_issuer_that_is_not_there_is_named(pair: Pair, make: Make) -> N
     pair[0].published = {"authorization_servers": ["http://127.0.0.1:9"]}
     with pytest.raises(NotAuthorized, match=r"127\.0\.0\.1 cannot be asked"):
         await request(make(), pair[0].url)
+
+
+@pytest.mark.parametrize("status", [302, 403, 404, 503])
+async def test_an_answer_that_says_nothing_of_a_login_is_not_waited_out_for_ever(
+    pair: Pair, make: Make, clock: Clock, status: int
+) -> None:
+    """After ten minutes a person is asked for; what they do counts at once, and so does an issuer that is well again."""
+    server, issuer = pair
+    await request(make(), server.url)
+    issuer.tokens.clear()
+    issuer.status = status
+    auth = make(browser=None)
+    for minutes in range(10):
+        with pytest.raises(NotAuthorized, match=f"HTTP {status}; it is asked again later"):
+            await request(auth, server.url)
+        assert issuer.count("/token") == 2 + minutes
+        clock.now += 60
+    for _ in range(5):
+        with pytest.raises(NotAuthorized, match=r"the login may be over; run: .*server login"):
+            await request(auth, server.url)
+        assert issuer.count("/token") == 12, "tried more rarely"
+        clock.now += 60
+    issuer.status = None
+    clock.now += DOUBT_S
+    assert await request(auth, server.url) == 200
+    issuer.tokens.clear()
+    issuer.status = status
+    with pytest.raises(NotAuthorized, match="asked again later"):
+        await request(auth, server.url)
+    issuer.status = None
+    await request(make(relogin=True), server.url)
+    assert await request(auth, server.url) == 200, "a login is noticed, whatever failed before"
 
 
 # -- many at once

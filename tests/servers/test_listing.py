@@ -84,6 +84,9 @@ async def test_a_list_that_fails_is_a_warning_and_costs_no_other() -> None:
         "tools/list",
         "resources/list",
     ]
+    assert listing.missed == frozenset(), (
+        "a method that it does not know it will not know in a minute"
+    )
 
 
 async def test_only_what_changed_is_fetched_again_and_a_failure_loses_nothing() -> None:
@@ -96,6 +99,11 @@ async def test_only_what_changed_is_fetched_again_and_a_failure_loses_nothing() 
         listing = await within(fetching)
         assert (len(listing.of("tools")), len(listing.of("prompts"))) == (1, 2)
         assert list(listing.failures) == ["prompts"]
+        assert listing.missed == {"prompts"}
+        fetching = asyncio.ensure_future(fetch_listing(link, SPEC, listing, {"tools"}))
+        server.say(id=(await server.next())["id"], result={"tools": [{}, {}]})
+        listing = await within(fetching)
+        assert (len(listing.of("tools")), list(listing.failures)) == (2, ["prompts"])
 
 
 @pytest.mark.parametrize(

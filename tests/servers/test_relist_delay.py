@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from gatewright.servers.relist_delay import AT_ONCE, DEBOUNCE_S, EACH_S, Pace, Paced
+from gatewright.servers import relist_delay
+from gatewright.servers.relist_delay import AT_ONCE, DEBOUNCE_S, EACH_S, TRIES, Pace, Paced
 
 
 def test_looks_are_not_slowed_down_until_there_are_many() -> None:
@@ -39,7 +40,7 @@ class Work:
     def __init__(self) -> None:
         self.tasks: list[asyncio.Task[None]] = []
         self.runs = self.most = self._now = 0
-        self.again = self.fails = False
+        self.again = self.fails = self.unfinished = False
         self.paced = Paced(self.work, self.spawn)
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
@@ -54,6 +55,8 @@ class Work:
                 self.paced.ask()
         await asyncio.sleep(0)
         self._now -= 1
+        if self.unfinished:
+            self.paced.again()
         if self.fails:
             raise ValueError("bug")
 
@@ -82,3 +85,27 @@ async def test_what_is_asked_for_during_a_run_that_fails_is_done_and_so_is_what_
             await asyncio.wait(work.tasks)
         assert work.runs == runs
     assert "has failed" in caplog.text
+
+
+async def test_what_failed_is_done_again_and_not_without_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relist_delay, "EACH_S", 0.001)
+    work = Work()
+    work.unfinished = True
+    work.paced.ask()
+    async with asyncio.timeout(20):
+        while work.runs <= TRIES:
+            await asyncio.sleep(0.01)
+    await asyncio.sleep(1.0)
+    assert work.runs == TRIES + 1
+    work.paced.ask()
+    await asyncio.sleep(0.1)
+    assert work.runs == TRIES + 2, "whoever asks is served"
+    work.unfinished = False
+    work.paced.ask()
+    await asyncio.sleep(0.1)
+    work.unfinished = True
+    work.paced.ask()
+    await asyncio.sleep(1.0)
+    assert work.runs == TRIES + 4 + TRIES, "after a run that did all it begins anew"

@@ -33,12 +33,37 @@ def test_what_was_forgotten_is_kept_only_where_it_is_listed() -> None:
     assert kept == ["a"]
 
 
-def test_a_name_that_is_no_name_of_mcp_is_known_and_not_written() -> None:
-    """A server may list hundreds of kilobytes of them, others each second."""
-    kept: list[list[str]] = []
-    found = Reserved({}, lambda _, names: kept.append(sorted(names)))
+def test_of_a_name_that_is_no_name_of_mcp_a_digest_is_kept_over_a_restart() -> None:
+    """A server may list hundreds of kilobytes of them, and what is told to `keep` is written while everybody waits."""
+    kept: dict[str, list[str]] = {}
+
+    def keep(server: str, names: Collection[str]) -> None:
+        kept[server] = sorted(names)
+
     long = "x" * (KEPT_CHARS + 1)
-    for names in (["t", long], ["t", f"{long}y"], [long[1:], long]):
-        found.put("a", names)
-        assert found.of("a") == set(names)
-    assert kept == [["t"], [long[1:]]]
+    found = Reserved({}, keep)
+    found.put("a", ["t", long, "x" * 100_000])
+    assert max(map(len, kept["a"])) < 200
+    for again in (found, Reserved(kept, keep)):
+        assert again.of("a") == {"t"}
+        assert [again.has("a", one) for one in ("t", long, f"{long}x")] == [True, True, False]
+        assert not again.has("b", long)
+        assert not again.again(kept, dict[str, list[str]]().get)
+        assert again.has("a", long), (
+            "also where its server is down while somebody has another one's names forgotten"
+        )
+    found.put("a", ["t", long])
+    assert not found.has("a", "x" * 100_000)
+    assert len(kept["a"]) == 2
+
+
+def test_a_name_that_reads_like_a_digest_is_a_name() -> None:
+    kept: dict[str, list[str]] = {}
+    found = Reserved({}, lambda server, names: kept.update({server: list(names)}))
+    found.put("a", ["x" * (KEPT_CHARS + 1)])
+    looks = kept["a"][0]
+    found.put("b", [looks, "sha512:short"])
+    again = Reserved(kept)
+    assert again.has("b", looks)
+    assert again.has("b", "sha512:short")
+    assert not again.has("b", "x" * (KEPT_CHARS + 1))

@@ -6,12 +6,16 @@ import asyncio
 import json
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Answer, Outcome
 from gatewright.servers.catalogue import EVERYTHING
+from gatewright.servers.retiring import RETIRING_MOST
+from gatewright.servers.server_catalogue import shelve
 from gatewright.servers.spec import Restart, ServerSpec
-from gatewright.servers.supervisor import RETIRING_MOST, Supervisor
+from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.view import Profile
 from tests.servers.rig import (
     DEADLINE,
@@ -121,6 +125,29 @@ async def test_tools_of_a_removed_server_are_gone_and_those_who_listen_are_told(
             "notifications/resources/list_changed",
         }
         await gone(process)
+
+
+async def test_what_is_listed_while_everything_switches_stays() -> None:
+    """What was listed before it, when nobody heard, does not come after it and take its place."""
+    async with running(python("echo")) as supervisor:
+        staged = await within(supervisor.stage([python("asker")], {}, patience_s=DEADLINE))
+        fleet, asker = supervisor.fleet_of(staged, {}, EVERYTHING), staged.servers["asker"]
+
+        async def lists(*names: str) -> None:
+            tools = [{"name": msgspec.Raw(json.dumps(name).encode())} for name in names]
+            asker.listing = replace(asker.listing, sections={"tools": tools})
+            asker.shelved = await shelve(asker.spec, asker.listing, asker.shelved)
+
+        await lists("newer")
+        newer, made = asker.listing, asker.shelved
+        assert made is not None
+        await lists("unheard")
+        supervisor.switch(fleet, ())
+        asker.listing, asker.shelved = newer, made
+        asker._told.listed("asker", made, frozenset())
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert await listed(supervisor) == ["asker__newer"]
 
 
 async def test_who_sees_the_same_as_before_is_told_nothing() -> None:

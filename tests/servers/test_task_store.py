@@ -24,12 +24,12 @@ async def test_tasks_and_their_owners_survive_and_go_with_their_time(tmp_path: P
     await store.add(TWO)
     await store.add(replace(ONE, id="task_3", ends=100.0))
     await store.drop(())
-    store.close()
+    await store.close()
     again = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
     assert again.all() == [ONE, TWO]
     await again.drop(["task_1", "task_none"])
     assert again.all() == [TWO]
-    again.close()
+    await again.close()
 
 
 async def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ async def test_what_cannot_be_kept_is_told(tmp_path: Path) -> None:
     await store.add(ONE)
     with pytest.raises(StoreError, match="the tasks of servers"):
         await store.add(ONE)
-    store.close()
+    await store.close()
 
 
 async def test_a_caller_who_is_gone_does_not_spoil_what_the_next_one_keeps(
@@ -63,7 +63,33 @@ async def test_a_caller_who_is_gone_does_not_spoil_what_the_next_one_keeps(
     await asyncio.gather(*kept)
     assert gone.cancelled()
     assert store.all() == [ONE, TWO]
-    store.close()
+    await store.close()
+
+
+async def test_what_a_thread_still_writes_is_on_disk_when_the_store_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
+    inside, go = threading.Event(), threading.Event()
+    step = store._rows.step
+
+    def slow() -> int:
+        inside.set()
+        go.wait()
+        return step()
+
+    monkeypatch.setattr(store._rows, "step", slow)
+    gone = asyncio.create_task(store.add(ONE))
+    await asyncio.to_thread(inside.wait)
+    gone.cancel()
+    closing = asyncio.create_task(store.close())
+    await asyncio.sleep(0.02)
+    assert not closing.done()
+    go.set()
+    await closing
+    again = ServerTaskStore(state_in(tmp_path), clock=lambda: 100.0)
+    assert again.all() == [ONE]
+    await again.close()
 
 
 def test_a_task_says_whose_words_it_brings_and_what_tells_it_apart() -> None:

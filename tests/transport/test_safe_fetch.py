@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import pytest
 
+from gatewright.transport import safe_fetch
 from gatewright.transport.safe_fetch import (
     MOST_BYTES,
+    Addresses,
     Egress,
     EgressFailed,
+    PublicOnly,
     addresses_of,
     is_outside,
 )
@@ -183,3 +187,23 @@ async def test_the_addresses_of_a_name_are_all_told_and_a_lost_one_has_none() ->
     assert await addresses_of("127.0.0.1") == ["127.0.0.1"]
     assert await addresses_of("no-such-name.invalid") == []
     assert await addresses_of("." * 300) == []
+
+
+async def test_a_link_local_address_keeps_the_interface_that_it_is_reached_through(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """RFC 4007: without it nobody can connect to it. It is as little public with it."""
+
+    async def found(*_: object, **__: object) -> list[object]:
+        kind = socket.SOCK_STREAM
+        return [
+            (socket.AF_INET6, kind, 6, "", ("fe80::1", 80, 0, 2)),
+            (socket.AF_INET6, kind, 6, "", ("fe80::2%eth0", 80, 0, 2)),
+            (socket.AF_INET6, kind, 6, "", ("2001:4860::8", 80, 0, 0)),
+            (socket.AF_INET, kind, 6, "", ("10.0.0.1", 80)),
+        ]
+
+    monkeypatch.setattr(safe_fetch, "look_up", found)
+    hosts = [one["host"] for one in await Addresses().resolve("printer.local", 80)]
+    assert hosts == ["fe80::1%2", "fe80::2%eth0", "2001:4860::8", "10.0.0.1"]
+    assert [one["host"] for one in await PublicOnly().resolve("printer.local", 80)] == [hosts[2]]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.transport.slices import AT_ONCE, by_and_by, in_slices
+from gatewright.transport.slices import AT_ONCE, begun, by_and_by, in_slices
 
 
 def steps(most: int) -> Generator[None, None, int]:
@@ -109,3 +109,23 @@ async def test_a_thousand_tasks_that_are_cancelled_end_a_few_in_each_turn() -> N
         most, before = max(most, ended - before), ended
     assert ended == 1000
     assert most <= 2 * AT_ONCE
+
+
+@pytest.mark.parametrize(("most", "a_step_s", "at_once"), [(3, 0.0001, 3), (100, 0.0025, 2)])
+async def test_who_cannot_wait_has_the_first_slice_at_once_and_others_their_turns(
+    most: int, a_step_s: float, at_once: int
+) -> None:
+    ticks, made, others = count(), 0, 0
+
+    def working() -> Generator[None, None, None]:
+        nonlocal made
+        for _ in range(most):
+            made += 1
+            yield
+
+    begun(working(), lambda: next(ticks) * a_step_s)
+    assert made == at_once
+    while made < most:
+        await asyncio.sleep(0)
+        others += 1
+    assert others == (0 if most == at_once else most // at_once - 1)

@@ -62,6 +62,25 @@ async def test_work_of_somebody_who_is_gone_before_its_turn_is_not_begun() -> No
     assert bench.done == ["first", "last"]
 
 
+async def test_the_end_waits_for_threads_whose_callers_are_gone_and_takes_no_more_work() -> None:
+    bench, turns = Bench(), Turns()
+    gone = asyncio.create_task(turns.run(partial(bench.work, "gone")))
+    await until(lambda: bench.going)
+    kept = asyncio.create_task(turns.run(partial(bench.work, "kept")))
+    await asyncio.sleep(0)
+    gone.cancel()
+    ending = asyncio.create_task(turns.end())
+    await asyncio.sleep(0.02)
+    assert not ending.done()
+    with pytest.raises(RuntimeError, match="no work"):
+        await turns.run(partial(bench.work, "late"))
+    bench.go.set()
+    await ending
+    assert bench.done == ["gone", "kept"]
+    await kept
+    await turns.end()
+
+
 async def test_work_that_fails_tells_who_waits_and_holds_up_nobody() -> None:
     turns = Turns()
 

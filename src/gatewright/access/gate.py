@@ -6,7 +6,8 @@ Tools are decided one by one, and so are their tasks; prompts, resources and eve
 with the server as a whole, because grants name tools only.
 
 The process owner's host and operators stand where the default policy would: what the configuration's
-servers offer is open to them, and the gateway's own tools to operators. An explicit word in the table holds for them as for everybody.
+servers offer is open to them, and the gateway's own tools to operators; those about tools (`is_meta`) are open to everybody, as lists
+are. An explicit word in the table holds for them as for everybody.
 Calls that no server answers belong to the gateway itself; of those, lists are filtered line by line
 with `may_see`, and MGP's own methods do not exist for anybody but an operator unless they are `open`.
 
@@ -24,8 +25,8 @@ from msgspec import Raw
 from msgspec.structs import replace
 
 from gatewright.access.grants import Decision, Grants, granting, no_grant
-from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_risky
-from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool, UserContext
+from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_many, too_risky
+from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.identity.claims import rights_of, runs_programs
 from gatewright.mcp.wire.permissions import (
@@ -35,7 +36,10 @@ from gatewright.mcp.wire.permissions import (
     REGISTRY_WRITE,
 )
 from gatewright.schemas.json_strings import Place, outweighs
+from gatewright.schemas.objection import Validator
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.servers.names import is_meta
+from gatewright.short_cache import LONGEST
 from gatewright.transport.slices import in_slices
 from gatewright.validators.registry import Checks
 from gatewright.validators.resources import Resources
@@ -75,6 +79,8 @@ Judged = tuple[bool, str, Decision]
 _Found = Sequence[tuple[Place | None, Any]]
 _LIGHT = 16_384
 """What arguments weigh that are looked through at once: two thousand texts, some milliseconds."""
+_MOST_TEXTS = 10_000
+"""So many texts of a running call are looked through at once, where nobody has done so before: a new configuration limits its caller."""
 _TOUCHED_US = 50_000
 """Microseconds that judging the paths of one call may take: here they are judged on the event loop, some hundred of them."""
 
@@ -93,16 +99,19 @@ class Access:
         *,
         open_methods: Container[str] = frozenset(),
         folders: Mapping[str, str] | None = None,
+        private: Container[str] = (),
     ) -> None:
         """`clock` gives Unix seconds. `open_methods` are the `mgp/…` methods that everybody may call,
-        `folders` says in which folder of this machine a server runs."""
+        `folders` says in which folder of this machine a server runs, `private` are servers that the owner's host does
+        not have by default."""
         self._grants = grants
         self._clock = clock
         self._open = open_methods
         self._decided: dict[_Question, tuple[_Definition | None, Judged]] = {}
         self._decided_at = -1
         self._folders = folders or {}
-        self._bounds: dict[tuple[tuple[UserContext, ...], str], Resources | None] = {}
+        self._private = private
+        self._bounds: dict[tuple[Sequence[Sequence[str]], str], Resources | None] = {}
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
         tool, caller = call.tool, call.caller
@@ -117,14 +126,14 @@ class Access:
         )
         if bounds is None or not outweighs(call.arguments, _LIGHT):
             return self._noted(call, *self._judged(call))
-        refusal, source = self._judged(call, [])
+        refusal, source = self._judged(replace(call, touches=(call.arguments, ())))
         return self._noted(call, refusal, source) if refusal else self._slowly(call, bounds)
 
     async def _slowly(self, call: Call, bounds: Resources) -> Call | Refusal:
         """What there is nothing else against: thousands of texts, whose looking through would hold up everybody else's calls."""
-        return self._noted(
-            call, *self._judged(call, await in_slices(bounds.in_steps(call.arguments)))
-        )
+        arguments = call.arguments
+        known = replace(call, touches=(arguments, await in_slices(bounds.in_steps(arguments))))
+        return self._noted(known, *self._judged(known))
 
     @staticmethod
     def _noted(call: Call, refusal: Refusal | None, source: str) -> Call | Refusal:
@@ -138,16 +147,15 @@ class Access:
         """Why this call may not pass as things stand now; None where it may. Writes nothing."""
         return self._judged(call)[0]
 
-    def _judged(self, call: Call, named: _Found | None = None) -> tuple[Refusal | None, str]:
-        """`named` is what the arguments name that could be touched, where that is known already."""
+    def _judged(self, call: Call) -> tuple[Refusal | None, str]:
         target, tool = call.target, call.tool or call.task_tool
         if target is None:
             return (self._own_limited(call) if call.caller.user else self._own(call)), ""
         name = target.name if call.of_tool else _WHOLE_SERVER
         definition = None if tool is None else tool.definition
         judged = self._decide(call.caller, target.server, name, definition)
-        if call.caller.user:
-            return self._limited(call, target, judged, named)
+        if call.caller.user and not is_meta(target):
+            return self._limited(call, target, judged)
         allowed, source, word = judged
         return (None if allowed else self._denied(call, word)), source
 
@@ -155,9 +163,9 @@ class Access:
         """What holds for a tool by its own name; `tool` is what the catalogue has of that name."""
         known = None if tool is None else tool.definition
         judged = (self._found if tool is None else self._decide)(caller, server, name, known)
-        if not caller.user:
+        if not caller.user or is_meta(Target(server, name)):
             return judged
-        return _named(judged, _may_invoke(caller, Target(server, name), tool))
+        return _named(judged, self._may_invoke(caller, Target(server, name), tool))
 
     def of_server(self, caller: Caller, server: str) -> Judged:
         """What holds for a server as a whole, also for one that there is not."""
@@ -167,15 +175,14 @@ class Access:
         """Whether a call of this tool would pass, so that lists show what can be called and no more."""
         target = tool.target
         judged = self._decide(caller, target.server, target.name, tool.definition)
-        if not caller.user:
+        if not caller.user or is_meta(target):
             return judged[0]
         rights = rights_of(caller.user)
         said = rights.reads(_names(target, tool))
         # Where claims name tools, the operator chose what is listed; a call of a risky one is refused all the same.
         if said is None and rights.too_risky(tool.security):
             return False
-        # Claims never open the gateway's own tools; they can only take them away.
-        return _named(judged, None if said and target.server == KERNEL else said)[0]
+        return _named(judged, None if said and self._closed(target.server) else said)[0]
 
     def may_reach(self, caller: Caller, server: str) -> bool:
         """The same for what a server offers besides tools."""
@@ -205,14 +212,27 @@ class Access:
         if found is None or found[0] is not definition:
             if len(self._decided) > _REMEMBERED:
                 self._decided = {}
-            judged = self._found(caller, server, tool, definition)
-            found = self._decided[question] = definition, judged
+            found = definition, self._found(caller, server, tool, definition)
+            if len(tool) <= LONGEST:  # a server may list others of any length with each second
+                self._decided[question] = found
         return found[1]
 
     def _found(self, caller: Caller, server: str, tool: str, known: _Definition | None) -> Judged:
         """Not remembered: who asks what would be names what there is not, at any length and without end."""
         word = self._grants.decide(caller.id, server, tool, self._clock(), _digest_of(known))
-        return _judge(caller, server, word)
+        if word.source == "default_policy" and is_meta(Target(server, tool)):
+            return True, word.source, word
+        return _judge(caller, word, _OPERATOR if self._closed(server) else _ROLES)
+
+    def _closed(self, server: str) -> bool:
+        """Whether operators alone have a server where the table says nothing. Claims open none of its tools; they can only take
+        them away."""
+        return server == KERNEL or server in self._private
+
+    def _may_invoke(self, caller: Caller, target: Target, tool: Tool | None) -> bool | None:
+        """What was said of the caller and this tool."""
+        said = rights_of(caller.user).invokes(_names(target, tool))
+        return None if said and self._closed(target.server) else said
 
     def _own(self, call: Call) -> Refusal | None:
         """Calls without a target. Only what the gateway answers by itself may have none."""
@@ -231,22 +251,22 @@ class Access:
 
     # -- callers of whom more is said
 
-    def _limited(
-        self, call: Call, target: Target, judged: Judged, known: _Found | None
-    ) -> tuple[Refusal | None, str]:
+    def _limited(self, call: Call, target: Target, judged: Judged) -> tuple[Refusal | None, str]:
         if call.kind == "method" and call.method not in _PASSED_ON:
             # Nobody can tell what a method that is not MCP's touches.
             rights = rights_of(call.caller.user)
             if rights.patterns or rights.names_tools:
                 return Refusal("method_not_found", f"Method not found: {call.method}"), ""
         if call.of_tool:
-            judged = _named(judged, _may_invoke(call.caller, target, call.tool or call.task_tool))
+            judged = _named(
+                judged, self._may_invoke(call.caller, target, call.tool or call.task_tool)
+            )
         allowed, source, word = judged
         if source == BY_CALLER and not allowed:
             return lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
         if not allowed:
             return self._denied(call, word), source
-        return too_risky(call) or self._untouchable(call, target, known), source
+        return too_risky(call) or self._untouchable(call, target), source
 
     def _own_limited(self, call: Call) -> Refusal | None:
         """A call without a target, by a caller who is limited: what is not known is not tried on servers."""
@@ -266,7 +286,7 @@ class Access:
         found = bounds.judge(call.params["uri"])
         return None if found is None else outside(call, found.details, "/uri")
 
-    def _untouchable(self, call: Call, target: Target, known: _Found | None) -> Refusal | None:
+    def _untouchable(self, call: Call, target: Target) -> Refusal | None:
         bounds = self._bounds_of(call.caller, target.server)
         tool = call.tool or call.task_tool
         if bounds is None:
@@ -280,21 +300,30 @@ class Access:
             return outside(call, {"reason": "Nobody can tell what a command or a program touches"})
         # A prompt has arguments as a tool has, and its server may put the file that they name into it.
         pointers = () if tool is None else tool.security.validator_args.get("paths", ())
-        looks = bounds if known is None else _Known(bounds, known)
-        named = [("declared", bounds), ("named", looks)] if pointers else [("named", looks)]
-        checks = Checks(named, {"declared": pointers})
-        found = checks.objection(call.arguments, _TOUCHED_US)
+        found = _touched(call, bounds)
         if found is None:
+            return too_many(call)
+        looks: Validator = _Known(bounds, found)
+        named: list[tuple[str, Validator]] = (
+            [("declared", bounds), ("named", looks)] if pointers else [("named", looks)]
+        )
+        checks = Checks(named, {"declared": pointers})
+        said = checks.objection(call.arguments, _TOUCHED_US)
+        if said is None:
             return None
-        details = found[1].details or {"reason": f"It {found[1].message}"}
-        return outside(call, details, found[1].path)
+        flaw = said[1]
+        if flaw.rule == "too_costly":
+            return too_many(call, flaw.path)
+        return outside(call, flaw.details or {"reason": f"It {flaw.message}"}, flaw.path)
 
     def _bounds_of(self, caller: Caller, server: str) -> Resources | None:
-        key = caller.user, server
+        rights = rights_of(caller.user)
+        # By the operator's words, and by none of a token's.
+        key = rights.patterns, server
         if key not in self._bounds:
             if len(self._bounds) > _REMEMBERED:
                 self._bounds.clear()
-            self._bounds[key] = rights_of(caller.user).resources(self._folders.get(server))
+            self._bounds[key] = rights.resources(self._folders.get(server))
         return self._bounds[key]
 
     def _denied(self, call: Call, word: Decision) -> Refusal:
@@ -323,14 +352,28 @@ class _Known:
         return iter(self._found)
 
 
+def _touched(call: Call, bounds: Resources) -> _Found | None:
+    """What the arguments name that could be touched; None where they have more texts than are looked through at once."""
+    if call.touches is not None and call.touches[0] is call.arguments:
+        return call.touches[1]
+    steps = bounds.in_steps(call.arguments)
+    try:
+        for _ in range(_MOST_TEXTS):
+            next(steps)
+    except StopIteration as done:
+        found: _Found = done.value
+        return found
+    return None
+
+
 def _digest_of(definition: _Definition | None) -> Callable[[], str] | None:
     return None if definition is None else lambda: definition_digest(definition)
 
 
-def _judge(caller: Caller, server: str, word: Decision) -> Judged:
+def _judge(caller: Caller, word: Decision, roles: Container[str]) -> Judged:
+    """`roles` are the kinds of callers that have the server where the table says nothing."""
     if word.permission == "allow":
         return True, word.source, word
-    roles = _OPERATOR if server == KERNEL else _ROLES
     # Only where the table says nothing: an explicit deny holds for owner and operators as well.
     if caller.kind in roles and word.source == "default_policy":
         return True, _BY_ROLE, word
@@ -341,12 +384,6 @@ def _names(target: Target, tool: Tool | None) -> tuple[str, ...]:
     """What a permission may call a tool."""
     found = (f"{target.server}/{target.name}", f"{target.server}.{target.name}")
     return found if tool is None else (*found, tool.exposed)
-
-
-def _may_invoke(caller: Caller, target: Target, tool: Tool | None) -> bool | None:
-    """What was said of the caller and this tool. The gateway's own tools are opened by grants alone."""
-    said = rights_of(caller.user).invokes(_names(target, tool))
-    return None if said and target.server == KERNEL else said
 
 
 def _named(judged: Judged, said: bool | None) -> Judged:

@@ -10,7 +10,7 @@ from gatewright.command_text import to_type
 from gatewright.identity.claims import rights_of
 from gatewright.mcp.wire.permissions import ggen_permission
 
-__all__ = ["BY_CALLER", "GATE", "lacks", "outside", "server_lacks", "too_risky"]
+__all__ = ["BY_CALLER", "GATE", "lacks", "outside", "server_lacks", "too_many", "too_risky"]
 
 GATE = "access"
 BY_CALLER = "caller_permission"
@@ -88,6 +88,18 @@ def outside(call: Call, details: Mapping[str, Any], path: str = "") -> Refusal:
         f"{call.caller.id} may not touch what {path[1:] or call.name[:100]} names: "
         f"{said['reason'].lower()}{_other_key(made)}",
         said,
+        gate=GATE,
+    )
+
+
+def too_many(call: Call, path: str = "") -> Refusal:
+    """What a call names is more than is held against the caller's `allowed_resources`. No key or grant changes that."""
+    details = {"rule": "too_costly", **({"path": path} if path else {})}
+    return Refusal(
+        "validation_blocked",
+        f"{call.name[:100]} names more than can be held in one call against what {call.caller.id} may touch: name fewer paths, or "
+        "split it into several calls",
+        details,
         gate=GATE,
     )
 

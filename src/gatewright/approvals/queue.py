@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
+from itertools import islice
 from typing import Any, Protocol
 
 from gatewright.approvals.request import Approval, ApprovalChange, Asked
@@ -32,6 +33,8 @@ log = logging.getLogger("gatewright.approvals")
 WISH_S = 30 * 86_400.0
 """How long a request of a server waits. The server waits with it, and asks again when it has ended."""
 
+_AGAIN_A_LOOK = 8
+"""So many steps more are tried again that failed before."""
 STEPS_A_LOOK = 32
 LET_GO_A_TURN = 4
 """A call that goes on costs some tenths of a millisecond."""
@@ -72,8 +75,8 @@ class ApprovalQueue:
         self._free: deque[asyncio.Future[None]] = deque()
         self._telling: set[asyncio.Task[None]] = set()
         self._writing = False
-        self._half: set[int] = set()
-        """The numbers of steps that are in the record, and of which `ruled` could not be told yet."""
+        self._half: dict[int, None] = {}
+        """The numbers of steps that are in the record, and of which `ruled` could not be told yet: tried longest ago first."""
         self._unruled: Exception | None = None
         self._due = False
         self._clock = clock
@@ -247,7 +250,7 @@ class ApprovalQueue:
             return False
         self._writing, found = True, False
         try:
-            changes = self._store.changes("", STEPS_A_LOOK)
+            changes = self._due_now()
             found = bool(changes)
             self._write_all(changes)
             while of and self._write_all(self._store.changes(of, STEPS_A_LOOK)):
@@ -255,6 +258,16 @@ class ApprovalQueue:
         finally:
             self._writing = False
         return found
+
+    def _due_now(self) -> list[ApprovalChange]:
+        """The steps of one look. What keeps failing takes a few places of its own, in turns, and none of the others'."""
+        most = STEPS_A_LOOK + len(self._half)
+        changes = self._store.changes("", most)
+        if len(changes) < most:
+            there = {one.number for one in changes}
+            self._half = {number: None for number in self._half if number in there}
+        again = frozenset(islice(self._half, _AGAIN_A_LOOK))
+        return [one for one in changes if one.number not in self._half or one.number in again]
 
     def _write_all(self, changes: list[ApprovalChange]) -> bool:
         """Whether any of them is done."""
@@ -289,10 +302,11 @@ class ApprovalQueue:
             try:
                 self.ruled.send(one)
             except Exception as problem:  # noqa: BLE001 - `look` raises it; nobody else's step waits for this one
-                self._half.add(change.number)
+                self._half.pop(change.number, None)
+                self._half[change.number] = None
                 self._unruled = problem
                 return False
-        self._half.discard(change.number)
+        self._half.pop(change.number, None)
         return True
 
     def _tell(self, tell: Tell, approval: Approval) -> None:

@@ -12,7 +12,6 @@ tool call but an answer) goes through `Record`: both ways write the same bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any, cast
 
@@ -36,6 +35,7 @@ from gatewright.audit.records import (
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal
 from gatewright.secret_scanning import HELD, without_secrets
 from gatewright.secret_scanning.escape_invisible import spelled
+from gatewright.short_cache import cached_if_all_short
 
 __all__ = [
     "Context",
@@ -112,7 +112,7 @@ def told_of(call: Call) -> Told | None:
         return None
 
 
-@lru_cache(4096)
+@cached_if_all_short(4096)
 def _standing(  # noqa: PLR0913, PLR0917 - each is a part of the key
     known: int,
     kind: str,
@@ -144,7 +144,7 @@ def _named(call: Call) -> tuple[str, str]:
     )
 
 
-@lru_cache(4096)
+@cached_if_all_short(4096)
 def _program(known: int, name: str, version: str) -> Program | None:
     """As it may be written down: nothing in it hidden or secret, and short."""
     said = (spelled(_chosen(name))[:_PROGRAM_CHARS], spelled(_chosen(version))[:_PROGRAM_CHARS])
@@ -317,7 +317,7 @@ def _cleaned(text: str) -> str:
     return without_secrets(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
 
-@lru_cache(4096)  # the names of a gateway are few, and looked at in each call
+@cached_if_all_short(4096)  # the names of a gateway are few, and looked at in each call
 def _remembered(known: int, text: str) -> str:
     return _cleaned(text)
 

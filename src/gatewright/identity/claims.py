@@ -24,6 +24,7 @@ from gatewright.mcp.wire.permissions import (
     REGISTRY_WRITE,
 )
 from gatewright.patterns import DOTALL, NEVER, Pattern, escape
+from gatewright.short_cache import ALL_LONGEST
 from gatewright.validators.resources import Resources
 
 __all__ = ["Rights", "administers", "described", "rights_of", "runs_programs"]
@@ -127,9 +128,15 @@ class Rights:
         return found
 
 
-@lru_cache(maxsize=4096)
 def rights_of(user: tuple[UserContext, ...]) -> Rights:
     """The rights behind `Caller.user`. Raises `ValueError` for a pattern of resources that is none."""
+    # What a token says is its issuer's words, up to kilobytes of them; all else is the operator's.
+    chars = sum([len(scope) for said in user for scope in said.scopes])
+    return Rights(user) if chars > ALL_LONGEST else _kept_rights(user)
+
+
+@lru_cache(maxsize=4096)
+def _kept_rights(user: tuple[UserContext, ...]) -> Rights:
     return Rights(user)
 
 

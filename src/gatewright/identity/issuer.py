@@ -7,7 +7,8 @@ names a key that is not in it, and never more often than every few seconds. A se
 Where tokens are introspected, the same holds for what is published about where: an endpoint may have moved.
 
 Questions about tokens that were good before never wait behind those about others: anybody may send any number of made-up
-tokens, and what runs for callers who are known would end when nobody gets to ask about theirs.
+tokens, and what runs for callers who are known would end when nobody gets to ask about theirs. Those who show one token at
+the same time share one question, so that a client with many requests at once takes one place.
 
 Everything is asked through `transport.safe_fetch`: small answers, no redirects, a deadline. An issuer on the
 public internet cannot send us into our own network.
@@ -20,6 +21,7 @@ import logging
 from base64 import b64encode
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 import msgspec
@@ -115,6 +117,7 @@ class Issuer:
         self._asking = asyncio.Semaphore(_AT_ONCE)
         self._asking_again = asyncio.Semaphore(_AT_ONCE)
         self._waiting = 0
+        self._shared: dict[tuple[bytes, bool], _Shared] = {}
         self._busy_at: float | None = None
         self._published: Published | None = None
         self._keys: Keys = {}
@@ -130,7 +133,7 @@ class Issuer:
         if trusted.problem:
             raise Unreachable(trusted.problem)
         if trusted.introspection is not None:
-            return await self._introspect(token, trusted.introspection, known)
+            return await self._together(token, trusted.introspection, known)
         if seen is None:
             raise TokenRefused("malformed")
         if seen.algorithm not in trusted.algorithms:
@@ -235,6 +238,25 @@ class Issuer:
 
     # -- introspection
 
+    async def _together(self, token: str, who: Introspection, known: bool) -> Claims:
+        """Ask once for all who show this token now. Whoever leaves ends the question only where nobody else waits for it."""
+        # By `known` as well: what is in use does not wait in the place of one that was not known yet.
+        key = sha256(token.encode("utf-8", "surrogatepass")).digest(), known
+        shared = self._shared.get(key)
+        if shared is None:
+            shared = self._shared[key] = _Shared(
+                asyncio.ensure_future(self._introspect(token, who, known))
+            )
+        shared.waiting += 1
+        try:
+            return await asyncio.shield(shared.asking)
+        finally:
+            shared.waiting -= 1
+            # The last one, and whoever comes after a question has ended asks anew.
+            if (shared.asking.done() or not shared.waiting) and self._shared.get(key) is shared:
+                del self._shared[key]
+                shared.asking.cancel()
+
     async def _introspect(self, token: str, who: Introspection, known: bool) -> Claims:
         form = urlencode({"token": token, "token_type_hint": "access_token"}).encode()
         # RFC 6749 §2.3.1 wants both form-encoded before they are joined.
@@ -299,3 +321,13 @@ class Issuer:
                 "the issuer publishes no introspection_endpoint: write introspection_url"
             )
         return url
+
+
+class _Shared:
+    """A question about one token, and how many wait for its answer."""
+
+    __slots__ = ("asking", "waiting")
+
+    def __init__(self, asking: asyncio.Future[Claims]) -> None:
+        self.asking = asking
+        self.waiting = 0

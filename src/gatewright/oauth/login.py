@@ -91,6 +91,9 @@ class Stopped(msgspec.Struct, frozen=True):
     temporary: bool = False
     spent: bool = False
     """The refresh token was refused, and must not be tried again."""
+    unrenewed: bool = False
+    """A refresh token was shown, and what came back is neither a token nor a word about it: where that stays so, only a person can
+    tell whether the login is over."""
 
 
 Step = Get | Form | Visit | Granted | Stopped
@@ -157,6 +160,8 @@ class Login:
             found = step(*args)
         except Unusable as problem:
             found = Stopped(str(problem))
+        if isinstance(found, Stopped) and self.stage == "refresh" and not found.login:
+            found = msgspec.structs.replace(found, unrenewed=True)
         if isinstance(found, Granted | Stopped):
             self.stage = "over"
         return found

@@ -167,7 +167,10 @@ class GatewayParticipant:
         line = self._proposed[proposer]
         try:
             while line:
-                await self._rehearse(*line.popleft())
+                try:
+                    await self._rehearse(*line.popleft())
+                except Exception:  # it goes for this one, and no other
+                    log.exception("a dry run of a proposal of %s broke", proposer)
         finally:
             del self._proposed[proposer]
 
@@ -320,6 +323,8 @@ class _Host:
             self._waiting[own].cancel()
 
     # -- what the kernel says: a pipe
+
+    waiting = 0
 
     def send(self, message: bytes) -> None:
         """An answer goes to who waits for it; whatever else is said goes into the room."""

@@ -198,6 +198,8 @@ class Hub:
             return
         self._gone(member, room, why)
         if room.members:
+            stay = (self._places[one].identity for one in room.members.values())
+            self._shares.left(room.name, stay, self.policy)
             self._touch(room)
         else:
             self._dirty.pop(room, None)

@@ -53,6 +53,10 @@ PAUSE_S = 5.0
 """How long a failure to get a token is believed before another attempt is made."""
 
 
+DOUBT_S = 600.0
+"""For how long an authorization server may answer a refresh token with what is neither a token nor a refusal: after that a person
+is asked for, and it is tried so often only."""
+
 RECHECK_S = 1.0
 """How old what is known of the logins in the state folder may be: people log in and out beside us."""
 
@@ -123,6 +127,7 @@ class OAuth:
         self._runs = 0
         self._failed = ""
         self._failed_until = 0.0
+        self._doubtful_since: float | None = None
         self._fresh: dict[str, bool] = {}
         """The newest token → whether a person gave it; the others were refreshed."""
 
@@ -231,7 +236,7 @@ class OAuth:
                 await self._run(challenge, kept, grant)
             except NotAuthorized as problem:
                 self._failed = str(problem)
-                self._failed_until = self._clock() + PAUSE_S
+                self._failed_until = self._clock() + (DOUBT_S if self._in_doubt() else PAUSE_S)
                 raise
 
     async def _run(self, challenge: Challenge | None, kept: Kept, grant: Grant | None) -> None:
@@ -320,7 +325,7 @@ class OAuth:
         grant = granted.grant
         self._hold(grant, granted.id_token)
         self._fresh = {_value(grant): granted.asked}
-        self._relogin = False
+        self._relogin, self._doubtful_since = False, None
         wanted = tuple(one for one in self._load().wanted if one not in grant.scopes)
         self._save(Kept(self._url, grant, wanted))
         if granted.asked and grant.client.origin == "registered":
@@ -340,9 +345,20 @@ class OAuth:
             self._save(msgspec.structs.replace(kept, grant=spent))
         if stopped.login:
             return self._needed(kept)
+        if stopped.unrenewed and self._doubtful_since is None:
+            self._doubtful_since = self._clock()
+        if stopped.unrenewed and self._in_doubt():
+            asked = f"{stopped.reason}, for {DOUBT_S / 60:g} minutes: the login may be over"
+            return self._stopped(f"{asked}; run: {to_type('server login {}', self._server)}")
         return self._stopped(
             f"{stopped.reason}; it is asked again later" if stopped.temporary else stopped.reason
         )
+
+    def _in_doubt(self) -> bool:
+        """Whether nobody has said for long whether the refresh token is still good."""
+        since = self._doubtful_since
+        # The clock is wall time, which may be set back.
+        return since is not None and abs(self._clock() - since) >= DOUBT_S
 
     def _needed(self, kept: Kept) -> NotAuthorized:
         why = "a login is wanted"

@@ -19,7 +19,16 @@ from gatewright.mcp.wire.spellings import DEFINITION, to_drop
 from gatewright.servers.spec import ServerSpec
 from gatewright.transport.slices import in_slices
 
-__all__ = ["EMPTY", "KINDS", "Definition", "Listing", "Section", "fetch_listing", "fetch_section"]
+__all__ = [
+    "CHANGES",
+    "EMPTY",
+    "KINDS",
+    "Definition",
+    "Listing",
+    "Section",
+    "fetch_listing",
+    "fetch_section",
+]
 
 Definition = Mapping[str, msgspec.Raw]
 """One tool, prompt, resource or template, as the server wrote it."""
@@ -34,6 +43,11 @@ KINDS: Mapping[Section, tuple[str, str]] = {
 }
 """Section → the method that lists it, and the capability without which it is not asked for."""
 
+CHANGES: Mapping[str, str] = {
+    f"notifications/{kind}/list_changed": kind for kind in ("tools", "prompts", "resources")
+}
+"""The notifications after which lists are fetched anew, and which."""
+
 _PAGE_S = 30.0
 _MOST = 100_000
 """Entries of one list, all pages together."""
@@ -46,7 +60,7 @@ _SLICE_BYTES = 256 * 1024
 
 
 class Listing(msgspec.Struct, frozen=True):
-    """What one server offers. `failures` say which sections could not be fetched last time, and why."""
+    """What one server offers. `failures` say which sections could not be fetched when that was last tried, and why."""
 
     hello: Hello
     sections: Mapping[Section, Sequence[Definition]] = {}
@@ -55,6 +69,12 @@ class Listing(msgspec.Struct, frozen=True):
     def of(self, section: Section) -> Sequence[Definition]:
         """The definitions of one kind, in the server's own order."""
         return self.sections.get(section, ())
+
+    @property
+    def missed(self) -> frozenset[str]:
+        """What of `CHANGES` could not be fetched, and may be the next time: the server knows the method."""
+        failed = (section for section, why in self.failures.items() if "-32601" not in why)
+        return frozenset(KINDS[section][1] for section in failed)
 
 
 EMPTY = Listing(Hello(""))
@@ -77,6 +97,8 @@ async def fetch_listing(
             continue
         sections[section] = before.of(section)
         if capability not in only:
+            # What is not known is no more known because something else is.
+            failures |= {section: before.failures[section]} if section in before.failures else {}
             continue
         try:
             sections[section] = await fetch_section(link, spec, section)

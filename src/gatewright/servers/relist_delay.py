@@ -1,4 +1,4 @@
-"""`Paced`: rate limit for listing a server again: debounce, a burst of 20, then one a second; never two together, requests merged.
+"""`Paced`: rate limit for listing a server again: debounce, a burst of 20, then one a second; never two together, merged; retries.
 
 Servers announce each of many changes; one look answers all that come within a moment. One that never stops announcing would
 have the gateway fetch, judge and record its lists without end, so after a good number of looks they come once a second.
@@ -11,7 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
-__all__ = ["AT_ONCE", "DEBOUNCE_S", "EACH_S", "Pace", "Paced"]
+__all__ = ["AT_ONCE", "DEBOUNCE_S", "EACH_S", "TRIES", "Pace", "Paced"]
 
 log = logging.getLogger("gatewright.servers")
 
@@ -21,6 +21,9 @@ AT_ONCE = 20
 """So many looks are not slowed down."""
 EACH_S = 1.0
 """How often a look comes after those; each second without one gives one of them back."""
+
+TRIES = 7
+"""So often what failed is done once more, a second later and then twice as long each time: about two minutes."""
 
 
 class Pace:
@@ -50,6 +53,9 @@ class Paced:
         self._spawn = spawn
         self._pace = Pace()
         self._wanted = self._running = False
+        self._failed = False
+        self._tries = 0
+        self._later: asyncio.TimerHandle | None = None
 
     def ask(self) -> None:
         """Have a run begin after this."""
@@ -58,13 +64,28 @@ class Paced:
             self._running = True
             self._spawn(self._run())
 
+    def again(self) -> None:
+        """Have a run begin later, because one has failed; said during a run, of that one. Not without end: where the same fails
+        `TRIES` times, whoever wants it has to ask."""
+        self._failed = True
+        if self._later is None and self._tries < TRIES:
+            wait_s = EACH_S * 2**self._tries
+            self._tries += 1
+            self._later = asyncio.get_running_loop().call_later(wait_s, self._ask_again)
+
+    def _ask_again(self) -> None:
+        self._later = None
+        self.ask()
+
     async def _run(self) -> None:
         loop = asyncio.get_running_loop()
         try:
             while self._wanted:
                 await asyncio.sleep(self._pace.take(loop.time()))
-                self._wanted = False
+                self._wanted = self._failed = False
                 await self._once()
+                if not self._failed:
+                    self._tries = 0
         finally:
             self._running = False
 

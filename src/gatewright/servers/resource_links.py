@@ -3,27 +3,29 @@
 A link is its server's own: reading it leads back to the server whose result it stood in. A link gives no right, it only says
 whose a URI is, for the caller who was shown it. Theory: a plain URI stays plain as long as one server alone named it to that
 caller; from the second on it belongs to none of them, and each one's is shown in its qualified form (`names.wrap_uri`), which
-needs no memory. Nothing is forgotten, so nobody takes over what another one named, however early or late it comes.
+needs no memory. So nobody takes over what another one named, however early or late it comes.
 
 Callers without a name are one to whom nobody can tell what another was shown, so for them nothing is remembered.
-Bounded: what there is no room for is shown in the qualified form, and is nobody's by its plain URI. No server has more than a
-share of a caller's room, so none has all others shown so.
+Bounded: digests are kept, and a server that names more than there is room for displaces what it has named longest ago itself;
+one with less than others displaces from whom has most. What somebody else named too stays nobody's until all of them have
+forgotten it. Of all callers, the one who has not been shown or asked for any link for longest is forgotten first.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from hashlib import blake2b
+
 from gatewright.call import Caller
 from gatewright.servers.uri_normal_form import alike
 
-__all__ = ["CALLERS", "CHARS", "EACH", "LINK_CHARS", "SHARE", "Linked"]
+__all__ = ["CALLERS", "EACH", "LINK_CHARS", "TOTAL", "Linked"]
 
 EACH = 2000
-"""So many URIs are remembered for one caller and profile."""
-CHARS = 128 * 1024
-"""So many characters they have together."""
-SHARE = 4
-"""One server has this part of both."""
-CALLERS = 500
+"""So many URIs are remembered for one caller and profile, of all servers."""
+TOTAL = 500_000
+"""So many for all callers: about 100 MB."""
+CALLERS = 10_000
 """So many callers, by profile."""
 LINK_CHARS = 2048
 """A longer URI is not remembered."""
@@ -34,69 +36,92 @@ _SERVERS = 8
 _Whose = tuple[str, str, str]
 
 
-class _Room:
-    """How much is remembered of what, for one caller: of one server, or of all."""
-
-    __slots__ = ("chars", "uris")
-
-    def __init__(self) -> None:
-        self.uris = self.chars = 0
-
-    def fits(self, chars: int, share: int = 1) -> bool:
-        return self.uris < EACH // share and self.chars + chars <= CHARS // share
-
-    def add(self, chars: int) -> None:
-        self.uris += 1
-        self.chars += chars
-
-
 class _Mine:
-    """What one caller was shown in one profile."""
+    """What one caller was shown in one profile, by the digests of URIs."""
 
-    __slots__ = ("all", "each", "servers")
+    __slots__ = ("each", "servers", "size")
 
     def __init__(self) -> None:
-        self.servers: dict[str, tuple[str, ...]] = {}
-        self.all = _Room()
-        self.each: dict[str, _Room] = {}
+        self.servers: dict[bytes, tuple[str, ...]] = {}
+        """All that named it, those that have forgotten it included: as long as one has not, it is contested."""
+        self.each: dict[str, OrderedDict[bytes, None]] = {}
+        """What each server named, what it named longest ago first."""
+        self.size = 0
 
-    def put(self, uri: str, server: str) -> bool:
+    def put(self, uri: bytes, server: str) -> bool:
         """Remember that a server named a URI; whether it is its alone."""
+        own = self.each.get(server)
+        if own is not None and uri in own:
+            own.move_to_end(uri)
+            return self.servers[uri] == (server,)
         known = self.servers.get(uri, ())
-        if server in known or len(known) >= _SERVERS:
-            return known == (server,)
-        own = self.each.setdefault(server, _Room())
-        if not (self.all.fits(len(uri)) and own.fits(len(uri), SHARE)):
-            return False
-        for room in (self.all, own):
-            room.add(len(uri))
-        self.servers[uri] = (*known, server)
-        return not known
+        if server not in known:
+            if len(known) >= _SERVERS:
+                return False
+            known = (*known, server)
+        if self.size >= EACH:
+            self._displace(server)
+            own = self.each.get(server)
+        if own is None:
+            own = self.each[server] = OrderedDict()
+        own[uri] = None
+        self.size += 1
+        # What was displaced may have been this very URI, named by another one.
+        known = self.servers[uri] = known if uri in self.servers else (server,)
+        return known == (server,)
+
+    def _displace(self, server: str) -> None:
+        """Make room for a server: from itself, unless another one has more."""
+        most = max(self.each, key=lambda one: len(self.each[one]))
+        own = self.each.get(server, ())
+        if len(own) >= len(self.each[most]):
+            most = server
+        uri, _ = self.each[most].popitem(last=False)
+        if not self.each[most]:
+            del self.each[most]
+        self.size -= 1
+        if not any(uri in named for named in self.each.values()):
+            del self.servers[uri]
 
 
 class Linked:
     """One for all configurations of a gateway."""
 
     def __init__(self) -> None:
-        self._callers: dict[_Whose, _Mine] = {}
+        self._callers: OrderedDict[_Whose, _Mine] = OrderedDict()
+        self._size = 0
 
     def name(self, caller: Caller, profile: str, uri: str, server: str) -> bool:
         """A result of `server` named the URI to the caller. True where the plain URI leads there from now on."""
         if len(uri) > LINK_CHARS or caller.kind == "anonymous":
             return False
-        whose = _whose(caller, profile)
-        mine = self._callers.get(whose)
+        mine = self._of(caller, profile)
         if mine is None:
-            if len(self._callers) >= CALLERS:
-                return False
-            mine = self._callers[whose] = _Mine()
-        return mine.put(alike(uri), server)
+            mine = self._callers[_whose(caller, profile)] = _Mine()
+        before = mine.size
+        plain = mine.put(_digest(uri), server)
+        self._size += mine.size - before
+        while self._size > TOTAL or len(self._callers) > CALLERS:
+            self._size -= self._callers.popitem(last=False)[1].size
+        return plain
 
     def servers(self, caller: Caller, profile: str, uri: str) -> tuple[str, ...]:
         """The servers whose results named the URI to the caller."""
-        mine = self._callers.get(_whose(caller, profile))
-        return () if mine is None else mine.servers.get(alike(uri), ())
+        mine = self._of(caller, profile)
+        return () if mine is None else mine.servers.get(_digest(uri), ())
+
+    def _of(self, caller: Caller, profile: str) -> _Mine | None:
+        """What the caller was shown, which is used now."""
+        whose = _whose(caller, profile)
+        mine = self._callers.get(whose)
+        if mine is not None:
+            self._callers.move_to_end(whose)
+        return mine
 
 
 def _whose(caller: Caller, profile: str) -> _Whose:
     return caller.kind, caller.id, profile
+
+
+def _digest(uri: str) -> bytes:
+    return blake2b(alike(uri).encode("utf-8", "surrogatepass"), digest_size=16).digest()

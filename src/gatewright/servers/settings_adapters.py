@@ -28,6 +28,7 @@ from gatewright.servers.supervisor import Audited, Supervisor
 from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
 from gatewright.servers.view import Profile
 from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.transport.isolation.rules import Isolation
 
 __all__ = [
     "authorizers_of",
@@ -95,6 +96,7 @@ def spec_of(
         args=server.args,
         env=server.env,
         cwd=str(server.cwd) if server.cwd is not None else None,
+        isolation=_isolation_of(settings, server),
         url=server.url,
         python=server.python,
         trust_gateway=server.trust_gateway,
@@ -116,6 +118,7 @@ def spec_of(
         ),
         connect_s=server.connect_timeout_s,
         call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        idle_s=server.idle_timeout_s or 0.0,
         in_flight=limits.in_flight_per_server,
         limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
         catalogue=CatalogueLimits(
@@ -130,7 +133,31 @@ def spec_of(
         hints=_hints(settings, server),
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
+        asked=mgp.permissions_asked if mgp is not None else (),
+        created_by=server.created_by,
         degrades=mgp is not None and mgp.missing_permissions == "degrade",
+    )
+
+
+def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
+    """What a child is kept to. The configuration and the state of the gateway are nobody's to see, whatever is."""
+    wanted = server.confinement
+    if wanted.level == "none":
+        return None
+    return Isolation(
+        server=server.id,
+        level=wanted.level,
+        read=tuple(map(str, wanted.read)),
+        write=tuple(map(str, wanted.write)),
+        hidden=tuple(str(one) for one in (settings.storage.path, *settings.files)),
+        state=str(settings.storage.path),
+        network=wanted.network,
+        memory_bytes=wanted.memory_bytes,
+        tmp_bytes=wanted.tmp_bytes,
+        processes=wanted.processes,
+        open_files=wanted.open_files,
+        file_bytes=wanted.file_bytes,
+        cpu_s=wanted.cpu_s,
     )
 
 

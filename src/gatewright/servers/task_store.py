@@ -73,8 +73,9 @@ class ServerTaskStore:
         if ids:
             await self._turns.run(partial(self._drop, tuple(ids)))
 
-    def close(self) -> None:
-        """Nothing more is kept, and the connection is closed."""
+    async def close(self) -> None:
+        """Nothing more is kept, and the connection is closed, once the thread that writes on it has ended."""
+        await self._turns.end()
         self._rows.close()
         self._rows.state.close()
 

@@ -12,6 +12,7 @@ import errno
 import ipaddress
 import socket
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
@@ -106,7 +107,7 @@ class Addresses(AbstractResolver):
         return [
             ResolveResult(
                 hostname=host,
-                host=str(address[0]),
+                host=_with_zone(address),
                 port=port,
                 family=kind,
                 proto=protocol,
@@ -147,6 +148,12 @@ async def addresses_of(host: str, *, untrusted: bool = True) -> Sequence[str]:
     except (OSError, UnicodeError):
         return []
     return [str(address[0]) for *_, address in found]
+
+
+def _with_zone(address: Sequence[Any]) -> str:
+    """An address as text. A link-local one of IPv6 is reached through one interface, which is apart from it (RFC 4007)."""
+    zone = address[3] if len(address) > 3 else 0
+    return f"{address[0]}%{zone}" if zone and "%" not in address[0] else str(address[0])
 
 
 def is_inside(host: str) -> bool:

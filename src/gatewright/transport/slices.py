@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable
 from itertools import islice
 from typing import TypeVar
 
-__all__ = ["AT_ONCE", "by_and_by", "in_slices", "whole"]
+__all__ = ["AT_ONCE", "begun", "by_and_by", "in_slices", "whole"]
 
 AT_ONCE = 32
 
@@ -34,6 +34,17 @@ async def in_slices(
         if clock() - began >= _SLICE_S:
             await asyncio.sleep(0)
             began = clock()
+
+
+def begun(
+    steps: Generator[None, None, object], clock: Callable[[], float] = time.perf_counter
+) -> None:
+    """The same for whoever cannot wait: a first slice at once, with all that it has in it, and each further one in a later turn."""
+    began = clock()
+    for _ in steps:
+        if clock() - began >= _SLICE_S:
+            asyncio.get_running_loop().call_soon(begun, steps, clock)
+            return
 
 
 def by_and_by(work: Iterable[Callable[[], object]]) -> None:

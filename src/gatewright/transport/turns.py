@@ -20,9 +20,13 @@ class Turns:
 
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
+        self._over = False
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What the work returns or raises. Work of somebody who is cancelled before its turn is not begun; work that has begun ends."""
+        """What the work returns or raises. Work of somebody who is cancelled before its turn is not begun; work that has begun ends.
+        Raises `RuntimeError` after `end`."""
+        if self._over:
+            raise RuntimeError("no work is begun any more")
         await self._turn.acquire()
         try:
             going = asyncio.get_running_loop().run_in_executor(None, work)
@@ -31,6 +35,12 @@ class Turns:
             raise
         going.add_done_callback(self._ended)
         return await asyncio.shield(going)
+
+    async def end(self) -> None:
+        """Take no more work, and return once all that was asked for has ended, whoever still waits for it."""
+        self._over = True
+        async with self._turn:
+            pass
 
     def _ended(self, going: asyncio.Future[T]) -> None:
         with suppress(asyncio.CancelledError):

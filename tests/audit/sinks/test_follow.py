@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -158,3 +159,26 @@ async def test_a_sink_that_refuses_everything_gets_no_record_taken_away(tmp_path
     assert (follower.taken, sink.got) == (0, [])
     assert follower.problem == "the endpoint answered HTTP 413"
     assert sink.tries < 15
+
+
+async def test_a_sink_that_refuses_again_and_again_has_rests_between(tmp_path: Path) -> None:
+    """A collector that is told off by its own limit is not asked nine times in a row."""
+    at: list[float] = []
+
+    class Timed(Narrow):
+        async def deliver(self, lines: Sequence[bytes]) -> None:
+            at.append(asyncio.get_running_loop().time())
+            await super().deliver(lines)
+
+    record, sink = long_lines(300, 300), Timed(1_000)
+    follower = Follower("one", sink, Position(tmp_path / "place.json"))
+    stopping = asyncio.Event()
+    task = asyncio.create_task(
+        follower.follow(lambda after, most: record[after : after + most], stopping)
+    )
+    await until(lambda: follower.taken > 0)
+    refused = [later - before for before, later in itertools.pairwise(at)][:6]
+    stopping.set()
+    await task
+    assert follower.taken == 300
+    assert all(rest >= 0.045 * 2**number for number, rest in enumerate(refused[1:5])), refused

@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, Call, Caller, Client, Failure
+from gatewright.call import Answer, Back, Call, Caller, Client, Failure, Outcome
 from gatewright.dialects.groundhog.tool_registry import Conflict, Registered, Registry, TooMany
 from gatewright.mcp.wire.groundhog import META_TOOL
+from gatewright.schemas.compiled import Compiled
+from gatewright.schemas.objection import Objection
+from gatewright.schemas.output_filter import OutputSchema
+from tests.gate_parts import a_tool
 
 SCHEMA = {"type": "object"}
 
@@ -128,6 +133,42 @@ async def test_what_a_tool_returns_has_to_fit_its_output_schema() -> None:
     assert outcome.details == {"path": "/version", "rule": "type"}
     assert "tool" in outcome.message
     assert isinstance(await ran(registry, version=7), Answer)
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"maxLength": 1}, "x" * 100_000),
+        ({"items": {"oneOf": [{"maximum": number} for number in range(500)]}}, [1.5] * 15_000),
+    ],
+)
+async def test_what_takes_long_to_check_is_left_to_who_checks_beside_the_loop(
+    schema: dict[str, Any], value: Any
+) -> None:
+    """The filter `output_schema` judges every result of a tool that lists an output schema, in a worker where that takes long."""
+    registry = Registry()
+    output = {"type": "object", "properties": {"found": schema}, "required": ["found"]}
+    registry.add(one(outputSchema=output))
+    left = await ran(registry, found=value)
+    assert isinstance(left, Answer)
+    assert isinstance(await ran(registry), Failure)
+    tool = msgspec.structs.replace(a_tool("tool"), definition=registry.listing.of("tools")[0])
+    asked: list[bytes] = []
+
+    async def beside(call: Call, raw: bytes, schema: bytes, bounds: tuple[int, int]) -> Objection:
+        asked.append(schema)
+        return Objection("/found", "late", "does not fit")
+
+    judges = OutputSchema(Compiled(64, 5000), beside=beside)
+    judged = await outcome_of(judges.outcome(replace(call(), tool=tool), left))
+    assert isinstance(judged, Failure)
+    assert judged.reason == "output_invalid"
+    assert [json.loads(one) for one in asked] == [output]
+
+
+async def outcome_of(said: Any) -> Outcome:
+    found: Outcome = await said if isinstance(said, Awaitable) else said
+    return found
 
 
 async def test_a_tool_that_failed_is_not_held_against_a_schema() -> None:

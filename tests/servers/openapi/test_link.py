@@ -246,6 +246,19 @@ async def test_a_document_cannot_send_calls_elsewhere(api: Api) -> None:
         assert (await result(link, "getPet", petId=1))["structuredContent"]["name"] == "Tom"
 
 
+@pytest.mark.parametrize("chars", [2049, 8192, 8193, 100_000])
+async def test_a_url_that_is_longer_than_any_sends_calls_nowhere(api: Api, chars: int) -> None:
+    """And not to the URL of the document, which an empty one means."""
+    document = json.loads(api.document)
+    url = f"{api.url}/v1/{{v}}"
+    longer = {"v": {"default": "x" * (chars - len(url) + 3)}}
+    for one in ({"url": url, "variables": longer}, {"url": "/".ljust(chars, "x")}):
+        document["servers"] = [one]
+        api.document = json.dumps(document).encode()
+        said = await refused(endpoint(f"{api.url}/api.json"))
+        assert "to a URL of more than 2048 characters; write base_url" in said
+
+
 async def test_a_file_cannot_send_calls_inside(api: Api, tmp_path: Path) -> None:
     document = json.loads(api.document)
     document["servers"] = [{"url": f"{api.url}/v1"}]

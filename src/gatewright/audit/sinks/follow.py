@@ -2,7 +2,8 @@
 
 What it has is one number (`positions`), written after a batch has arrived. A crash in
 between sends the batch once more: at least once, and the `id` of a record tells who has it already.
-A sink that fails is tried again with the first half of the batch, later each time; nobody else notices.
+A sink that fails is tried again with the first half of the batch, later each time; nobody else notices. One that refuses a
+batch for its size is given half of it at once, and again half of that after a moment, which becomes longer.
 
 How long records are is decided by callers, who choose names; how much a sink takes at once, by whoever runs it. So a batch has a
 bound in bytes, becomes smaller where it is refused, and a single record that is refused comes shortened: no record can
@@ -32,6 +33,8 @@ BATCH_BYTES = 256 * 1024
 """So long are the lines of a batch, unless it is one; envelopes may double that. Common bounds of collectors are 1 MB."""
 _PAUSE_S = 0.5
 _MOST_PAUSE_S = 10.0
+_HALVED_S = 0.05
+"""After the second refusal in a row; doubled with each more, up to `_PAUSE_S`. Whoever stops waits for none."""
 
 
 class SinkFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
@@ -78,7 +81,9 @@ class Follower:
         try:
             while True:
                 last = stopping.is_set()
-                pause = _PAUSE_S if await self._drain(read) else min(_MOST_PAUSE_S, pause * 2)
+                pause = (
+                    _PAUSE_S if await self._drain(read, stopping) else min(_MOST_PAUSE_S, pause * 2)
+                )
                 if last:
                     return
                 with suppress(TimeoutError):
@@ -87,15 +92,21 @@ class Follower:
             with suppress(SinkFailed, OSError):
                 await self._sink.close()
 
-    async def _drain(self, read: Read) -> bool:
+    async def _drain(self, read: Read, stopping: asyncio.Event) -> bool:
         lines: Sequence[tuple[int, bytes]] = ()
+        rest = 0.0
         try:
             while lines := _within(read(self.taken, self._most)):
                 if await self._delivered(lines):
                     # After the delivery: a crash repeats a batch and loses none.
                     self._move(lines[-1][0], len(lines))
                     self._most = min(_BATCH, self._most + self._most // 8 + 1)
-                await asyncio.sleep(0)
+                    rest = 0.0
+                    await asyncio.sleep(0)
+                    continue
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(stopping.wait(), rest)
+                rest = min(_PAUSE_S, max(_HALVED_S, rest * 2))
         except Exception as problem:  # noqa: BLE001 - whatever it is: it is tried again
             if lines:
                 self._most = max(1, len(lines) // 2)

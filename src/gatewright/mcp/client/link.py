@@ -27,6 +27,7 @@ from gatewright.mcp.client.outgoing import Outgoing
 from gatewright.mcp.client.pending_requests import EXPIRED, Clock, PendingRequest, Reply
 from gatewright.mcp.client.related_tasks import Book, task_asked
 from gatewright.mcp.client.server_requests import Outside, ServerRequests
+from gatewright.mcp.client.stream_cancels import StreamCancels
 from gatewright.mcp.protocol.eras import TooMuchAsked, read_interim, retry_params
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
@@ -40,8 +41,9 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
-_ADAPTED = frozenset(("_meta", "inputResponses", "trace_id"))
+_ADAPTED = frozenset(("_meta", "_mgp", "inputResponses", "trace_id"))
 """Members of params that have something in them for the server to see otherwise; most calls have none of them."""
+_OURS = frozenset(("_meta", "_mgp", "trace_id"))
 _numbers = itertools.count(1)
 
 
@@ -103,6 +105,7 @@ class Link(abc.ABC):
         self._questions = ServerRequests(spec.id, self._reply, self._may_ask, self._remark)
         self._sendable = AcceptedMethods(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
+        self._cancels = StreamCancels(self, self._outgoing)
         self._notes = Notes(self, self._pending, self._questions)
 
     # -- for owners ----------------------------------------------------------------------------------
@@ -160,6 +163,12 @@ class Link(abc.ABC):
     @abc.abstractmethod
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent, returns at once."""
+
+    def give_up(self, why: Failure) -> None:
+        """Answer every call in flight with this, and tell the server that nobody waits."""
+        for one in [one for one in self._pending.values() if one.call is not None]:
+            if one.settle(why):
+                self._abandon(one, why.message)
 
     async def wait_closed(self) -> str:
         """Wait for the end, and return its reason."""
@@ -301,12 +310,8 @@ class Link(abc.ABC):
         finally:
             del pending[ident]
         if reply is EXPIRED:
-            given_up = exchange.given_up
-            self._abandon(exchange, given_up.message if given_up else "the time limit was reached")
-            return given_up or Failure(
-                "upstream_timeout",
-                f"server {self.spec.id} did not answer {method} in time; it was told to stop",
-            )
+            self._abandon(exchange, exchange.why)
+            return exchange.expired(self.spec.id, method)
         self._ended_by_answer(exchange)
         told = reply, kind, self.modern
         return await read_large(*told) if is_large(reply) else read_reply(*told)
@@ -330,7 +335,7 @@ class Link(abc.ABC):
         call = exchange.call
         if "_meta" in params or "inputResponses" in params:
             params = self._questions.related.outward(params, call)
-        if self._outgoing.always or "_meta" in params or "trace_id" in params:
+        if self._outgoing.always or not _OURS.isdisjoint(params):
             params, exchange.token = self._outgoing.adapted(params, call, exchange.ident)
         if call is not None and call.kind == "method":
             exchange.task = task_asked(method, params)

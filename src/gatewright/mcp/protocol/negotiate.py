@@ -19,6 +19,7 @@ __all__ = [
     "EVENTS_WANTED",
     "EXTENSION",
     "EXTENSIONS",
+    "LIFECYCLE_WANTED",
     "SECURITY_META",
     "VERSION",
     "Face",
@@ -43,6 +44,8 @@ AUDIT_WANTED = "dev.cloto/audit"
 
 EVENTS_WANTED = "dev.cloto/events"
 """How it asks for `notifications/mgp.event`: an object with the params of `mgp/events/subscribe`."""
+LIFECYCLE_WANTED = "dev.cloto/lifecycle"
+"""How the filter of a `subscriptions/listen` asks for `notifications/mgp.lifecycle`."""
 
 EXTENSIONS = (
     "security",

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Question, Refusal
 from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED
+from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error, spell_reason
 from gatewright.mcp.server.served_request import Reply
 from gatewright.mcp.server.server_context import Presented, ServerContext
@@ -43,9 +43,10 @@ _WANTED = {
     "notifications/prompts/list_changed": "promptsListChanged",
     "notifications/resources/list_changed": "resourcesListChanged",
     "notifications/mgp.audit": AUDIT_WANTED,
+    "notifications/mgp.lifecycle": LIFECYCLE_WANTED,
     EVENT: EVENTS_WANTED,
 }
-_EACH = frozenset({"notifications/mgp.audit", EVENT})
+_EACH = frozenset({"notifications/mgp.audit", "notifications/mgp.lifecycle", EVENT})
 """Of these each one counts, and not only that there was one."""
 _EARLY = 1000
 """So many changes are remembered until the acknowledgement was sent."""

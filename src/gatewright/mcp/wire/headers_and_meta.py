@@ -48,6 +48,7 @@ OF_THE_SERVER = TASK_STATUS | frozenset(
         "notifications/subscriptions/acknowledged",
         "notifications/elicitation/complete",
         "notifications/mgp.event",
+        "notifications/mgp.lifecycle",
     }
 )
 """Notifications that concern a server and not one call of it."""

@@ -225,6 +225,12 @@ def join(topic: Topic, url: Url = None, key: KeyText = None, config: Config = No
 def serve(
     topic: Topic,
     command: Annotated[list[str], typer.Argument(metavar="COMMAND…", help="A stdio MCP server.")],
+    wait: Annotated[
+        float,
+        typer.Option(
+            "--wait", metavar="SECONDS", min=1, help="How long a call of the server may take."
+        ),
+    ] = 300.0,
     url: Url = None,
     key: KeyText = None,
     config: Config = None,
@@ -233,7 +239,7 @@ def serve(
 
     It is not behind the gateway's policy there; `[rooms.kernel]` offers what is.
     """
-    seat = ServerSeat()
+    seat = ServerSeat(answer_s=wait)
 
     async def work() -> None:
         try:

@@ -31,18 +31,19 @@ log = logging.getLogger("gatewright.rooms.participants")
 HELLO_S = 30.0
 """How long a server may take to say hello, in seconds."""
 ANSWER_S = 300.0
-"""How long a server or a host may take to answer, in seconds: so long its asker holds one of the places of all who ask."""
+"""How long a server or a host may take to answer, in seconds, where nobody says so: so long its asker holds one of the places of
+all who ask."""
 _REVISION = "2025-06-18"
 _INTERNAL = -32603
 _CANCELLED = b'"notifications/cancelled"'
-_RUNS = (-32600, "a request of this id runs already: wait for its answer")
 
 
 class _Questions:
     """Requests of ours on a pipe that are not answered yet."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, answer_s: float) -> None:
         self._name = name
+        self._answer_s = answer_s
         self._numbers = itertools.count(1)
         self._waiting: dict[bytes, asyncio.Future[jsonrpc.Response]] = {}
         self._named: dict[tuple[str, bytes], list[bytes]] = {}
@@ -62,18 +63,18 @@ class _Questions:
         sender: str,
         send: Callable[[bytes], None],
     ) -> bytes:
-        """Ask what a request of `sender` asks, under an id of ours; the response to it under its own, or an error after `ANSWER_S`."""
+        """Ask what a request of `sender` asks, under an id of ours; the response to it under its own, or an error after so long."""
         ident = bytes(members["id"])
         own, future = self.ask()
         named = self._named.setdefault((sender, ident), [])
         named.append(own)
         try:
             send(jsonrpc.encode({**members, "id": msgspec.Raw(own)}))
-            async with asyncio.timeout(ANSWER_S):
+            async with asyncio.timeout(self._answer_s):
                 found = await future
         except TimeoutError:
             send(_cancelled(own))
-            return jsonrpc.error(ident, (_INTERNAL, f"no answer within {ANSWER_S:g} s"))
+            return jsonrpc.error(ident, (_INTERNAL, f"no answer within {self._answer_s:g} s"))
         finally:
             named.remove(own)
             if not named:
@@ -128,11 +129,13 @@ class _Questions:
 class ServerSeat:
     """A responder that asks a tool server. `attach` gives it the pipe, `greet` opens the one MCP session that all share."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, answer_s: float = ANSWER_S) -> None:
+        """`answer_s` is how long a call may take, and what the server asks."""
         self._participant: Participant | None = None
         self.ended = asyncio.Event()
         self._pipe: Pipe | None = None
-        self._asked = _Questions("room")
+        self._answer_s = answer_s
+        self._asked = _Questions("room", answer_s)
         self._running: dict[int, str] = {}
         self._marks = itertools.count()
         self._hello: bytes = b"{}"
@@ -237,7 +240,7 @@ class ServerSeat:
             if len(callers) != 1 or self.participant is None:
                 raise CallError(-32601, "it cannot be told whom the server asks")
             found = await self.participant.request(
-                callers.pop(), request.method, params, timeout_s=ANSWER_S
+                callers.pop(), request.method, params, timeout_s=self._answer_s
             )
             self._send(jsonrpc.response(request.id, jsonrpc.encode(found)))
         except CallError as problem:
@@ -258,13 +261,14 @@ class HostSeat:
     """The receiver of a host's pipe. Its `respond` is the responder of the participant it sits as."""
 
     def __init__(self, *, server: str, outcome_s: float = ANSWER_S) -> None:
-        """`server` is the participant that the host sees; `outcome_s` how long a proposal waits for somebody."""
+        """`server` is the participant that the host sees; `outcome_s` how long a proposal waits for somebody, and the
+        server for the host."""
         self.participant: Participant | None = None
         self.ended = asyncio.Event()
         self._server = server
         self._outcome_s = outcome_s
         self._pipe: Pipe | None = None
-        self._asked = _Questions("room")
+        self._asked = _Questions("room", outcome_s)
         self._tasks: dict[bytes, asyncio.Task[None]] = {}
 
     def attach(self, pipe: Pipe) -> None:
@@ -297,8 +301,9 @@ class HostSeat:
             if not self._asked.settled(message, data):
                 self._send(jsonrpc.error(message.id, (message.code, message.message)))
         elif isinstance(message, jsonrpc.Request):
-            if message.id in self._tasks:  # said again, it would be done twice
-                self._send(jsonrpc.error(message.id, _RUNS))
+            if message.id in self._tasks:
+                # Said again, it would be done twice; and the host would take an error for the answer to the first.
+                log.warning("the host says request %s again, which runs already", message.id[:99])
                 return
             task = asyncio.get_running_loop().create_task(self._relay(message))
             self._tasks[message.id] = task

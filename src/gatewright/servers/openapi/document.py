@@ -174,8 +174,8 @@ def _servers(servers: Any) -> Iterator[str]:
 
 
 def _filled(url: str, variables: Mapping[str, Any]) -> str:
-    """A server's URL with the defaults of its variables in it, none of which is read for variables again; empty where that is
-    longer than any URL."""
+    """A server's URL with the defaults of its variables in it, none of which is read for variables again; of what is longer
+    than any URL the beginning, still too long, so that it is taken for none (an empty one would be the document's own)."""
     parts, at, chars = list[str](), 0, 0
     for found in _PLACED.finditer(url):
         held = variables.get(found[1])
@@ -183,12 +183,12 @@ def _filled(url: str, variables: Mapping[str, Any]) -> str:
         parts += [url[at : found.start()], _text(default) if found[1] in variables else found[0]]
         at, chars = found.end(), chars + len(parts[-1]) + len(parts[-2])
         if chars > _URL_CHARS:
-            return ""
-    return "".join((*parts, url[at:])) if chars + len(url) - at <= _URL_CHARS else ""
+            break
+    return "".join((*parts, url[at:]))[: _URL_CHARS + 1]
 
 
 def server_url(api: Api) -> str:
-    """Where the document says that calls go; relative to its own URL, or empty."""
+    """Where the document says that calls go; relative to its own URL, or empty. Longer than 8,192 characters: nowhere."""
     return api.servers[0] if api.servers else "/"
 
 
