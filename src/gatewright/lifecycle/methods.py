@@ -13,7 +13,7 @@ from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.command_text import to_type
 from gatewright.identity.claims import administers
 from gatewright.kernel import Kernel
-from gatewright.lifecycle.gateway_drain import GatewayDrain
+from gatewright.lifecycle.gate import GatewayDrain
 from gatewright.lifecycle.health import Asked, Health, Status, bounded
 from gatewright.lifecycle.transitions import Transitions, timestamp
 from gatewright.mcp.wire import jsonrpc

@@ -1,4 +1,4 @@
-"""`GatewayDrain`: gate `draining`, which refuses new calls once the gateway is told to shut down (2001); waits for those in flight, then stops."""
+"""Gate `draining`: refuses new calls once the gateway is told to shut down (2001); `GatewayDrain` waits for those in flight, then stops it."""
 
 from __future__ import annotations
 
