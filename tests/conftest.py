@@ -3,7 +3,8 @@
 A skipped test is a promise nobody keeps, so a run with a skip or an expected failure in it fails.
 Tests that talk to foreign clients and servers carry the `peers` mark. They are left out, with one
 line that says so, until `make peers` has installed what they talk to; with `--require-peers` (as
-in CI) they are never left out. The same holds for `agents`, `make agents` and `--require-agents`.
+in CI) they are never left out. The same holds for `agents`, `make agents` and `--require-agents`,
+and for `sandbox`, which needs bubblewrap and a kernel that lets it work, and `--require-sandbox`.
 
 A third for runs that measure coverage: no thread is stopped while it is measured. An exception sent to a thread that
 waits in C (sdk/threads) has CPython 3.11 go round in every traced function call of every other thread until it
@@ -18,6 +19,7 @@ import math
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -64,6 +66,11 @@ AGENT_STAMPS = tuple(
     ROOT / ".peers" / f"agents-{name}" / ".ready" for name in ("langchain", "openai", "pydantic")
 )
 STAMPS = {"peers": PEER_STAMPS, "agents": AGENT_STAMPS}
+_FIRST = {
+    "peers": "run `make peers` first",
+    "agents": "run `make agents` first",
+    "sandbox": "install bubblewrap first (docs/isolation.md)",
+}
 
 # How long an example takes says how busy the machine is, not whether the code is right.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -107,11 +114,11 @@ def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--require-peers` and `--require-agents`."""
-    for mark in STAMPS:
+    for mark, first in _FIRST.items():
         parser.addoption(
             f"--require-{mark}",
             action="store_true",
-            help=f"run the tests marked `{mark}` even when `make {mark}` has not been run",
+            help=f"run the tests marked `{mark}` also where they are left out ({first})",
         )
 
 
@@ -137,14 +144,21 @@ def _stop_measuring_twice() -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave tests out while what they talk to is not installed."""
-    for mark, stamps in STAMPS.items():
-        if config.getoption(f"--require-{mark}") or all(stamp.exists() for stamp in stamps):
-            continue
+    for mark in _FIRST:
         left_out = [item for item in items if item.get_closest_marker(mark)]
-        if left_out:
+        if left_out and not config.getoption(f"--require-{mark}") and not _is_there(mark):
             config.stash[_left_out][mark] = len(left_out)
             config.hook.pytest_deselected(items=left_out)
             items[:] = [item for item in items if not item.get_closest_marker(mark)]
+
+
+def _is_there(mark: str) -> bool:
+    """Whether what the tests of a mark talk to is installed."""
+    if mark != "sandbox":
+        return all(stamp.exists() for stamp in STAMPS[mark])
+    bwrap = shutil.which("bwrap")
+    trial = [str(bwrap), "--ro-bind", "/", "/", "--unshare-all", "--size", "1", "--tmpfs", "/tmp"]
+    return bwrap is not None and not subprocess.run([*trial, "true"], check=False).returncode
 
 
 def pytest_collection_finish() -> None:
@@ -211,7 +225,7 @@ class _NothingSkipped:
             terminalreporter.write_line(f"NOT RUN {nodeid}: a skipped test fails the run", red=True)
         for mark, count in self.config.stash[_left_out].items():
             kind = mark.removesuffix("s")
-            terminalreporter.write_line(f"{count} {kind} tests left out: run `make {mark}` first")
+            terminalreporter.write_line(f"{count} {kind} tests left out: {_FIRST[mark]}")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Caller
-from gatewright.feature import Counts, Feature, Ground, Making, Rights
+from gatewright.feature import Counts, Feature, Ground, Making, Rights, extensions_of
 from gatewright.servers.catalogue import EVERYTHING
-from gatewright.servers.supervisor_dependencies import NOTHING
+from gatewright.servers.supervisor_dependencies import EXTENSIONS, NOTHING
 from tests.feature_parts import ground, settings
 from tests.gate_parts import a_tool
 
@@ -46,6 +46,17 @@ def test_what_features_offer_is_found_by_those_after_them(tmp_path: Path) -> Non
     assert on.of(str) is None
     after = replace(on, before=(Offering(on),))
     assert (after.of(str), after.of(Counts)) == ("word", None)
+
+
+class Extending(Feature):
+    """Serves a part of MGP."""
+
+    extensions = ("streaming",)
+
+
+def test_an_extension_of_mgp_is_offered_with_its_feature_alone() -> None:
+    assert extensions_of([Offering]) == EXTENSIONS
+    assert extensions_of([Offering, Extending]) == (*EXTENSIONS, "streaming")
 
 
 def test_without_a_feature_that_knows_nobody_holds_anything_and_nothing_is_counted() -> None:

@@ -202,6 +202,8 @@ class Call(msgspec.Struct, frozen=True):
     """Of a call about a task of a server: the tool whose call that is, as it is offered now. `target` is that tool's then."""
     requested: frozenset[str] | None = None
     """The permissions that the caller wants to use of those that it holds; None: all of them."""
+    request: bytes = b""
+    """The id (JSON text) under which its client waits for the answer; empty where it has none."""
     listen: str | None = None
     """The open `subscriptions/listen` that it belongs to."""
     size: int = 0

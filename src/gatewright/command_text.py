@@ -71,6 +71,7 @@ _OF_THE_FILE = (
     "server enable",
     "server export",
     "server inspect",
+    "server isolate",
     "server login",
     "server logout",
     "server permit",

@@ -7,7 +7,7 @@ by signals, or finds among what those before it in the list offer. Nothing is se
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Protocol, TypeVar
 
@@ -22,14 +22,17 @@ from gatewright.identity.keys import KeyStore
 from gatewright.in_force import InForce
 from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
+from gatewright.mcp.protocol.negotiate import EXTENSIONS as STANDARD
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.routes import Routes
 from gatewright.mcp.server.server_context import ServerContext
+from gatewright.servers.administration import Administration
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin, Dispatch, Shared
+from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.supervisor import Supervisor
-from gatewright.servers.supervisor_dependencies import ServerSide
+from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.workers import Workers
@@ -47,6 +50,9 @@ __all__ = [
     "Rights",
     "Rules",
     "Serving",
+    "extended",
+    "extensions_of",
+    "look_ahead",
     "offered",
 ]
 
@@ -129,6 +135,12 @@ def offered(features: Sequence[Feature], kind: type[T]) -> T | None:
     return next((one for one in every if isinstance(one, kind)), None)
 
 
+def extensions_of(features: Iterable[Feature | type[Feature]]) -> tuple[str, ...]:
+    """The extensions of MGP that a gateway with these features offers, in the order of MGP §2.2."""
+    served = {*EXTENSIONS, *(name for one in features for name in one.extensions)}
+    return tuple(one for one in STANDARD if one in served)
+
+
 class Around(msgspec.Struct, frozen=True, kw_only=True):
     """What a feature does with every call, and what it answers together with servers."""
 
@@ -154,6 +166,10 @@ class Inside(msgspec.Struct, frozen=True, kw_only=True):
     """The names of all gates, in their order."""
     rights: Rights
     counts: Counts
+    again: Callable[[], Awaitable[None]]
+    """Goes on with the same configuration, and with what features add to it now (`Feature.extend`). Raises `SettingsError`."""
+    administration: Administration
+    """Who starts and stops servers on an operator's word."""
 
 
 class Making(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +202,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     filters: Mapping[str, Callable[[Making], Filter]] = {}
     sight: Sight | None = None
     """Who may see what; of one feature alone."""
+    listed: Callable[[Caller, str, Tool], bool] | None = None
+    """Whether the list of a profile has a tool that the caller may see; of one feature alone."""
     held: Callable[[Tool], str] | None = None
     """Why nobody may see a tool; empty where that may be seen."""
     version: Callable[[], Hashable] | None = None
@@ -223,6 +241,8 @@ class Feature:
     """One feature; by itself it contributes nothing."""
 
     name = ""
+    extensions: Sequence[str] = ()
+    """What of MGP clients and servers are offered where it is part of the gateway."""
     offers: Sequence[object] = ()
     """What those after it in the list may find (`Ground.of`)."""
     own_tools: Sequence[str] = ()
@@ -249,6 +269,13 @@ class Feature:
         """The gateway's own methods."""
         return {}
 
+    def extend(self, settings: Settings) -> Settings:
+        """A configuration with what it adds while the gateway runs. On the event loop; must not raise."""
+        return settings
+
+    def expect(self, settings: Settings) -> None:
+        """Servers of a configuration to come are about to connect."""
+
     def rules(self, settings: Settings) -> Rules:
         """What it makes of a configuration. Any thread, and it may take its time."""
         return Rules()
@@ -269,3 +296,22 @@ class Feature:
 
     async def close(self) -> None:
         """Give everything back: the servers have stopped."""
+
+
+def extended(features: Sequence[Feature], settings: Settings) -> Settings:
+    """A configuration with what features add to it while the gateway runs; its servers are started next."""
+    for one in features:
+        settings = one.extend(settings)
+    for one in features:
+        one.expect(settings)
+    return settings
+
+
+async def look_ahead(
+    features: Sequence[Feature], servers: Iterable[Server], settings: Settings
+) -> None:
+    """Let features look at what servers of a configuration to come have listed."""
+    for one in servers:
+        tools = () if one.shelved is None else one.shelved.shelf.tools
+        for feature in features:
+            await feature.look_ahead(one.id, tools, settings)

@@ -330,6 +330,10 @@ class Kernel:
                 ended.append(running)
             yield
 
+    def running(self) -> list[Call]:
+        """The calls that are with their owner."""
+        return [one.call for one in self._forwarded]
+
     def tokens(self) -> set[str]:
         """The access tokens with which calls came that are with their owner."""
         return {

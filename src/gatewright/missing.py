@@ -22,7 +22,7 @@ from gatewright.mcp.wire.groundhog import WISHES
 from gatewright.servers.permission_admission import Standing
 from gatewright.servers.supervisor_dependencies import ServerSide
 
-__all__ = ["WITHOUT", "Missing", "Without", "absent", "check_asked", "closed"]
+__all__ = ["WITHOUT", "Missing", "Without", "absent", "check_asked", "closed", "unmade"]
 
 log = logging.getLogger("gatewright")
 
@@ -255,7 +255,29 @@ WITHOUT: Mapping[str, Without] = {
             keys=("flow.*",),
         ),
         Without(name="tasks", does="give callers tasks to wait by"),
-        Without(name="discovery", does="search among tools", calls=_searches),
+        Without(
+            name="discovery",
+            does="search among tools",
+            calls=_searches,
+            keys=("discovery.*", "profiles.*.expose", "profiles.*.pinned", "agents.*.pinned"),
+        ),
+        Without(
+            name="streaming",
+            does="stream results while they are made",
+            calls=_of_methods("mgp/stream/cancel"),
+        ),
+        Without(
+            name="registration",
+            does="register servers while it runs",
+            calls=_of_methods("mgp/discovery/register", "mgp/discovery/deregister"),
+            keys=("registration.*",),
+        ),
+        Without(
+            name="lifecycle",
+            does="tell the health of servers and shut them down gracefully",
+            gates=("draining",),
+            calls=_of_methods("mgp/health/ping", "mgp/health/status", "mgp/lifecycle/shutdown"),
+        ),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
         Without(
             name="sinks",
@@ -267,6 +289,13 @@ WITHOUT: Mapping[str, Without] = {
             name="mgp",
             does="answer questions about policy",
             calls=_of_methods("gatewright/policy/explain", "tools/validate"),
+        ),
+        Without(
+            name="events",
+            does="tell of events, and ask callers what servers ask by callbacks",
+            calls=_of_methods(
+                "mgp/events/subscribe", "mgp/events/unsubscribe", "mgp/callback/respond"
+            ),
         ),
         Without(name="ggen", does="serve ggen at /rpc"),
         Without(name="rest", does="serve tools at /tools and /docs"),
@@ -284,6 +313,11 @@ WITHOUT: Mapping[str, Without] = {
 def absent(present: Collection[str]) -> list[Without]:
     """The features that are not among those present."""
     return [one for name, one in WITHOUT.items() if name not in present]
+
+
+def unmade(gate: str) -> Without:
+    """What holds at the place of a gate that nobody made and nothing here speaks of: no call passes."""
+    return Without(name=gate, does="judge every call", gates=(gate,), calls=_all)
 
 
 def check_asked(settings: Settings, missing: Sequence[Without]) -> None:

@@ -27,6 +27,7 @@ class Gates(NamedTuple):
 
     authenticate: Gate  # first: everything after it is about somebody
     session: Gate  # before anything is spent on a stolen handle
+    draining: Gate  # before the call counts: what comes once the gateway shuts down was never taken
     rate: Gate  # before work that costs more than counting; after we know whose count it is
     resolve: Gate  # from here on there is one subject, whatever it was called
     access: Gate  # before schema and policy details are revealed to those who may not call it

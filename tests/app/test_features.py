@@ -11,9 +11,19 @@ from gatewright.call_policy import CLOSED
 from gatewright.feature import Counts, Inside, Rights, offered
 from gatewright.kernel import Kernel
 from gatewright.limits.polls import Polls
+from gatewright.servers.administration import Administration
 from gatewright.servers.supervisor import Supervisor
 from tests.feature_parts import ground, settings
 from tests.kernel_parts import Book
+
+
+async def _again() -> None:
+    """Goes on with the same configuration."""
+
+
+async def never(_: object) -> None:
+    raise AssertionError("no server is started anew")
+
 
 SPINE = {"authenticate", "session"}, {"links"}
 
@@ -30,12 +40,15 @@ def test_every_gate_and_filter_of_the_lists_is_of_one_feature_or_of_the_spine(
 
 
 async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
+    servers = Supervisor([], info={})
     inside = Inside(
-        servers=Supervisor([], info={}),
+        servers=servers,
+        administration=Administration(servers, never, lambda *_: None),
         kernel=Kernel(*CLOSED, Book()),
         gates=pipeline.Gates._fields,
         rights=Rights(),
         counts=Counts(),
+        again=_again,
     )
     on = ground(tmp_path, "[mcp.protocol.transport]\nport = 0\n")
     methods = [name for one in features_of(FEATURES, on) for name in one.methods(inside)]
@@ -43,12 +56,23 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
     assert set(methods) == {
         "gatewright/policy/explain",
         "mgp/access/query",
+        "mgp/discovery/deregister",
+        "mgp/discovery/register",
         "mgp/access/grant",
         "mgp/access/revoke",
         "mgp/permission/request",
         "mgp/permission/await",
         "mgp/permission/response",
         "mgp/permission/grant",
+        "mgp/tools/discover",
+        "mgp/tools/request",
+        "mgp/tools/session",
+        "mgp/tools/session/evict",
+        "gatewright/tools/tokens",
+        "gatewright/tools/index",
+        "mgp/health/ping",
+        "mgp/health/status",
+        "mgp/lifecycle/shutdown",
         "tools/validate",
         "tools/list",
         "tools/register",
@@ -74,5 +98,5 @@ def test_what_is_needed_of_another_feature_stands_before_it(tmp_path: Path) -> N
 
 def test_the_gateways_own_tools_are_named_to_what_pins_tools(tmp_path: Path) -> None:
     own = [name for one in features_of(FEATURES, ground(tmp_path)) for name in one.own_tools]
-    assert len(own) == 3
-    assert all("access" in name for name in own)
+    assert len(own) == 9
+    assert all(name.startswith(("mgp_access_", "mgp_tools_")) for name in own)

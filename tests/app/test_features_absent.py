@@ -45,7 +45,11 @@ CASES = {
     "validators": Case(arguments=("--validator", "sandbox")),
     "flow": Case(refused=f'{RULE}flow = ["outbound"]\n'),
     "discovery": Case(call=("list", "tools/list", {"query": "hello"})),
+    "registration": Case(call=("method", "mgp/discovery/register", {"id": "x"})),
+    "streaming": Case(call=("method", "mgp/stream/cancel", {"request_id": 1})),
+    "lifecycle": Case(call=("method", "mgp/health/ping", {})),
     "mgp": Case(call=("method", "gatewright/policy/explain", {"agent": "a", "tool": "t"})),
+    "events": Case(call=("method", "mgp/events/subscribe", {"channels": ["tool.*"]})),
     "groundhog": Case(call=("method", "tools/register", {"name": "x"})),
 }
 """The others let nothing pass by themselves: without them something is not served."""
@@ -59,6 +63,7 @@ ASKED = {
     "schemas": '[[servers]]\nid = "s"\ncommand = "true"\nschema = "enforce"\n',
     "validators": f'[[servers]]\nid = "s"\ncommand = "true"\n{RULE}validator = "sandbox"\n',
     "flow": '[flow]\nthen = "refuse"\n',
+    "registration": '[registration]\ncommands = ["node"]\n',
     "telemetry": '[telemetry]\nendpoint = "http://127.0.0.1:4318"\n',
     "sinks": '[[audit.sinks]]\nname = "f"\ntype = "file"\npath = "x.jsonl"\n',
     "rooms": "[rooms]\n",
@@ -108,6 +113,12 @@ async def asked(found: Gateway, case: Case) -> Outcome:
 
 def test_every_feature_of_the_list_has_a_word_for_its_absence() -> None:
     assert sorted(WITHOUT) == sorted(NAMES)
+
+
+def test_every_feature_that_can_refuse_or_be_configured_is_tried_without() -> None:
+    """A case shows that what its gates refuse is refused without it; a configuration that asks for it is an error of that key."""
+    assert {name for name, one in WITHOUT.items() if one.gates} <= set(CASES)
+    assert {name for name, one in WITHOUT.items() if one.keys} <= set(ASKED)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -21,6 +21,7 @@ from gatewright.call import Who as Who_
 from gatewright.config import Settings
 from gatewright.config.model import Storage
 from gatewright.feature import Rules
+from gatewright.flow.feature import FlowFeature
 from gatewright.identity.issuers import Known
 from gatewright.identity.session_gate import Session
 from gatewright.in_force import InForce
@@ -270,3 +271,15 @@ def test_what_a_feature_holds_back_nobody_sees(tmp_path: Path) -> None:
     assert not sight.tool(AGENT, a_tool())
     assert sight.held(a_tool()) == "it has changed"
     assert sight.version() == (0, 7)
+
+
+async def test_no_call_passes_where_a_gate_was_not_made_and_nothing_speaks_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FlowFeature, "rules", lambda *_: Rules())
+    gate = House(tmp_path).made().gates["flow"]
+    found = gate(a_tool_call(a_tool()), Mute())
+    assert isinstance(found, Refusal)
+    assert found.message == (
+        "the feature flow is not part of this gateway, which would judge every call; so the call is refused"
+    )

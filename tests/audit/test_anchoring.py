@@ -29,7 +29,7 @@ from gatewright.audit.anchors import ACCEPTED, ANCHORED, STORES, Heads, anchors_
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Unrecorded
 from gatewright.config import load
-from gatewright.dialects.groundhog.registration_store import RegisteredRequests
+from gatewright.dialects.groundhog.registrations import RegisteredRequests
 from gatewright.identity.keys import KeyStore
 from gatewright.pins.store import Pins, Seen
 from gatewright.rooms.trust_store import ParticipantChanges, Word

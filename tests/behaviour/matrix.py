@@ -50,6 +50,7 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
     "mgp/access/revoke": about("somebody"),
     "mgp/discovery/list": {},
     "mgp/permission/request": {"server_id": "echo", "permissions": ["network.outbound"]},
+    "mgp/stream/cancel": {"request_id": 1},
     "mgp/no/such": {},
     "gatewright/policy/explain": {"agent": "somebody", "tool": "echo__echo"},
     "gatewright/no/such": {},

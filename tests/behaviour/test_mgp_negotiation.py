@@ -18,7 +18,7 @@ from tests.behaviour.hosts import DOORS, EVERY_DOOR, RpcError, host
 from tests.behaviour.wires import StdioWire
 
 PLACES = ("mgp", "experimental", "extensions")
-OURS = {"security", "audit", "code_safety", "discovery"}
+OURS = {"security", "audit", "code_safety", "discovery", "streaming"}
 
 
 def offer(place: str, extensions: Any, version: Any = "0.2.0") -> dict[str, Any]:

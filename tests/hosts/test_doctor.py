@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gatewright.hosts.bounded_read import MAX_BYTES
 from gatewright.hosts.doctor import check_hosts
 from gatewright.hosts.entries import local_entry
 from gatewright.hosts.entry_splices import Record, apply
 from gatewright.hosts.host_table import HOSTS
+from gatewright.hosts.whole_file import MAX_BYTES
 
 URL = "http://127.0.0.1:8420/mcp"
 

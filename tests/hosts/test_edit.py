@@ -5,7 +5,7 @@ import pytest
 from gatewright.hosts.edit import add_entry, entries, has_container, remove_entries, same_but
 from gatewright.hosts.host_table import HOSTS, Host
 from gatewright.hosts.parse import MAX_SLOW_BYTES
-from gatewright.hosts.problems import CannotEdit, Unreadable
+from gatewright.hosts.whole_file import CannotEdit, Unreadable
 
 CURSOR, GOOSE, CONTINUE, CODEX = (HOSTS[id] for id in ("cursor", "goose", "continue", "codex"))
 

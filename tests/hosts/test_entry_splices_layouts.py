@@ -11,7 +11,7 @@ from ruamel.yaml import YAML
 from gatewright.hosts.edit import entries
 from gatewright.hosts.entry_splices import Record, apply, take_back
 from gatewright.hosts.host_table import HOSTS, Host
-from gatewright.hosts.problems import CannotEdit
+from gatewright.hosts.whole_file import CannotEdit
 
 NAME = "gatewright"
 ENTRY = {"name": NAME, "url": "http://127.0.0.1:8420/mcp", "args": ["a"], "env": {"A": "1"}}

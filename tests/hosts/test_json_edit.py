@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gatewright.hosts.json_edit import add, newline_of, parse, remove
-from gatewright.hosts.problems import CannotEdit, Unreadable
+from gatewright.hosts.whole_file import CannotEdit, Unreadable
 
 KEY = ("servers",)
 ENTRY = {"url": "u", "args": ["a"]}

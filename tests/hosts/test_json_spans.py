@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gatewright.hosts.json_spans import Member, Node, plain, scan, skip
-from gatewright.hosts.problems import Unreadable
+from gatewright.hosts.whole_file import Unreadable
 from tests.costs import DOUBLED, grows
 from tests.hosts.documents import documents
 

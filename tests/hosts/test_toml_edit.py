@@ -2,8 +2,8 @@
 
 import pytest
 
-from gatewright.hosts.problems import CannotEdit, Unreadable
 from gatewright.hosts.toml_edit import add, parse, remove
+from gatewright.hosts.whole_file import CannotEdit, Unreadable
 
 KEY = ("mcp_servers",)
 ENTRY = {"url": "http://x/mcp", "http_headers": {"A": "b"}}

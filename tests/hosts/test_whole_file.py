@@ -8,8 +8,14 @@ from pathlib import Path
 import pytest
 
 from gatewright.hosts.model import CannotRead
-from gatewright.hosts.problems import CannotEdit, Unreadable
-from gatewright.hosts.whole_file import read_text, remove_folders, replace_text, write_private
+from gatewright.hosts.whole_file import (
+    CannotEdit,
+    Unreadable,
+    read_text,
+    remove_folders,
+    replace_text,
+    write_private,
+)
 
 
 def test_a_text_comes_as_it_is_and_no_file_is_none(tmp_path: Path) -> None:

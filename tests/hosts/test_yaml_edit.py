@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.hosts.problems import CannotEdit, Unreadable
+from gatewright.hosts.whole_file import CannotEdit, Unreadable
 from gatewright.hosts.yaml_edit import add, parse, remove
 
 KEY = ("ext",)

@@ -123,13 +123,15 @@ def test_an_option_that_does_not_exist_is_named() -> None:
         tool_from_function(put, tags="a")
 
 
-def test_a_function_that_yields_is_refused_when_it_is_declared() -> None:
-    def some() -> Iterator[int]:
-        yield 1
+def test_a_function_that_yields_is_a_tool_whose_result_is_one_text() -> None:
+    def some() -> Iterator[str]:
+        yield "1"
 
-    async def later() -> AsyncIterator[int]:
-        yield 1
+    async def later() -> AsyncIterator[str]:
+        yield "1"
 
-    for function in (some, later):
-        with pytest.raises(RegistrationError, match="yields, and a tool gives one result"):
-            tool_from_function(function)
+    for function, waits in ((some, False), (later, True)):
+        tool = tool_from_function(function)
+        assert (tool.yields, tool.waits, tool.output_schema) == (True, waits, None)
+        with pytest.raises(RegistrationError, match="yields texts, which no output schema"):
+            tool_from_function(function, output_schema={"type": "object"})

@@ -17,8 +17,9 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire.codes import reason_of
 from gatewright.servers import reconnector as keeper_module
 from gatewright.servers.permission_admission import NotPermitted
-from gatewright.servers.reconnector import Reconnector, State
+from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.spec import Restart, ServerSpec
+from gatewright.servers.states import State
 from gatewright.transport.memory import pair
 from tests.servers.rig import DEADLINE, INFO, within
 from tests.servers.scripted import Ear, Scripted
@@ -118,7 +119,9 @@ async def test_after_too_many_restarts_calls_are_refused_with_the_reason() -> No
     async with kept(restart=Restart(first_s=0.001, most_s=0.001, max=3)) as (keeper, plug):
         plug.works = lambda: False
         keeper.start()
-        await plug.until("error")
+        await plug.until(
+            "error", 5
+        )  # each attempt ends in it; the fifth time it stays, and says why
         refused = await within(keeper.ready(DEADLINE))
         assert isinstance(refused, Failure)
         assert refused.reason == "upstream_unavailable"
@@ -235,7 +238,7 @@ async def test_a_server_that_never_says_hello_is_given_up_in_time() -> None:
         keeper._connect = hang
         keeper.start()
         await within(keeper.settled())
-        assert ("disconnected", "no hello within 0.02 s") in plug.states
+        assert ("error", "no hello within 0.02 s") in plug.states
 
 
 async def test_a_call_does_not_wait_longer_than_it_may() -> None:

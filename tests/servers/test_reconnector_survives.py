@@ -8,8 +8,8 @@ import pytest
 
 from gatewright.call import Failure
 from gatewright.mcp.client.link import Link
-from gatewright.servers.reconnector import State
 from gatewright.servers.spec import Restart
+from gatewright.servers.states import State
 from tests.servers.rig import DEADLINE, within
 from tests.servers.test_reconnector import kept
 
@@ -24,9 +24,9 @@ async def test_a_server_that_was_away_for_any_number_of_attempts_comes_back(
         plug,
     ):
         plug.works = lambda: False
-        keeper._quick = 5000
+        keeper._restarts.quick = 5000
         keeper.start()
-        await plug.until("disconnected", 3)
+        await plug.until("error" if transport == "stdio" else "disconnected", 3)
         plug.works = lambda: True
         await plug.until("connected")
 
@@ -57,10 +57,10 @@ async def test_who_cannot_be_told_of_a_state_and_what_cannot_be_paused_are_no_en
             plug.changed(state, reason)
             raise ValueError("bug")
 
-        async def paused(now: float) -> None:
+        async def paused(now: float, exhausted: bool) -> None:
             for problem in broken:
                 raise problem
-            await pause(now)
+            await pause(now, exhausted)
 
         keeper._changed = changed
         monkeypatch.setattr(keeper, "_pause", paused)
@@ -110,4 +110,4 @@ async def test_an_unexpected_error_while_connecting_is_no_end_of_trying() -> Non
         keeper._connect = connect
         keeper.start()
         assert await within(keeper.ready(DEADLINE)) is plug.made[0]
-        assert ("disconnected", "internal error: bug") in plug.states
+        assert ("error", "internal error: bug") in plug.states

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 
 from gatewright.call import ANONYMOUS, Answer, Outcome
 from gatewright.servers.catalogue import EVERYTHING
+from gatewright.servers.retiring import RETIRING_MOST
 from gatewright.servers.server_catalogue import shelve
 from gatewright.servers.spec import Restart, ServerSpec
-from gatewright.servers.supervisor import RETIRING_MOST, Supervisor
+from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.view import Profile
 from tests.servers.rig import (
     DEADLINE,

@@ -143,3 +143,12 @@ def test_steps_are_numbers_that_only_grow(tmp_path: Path) -> None:
         assert [keys.step(), keys.step()] == [1, 2]
     assert keys.steps() == 2
     assert state_in(tmp_path).heads()["keys"].steps == 2
+
+
+def test_a_store_without_a_section_is_told_where_it_is_added(tmp_path: Path) -> None:
+    state = state_in(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"'plans' is no section .* SECTIONS in storage/migrations"
+    ):
+        state.section("plans", "the plans")
+    state.close()

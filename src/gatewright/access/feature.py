@@ -18,7 +18,7 @@ from gatewright.access.policy import folders_of, grants_of
 from gatewright.access.resolve_gate import Resolve
 from gatewright.access.resolver import CatalogueResolver
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.call import KERNEL, Caller, Gate, Tool
+from gatewright.call import Caller, Gate, Tool
 from gatewright.config import Settings
 from gatewright.feature import Feature, GatewayParts, Ground, Inside, Making, Rights, Rules, Serving
 from gatewright.identity.sessions import METHOD as SESSIONS
@@ -26,10 +26,8 @@ from gatewright.in_force import InForce
 from gatewright.mcp.wire.permissions import ASKED
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin
-from gatewright.servers.local import LocalServer
-from gatewright.servers.names import kernel_names
-from gatewright.servers.spec import ServerSpec
-from gatewright.servers.supervisor_dependencies import ServerSide
+from gatewright.servers.names import META_METHODS, kernel_names, meta_tool
+from gatewright.servers.supervisor_dependencies import ServerSide, with_own_tools
 
 __all__ = ["OPEN_METHODS", "AccessFeature"]
 
@@ -39,8 +37,16 @@ OPEN_METHODS = frozenset(
         "mgp/access/query",
         "mgp/access/grant",
         "mgp/access/revoke",
+        "mgp/stream/cancel",
+        "mgp/events/subscribe",
+        "mgp/events/unsubscribe",
+        "mgp/callback/respond",
         SESSIONS,
+        "mgp/health/ping",
+        "mgp/health/status",
+        "mgp/lifecycle/shutdown",
         *ASKED,
+        *(kernel_names(meta_tool(name))[1] for name in META_METHODS),
     }
 )
 """Methods of MGP that exist for everybody who negotiated their extension; the others exist for operators
@@ -62,9 +68,8 @@ class AccessFeature(Feature):
         self.offers = (_Held(ground.now),)
 
     def side(self, side: ServerSide) -> ServerSide:
-        """Permissions of servers, and a server of this process that no configuration can replace."""
-        kernel = LocalServer(ServerSpec(id=KERNEL, local=True), self._tools)
-        return replace(side, local=[*side.local, kernel], permits=self._permitting)
+        """Permissions of servers, and tools of the gateway's own that no configuration can replace."""
+        return replace(with_own_tools(side, self._tools), permits=self._permitting)
 
     def methods(self, inside: Inside) -> Mapping[str, Builtin]:
         """What MGP says of access and permissions. From now on what is taken back ends what runs."""
@@ -81,12 +86,19 @@ class AccessFeature(Feature):
         """The access table, and the gates that read it."""
         grants = grants_of(settings, self._authority.layer)
         folders = folders_of(settings)
-        access = Access(grants, time.time, open_methods=OPEN_METHODS, folders=folders)
+        private = frozenset(one.id for one in settings.servers if one.private)
+        access = Access(
+            grants, time.time, open_methods=OPEN_METHODS, folders=folders, private=private
+        )
         return _Table(grants, access, self._permitting).rules()
 
     def serve(self, parts: GatewayParts) -> Serving:
         """What other processes changed."""
         return Serving(looks=(self._authority.look, self._permitting.look))
+
+    def expect(self, settings: Settings) -> None:
+        """What permissions servers will have."""
+        self._permitting.expect(settings)
 
     def adopt(self, settings: Settings) -> None:
         """What permissions servers have."""

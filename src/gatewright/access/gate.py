@@ -6,7 +6,8 @@ Tools are decided one by one, and so are their tasks; prompts, resources and eve
 with the server as a whole, because grants name tools only.
 
 The process owner's host and operators stand where the default policy would: what the configuration's
-servers offer is open to them, and the gateway's own tools to operators. An explicit word in the table holds for them as for everybody.
+servers offer is open to them, and the gateway's own tools to operators; those about tools (`is_meta`) are open to everybody, as lists
+are. An explicit word in the table holds for them as for everybody.
 Calls that no server answers belong to the gateway itself; of those, lists are filtered line by line
 with `may_see`, and MGP's own methods do not exist for anybody but an operator unless they are `open`.
 
@@ -37,6 +38,7 @@ from gatewright.mcp.wire.permissions import (
 from gatewright.schemas.json_strings import Place, outweighs
 from gatewright.schemas.objection import Validator
 from gatewright.servers.definition_digest import definition_digest
+from gatewright.servers.names import is_meta
 from gatewright.short_cache import LONGEST
 from gatewright.transport.slices import in_slices
 from gatewright.validators.registry import Checks
@@ -97,15 +99,18 @@ class Access:
         *,
         open_methods: Container[str] = frozenset(),
         folders: Mapping[str, str] | None = None,
+        private: Container[str] = (),
     ) -> None:
         """`clock` gives Unix seconds. `open_methods` are the `mgp/…` methods that everybody may call,
-        `folders` says in which folder of this machine a server runs."""
+        `folders` says in which folder of this machine a server runs, `private` are servers that the owner's host does
+        not have by default."""
         self._grants = grants
         self._clock = clock
         self._open = open_methods
         self._decided: dict[_Question, tuple[_Definition | None, Judged]] = {}
         self._decided_at = -1
         self._folders = folders or {}
+        self._private = private
         self._bounds: dict[tuple[Sequence[Sequence[str]], str], Resources | None] = {}
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
@@ -149,7 +154,7 @@ class Access:
         name = target.name if call.of_tool else _WHOLE_SERVER
         definition = None if tool is None else tool.definition
         judged = self._decide(call.caller, target.server, name, definition)
-        if call.caller.user:
+        if call.caller.user and not is_meta(target):
             return self._limited(call, target, judged)
         allowed, source, word = judged
         return (None if allowed else self._denied(call, word)), source
@@ -158,9 +163,9 @@ class Access:
         """What holds for a tool by its own name; `tool` is what the catalogue has of that name."""
         known = None if tool is None else tool.definition
         judged = (self._found if tool is None else self._decide)(caller, server, name, known)
-        if not caller.user:
+        if not caller.user or is_meta(Target(server, name)):
             return judged
-        return _named(judged, _may_invoke(caller, Target(server, name), tool))
+        return _named(judged, self._may_invoke(caller, Target(server, name), tool))
 
     def of_server(self, caller: Caller, server: str) -> Judged:
         """What holds for a server as a whole, also for one that there is not."""
@@ -170,15 +175,14 @@ class Access:
         """Whether a call of this tool would pass, so that lists show what can be called and no more."""
         target = tool.target
         judged = self._decide(caller, target.server, target.name, tool.definition)
-        if not caller.user:
+        if not caller.user or is_meta(target):
             return judged[0]
         rights = rights_of(caller.user)
         said = rights.reads(_names(target, tool))
         # Where claims name tools, the operator chose what is listed; a call of a risky one is refused all the same.
         if said is None and rights.too_risky(tool.security):
             return False
-        # Claims never open the gateway's own tools; they can only take them away.
-        return _named(judged, None if said and target.server == KERNEL else said)[0]
+        return _named(judged, None if said and self._closed(target.server) else said)[0]
 
     def may_reach(self, caller: Caller, server: str) -> bool:
         """The same for what a server offers besides tools."""
@@ -216,7 +220,19 @@ class Access:
     def _found(self, caller: Caller, server: str, tool: str, known: _Definition | None) -> Judged:
         """Not remembered: who asks what would be names what there is not, at any length and without end."""
         word = self._grants.decide(caller.id, server, tool, self._clock(), _digest_of(known))
-        return _judge(caller, server, word)
+        if word.source == "default_policy" and is_meta(Target(server, tool)):
+            return True, word.source, word
+        return _judge(caller, word, _OPERATOR if self._closed(server) else _ROLES)
+
+    def _closed(self, server: str) -> bool:
+        """Whether operators alone have a server where the table says nothing. Claims open none of its tools; they can only take
+        them away."""
+        return server == KERNEL or server in self._private
+
+    def _may_invoke(self, caller: Caller, target: Target, tool: Tool | None) -> bool | None:
+        """What was said of the caller and this tool."""
+        said = rights_of(caller.user).invokes(_names(target, tool))
+        return None if said and self._closed(target.server) else said
 
     def _own(self, call: Call) -> Refusal | None:
         """Calls without a target. Only what the gateway answers by itself may have none."""
@@ -242,7 +258,9 @@ class Access:
             if rights.patterns or rights.names_tools:
                 return Refusal("method_not_found", f"Method not found: {call.method}"), ""
         if call.of_tool:
-            judged = _named(judged, _may_invoke(call.caller, target, call.tool or call.task_tool))
+            judged = _named(
+                judged, self._may_invoke(call.caller, target, call.tool or call.task_tool)
+            )
         allowed, source, word = judged
         if source == BY_CALLER and not allowed:
             return lacks(call, f"{INVOKE}{target.server}/{target.name}"), source
@@ -352,10 +370,10 @@ def _digest_of(definition: _Definition | None) -> Callable[[], str] | None:
     return None if definition is None else lambda: definition_digest(definition)
 
 
-def _judge(caller: Caller, server: str, word: Decision) -> Judged:
+def _judge(caller: Caller, word: Decision, roles: Container[str]) -> Judged:
+    """`roles` are the kinds of callers that have the server where the table says nothing."""
     if word.permission == "allow":
         return True, word.source, word
-    roles = _OPERATOR if server == KERNEL else _ROLES
     # Only where the table says nothing: an explicit deny holds for owner and operators as well.
     if caller.kind in roles and word.source == "default_policy":
         return True, _BY_ROLE, word
@@ -366,12 +384,6 @@ def _names(target: Target, tool: Tool | None) -> tuple[str, ...]:
     """What a permission may call a tool."""
     found = (f"{target.server}/{target.name}", f"{target.server}.{target.name}")
     return found if tool is None else (*found, tool.exposed)
-
-
-def _may_invoke(caller: Caller, target: Target, tool: Tool | None) -> bool | None:
-    """What was said of the caller and this tool. The gateway's own tools are opened by grants alone."""
-    said = rights_of(caller.user).invokes(_names(target, tool))
-    return None if said and target.server == KERNEL else said
 
 
 def _named(judged: Judged, said: bool | None) -> Judged:

@@ -78,6 +78,17 @@ class _Rule(NamedTuple):
     degrades: bool
 
 
+def _rules_of(settings: Settings) -> dict[str, _Rule]:
+    rules = {}
+    for one in settings.servers:
+        mgp = one.mgp
+        own = None if mgp is None else mgp.permission_policy
+        listed = frozenset(() if mgp is None else mgp.permissions_required)
+        degrades = mgp is not None and mgp.missing_permissions == "degrade"
+        rules[one.id] = _Rule(own or settings.permissions.policy, listed, degrades)
+    return rules
+
+
 class ServerPermissions:
     """The permissions of all servers of one gateway; also the `Permits` of `servers.admission`.
 
@@ -113,17 +124,15 @@ class ServerPermissions:
     def adopt(self, settings: Settings) -> None:
         """Go on with what a configuration says."""
         self.hold_s, self.quorum = settings.approvals.hold_s, settings.approvals.quorum
-        rules = {}
-        for one in settings.servers:
-            mgp = one.mgp
-            own = None if mgp is None else mgp.permission_policy
-            listed = frozenset(() if mgp is None else mgp.permissions_required)
-            degrades = mgp is not None and mgp.missing_permissions == "degrade"
-            rules[one.id] = _Rule(own or settings.permissions.policy, listed, degrades)
+        rules = _rules_of(settings)
         if rules != self._rules:
             gone, self._rules = set(self._rules).difference(rules), rules
             self._forget(gone)
             self._news()
+
+    def expect(self, settings: Settings) -> None:
+        """Servers of a configuration to come are about to connect. Those that none had yet are decided on by what it says."""
+        self._rules = {**_rules_of(settings), **self._rules}
 
     def _forget(self, servers: Set[str]) -> None:
         """These are configured no more: what they asked about, they ask about again when they come back."""

@@ -21,13 +21,10 @@ from gatewright.access.policy import folders_of, grants_of
 from gatewright.call import KERNEL, Caller
 from gatewright.config import Settings
 
-__all__ = ["NOT_JUDGED", "Finding", "Simulation", "simulate"]
+__all__ = ["JUDGED", "Finding", "Simulation", "simulate"]
 
-NOT_JUDGED = (
-    *("rate", "tool_rate", "definition", "sanitize", "schema", "validators", "permission", "flow"),
-    "confirm",
-)
-"""Gates whose word cannot be known from a record."""
+JUDGED = frozenset({"authenticate", "session", "resolve", "access"})
+"""Gates that judge again what is on record, or come before there is anything to judge; what all others go by is not on record."""
 
 _BEFORE_ACCESS = frozenset({"authenticate", "session", "rate", "resolve"})
 _ENDS = frozenset({"TOOL_EXECUTED", "TOOL_BLOCKED"})
@@ -57,7 +54,6 @@ class Simulation(msgspec.Struct, frozen=True):
     unjudged: int
     """Calls that never came to access, or of no server's tool."""
     findings: tuple[Finding, ...]
-    not_judged: tuple[str, ...] = NOT_JUDGED
 
 
 def simulate(

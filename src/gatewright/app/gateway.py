@@ -8,7 +8,7 @@ import logging
 import os
 import time
 import weakref
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,9 @@ from gatewright.feature import (
     Inside,
     Listener,
     Rights,
+    extended,
+    extensions_of,
+    look_ahead,
     offered,
 )
 from gatewright.hosts import local_agents
@@ -72,10 +75,8 @@ from gatewright.servers.dispatch_factory import dispatch_of
 from gatewright.servers.former_policies import Running
 from gatewright.servers.local import LocalServer
 from gatewright.servers.own_urls import OwnUrls
-from gatewright.servers.server import Server
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.settings_adapters import (
-    EXTENSIONS,
     authorizers_of,
     guard_of,
     http_limits,
@@ -200,8 +201,10 @@ class Gateway:
             servers=self.supervisor,
             kernel=self.kernel,
             gates=pipeline.Gates._fields,
+            administration=self.administration,
             rights=offered(features, Rights) or Rights(),
             counts=offered(features, Counts) or Counts(),
+            again=self.again,
         )
         methods = [self.administration.methods, *(one.methods(inside) for one in features)]
         own = {name: method for one in methods for name, method in one.items()}
@@ -233,6 +236,7 @@ class Gateway:
         pages = next((one.pages for one in self.features if one.pages), "")
         self._own_urls = OwnUrls(self.settings, pages)
         side = ServerSide(
+            extensions=extensions_of(self.features),
             local=self._local,
             leads_here=self._own_urls.leads_here,
             opened=self._owners.__contains__,
@@ -252,7 +256,7 @@ class Gateway:
             identify=now.authenticate.identify,
             bearer=now.authenticate.bearer,
             protected=now.protected,
-            face=Face(EXTENSIONS),
+            face=Face(extensions_of(self.features)),
             info=info_of(settings),
             sealer=Sealer(os.urandom(32)),
             owners=self._owners,
@@ -274,10 +278,8 @@ class Gateway:
             missing=[one.name for one in self.missing],
         )
         reached = self.reached = Signal[str]()
-        parts = GatewayParts(
-            inside=self._inside, front=self.front, numbers=numbers, reached=reached
-        )
-        self._serving = [one.serve(parts) for one in self.features]
+        own = GatewayParts(inside=self._inside, front=self.front, numbers=numbers, reached=reached)
+        self._serving = [one.serve(own) for one in self.features]
         routes = [one.routes for one in self._serving]
         self.app = App(self.front, guard_of(settings), frozenset(settings.profiles), routes)
 
@@ -296,9 +298,8 @@ class Gateway:
     # -- other settings
 
     async def adopt(self, settings: Settings) -> None:
-        """Go on with other settings: everything that calls are judged by changes at once, between two
-        calls, when the servers that it needs are there or have had their time. What can only be chosen at the start has to be as
-        it is (`changes.pinned`). Raises `SettingsError`."""
+        """Go on with other settings, all that calls are judged by at once, when the servers that it needs are there or have had their
+        time. What can only be chosen at the start has to be as it is (`changes.pinned`). Raises `SettingsError`."""
         async with self._adopting:
             await self._adopt(settings)
 
@@ -310,28 +311,24 @@ class Gateway:
     async def _adopt(self, settings: Settings, anew: Collection[str] = ()) -> None:
         check_asked(settings, self.missing)
         hold_secrets(settings)
-        specs = [self.administration.word(spec_of(settings, one)) for one in settings.servers]
-        table = await asyncio.to_thread(self._judges.table, settings)
+        whole, can = extended(self.features, settings), extensions_of(self.features)
+        specs = [self.administration.word(spec_of(whole, one, can)) for one in whole.servers]
+        patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
+        table = await asyncio.to_thread(self._judges.table, whole)
         try:
-            patience_s, entries = settings.gateway.startup_wait_s, authorizers_of(settings, specs)
             staged = await self.supervisor.stage(specs, entries, patience_s=patience_s, anew=anew)
-            await self._look_ahead(staged.fresh, settings)
-            before, words = self.supervisor.catalogue, (profiles_of(settings), table.sight)
+            await look_ahead(self.features, staged.fresh, whole)
+            before, words = self.supervisor.catalogue, (profiles_of(whole), table.sight)
             fleet, version = self.supervisor.fleet_of(staged, *words), before.version
             await fleet.catalogue.warm(before.viewed)
             if before.version != version:  # a server offers something else by now
                 fleet = self.supervisor.fleet_of(staged, *words)
             self._switch(table, fleet)
+            self.settings = settings
         except BaseException:
             await self.supervisor.discard()
             raise
         await self.supervisor.tell_differences(before)
-
-    async def _look_ahead(self, servers: Iterable[Server], settings: Settings) -> None:
-        for one in servers:
-            tools = () if one.shelved is None else one.shelved.shelf.tools
-            for feature in self.features:
-                await feature.look_ahead(one.id, tools, settings)
 
     def _switch(self, table: Table, fleet: ServerSet) -> None:
         """Nothing here waits, so that no call begins in the middle of it."""
@@ -344,9 +341,7 @@ class Gateway:
         self.app.adopt(guard_of(settings), frozenset(settings.profiles))
         for one in self.features:
             one.adopt(settings)
-        revoked = Revoked(made.gates["access"], fleet, made.authenticate.standing)
-        self.kernel.end_refused([revoked])
-        self.settings = settings
+        self.kernel.end_refused([Revoked(made.gates["access"], fleet, made.authenticate.standing)])
 
     def _judge_by(self, table: Table, fleet: ServerSet) -> tuple[Made, weakref.ref[Policy]]:
         """Calls begin by this table from now on: their gates, and the policy before."""

@@ -22,8 +22,8 @@ from gatewright.identity.gate import Authenticate, Keys
 from gatewright.identity.issuers import Known, known_of
 from gatewright.identity.session_gate import Session
 from gatewright.in_force import InForce
-from gatewright.missing import Missing, Without
-from gatewright.servers.catalogue import Sight
+from gatewright.missing import Missing, Without, unmade
+from gatewright.servers.catalogue import EVERYTHING, Sight
 from gatewright.servers.dispatch import Dispatch
 from gatewright.servers.link_filter import Beside, Links
 from gatewright.servers.server_set import ServerSet
@@ -99,7 +99,8 @@ class PolicyFactory:
                 ungated = (one for one in self._missing if not one.gates)
                 gates |= {one.name: Missing(one.name, one, settings) for one in ungated}
             made = makers.get(name)
-            gates[name] = made(making) if made else Missing(name, instead[name], settings)
+            without = instead.get(name) or unmade(name)
+            gates[name] = made(making) if made else Missing(name, without, settings)
         return Made(gates, self._filters(table, making), authenticate, known)
 
     def _filters(self, table: Table, making: Making) -> Sequence[Filter]:
@@ -139,9 +140,9 @@ def sight_of(rules: Sequence[Rules], settings: Settings, missing: Sequence[Witho
     def tool(caller: Caller, tool: Tool) -> bool:
         return may_see(caller, tool) and not held(tool)
 
-    return Sight(
-        tool, seen.server, lambda: (version(), *(one() for one in versions)), seen.resource, held
-    )
+    listed = next((one.listed for one in rules if one.listed is not None), EVERYTHING.listed)
+    sight_version = lambda: (version(), *(one() for one in versions))  # noqa: E731
+    return Sight(tool, seen.server, sight_version, seen.resource, held, listed)
 
 
 class Still:

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gatewright.audit.chain import BrokenChainError, read_link
-from gatewright.audit.damaged_trail import damaged_trail
 from gatewright.audit.journal import Journal
+from gatewright.audit.recovery import damaged_trail
 from gatewright.audit.retention import Retention
 from gatewright.audit.rows import Fed, Rows
 from gatewright.audit.segments import (

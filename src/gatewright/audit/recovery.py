@@ -17,7 +17,6 @@ from pathlib import Path
 import msgspec
 
 from gatewright.audit.chain import BrokenChainError, Chain
-from gatewright.audit.damaged_trail import damaged_trail
 from gatewright.audit.segments import (
     HEAD,
     Head,
@@ -27,8 +26,19 @@ from gatewright.audit.segments import (
     segment_path,
     set_aside,
 )
+from gatewright.command_text import to_type
+from gatewright.storage.errors import StoreDamagedError
 
-__all__ = ["Recovered", "Torn", "recover"]
+__all__ = ["Recovered", "Torn", "damaged_trail", "recover"]
+
+
+def damaged_trail(folder: Path, what: str) -> StoreDamagedError:
+    """The error for an audit trail in `folder` that lost or changed a record; `what` says which."""
+    return StoreDamagedError(
+        f"the audit trail in {folder} is damaged: {what}. `{to_type('audit verify')}` names the first "
+        "wrong place. To start a new trail, move audit* out of this folder, keep it as evidence, and run "
+        f"`{to_type('audit accept')}`"
+    )
 
 
 class Torn(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""`gatewright config`: commands `check` (`--fix` moves secrets to the store), `show`, `path`, `schema`; registers `diff`, `trust`, `untrust`."""
+"""`gatewright config`: commands `check` (`--fix` moves secrets), `show`, `path`, `schema`, `diff`; registers `trust`, `untrust`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import msgspec
 import typer
 
-from gatewright.cli.config_diff import diff
 from gatewright.cli.config_trust import trust, untrust
 from gatewright.cli.config_values import origin_of, text_of, values_of
 from gatewright.cli.options import Config, Json, group
@@ -31,7 +30,68 @@ from gatewright.config.lookup import STDIN
 from gatewright.config.secret_users import allow
 from gatewright.config.trust import NotAccepted
 
-__all__ = ["app", "check", "path", "schema", "show"]
+__all__ = ["app", "check", "diff", "path", "schema", "show"]
+
+_WHOLE = ("servers", "profiles", "grants")
+"""Keys that stand there only where nothing is in them."""
+
+_COLUMNS = ("key", "before", "after", "origin")
+
+
+def diff(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="The defaults unless given.")
+    ] = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Show what is different in FILE from what is in force, or in what is in force from the defaults.
+
+    A running gateway takes its files over by itself, so this is what it would do with FILE. Columns: key, value
+    before, value after, where the latter was written.
+    """
+    ours = load(config)
+    before, after = (Settings(storage=ours.storage), ours) if file is None else (ours, load(file))
+    rows = _rows(before, after)
+    if json:
+        print_document([dict(zip(_COLUMNS, row, strict=True)) for row in rows])
+        return
+    shown = [(key, text_of(old), text_of(new), where or "") for key, old, new, where in rows]
+    print_rows(_COLUMNS, shown)
+    if not rows:
+        note("no difference")
+
+
+def _rows(before: Settings, after: Settings) -> list[tuple[str, Any, Any, str | None]]:
+    """(key, before, after, origin); a server that is on one side only is one row."""
+    old, new = values_of(before), values_of(after)
+    found = {
+        key: (old.get(key), new.get(key))
+        for key in {**old, **new}
+        if key not in _WHOLE and not key.startswith("servers.") and old.get(key) != new.get(key)
+    }
+    for id in dict.fromkeys(one.id for one in (*before.servers, *after.servers)):
+        mine, theirs = _part(old, id), _part(new, id)
+        if mine and theirs:
+            keys = [key for key in {**mine, **theirs} if mine.get(key) != theirs.get(key)]
+            found |= {key: (mine.get(key), theirs.get(key)) for key in keys}
+        else:
+            found[f"servers.{id}"] = (_shape(mine, id), _shape(theirs, id))
+    return [(key, *values, _where(after, key)) for key, values in sorted(found.items())]
+
+
+def _part(values: dict[str, Any], id: str) -> dict[str, Any]:
+    return {key: one for key, one in values.items() if key.startswith(f"servers.{id}.")}
+
+
+def _shape(values: dict[str, Any], id: str) -> str | None:
+    return None if not values else str(values[f"servers.{id}.transport"])
+
+
+def _where(settings: Settings, key: str) -> str | None:
+    server = settings.server(key.removeprefix("servers."))
+    return origin_of(settings, key) if server is None else str(server.origin)
+
 
 app = group("Check and show the configuration.")
 

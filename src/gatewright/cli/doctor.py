@@ -25,6 +25,7 @@ from gatewright.cli.checks import (
     check_gateway,
     check_hosts,
     check_identity,
+    check_isolation,
     check_operators,
     check_pins,
     check_protocol,
@@ -47,6 +48,7 @@ from gatewright.cli.running import read_running
 from gatewright.config import Problem, Settings, SettingsError, load
 from gatewright.config.lookup import state_directory
 from gatewright.config.model import Storage
+from gatewright.discovery.doctor import check_context
 from gatewright.hosts.commands.changes import records
 from gatewright.storage.errors import StoreError
 
@@ -132,6 +134,8 @@ def _all(
         lambda: check_anchors(folder),
         lambda: check_clock(_newest(folder), time.time()),
     )
+    if servers:
+        yield from _each(folder, told, lambda: check_isolation(settings))
     if servers and settings.servers:
         yield from _each(folder, told, lambda: _servers(settings, progress))
 
@@ -187,6 +191,7 @@ def _servers(settings: Settings, progress: Progress) -> Iterable[Finding]:
     tried = asyncio.run(preflight(settings, settings.servers, done=done))
     for found, server in zip(tried, settings.servers, strict=True):
         yield from check_servers(found, server)
+    yield from check_context(settings, [tool for one in tried for tool in one.shelf.tools])
 
 
 def _features(settings: Settings) -> Iterable[Finding]:

@@ -32,7 +32,11 @@ from gatewright.web.sse import SseParser
 
 __all__ = ["ask", "ask_all", "fetch", "from_error"]
 
-_MGP = {"version": "0.2.0", "extensions": ["security", "access_control", "audit", "discovery"]}
+_OFFERED = [
+    *("security", "access_control", "audit"),
+    *("lifecycle", "discovery", "tool_discovery"),
+]
+_MGP = {"version": "0.2.0", "extensions": _OFFERED}
 _USUAL_S = 60.0
 _PAGES = 1000
 _EVENT_BYTES = 128 << 20

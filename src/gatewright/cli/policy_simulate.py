@@ -49,7 +49,8 @@ def simulated(  # noqa: PLR0917 - one argument for each option
     Columns: agent, server, tool, calls, was, now, why.
     """
     # Only who simulates pays for the gates.
-    from gatewright.access.simulate import simulate  # noqa: PLC0415
+    from gatewright.access.simulate import JUDGED, simulate  # noqa: PLC0415
+    from gatewright.pipeline import Gates  # noqa: PLC0415
 
     running = load(config)
     folder = running.storage.path
@@ -60,19 +61,21 @@ def simulated(  # noqa: PLR0917 - one argument for each option
     # Those of the running configuration's files are what is to be changed; what operators issued stays.
     issued = [word.grant for word in words_of(running) if word.origin == "issued"]
     found = simulate(load(file), issued, AuditReader(folder).query(asked))
+    not_judged = [name for name in Gates._fields if name not in JUDGED]
     shown = [one for one in found.findings if everything or one.was != one.now]
     if json:
         print_document(
             {
                 "judged": found.judged,
                 "unjudged": found.unjudged,
-                "not_judged_gates": found.not_judged,
+                "not_judged_gates": not_judged,
                 "findings": shown,
             }
         )
         return
     print_rows(_COLUMNS, [_row(one) for one in shown])
     _sum_up(found, shown)
+    note(f"not judged, because what they go by is not on record: {', '.join(not_judged)}")
 
 
 def _row(one: Finding) -> tuple[object, ...]:
@@ -86,4 +89,3 @@ def _sum_up(found: Simulation, shown: Sequence[Finding]) -> None:
         f"of {found.judged} calls {lost} would now be refused and {won} now be allowed; "
         f"{found.unjudged} cannot be judged"
     )
-    note(f"not judged, because what they go by is not on record: {', '.join(found.not_judged)}")

@@ -21,8 +21,10 @@ from gatewright.command_text import to_type
 from gatewright.config import Settings, SettingsError, load
 from gatewright.patterns import Pattern
 from gatewright.pins.store import Pins
+from gatewright.registration.store import KeptServers
 from gatewright.schemas.nearest import closest
 from gatewright.servers.commands.held_tools import unseen
+from gatewright.storage.errors import StoreError
 
 __all__ = [
     "Shown",
@@ -32,6 +34,7 @@ __all__ = [
     "no_server",
     "own_name",
     "prefixes_of",
+    "registered_ids",
     "seen_subject",
     "servers_of",
     "shown_by",
@@ -60,8 +63,18 @@ class Subject(NamedTuple):
 
 
 def servers_of(settings: Settings) -> list[str]:
-    """The ids of all servers that can be named: those of the configuration, and the gateway's own two."""
-    return [*(one.id for one in settings.servers), SHIPPED, KERNEL]
+    """The ids of all servers that can be named: those of the configuration, those that were registered while a gateway ran, and
+    the gateway's own two."""
+    return [*{one.id: None for one in settings.servers} | registered_ids(settings), SHIPPED, KERNEL]
+
+
+def registered_ids(settings: Settings) -> dict[str, None]:
+    """The ids that were registered while a gateway ran, there now or not; none where the state cannot be read."""
+    try:
+        with seen(settings.storage.path) as state:
+            return dict.fromkeys(KeptServers(state).named())
+    except StoreError:
+        return {}
 
 
 def no_server(settings: Settings, name: str) -> CliError:

@@ -7,8 +7,10 @@ Both hold. So an operator can bound everybody (`[agents."*"]`), the host of whoe
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import msgspec
+from msgspec import Meta
 
 from gatewright.call import Trust, UserContext
 from gatewright.config.bounds import Name
@@ -42,6 +44,9 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     permissions: tuple[Name, ...] = ()
     """All that it may hold: `ToolInvoke(NAME)`, `ToolRead(NAME)`, `ToolsListAll`, `AdminRead` and `AdminWrite` decide which
     tools there are for it, `filesystem.read` and the others of MGP §3.2 which permissions."""
+    pinned: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+    """The tools that are always in its context (MGP §16.7), as `server/tool`; lists have them whatever `expose` says. Those of
+    `"*"` come after them."""
 
     @property
     def context(self) -> UserContext:

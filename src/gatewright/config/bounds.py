@@ -11,6 +11,7 @@ __all__ = [
     "DAYS",
     "MILLISECONDS",
     "SECONDS",
+    "TOKENS",
     "Bytes",
     "Count",
     "EventClass",
@@ -23,6 +24,7 @@ BYTES = {"unit": "bytes"}
 DAYS = {"unit": "days"}
 MILLISECONDS = {"unit": "ms"}
 SECONDS = {"unit": "s"}
+TOKENS = {"unit": "tokens"}
 """What `Meta(extra=…)` has for a key with a unit, the others likewise. The configuration reference prints it."""
 
 

@@ -24,20 +24,16 @@ from gatewright.config.check import Report, Table, meant, read_list, read_table
 from gatewright.config.documents import Document
 from gatewright.config.file_tables import FileTable
 from gatewright.config.groundhog_merge import flaws, joined
-from gatewright.config.limits import Limits
 from gatewright.config.model import (
     Form,
-    Gateway,
     Grant,
     Profile,
-    Redaction,
     SecretsPlace,
     Server,
     Settings,
     Storage,
 )
-from gatewright.config.oauth import OAuth, flaws_of
-from gatewright.config.oversight import Approvals, Audit, Flow, Permissions, Telemetry
+from gatewright.config.oauth import flaws_of
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.rooms import Rooms, build_rooms
 from gatewright.config.secrets import open_secrets
@@ -53,6 +49,12 @@ _PLAIN: dict[str, type[msgspec.Struct]] = {
     for field in msgspec.structs.fields(FileTable)
     if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct)
 }
+_AS_WRITTEN: dict[str, type[Any]] = {
+    name: shape
+    for name, shape in _PLAIN.items()
+    if shape is not Builtin and shape in {one.type for one in msgspec.structs.fields(Settings)}
+}
+"""The tables whose words are the settings, but for `builtin`, whose folders are made whole."""
 _PROFILE = Pattern(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _NO_HOME = ("~ cannot be resolved here", "write the whole path")
 _KNOWN = set(FileTable.__struct_fields__)
@@ -74,21 +76,13 @@ def build(documents: Sequence[Document], variables: Mapping[str, str], state: Pa
     sources = _sources(variables, storage, secrets)
     settings = Settings(
         storage=storage,
-        gateway=Gateway(**tables["gateway"]),
-        limits=Limits(**tables["limits"]),
-        audit=Audit(**tables["audit"]),
-        redaction=Redaction(**tables["redaction"]),
-        approvals=Approvals(**tables["approvals"]),
-        permissions=Permissions(**tables["permissions"]),
-        telemetry=Telemetry(**tables["telemetry"]),
-        flow=Flow(**tables["flow"]),
+        **{name: shape(**tables[name]) for name, shape in _AS_WRITTEN.items()},
         secrets=secrets,
         servers=_servers(reports, sources),
         grants=_grants(reports),
         profiles=_profiles(reports),
         agents=build_agents(reports),
         rooms=_rooms(reports, sources),
-        oauth=OAuth(**tables["oauth"]),
         protocol=tables["mcp"].get("protocol"),
         builtin=_builtin(reports, tables["builtin"]),
         files=tuple(document.path for document in documents),
@@ -214,9 +208,8 @@ def _servers(reports: Sequence[Report], sources: Sources) -> tuple[Server, ...]:
                 continue
             if server.id in here:
                 line = report.document.origin(here[server.id]).line
-                report.error(
-                    (*path, "id"), f"line {line} has a server of this id", "choose another id"
-                )
+                what = f"line {line} has a server of this id"
+                report.error((*path, "id"), what, "choose another id")
                 continue
             here[server.id] = path
             found.setdefault(server.id, server)

@@ -31,10 +31,12 @@ _NEEDS_RESTART = (*_OF_THE_LISTENER, *_OF_THE_TRANSPORT)
 _APPLIED = (
     "agents.",
     "approvals.",
+    "discovery.",
     "flow.",
     "gateway.",
     "limits.",
     "permissions.",
+    "registration.",
     "oauth.",
     "secrets.",
     "servers",

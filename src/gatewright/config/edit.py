@@ -32,6 +32,7 @@ __all__ = [
     "add_servers",
     "editing",
     "remove_server",
+    "set_sandbox_value",
     "set_server_value",
     "set_tool_value",
 ]
@@ -163,6 +164,11 @@ def remove_server(draft: Draft, server: str) -> None:
 def set_server_value(draft: Draft, server: str, key: str, value: Any) -> None:
     """A key of a server. Raises `SettingsError`."""
     draft.put(("servers", _number(draft, server), key), value)
+
+
+def set_sandbox_value(draft: Draft, server: str, key: str, value: Any) -> None:
+    """A key of `[servers.sandbox]`. Raises `SettingsError`."""
+    draft.put(("servers", _number(draft, server), "sandbox", key), value)
 
 
 def set_tool_value(draft: Draft, server: str, tool: str, key: str, value: Any) -> None:

@@ -15,7 +15,8 @@ from gatewright.config.agents import Agent
 from gatewright.config.bounds import MILLISECONDS, SECONDS, Bytes, Name, Seconds
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import McpTable
-from gatewright.config.limits import Limits, Rates
+from gatewright.config.isolation import IsolationLevel, SandboxTable
+from gatewright.config.limits import Discovery, Limits, Rates
 from gatewright.config.model import (
     Gateway,
     Hidden,
@@ -32,6 +33,7 @@ from gatewright.config.oversight import (
     Flow,
     PermissionPolicy,
     Permissions,
+    Registration,
     Telemetry,
 )
 from gatewright.config.rooms import RoomsTable
@@ -142,7 +144,7 @@ class MgpTable(msgspec.Struct, frozen=True, kw_only=True):
 
     extensions: tuple[str, ...] = ()
     """The MGP extensions to offer the server, of those that the gateway has: `security`, `access_control`, `audit`,
-    `code_safety` and `discovery`. Others are left out."""
+    `code_safety`, `discovery` and `lifecycle`. Others are left out."""
     permissions_required: tuple[str, ...] = ()
     """The permissions that the server has without a question: those of MGP §3.2, such as `network.outbound`, or names
     like `com.example.thing`. See `[permissions]`."""
@@ -235,6 +237,12 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     """How the gateway authenticates at a protected HTTP server; see `[servers.auth]`."""
     env: dict[str, str] = {}
     """Environment variables of the program. Of the gateway's own it gets only those that a program needs to start."""
+    isolation: IsolationLevel | None = None
+    """Whether the program sees the rest of this machine (docs/isolation.md). `confined`: it sees its own programs and the
+    folders of `[servers.sandbox]`, and may have the network. `strict`: it has no network either, and changes nothing.
+    Where it cannot be isolated it is not started. Unless set, `strict` with the trust level `sandboxed`, else `none`."""
+    sandbox: SandboxTable | None = None
+    """What an isolated program may see, write, reach and use up; see `[servers.sandbox]`."""
     era: Literal["auto", "legacy", "modern"] = "auto"
     """Which revisions of MCP to speak: those with the `initialize` handshake (`legacy`), those without it (`modern`), or
     those that the server turns out to speak (`auto`)."""
@@ -253,6 +261,9 @@ class ServerTable(msgspec.Struct, frozen=True, kw_only=True):
     """The time limit of a call to the server; `call_timeout_s` of `[limits]` unless set."""
     connect_timeout_s: Seconds = 20.0
     """The time limit of starting the server and the handshake with it."""
+    idle_timeout_s: Seconds | None = None
+    """How long the server may be without a call before it is shut down (MGP §11.4, `idle_timeout`); the next call starts it
+    again. It is never shut down for that unless set."""
     share: Literal["auto", "gateway", "session"] = "auto"
     """Who shares a connection to the server: all callers (`gateway`), the calls of one session (`session`), or what the
     server turns out to need (`auto`)."""
@@ -307,8 +318,10 @@ class FileTable(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     approvals: Approvals = Approvals()
     permissions: Permissions = Permissions()
+    registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
+    discovery: Discovery = Discovery()
     secrets: SecretsTable = SecretsTable()
     servers: tuple[ServerTable, ...] = ()
     grants: tuple[GrantTable, ...] = ()

@@ -1,15 +1,38 @@
-"""`[limits]`: the bounds on message sizes, connections, call rates and tool definitions."""
+"""`[limits]`: the bounds on message sizes, connections, call rates and tool definitions; `[discovery]`: those on tools in a context."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from gatewright.config.bounds import MILLISECONDS, Bytes, Count, Name, Seconds, rate
+from gatewright.config.bounds import MILLISECONDS, TOKENS, Bytes, Count, Name, Seconds, rate
 
-__all__ = ["Calls", "Limits", "Rates"]
+__all__ = ["Calls", "Discovery", "Expose", "Limits", "Rates"]
+
+Expose = Literal["all", "pinned+discover", "discover"]
+Tokens = Annotated[int, Meta(ge=0, le=10_000_000, extra=TOKENS)]
+
+
+class Discovery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which tools hosts list, and how many tokens of definitions an agent has in its context (MGP §16).
+
+    Tokens are those of a common model's tokenizer, counted within a few percent.
+    """
+
+    expose: Expose = "all"
+    """What `tools/list` has. `all`: every tool. `discover`: three tools of the gateway, which search for tools, describe
+    and call one, and the pinned tools of the agent. `pinned+discover`: those, and the pinned tools of the profile. Every tool can
+    be called by its name all the same. `expose` of a profile takes precedence."""
+    max_tokens: Annotated[int, Meta(ge=1, le=10_000_000, extra=TOKENS)] = 8000
+    """What the definitions that a session has in its context may take: pinned tools, tools that it used, and one answer of a search."""
+    pinned_reserve: Tokens = 2000
+    """What is kept free of other tools for those that are pinned."""
+    discovery_reserve: Tokens = 3000
+    """What one answer of a search may take; it has fewer tools where they would take more."""
+    cache_limit: Tokens = 3000
+    """What the tools may take that a session used; the least recently used are let go first."""
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):

@@ -19,7 +19,8 @@ from gatewright.config.agents import Agent
 from gatewright.config.bounds import SECONDS, Bytes, Name
 from gatewright.config.builtin import Builtin
 from gatewright.config.groundhog import Protocol
-from gatewright.config.limits import Limits, Rates
+from gatewright.config.isolation import Isolation, IsolationLevel
+from gatewright.config.limits import Discovery, Expose, Limits, Rates
 from gatewright.config.oauth import OAuth
 from gatewright.config.oversight import (
     Approvals,
@@ -27,6 +28,7 @@ from gatewright.config.oversight import (
     Flow,
     PermissionPolicy,
     Permissions,
+    Registration,
     Telemetry,
 )
 from gatewright.config.problems import Origin, Problem
@@ -78,6 +80,9 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     pages and by those listed here only."""
     allowed_hosts: tuple[Name, ...] = ()
     """Further values of the `Host` header that are answered, for example the name of a proxy in front."""
+    import_isolation: IsolationLevel = "none"
+    """The `isolation` of the stdio servers that `gatewright import` writes from now on. `confined` keeps most servers
+    that `npx` and `uvx` start at work; they see no folder until one is named in `[servers.sandbox]`."""
     startup_wait_s: Annotated[float, Meta(ge=0, le=600, extra=SECONDS)] = 10.0
     """How long the ready line, and the switch to another configuration, wait for servers that are still starting."""
 
@@ -141,6 +146,8 @@ class Mgp(msgspec.Struct, frozen=True, kw_only=True):
     """None: what `[permissions]` says."""
     missing_permissions: Literal["wait", "degrade"] = "wait"
     """Whether it is offered without all the permissions that it declares."""
+    permissions_asked: tuple[str, ...] = ()
+    """Those that it needs besides what it declares itself, and does not have without a question."""
     server_id: str | None = None
     """What the server calls itself, where that differs from `id`."""
 
@@ -215,6 +222,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     python: str = ""
     trust_gateway: Literal["untrusted", "verified", "trusted"] = "untrusted"
     args: tuple[str, ...] = ()
+    confinement: Isolation = Isolation()
+    """Its `isolation` and `[servers.sandbox]`, with the defaults of the level."""
     cwd: Path | None = None
     """Absolute; the directory of the configuration file unless that says otherwise."""
     env: Mapping[str, str] = {}
@@ -239,6 +248,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     call_timeout_s: float | None = None
     """None: what `[limits]` says."""
     connect_timeout_s: float = 20.0
+    idle_timeout_s: float | None = None
+    """None: it is never shut down for being idle."""
     share: Literal["auto", "gateway", "session"] = "auto"
     schema: Literal["enforce", "off"] = "enforce"
     tool_prefix: str | None = None
@@ -259,6 +270,10 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """By tool, each with what `*` says where it says nothing itself."""
     written: Mapping[str, str] = {}
     """Key (`args.1`, `env.TOKEN`) → what the file says, where that is not the value itself."""
+    created_by: str = ""
+    """Who registered it while the gateway runs; empty where it is configured."""
+    private: bool = False
+    """Whether the default is that it is there for operators and for whom a grant names, and not for the owner's host."""
     origin: Origin
     problem: Problem | None = None
 
@@ -301,6 +316,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """The tools that it shows, as `server/tool` or as `gatewright tool list` prints them; all unless set."""
     unprefixed: bool = False
     """Whether the tools of its only server are listed under their own names, without its prefix."""
+    expose: Expose | None = None
+    """What its list has: every tool (`all`), or three tools that search, describe and call, beside pinned ones; see
+    `[discovery] expose`, which holds unless this is set."""
+    pinned: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
+    """The tools that its list always has with `expose = "pinned+discover"`, as `server/tool` or as `gatewright tool list`
+    prints them."""
 
 
 class Form(msgspec.Struct, frozen=True):
@@ -325,8 +346,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     redaction: Redaction = Redaction()
     approvals: Approvals = Approvals()
     permissions: Permissions = Permissions()
+    registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
     flow: Flow = Flow()
+    discovery: Discovery = Discovery()
     secrets: SecretsPlace = SecretsPlace()
     servers: tuple[Server, ...] = ()
     grants: tuple[Grant, ...] = ()

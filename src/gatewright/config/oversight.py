@@ -1,4 +1,4 @@
-"""Settings of `[audit]`, `[approvals]`, `[flow]`, `[permissions]` and `[telemetry]`."""
+"""Settings of `[audit]`, `[approvals]`, `[flow]`, `[permissions]`, `[registration]` and `[telemetry]`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from gatewright.config.bounds import DAYS, SECONDS, Bytes, EventClass, Seconds
+from gatewright.config.bounds import BYTES, DAYS, SECONDS, Bytes, EventClass, Seconds
 
 __all__ = [
     "Approvals",
@@ -16,6 +16,7 @@ __all__ = [
     "Flow",
     "PermissionPolicy",
     "Permissions",
+    "Registration",
     "Telemetry",
 ]
 
@@ -139,6 +140,46 @@ class Permissions(msgspec.Struct, frozen=True, kw_only=True):
     """The policy of MGP §3.3. `interactive`: an operator decides; until then the server is up, but neither listed nor
     called. `deny_all`: what was approved beforehand, here or by an operator, holds; everything else is denied without a
     question. `config_only`: only what this file names. `auto_approve`: everything, with a warning each time."""
+
+
+class Registration(msgspec.Struct, frozen=True, kw_only=True):
+    """Tool servers that are registered while the gateway runs (`mgp/discovery/register`, MGP §15.4).
+
+    Operators may register servers, and agents that have the permission `kernel.registry.write`. The keys below say what
+    agents may register; `per_caller` and `total` hold for operators as well.
+    """
+
+    namespace: Annotated[
+        str,
+        Meta(
+            pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,31}[._-]\Z",
+            description="letters, digits, '.', '_' and '-', at most 33 of them, with '.', '_' or '-' at the end",
+            examples=['"dynamic."'],
+        ),
+    ] = "dynamic."
+    """How the ids of servers begin that agents register. Configured servers are better called otherwise."""
+    folders: tuple[Annotated[str, Meta(min_length=1, max_length=4096)], ...] = (".",)
+    """The folders of the Python scripts that agents may register, relative to the folder of this file. Without any, no
+    script may be registered."""
+    commands: tuple[Annotated[str, Meta(min_length=1, max_length=4096)], ...] = ()
+    """The programs that agents may register besides Python scripts, spelled as they have to spell them. Nobody checks
+    what such a program does; it is isolated like a script."""
+    trust_level: Literal["sandboxed", "standard"] = "sandboxed"
+    """The trust level that servers of agents have at most. A `standard` one is not isolated, and its code is not
+    checked."""
+    lifetime: Literal["session", "persistent"] = "session"
+    """How long servers of agents stay at most: until the session that registered them ends, or until they are
+    deregistered, also when the gateway is started again."""
+    per_caller: Annotated[int, Meta(ge=0, le=1000)] = 5
+    """How many registered servers one caller may have at a time."""
+    total: Annotated[int, Meta(ge=0, le=1000)] = 20
+    """How many registered servers there may be at a time."""
+    call_timeout_s: Seconds = 30.0
+    """The time limit of one call to a server that an agent registered."""
+    memory_bytes: Annotated[int, Meta(ge=16 << 20, le=2**40, extra=BYTES)] = 256 << 20
+    """The memory of a sandboxed server, as `memory_bytes` of `[servers.sandbox]`."""
+    cpu_s: Annotated[int, Meta(ge=1, le=31_536_000, extra=SECONDS)] = 3600
+    """The processor time of each process of a sandboxed server, after which it is ended."""
 
 
 class Telemetry(msgspec.Struct, frozen=True, kw_only=True):

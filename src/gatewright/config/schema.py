@@ -35,10 +35,19 @@ from gatewright.config.groundhog import (
     Tls,
     Transport,
 )
-from gatewright.config.limits import Calls, Limits, Rates
+from gatewright.config.isolation import SandboxTable
+from gatewright.config.limits import Calls, Discovery, Limits, Rates
 from gatewright.config.model import Gateway, Profile, Redaction, ToolRule
 from gatewright.config.oauth import Issuer, OAuth
-from gatewright.config.oversight import Approvals, Audit, AuditSink, Flow, Permissions, Telemetry
+from gatewright.config.oversight import (
+    Approvals,
+    Audit,
+    AuditSink,
+    Flow,
+    Permissions,
+    Registration,
+    Telemetry,
+)
 from gatewright.config.reference import paragraphs, sentences
 from gatewright.config.rooms import (
     JwtTable,
@@ -57,6 +66,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "gateway": Gateway,
     "servers": ServerTable,
     "servers.auth": AuthTable,
+    "servers.sandbox": SandboxTable,
     "servers.tools.NAME": ToolRule,
     "servers.mgp": MgpTable,
     "servers.mgp.restart_policy": RestartTable,
@@ -73,11 +83,13 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "redaction": Redaction,
     "approvals": Approvals,
     "flow": Flow,
+    "discovery": Discovery,
     "rooms": RoomsTable,
     "rooms.participants": RoomParticipantTable,
     "rooms.topics.NAME": RoomTopicTable,
     "rooms.jwt": JwtTable,
     "permissions": Permissions,
+    "registration": Registration,
     "telemetry": Telemetry,
     "rooms.kernel": RoomKernelTable,
     "rooms.orchestrator": RoomOrchestratorTable,

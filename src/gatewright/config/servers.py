@@ -23,6 +23,7 @@ from gatewright.config.file_tables import (
     RestartTable,
     ServerTable,
 )
+from gatewright.config.isolation import complete_isolation, isolation_of
 from gatewright.config.model import Grant, Mgp, Restart, Server, ToolRule
 from gatewright.config.reserved_server_ids import taken_for
 from gatewright.config.substitute import Sources, Undefined, hides, substitute
@@ -51,9 +52,17 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
     if own := taken_for(table.id):
         what = "is" if own == table.id else f'reads as "{own}", which is'
         report.error((*path, "id"), f'"{table.id}" {what} the gateway itself', "choose another id")
+    transport = _transport(table, path, report)
     server = Server(
         id=table.id,
-        transport=_transport(table, path, report),
+        transport=transport,
+        confinement=isolation_of(
+            table,
+            transport,
+            path,
+            report,
+            sandboxed=table.mgp is not None and table.mgp.trust_level == "sandboxed",
+        ),
         trust_gateway=table.trust_gateway,
         era=table.era,
         enabled=table.enabled,
@@ -62,6 +71,7 @@ def build_server(value: Any, path: KeyPath, report: Report, sources: Sources) ->
         pin=table.pin,
         call_timeout_s=table.call_timeout_s,
         connect_timeout_s=table.connect_timeout_s,
+        idle_timeout_s=table.idle_timeout_s,
         share=table.share,
         schema=table.schema,
         tool_prefix=table.tool_prefix,
@@ -297,6 +307,7 @@ def _completed(
         python = text("python", table.python or "")
         args = tuple(text(number, arg, "args") for number, arg in enumerate(table.args))
         cwd = Path(text("cwd", table.cwd or ".")).expanduser()
+        confinement = complete_isolation(server.confinement, table, text, folder, cwd)
         env = {name: text(name, value, "env") for name, value in table.env.items()}
         headers = {
             name: _header(text(name, value, "headers")) for name, value in table.headers.items()
@@ -316,6 +327,7 @@ def _completed(
         command=command,
         python=python,
         args=args,
+        confinement=confinement,
         cwd=folder / cwd,
         env=env,
         headers=headers,

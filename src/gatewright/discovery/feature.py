@@ -1,24 +1,83 @@
-"""`DiscoveryFeature`: registers `Search` as handler of `tools/list`, so that requests with search members are filtered and ranked."""
+"""`DiscoveryFeature`: MGP §16: meta tools and methods, index, session caches, what lists show (`expose`); and search members of `tools/list`."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
+from gatewright.call import KERNEL, Answer, Call, Outcome
+from gatewright.config import Settings
+from gatewright.discovery.catalogue_index import CatalogueIndex, tool_id
+from gatewright.discovery.costs import Costs
+from gatewright.discovery.lookup import exposing
+from gatewright.discovery.meta_tools import Through, meta_tools
+from gatewright.discovery.methods import MetaTools
 from gatewright.discovery.search import Search
-from gatewright.feature import Feature, Inside
+from gatewright.discovery.sessions import Sessions
+from gatewright.feature import Around, Feature, GatewayParts, Ground, Inside, Rules, Serving
+from gatewright.kernel import Hooks
 from gatewright.servers.dispatch import Builtin
+from gatewright.servers.names import META_METHODS, META_TOOLS, kernel_names, meta_tool
+from gatewright.servers.supervisor import Supervisor
+from gatewright.servers.supervisor_dependencies import ServerSide, with_own_tools
 
 __all__ = ["DiscoveryFeature"]
 
 
 class DiscoveryFeature(Feature):
-    """Without it lists are whole."""
+    """Without it lists are whole, and nobody searches."""
 
     name = "discovery"
+    extensions = ("tool_discovery",)
+    own_tools = tuple(kernel_names(meta_tool(name))[0] for name in META_TOOLS)
+
+    def __init__(self, ground: Ground) -> None:
+        self._now = ground.now
+        self._index = CatalogueIndex(ground.now)
+        self._sessions = Sessions(time.monotonic)
+        self._meta = MetaTools(ground.now, self._index, self._sessions)
+
+    def side(self, side: ServerSide) -> ServerSide:
+        """The tools, and what hears of sessions that end and of tools that are listed otherwise."""
+
+        def ended(session: str) -> None:
+            side.ended(session)
+            self._sessions.forget(session)
+
+        return replace(with_own_tools(side, meta_tools(self._meta)), ended=ended)
+
+    def around(self, servers: Supervisor) -> Around:
+        """What is called through `mgp_tools_call` is called itself, and what was used is noted."""
+        return Around(hooks=Hooks(around=(Through(self._now),), ended=(self._used,)))
+
+    def _used(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
+        tool = call.tool
+        if tool is None or call.kind != "tool" or type(outcome) is not Answer:
+            return
+        if tool.target.server != KERNEL:
+            self._sessions.used(call, tool_id(tool))
 
     def methods(self, inside: Inside) -> Mapping[str, Builtin]:
-        """Search."""
+        """Those of MGP §16, what tools cost, and search in `tools/list`."""
         servers = inside.servers
         search = Search(lambda: servers.catalogue, inside.rights.may_use, time.perf_counter)
-        return {"tools/list": search}
+        meta = {kernel_names(meta_tool(name))[1]: self._meta for name in META_METHODS}
+        return {
+            "tools/list": search,
+            **meta,
+            **Costs(self._now, self._index, self._meta.lookup).methods,
+        }
+
+    def rules(self, settings: Settings) -> Rules:
+        """What lists have."""
+        return Rules(listed=exposing(settings))
+
+    def serve(self, parts: GatewayParts) -> Serving:
+        """The index follows what servers list."""
+        return Serving(looks=(self._index.look,))
+
+    async def close(self) -> None:
+        """End what the index is about."""
+        await self._index.close()

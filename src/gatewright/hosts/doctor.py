@@ -18,8 +18,7 @@ from gatewright.hosts.edit import entries
 from gatewright.hosts.entry_splices import Record, Step
 from gatewright.hosts.host_table import Host, find_host
 from gatewright.hosts.model import CannotRead
-from gatewright.hosts.problems import Unreadable
-from gatewright.hosts.whole_file import read_text
+from gatewright.hosts.whole_file import Unreadable, read_text
 
 __all__ = ["check_hosts"]
 

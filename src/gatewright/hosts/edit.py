@@ -15,7 +15,7 @@ from typing import Any
 from gatewright.hosts import json_edit, toml_edit, yaml_edit
 from gatewright.hosts.host_table import Host, Syntax
 from gatewright.hosts.parse import MAX_SLOW_BYTES
-from gatewright.hosts.problems import CannotEdit, Unreadable
+from gatewright.hosts.whole_file import CannotEdit, Unreadable
 
 __all__ = ["add_entry", "document", "entries", "has_container", "remove_entries", "same_but"]
 

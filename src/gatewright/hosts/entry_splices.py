@@ -16,7 +16,7 @@ import msgspec
 
 from gatewright.hosts.edit import add_entry, entries, has_container, remove_entries, same_but
 from gatewright.hosts.host_table import Host
-from gatewright.hosts.problems import Unreadable
+from gatewright.hosts.whole_file import Unreadable
 
 __all__ = ["Record", "Step", "apply", "digest", "splice", "take_back"]
 

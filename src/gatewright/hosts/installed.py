@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from gatewright.hosts.bounded_read import read_bytes
 from gatewright.hosts.model import CannotRead
+from gatewright.hosts.whole_file import read_bytes
 from gatewright.patterns import Pattern
 
 __all__ = ["MOST", "installed_version"]

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gatewright.hosts.json_spans import Member, Node, plain, scan
-from gatewright.hosts.problems import CannotEdit
+from gatewright.hosts.whole_file import CannotEdit
 from gatewright.patterns import Pattern
 
 __all__ = ["add", "newline_of", "parse", "remove"]

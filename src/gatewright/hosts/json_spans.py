@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.hosts.problems import Unreadable
+from gatewright.hosts.whole_file import Unreadable
 from gatewright.patterns import Pattern
 
 __all__ = ["Member", "Node", "plain", "scan", "skip"]

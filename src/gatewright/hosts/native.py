@@ -95,6 +95,9 @@ def _native(entry: Entry, rules: Mapping[str, Mapping[str, Any]]) -> dict[str, A
     issuer = Entry(entry.table("auth")).word("issuer")
     if issuer:
         found["issuer"] = issuer
+    # Folders of another machine or project are not named by it.
+    if (level := entry.word("isolation")) in {"confined", "strict"}:
+        found["isolation"] = level
     more = {name: rule for name, rule in rules.items() if rule != {"enabled": False}}
     return {**found, "tools": more} if more else found
 

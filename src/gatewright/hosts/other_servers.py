@@ -15,7 +15,7 @@ import msgspec
 from gatewright.hosts.edit import document, entries
 from gatewright.hosts.host_table import Host
 from gatewright.hosts.model import CannotRead
-from gatewright.hosts.problems import Unreadable
+from gatewright.hosts.whole_file import Unreadable
 
 __all__ = ["Beside", "State", "beside"]
 

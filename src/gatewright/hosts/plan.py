@@ -59,6 +59,8 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
     permits: Callable[[str, tuple[str, ...]], bool] = lambda _server, _names: False
     tool_rates: Mapping[str, int] = {}
     """How often any tool may be called, by the keys of a rate."""
+    isolation: str = "none"
+    """What a program that comes in is kept to."""
     result_bytes: int = Limits().server_frame_bytes
     """The largest result of any tool."""
 
@@ -165,7 +167,11 @@ class _Making:
                 self.suggestions.append(msgspec.structs.replace(one, server=name))
 
     def _limited(self, table: dict[str, Any]) -> dict[str, Any]:
-        """A table whose limits for single tools, which replace ours, are none above ours."""
+        """A table whose limits for single tools, which replace ours, are none above ours, and whose program is isolated as all
+        are that come in."""
+        own = "isolation" in table or (table.get("mgp") or {}).get("trust_level") == "sandboxed"
+        if "command" in table and self.known.isolation != "none" and not own:
+            table = {**table, "isolation": self.known.isolation}
         if "tools" not in table:
             return table
         rates, size = self.known.tool_rates, self.known.result_bytes

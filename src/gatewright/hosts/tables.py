@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gatewright.command_text import to_type
 from gatewright.hosts.model import Auth, Note, Server
 
 __all__ = ["connection", "differing", "table_of", "unsaid"]
@@ -73,8 +74,8 @@ def unsaid(server: Server) -> Iterator[Note]:
     if server.isolation.network or server.isolation.read or server.isolation.write:
         yield note(
             "isolation",
-            "it was kept to some hosts or folders there, which mgp.toml cannot say",
-            "keep it to them by the command that starts it",
+            "it was kept to some hosts or folders there, which is not taken over",
+            f"`{to_type('server isolate {} confined --write FOLDER', server.id)}`, as far as that says it",
         )
 
 

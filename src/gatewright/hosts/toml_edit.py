@@ -11,7 +11,7 @@ from tomlkit.exceptions import TOMLKitError
 
 from gatewright.config.documents import LONG_KEY, has_long_key
 from gatewright.hosts.json_edit import newline_of
-from gatewright.hosts.problems import CannotEdit, Unreadable
+from gatewright.hosts.whole_file import CannotEdit, Unreadable
 from gatewright.patterns import Pattern
 
 __all__ = ["add", "parse", "remove"]

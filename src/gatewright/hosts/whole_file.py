@@ -1,4 +1,4 @@
-"""Reads, atomically replaces or removes a host's config file if unchanged since read (keeps mode, owner, symlink); writes private files.
+"""Reads a host's config file (regular, bounded), replaces or removes it atomically if unchanged since; errors with secrets masked.
 
 Nobody who reads the file sees half of it, its mode and owner stay, and a link stays a link: what it
 points to is replaced.
@@ -13,11 +13,65 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from gatewright.hosts.bounded_read import read_bytes
 from gatewright.hosts.model import CannotRead
-from gatewright.hosts.problems import CannotEdit, Unreadable
+from gatewright.secret_scanning.message_text import shown
 
-__all__ = ["read_text", "remove_folders", "replace_text", "write_private"]
+__all__ = [
+    "MAX_BYTES",
+    "CannotEdit",
+    "Unreadable",
+    "read_bytes",
+    "read_text",
+    "remove_folders",
+    "replace_text",
+    "write_private",
+]
+
+MAX_BYTES = 16 * 1024 * 1024
+"""The longest real one is a `~/.claude.json` of a few megabytes."""
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file. Raises `CannotRead` (`missing`, `not-regular`, `too-large`, `unreadable`)."""
+    try:
+        # Opened before it is judged, so that both are the same file; a pipe must not be waited for.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except (FileNotFoundError, NotADirectoryError):
+        raise CannotRead("missing", f"{path}: there is no such file", "check the path") from None
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else "this is no path"
+        raise CannotRead("unreadable", f"{path} cannot be read: {why}", "check the path") from None
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            raise CannotRead("not-regular", f"{path} is not a regular file", "name a file")
+        with os.fdopen(descriptor, "rb", closefd=False) as opened:
+            content = opened.read(MAX_BYTES + 1) if found.st_size <= MAX_BYTES else b""
+    finally:
+        os.close(descriptor)
+    if found.st_size > MAX_BYTES or len(content) > MAX_BYTES:
+        raise CannotRead(
+            "too-large",
+            f"{path} has more than {MAX_BYTES // 1024 // 1024} MB",
+            "name the file that has the servers in it",
+        )
+    return content
+
+
+class Unreadable(Exception):  # noqa: N818 - says what the text is
+    """The text is not what the host expects. `line` counts from 1; 0 where there is none."""
+
+    def __init__(self, what: str, line: int = 0) -> None:
+        self.what = shown(what)
+        super().__init__(f"line {line}: {self.what}" if line else self.what)
+        self.line = line
+
+
+class CannotEdit(Exception):  # noqa: N818 - a verdict about a text, not a malfunction
+    """The text is right, but the change cannot be made in it without touching anything else."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(shown(what))
 
 
 def read_text(path: Path) -> str | None:

@@ -16,7 +16,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from gatewright.hosts.json_edit import newline_of
-from gatewright.hosts.problems import CannotEdit, Unreadable
+from gatewright.hosts.whole_file import CannotEdit, Unreadable
 from gatewright.hosts.yaml_bounds import unfolds_too_far
 
 __all__ = ["add", "parse", "remove"]

@@ -324,6 +324,8 @@ class _Host:
 
     # -- what the kernel says: a pipe
 
+    waiting = 0
+
     def send(self, message: bytes) -> None:
         """An answer goes to who waits for it; whatever else is said goes into the room."""
         parsed = jsonrpc.parse(message)

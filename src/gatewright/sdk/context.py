@@ -22,9 +22,11 @@ if TYPE_CHECKING:
     from gatewright.call import Back, Call
     from gatewright.sdk.asking import Running
 
-__all__ = ["Context", "Elicited", "context_parameter", "is_context", "plain_function"]
+__all__ = ["CHUNK", "Context", "Elicited", "context_parameter", "is_context", "plain_function"]
 
 T = TypeVar("T")
+
+CHUNK = "notifications/mgp.stream.chunk"
 
 _LEVELS = {
     "debug": 10,
@@ -92,6 +94,12 @@ class Context:
         if message:
             params["message"] = message
         self._emit("notifications/progress", params)
+
+    def stream(self, text: str, *, done: bool = False) -> None:
+        """Send a piece of the result ahead of it (MGP §12.4): a caller that asked for a stream gets it at once, all others nothing. What
+        is returned in the end has to have all of it; `done` says that no more comes before that. From any thread, without waiting. A
+        tool that yields texts does this by itself."""
+        self._emit(CHUNK, {"content": {"type": "text", "text": text}, "done": done})
 
     def log(self, level: str, data: Any, logger: str = "") -> None:
         """A line for the caller's log: `level` is one of RFC 5424's in MCP's spelling, `data` any JSON value."""

@@ -153,11 +153,6 @@ def tool_from_function(
             f"{function!r} is no function",
             advice="Put @mcp_tool over a def, or write @mcp_tool(name=…) with the name as keyword",
         )
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise RegistrationError(
-            f"{getattr(function, '__qualname__', function)}() yields, and a tool gives one result",
-            advice="Collect what it yields and return a list; say how far it is with Context.progress",
-        )
     if isinstance(tags, str):
         raise RegistrationError(f"tags is one text, {tags!r}", advice=f"Write tags=[{tags!r}]")
     if signature is not None:

@@ -21,6 +21,7 @@ from typing import Any
 
 from gatewright.sdk.context import Context
 from gatewright.sdk.errors import SchemaError, SdkError, TimeoutError, ToolError
+from gatewright.sdk.pieces import collecting
 from gatewright.sdk.result import Result, result_of, tool_failure
 from gatewright.sdk.running import run_function, too_long
 from gatewright.sdk.threads import Expired, run_in_thread
@@ -106,9 +107,11 @@ async def run_tool(
         # The caller's deadline may come before the tool's own limit.
         deadline = min(known.deadline, time.monotonic() + limit_s)
         given = {**given, tool.context: replace(known, deadline=deadline)}
-    function = functools.partial(tool.function, **given)
+    function: Callable[[], Any] = functools.partial(tool.function, **given)
     running = None if context is None else context.running
     try:
+        if tool.yields:
+            function = collecting(function, tool.waits, context)
         found = await run_function(tool.name, function, tool.waits, limit_s, running)
     except Expired:
         raise too_long(tool.name, limit_s) from None

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from gatewright.sdk.context import context_parameter, is_context, plain_function
 from gatewright.sdk.errors import RegistrationError, SchemaError
 from gatewright.sdk.shapes import Decode, Shape, Shapes
+from gatewright.sdk.tool import is_generator
 
 __all__ = ["Read", "Words", "fits", "read_signature", "words_of"]
 
@@ -101,7 +102,8 @@ def read_signature(name: str, function: Callable[..., Any], words: Words) -> Rea
         if shape.decode is not None:
             decoders[parameter.name] = shape.decode
     schema = _document(properties, required, shapes.defs)
-    output, wraps = _output(hints.get("return", Any))
+    # What a generator yields becomes one text.
+    output, wraps = _output(str if is_generator(function) else hints.get("return", Any))
     return Read(schema, output, wraps, _prepare(name, decoders) if decoders else None)
 
 

@@ -23,7 +23,16 @@ from gatewright.sdk.versions import is_version
 if TYPE_CHECKING:
     from gatewright.schemas.schema import CompiledSchema
 
-__all__ = ["CACHE_TTL_S", "Risk", "Tool", "ToolSecurity", "Validator", "canonical", "copied"]
+__all__ = [
+    "CACHE_TTL_S",
+    "Risk",
+    "Tool",
+    "ToolSecurity",
+    "Validator",
+    "canonical",
+    "copied",
+    "is_generator",
+]
 
 Risk = Literal["safe", "moderate", "dangerous"]
 
@@ -102,7 +111,9 @@ class Tool:
     context: str | None = field(init=False, default=None)
     """The parameter that is given the call's context (`context.Context`)."""
     waits: bool = field(init=False, default=False)
-    """Whether the function is a coroutine function; any other runs in a thread."""
+    """Whether the function is a coroutine function or an asynchronous generator; any other runs in a thread."""
+    yields: bool = field(init=False, default=False)
+    """Whether the function is a generator of texts: its result is all of them, and each is sent ahead to who asked for a stream."""
     fingerprint: str = field(init=False, default="")
     """SHA-256 of name, version, schemas and security in canonical JSON, hexadecimal."""
 
@@ -118,7 +129,14 @@ class Tool:
         _set(self, "tags", tuple(self.tags))
         _set(self, "validators", tuple(self.validators))
         _set(self, "context", context_parameter(self.function))
-        _set(self, "waits", _waits(self.function))
+        plain = _plain(self.function)
+        _set(self, "waits", inspect.iscoroutinefunction(plain) or inspect.isasyncgenfunction(plain))
+        _set(self, "yields", is_generator(self.function))
+        if self.yields and self.output_schema is not None:
+            raise RegistrationError(
+                f"tool {self.name} yields texts, which no output schema describes",
+                advice="Leave the output schema out, or return one value",
+            )
         _set(self, "examples", tuple(copied(dict(one)) for one in self.examples))
         _set(self, "fingerprint", _fingerprint(self))
 
@@ -240,10 +258,15 @@ def _set(tool: Tool, name: str, value: Any) -> None:
     object.__setattr__(tool, name, value)
 
 
-def _waits(function: Callable[..., Any]) -> bool:
+def _plain(function: Callable[..., Any]) -> Any:
     plain = function.func if isinstance(function, functools.partial) else function
-    call = plain if inspect.isroutine(plain) else type(plain).__call__
-    return inspect.iscoroutinefunction(call)
+    return plain if inspect.isroutine(plain) else type(plain).__call__
+
+
+def is_generator(function: Callable[..., Any]) -> bool:
+    """Whether a function yields, with or without `async`."""
+    plain = _plain(function)
+    return inspect.isgeneratorfunction(plain) or inspect.isasyncgenfunction(plain)
 
 
 def _check_words(tool: Tool) -> None:

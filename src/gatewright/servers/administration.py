@@ -7,6 +7,8 @@ A server that was stopped stays down, whatever the configuration says meanwhile,
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
@@ -17,10 +19,14 @@ from gatewright.command_text import to_type
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.server import Server
+from gatewright.servers.server_life import Begun
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import ShutdownReason
 from gatewright.servers.supervisor import Supervisor
 
 __all__ = ["Administration"]
+
+log = logging.getLogger("gatewright.servers")
 
 _LINES = 50
 
@@ -41,6 +47,7 @@ class Administration:
         self._again = again
         self._acted = acted
         self._stopped: set[str] = set()
+        self._settling: set[asyncio.Task[None]] = set()
         self.methods: Mapping[str, Builtin] = {
             "gatewright/server/restart": self._restart,
             "gatewright/server/start": self._start,
@@ -85,6 +92,30 @@ class Administration:
             return _unknown(server)
         status = now.status()
         return _answer({"id": server, "status": status.state, "reason": status.reason})
+
+    async def shut_down(
+        self, caller: Caller, server: str, reason: ShutdownReason, timeout_s: float
+    ) -> Begun | None:
+        """Shut a server down gracefully; None where it is not connected. What an operator wants down stays down across reloads.
+        Raises `KeyError` for a server that there is not, and `Unrecorded`."""
+        found = self._servers.fleet.servers[server]
+        self._acted(caller, "dev.gatewright.server.shutdown", server)
+        begun = await found.life.shut_down(reason, timeout_s)
+        if reason == "operator_request":
+            self._stopped.add(server)
+            task = asyncio.get_running_loop().create_task(self._settle(found))
+            self._settling.add(task)
+            task.add_done_callback(self._settling.discard)
+        return begun
+
+    async def _settle(self, server: Server) -> None:
+        await server.life.shut()
+        if server.id not in self._stopped:
+            return  # started again meanwhile
+        try:
+            await self._again(())
+        except Exception:  # it is down all the same, and a reload says that it was stopped
+            log.exception("that server %s was stopped could not be taken over", server.id)
 
     async def _logs(self, call: Call, back: Back) -> Outcome:
         """The last `lines` lines that came after line number `after`."""

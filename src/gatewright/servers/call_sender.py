@@ -78,7 +78,12 @@ class CallSender:
                 link = ready
             if route is not None and not route.leads(link):
                 return unsent or _GONE
-            outcome = await self._screen.request(link, method, params, call, back, deadline)
+            calls = keeper.calls
+            calls.begin()
+            try:
+                outcome = await self._screen.request(link, method, params, call, back, deadline)
+            finally:
+                calls.end()
             if type(outcome) is not Failure:
                 return outcome
             if outcome.reason == "upstream_timeout":

@@ -53,6 +53,8 @@ class Sight(msgspec.Struct, frozen=True):
     """Whether one resource may be seen of a server that may."""
     held: Callable[[Tool], str] = lambda _: ""
     """Why nobody sees a tool until an operator has looked at it; empty where it is not held back."""
+    listed: Callable[[Caller, str, Tool], bool] = lambda *_: True
+    """Whether the list of a profile has a tool that the caller may see; what it does not have can be called all the same."""
 
 
 EVERYTHING = Sight(lambda *_: True, lambda *_: True, lambda: 0)
@@ -176,11 +178,8 @@ class Catalogue:
         before, shelf = self._specs.get(spec.id), self._shelves.get(spec.id)
         if before is None or shelf is None or judged(before) != judged(spec):
             return shelf_of(spec, listing, made)
-        return (
-            shelf
-            if self._listings.get(spec.id) is listing
-            else shelf_of(spec, listing, made, shelf)
-        )
+        same = self._listings.get(spec.id) is listing
+        return shelf if same else shelf_of(spec, listing, made, shelf)
 
     def shelf(self, server: str) -> ServerCatalogue:
         """What of a server's offer is in the catalogue, and what is said about the rest."""
@@ -318,7 +317,7 @@ class Catalogue:
         for _ in range(_ATTEMPTS):
             now = self.version, self.sight.version()
             await self.warm((profile,))
-            visible = await in_slices(self._visible(method, profile, caller))
+            visible = await in_slices(self._visible(method, profile, caller, listed=True))
             key = method, profile, mgp, visible
             found = self._lists.get(key)
             if found is None:
@@ -327,11 +326,11 @@ class Catalogue:
                 self._lists.put(key, found)
                 return found
         # Rights and servers change all the time: what is true now, in one piece.
-        visible = whole(self._visible(method, profile, caller))
+        visible = whole(self._visible(method, profile, caller, listed=True))
         return whole(self._make(method, profile, visible, mgp))
 
     def visible(self, profile: str, caller: Caller) -> Sequence[Item]:
-        """The tools that the caller may see, in their order."""
+        """The tools that the caller may see, in their order, whether lists have them or not."""
         seen = whole(self._visible("tools/list", profile, caller))
         items = self.view(profile).items("tools/list")
         return [item for n, item in enumerate(items) if seen is None or n in seen]
@@ -358,18 +357,19 @@ class Catalogue:
         return await self.list(method, profile, caller, _READS_ALL)
 
     def _visible(
-        self, method: str, profile: str, caller: Caller
+        self, method: str, profile: str, caller: Caller, *, listed: bool = False
     ) -> Generator[None, None, frozenset[int] | None]:
-        """Which items of a list the caller may see, by number; None means all of them."""
+        """Which items the caller may see, by number; None means all of them. `listed`: of those that lists have."""
         now = self.version, self.sight.version()
-        key = method, profile, caller, now
+        key = method, profile, caller, listed, now
         # By `in`: None is a value here, and means all items.
         if key in self._sights:
             return self._sights[key]
         items, seen = self.view(profile).items(method), []
         for n, item in enumerate(items):
             yield
-            if self._may_see(caller, item):
+            shown = not listed or item.tool is None or self.sight.listed(caller, profile, item.tool)
+            if shown and self._may_see(caller, item):
                 seen.append(n)
         found = None if len(seen) == len(items) else frozenset(seen)
         if now == (self.version, self.sight.version()):

@@ -14,8 +14,8 @@ from gatewright.identity.claims import administers
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue
-from gatewright.servers.reconnector import State
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import State
 from gatewright.transport.slices import in_slices
 
 __all__ = ["Discovery"]
@@ -86,6 +86,8 @@ class Discovery:
         entry["mgp_version"] = version  # null for who speaks plain MCP
         entry["extensions"] = list(extensions)
         entry["trust_level"] = spec.trust_level or "standard"
+        if spec.created_by:
+            entry["created_by"] = spec.created_by
         if call.caller.kind == "operator" and (reason := self._reason(spec.id)):
             entry["reason"] = reason
         if call.caller.kind == "operator" and (found := self._permissions(spec.id)):
@@ -128,7 +130,7 @@ def _fits(standing: tuple[ServerSpec, State, Hello], wanted: Mapping[str, Any]) 
     extensions = _mgp(spec, hello)[1]
     if not set(wanted.get("extensions", ())) <= set(extensions):
         return False
-    if not set(wanted.get("permissions", ())) <= set(spec.permissions):
+    if not set(wanted.get("permissions", ())) <= {*spec.permissions, *spec.asked}:
         return False
     return bool(wanted.get("status", state) == state)
 

@@ -1,18 +1,43 @@
-"""`gatewright doctor` on tool servers: turns each server's trial start into findings: what it offers, warnings, or a problem and its fix."""
+"""`gatewright doctor` on tool servers: each server's trial start as findings with fixes; which isolation levels this machine can give."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from gatewright.cli.finding import Finding
 from gatewright.command_text import to_type
-from gatewright.config import Server
+from gatewright.config import Server, Settings
+from gatewright.discovery.doctor import cost
 
 if TYPE_CHECKING:
     from gatewright.servers.preflight import Found
 
-__all__ = ["check_servers", "fix_for", "offered"]
+__all__ = ["check_isolation", "check_servers", "fix_for", "offered"]
+
+
+def check_isolation(settings: Settings) -> Iterator[Finding]:
+    """What this machine can keep servers to, by trying; a problem where a server waits for it."""
+    # Only a look at the whole machine pays for it.
+    from gatewright.transport.isolation.start import flaw  # noqa: PLC0415
+
+    levels: tuple[Literal["confined", "strict"], ...] = ("confined", "strict")
+    for level in levels:
+        why = asyncio.run(flaw(level))
+        waiting = [
+            one.id for one in settings.servers if one.enabled and one.confinement.level == level
+        ]
+        yield Finding(
+            check="isolation",
+            subject=level,
+            level="problem" if why and waiting else "ok",
+            what="cannot be given here" if why else "can be given here",
+            why=f"{why}{'; kept down by it: ' if waiting else ''}{', '.join(waiting)}"
+            if why
+            else "",
+            fix="see docs/isolation.md for what it needs" if why else "",
+        )
 
 
 def check_servers(found: Found, server: Server) -> Iterator[Finding]:
@@ -51,7 +76,8 @@ def offered(found: Found) -> str:
     }
     parts = [f"{len(some)} {kind}{'s' * (len(some) != 1)}" for kind, some in kinds.items() if some]
     spoken = f"MCP {found.hello.revision}, {found.ready_ms or 0:.0f} ms"
-    return f"{', '.join(parts) or 'nothing'}; {spoken}"
+    costs = f" of {cost(shelf.tools):,} tokens" if shelf.tools else ""
+    return f"{', '.join(parts) or 'nothing'}{costs}; {spoken}"
 
 
 def fix_for(found: Found, server: Server) -> str:

@@ -1,4 +1,4 @@
-"""Screens tool servers' elicitation and sampling requests: attributes them to the server, refuses or narrows forbidden ones.
+"""Screens servers' elicitations, sampling requests and MGP callbacks: attributes them to the server, refuses or narrows forbidden ones.
 
 The gateway asks people, too: whether a call may run, at which address they can decide. A server's question must not pass for
 one of those, so it begins with the server's name, and no line of its own stands where a line of the gateway's could. What MCP
@@ -8,19 +8,22 @@ of others is refused or narrowed here, wherever the question came from: a reques
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from msgspec.structs import replace
 
 from gatewright.call import CannotAsk, Client, Question
+from gatewright.mcp.protocol.callbacks import form_of, read_callback
 from gatewright.mcp.protocol.mcp_server import can_answer
+from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.mcp.wire.spellings import SAID, flaw_of_params
 from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.servers.form_check import judge_form
 from gatewright.servers.gateway_url_check import Ours, cannot, judge_addresses
 
-__all__ = ["COMPLETE", "ELICIT", "SAMPLE", "quoted", "screened"]
+__all__ = ["COMPLETE", "ELICIT", "SAMPLE", "informed", "quoted", "screened"]
 
 ELICIT = "elicitation/create"
 SAMPLE = "sampling/createMessage"
@@ -34,6 +37,8 @@ _MESSAGE_MOST = 8192
 def screened(server: str, question: Question, client: Client, ours: Ours) -> Question:
     """The question of a server as its caller may be asked it. Raises `CannotAsk` saying what the server may not ask."""
     method = question.method
+    if method == CALLBACK:
+        return replace(question, params=_called_back(server, _object(question), client, ours))
     if not can_answer(client, method):
         raise CannotAsk(f"the caller's client did not declare that it answers {method}")
     said = question.params
@@ -94,12 +99,12 @@ def _declares(declared: Any, mode: str) -> bool:
     return isinstance(modes.get("form"), dict) or not isinstance(modes.get("url"), dict)
 
 
-def quoted(server: str, said: str) -> str:
+def quoted(server: str, said: str, does: str = "asks") -> str:
     """A server's words under its name. Of several lines each is marked, so that none can stand as one of the gateway's."""
     shown = spelled(said, keep="\n")
     if "\n" not in shown:
-        return f'Server "{server}" asks: {shown}'
-    return "\n> ".join((f'Server "{server}" asks:', *shown.split("\n")))
+        return f'Server "{server}" {does}: {shown}'
+    return "\n> ".join((f'Server "{server}" {does}:', *shown.split("\n")))
 
 
 def _flaw_of_url(url: Any, ours: Ours) -> str:
@@ -127,6 +132,36 @@ def _flaw_of_parts(parts: SplitResult) -> str:
     if "%" in parts.netloc:
         return "it hides its host behind escapes"
     return ""
+
+
+# -- callbacks of MGP -------------------------------------------------------------------------------
+
+
+def _called_back(server: str, params: dict[str, Any], client: Client, ours: Ours) -> dict[str, Any]:
+    """A callback is judged as the form that asks the same, whichever of the two its caller gets to see."""
+    declared = client.capabilities.get("elicitation")
+    if not can_answer(client, CALLBACK) and not (
+        declared is not None and _declares(declared, "form")
+    ):
+        raise CannotAsk("its client negotiated no MGP callbacks and declared no elicitation")
+    callback = read_callback({"callback_id": 0, **params})
+    _judge_options(callback.options, ours)
+    judge_addresses([callback.message], ours)
+    judge_form(callback.message, form_of(callback), ours)
+    return {**params, "message": quoted(server, callback.message)}
+
+
+def informed(server: str, params: dict[str, Any], ours: Ours) -> dict[str, Any]:
+    """What a server lets its caller know by a callback that wants no answer. Raises `CannotAsk`."""
+    said = params.get("message", "")
+    judge_addresses([said], ours)
+    return {**params, "message": quoted(server, said, "says")}
+
+
+def _judge_options(options: Iterable[str], ours: Ours) -> None:
+    if any(spelled(one) != one for one in options):
+        raise cannot("an option has characters that nobody can see")
+    judge_addresses(options, ours)
 
 
 # -- sampling ---------------------------------------------------------------------------------------

@@ -18,8 +18,8 @@ from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 from gatewright.servers.listing import Listing
-from gatewright.servers.reconnector import State
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import State
 from gatewright.servers.status import Status
 
 __all__ = ["Function", "LocalServer", "Tools"]
@@ -50,6 +50,8 @@ class LocalServer:
     ) -> None:
         self.spec = spec
         self.id = spec.id
+        self.given = tools
+        """Those that it was made with."""
         self._functions: dict[str, tuple[Function, bool]] = {}
         for name, (_, function) in tools.items():
             self._put(name, function)

@@ -25,13 +25,17 @@ from gatewright.patterns import Pattern
 
 __all__ = [
     "BUDGET",
+    "META_METHODS",
+    "META_TOOLS",
     "SMALLEST_BUDGET",
     "Names",
     "Naming",
     "expose_names",
     "expose_uris",
+    "is_meta",
     "kernel_names",
     "looks_wrapped",
+    "meta_tool",
     "prefixes_of",
     "spellings",
     "unwrap_uri",
@@ -133,6 +137,27 @@ def spellings(target: Target, prefix: str | None = None, budget: int = BUDGET) -
     """All that a target may be exposed as, those first that are nobody else's."""
     plain = _plain(target, {target.server: prefix or target.server}, (), budget)
     return [_name(target, plain, level, budget) for level in reversed(range(len(_DIGESTS)))]
+
+
+META_METHODS = ("discover", "request", "session", "session.evict")
+"""What MGP §16 has as methods, behind `mgp/tools/`."""
+
+META_TOOLS = (*META_METHODS, "describe", "call")
+"""The gateway's own tools about tools, as it names them behind `tools.`: everybody may use them, and they show to nobody what he
+may not see."""
+
+
+def meta_tool(name: str) -> str:
+    """The kernel's name of one of `META_TOOLS`."""
+    return f"tools.{name}"
+
+
+def is_meta(target: Target) -> bool:
+    """Whether it is one of those."""
+    return target.server == KERNEL and target.name in _META
+
+
+_META = frozenset(map(meta_tool, META_TOOLS))
 
 
 def kernel_names(name: str) -> tuple[str, str]:

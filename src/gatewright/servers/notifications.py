@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright.call import Caller, Refusal
 from gatewright.listeners import Signal
+from gatewright.mcp.wire.methods import EVENT
 from gatewright.servers.task_owners import Owner, place_of
 
 __all__ = [
@@ -93,21 +94,35 @@ class ServerNotifications:
         self._names = names
         self._clean = clean
         self._listeners: dict[int, Listener] = {}
+        self._holders: dict[str, Listener] = {}
         self._count = 0
         self.auditing: Signal[bool] = Signal()
         """Whether anybody wants to know of what is recorded, whenever that changes."""
         self._auditors = 0
+        self.happened: Signal[tuple[str, dict[str, Any]]] = Signal()
+        """Told of the events of servers (MGP §13.3), cleaned: server id and params. Who hears them is not known here."""
+        self.left: Signal[str | None] = Signal()
+        """Told whose notifications nobody hears any more: a session, or a `subscriptions/listen`."""
+
+    def heard_by(self, holder: str) -> Listener | None:
+        """Who hears what a session, or a `subscriptions/listen`, is told; None where nobody does."""
+        return self._holders.get(holder)
 
     def watch(self, listener: Listener) -> Callable[[], None]:
         """Tell `take` what servers say, until the result is called."""
         self._count += 1
         number = self._count
         self._listeners[number] = listener
+        if listener.holder is not None:
+            self._holders[listener.holder] = listener
         self._audited(+1 if listener.audit else 0)
 
         def end() -> None:
             if self._listeners.pop(number, None) is not None:
                 self._audited(-1 if listener.audit else 0)
+                if self._holders.get(listener.holder or "") is listener:
+                    del self._holders[listener.holder or ""]
+                    self.left.send(listener.holder)
 
         return end
 
@@ -159,6 +174,11 @@ class ServerNotifications:
         """Pass one notification on. With `session`, to that session only: it came on a connection
         that nobody else shares. With `owner`, to that caller only (`task_owners.place_of`), and where `sees`
         says, in place of whether the server exists for it, that it may know of this in that profile."""
+        if method == EVENT:
+            found = self._clean(server, method, params) if self.happened.listeners else None
+            if found is not None:
+                self.happened.send((server, found))
+            return
         # Once for all listeners: it takes time in proportion to the text.
         clean = self._clean(server, method, params) if params and self._listeners else params
         if clean is not None:

@@ -102,10 +102,10 @@ class Admission:
         """Return once the server behind `link`, which has said hello, may go on. Inside `hold(reason)` nobody waits
         for it. Raises `NotPermitted`, `LinkClosed`."""
         hello = link.hello
-        if hello is None or not hello.permissions:
+        if hello is None or not (hello.permissions or self._spec().asked):
             return
         try:
-            needs = declared_permissions(hello.permissions)
+            needs = declared_permissions([*hello.permissions, *self._spec().asked])
         except ValueError as problem:
             raise NotPermitted(f"it declares what is no permission: {problem}") from None
         told = False

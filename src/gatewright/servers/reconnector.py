@@ -10,38 +10,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Literal
 
 from gatewright.call import Back, Failure
 from gatewright.command_text import to_type
 from gatewright.mcp.client.link import Link, ServerFailed
-from gatewright.secret_scanning.escape_invisible import spelled
+from gatewright.servers.draining import Drain, InFlight
 from gatewright.servers.permission_admission import NotPermitted
+from gatewright.servers.prospects import Wait, brief, explained, hopeless
+from gatewright.servers.restart_rule import RestartCounter
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import (
+    NO_MORE_RESTARTS,
+    After,
+    ShutdownReason,
+    State,
+    allowed,
+    cause_of,
+)
 
-__all__ = ["Connect", "Reconnector", "State"]
+__all__ = ["Connect", "Reconnector"]
 
 log = logging.getLogger("gatewright.servers")
-
-State = Literal[
-    "registered", "connecting", "connected", "draining", "disconnected", "error", "restarting"
-]
 
 Connect = Callable[[], Awaitable[Link]]
 """Makes one connection, hello included. Raises `ServerFailed` or `OSError`."""
 
-STABLE_S = 5.0
-"""A connection that lived so long did not fail at once, so the next is made without waiting."""
-
 _DIED = ("exited with status", "killed by")
 _GRACEFUL = "exited with status 0"
-_REASON_CHARS = 800
-
-_DOUBLINGS = 64
-"""Of the pause: more would be beyond any setting, and after a thousand beyond a float."""
 
 _AT_LEAST_S = 1.0
 """How far apart calls can make attempts at an HTTP server that is down, when they are refused."""
@@ -63,8 +60,11 @@ class Reconnector:
         self.spec = spec
         self.link: Link | None = None
         self.state: State = "registered"
-        self.reason = ""
+        self.reason = self.cause = ""
+        """In words, and the word for the last transition (`states.CAUSES`)."""
         self.restarts = 0
+        self.calls = InFlight()
+        self.drain: Drain | None = None  # how the connection is being shut down, while it is
         self._connect = connect
         self._connected = connected
         self._changed = changed
@@ -73,14 +73,12 @@ class Reconnector:
         self._task: asyncio.Task[None] | None = None
         self._turn: asyncio.Future[None] = self._loop.create_future()
         self._poke = asyncio.Event()
-        self._recent: deque[float] = deque()
-        self._quick = 0
-        self._idle = self._greeted = False
+        self._restarts = RestartCounter()
+        self._greeted = self.idle = False
         self._attempts = 0
-        self._next_at = 0.0
-        self._tried_at = -1e9
+        self._next_at, self._tried_at = 0.0, -1e9
         self._limit: asyncio.Timeout | None = None
-        self._holding = self._barred = self._ended = False
+        self._holding = self._barred = self._ended = self._down = False
         self._permitted = asyncio.Event()
         """What barred the server is no more. Apart from `_poke`, which is forgotten at each pause."""
         self.waits: Callable[[Back], AbstractContextManager[object]] = nullcontext
@@ -103,9 +101,12 @@ class Reconnector:
     async def close(self, reason: str = "the gateway stops") -> None:
         """End the connection and make no other. What is in flight fails."""
         task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.wait([task])
+        draining = None if self.drain is None else self.drain.task
+        tasks = [one for one in (task, draining) if one is not None]
+        for one in tasks:
+            one.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
         self._to("disconnected", reason)
 
     async def end(self) -> None:
@@ -125,7 +126,7 @@ class Reconnector:
             # One attempt that began for this call is enough of an answer where a URL does not respond.
             refusal = self._hopeless(deadline, self._attempts > attempts)
             if refusal is not None:
-                return self._explained(refusal)
+                return explained(self.spec, refusal)
             await asyncio.wait([self._turn], timeout=max(0.0, deadline - self._loop.time()))
 
     def roots_late(self) -> bool:
@@ -182,6 +183,37 @@ class Reconnector:
             self._permitted.set()
             self._poke.set()
 
+    def shut_down(self, reason: ShutdownReason, after: After, timeout_s: float) -> bool:
+        """Begin to drain: calls in flight end, others are refused, and the connection is closed then, at latest after `timeout_s`.
+        False where there is no connection."""
+        if self.drain is not None:
+            self.drain.hurry(timeout_s, after)
+            return True
+        link = self.link
+        if link is None or not link.open:
+            return False
+        self.drain = drain = Drain(
+            link, self.calls, reason=reason, after=after, timeout_s=timeout_s
+        )
+        self.link = None  # to those who call; what is in flight on it goes on
+        self._to("draining", drain.text, reason)
+        drain.begin()
+        return True
+
+    def wanted(self) -> None:
+        """Somebody needs the server: one that waits to be called is started."""
+        if self.idle:
+            self._poke.set()
+
+    async def shut(self) -> None:
+        """Return once no shutdown is going on."""
+        while self.drain is not None and self._task is not None:
+            await asyncio.wait([self._turn])
+
+    def refused(self) -> Failure | None:
+        """Why no call is taken, where the server is being shut down, or was until somebody starts it."""
+        return self._hopeless(self._loop.time(), False) if self.drain or self._down else None
+
     # -- the loop ------------------------------------------------------------------------------------
 
     async def _keep(self) -> None:
@@ -199,15 +231,45 @@ class Reconnector:
 
     async def _round(self) -> None:
         """Connect once, and wait until the next attempt is due."""
-        self._to("restarting" if self._attempts else "connecting", self.reason)
-        reason = _brief(await self._attempt())
+        self._to("connecting" if self.state == "registered" else "restarting", self.reason)
+        reason = brief(await self._attempt())
+        if self.drain is not None:
+            await self._drained(self.drain)
+            return
         now = self._loop.time()
-        self._quick = 0 if now - self._tried_at > STABLE_S else self._quick + 1
+        self._restarts.ended(self._tried_at, now)
         hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
         died = self.spec.transport == "stdio" and reason.startswith(_DIED)
         log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
-        self._to("disconnected", reason)
-        await self._pause(now)
+        # Only a process has a limit: another attempt at a URL starts nothing.
+        stdio = self.spec.transport == "stdio"
+        exhausted = stdio and self._restarts.exhausted(self.spec.restart, now)
+        if self._failed_start():
+            self._to("error", reason, NO_MORE_RESTARTS if exhausted else "")
+        else:
+            self._to("disconnected", reason)
+        await self._pause(now, exhausted)
+
+    def _failed_start(self) -> bool:
+        """Whether there was no connection. A URL that does not answer is no error: it is only tried again."""
+        return not self._greeted and (self._barred or self.spec.transport == "stdio")
+
+    async def _drained(self, drain: Drain) -> None:
+        """What comes after a shutdown. Its restart is none that counts against the limit."""
+        self.drain, self._restarts.quick = None, 0
+        if drain.task is not None:
+            drain.task.cancel()
+        self._next_at = self._loop.time()
+        if drain.after == "restart":
+            self._to("restarting", drain.text, drain.reason)
+            await drain.gone()
+            return
+        self._down = drain.after == "stays"
+        self.idle = not self._down
+        self._poke.clear()
+        self._to("disconnected", drain.text, drain.reason)
+        await self._poke.wait()
+        self.idle = self._down = False
 
     async def _attempt(self) -> str:
         """Connect, stay connected, and return why that ended."""
@@ -247,7 +309,7 @@ class Reconnector:
         self._wake()
         return reason
 
-    async def _pause(self, now: float) -> None:
+    async def _pause(self, now: float, exhausted: bool) -> None:
         """Wait until the next attempt is due: by the restart rule, or because a call wants it."""
         rule = self.spec.restart
         self._poke.clear()
@@ -257,33 +319,27 @@ class Reconnector:
             await self._permitted.wait()
             self._barred = False
             return
-        while self._recent and self._recent[0] < now - rule.window_s:
-            self._recent.popleft()
         stdio = self.spec.transport == "stdio"
-        # Only a process has a limit: another attempt at a URL starts nothing.
-        exhausted = stdio and len(self._recent) >= rule.max
         if exhausted or (stdio and rule.policy == "never"):
-            self._next_at = self._recent[0] + rule.window_s if exhausted else float("inf")
+            self._next_at = self._restarts.room_at(rule) if exhausted else float("inf")
             # From here on only a call tries again, once the window has room (`_hurry`), or an operator.
             why = f"; {rule.max} restarts in {rule.window_s:g} s were tried" if exhausted else ""
-            self._to("error", self.reason + why)
+            self._to("error", self.reason + why, NO_MORE_RESTARTS if exhausted else "not_restarted")
             await self._poke.wait()
         elif self._greeted and rule.policy == "on_failure" and self.reason == _GRACEFUL:
             # It left because it was done; whoever needs it brings it back.
-            self._next_at, self._idle = now, True
+            self._next_at, self.idle = now, True
             await self._poke.wait()
-            self._idle = False
+            self.idle = False
         else:
             await self._back_off(now, "restarting" if stdio else "disconnected")
-        self._recent.append(self._loop.time())
+        self._restarts.made(self._loop.time())
 
     async def _back_off(self, now: float, state: State) -> None:
-        rule = self.spec.restart
-        delay = min(rule.most_s, rule.first_s * 2.0 ** min(self._quick - 2, _DOUBLINGS))
-        # The first attempt after a failure is made at once, the second waits `first_s`.
-        self._next_at = now + (delay if self._quick > 1 else 0.0)
+        delay_s = self._restarts.pause_s(self.spec.restart)
+        self._next_at = now + delay_s
         self._to(state, self.reason)
-        if self._quick > 1:
+        if delay_s:
             try:
                 async with asyncio.timeout_at(self._next_at):
                     await self._poke.wait()
@@ -295,64 +351,41 @@ class Reconnector:
     def _hurry(self) -> None:
         """A call wants the server: try now where trying is due or cheap."""
         now = self._loop.time()
+        if self._down:
+            return
         if self.state == "error":
             due = now >= self._next_at
         else:
             remote = self.spec.transport != "stdio"
-            due = self._idle or (remote and now - self._tried_at >= _AT_LEAST_S)
+            due = self.idle or (remote and now - self._tried_at >= _AT_LEAST_S)
         if due:
             self._poke.set()
-
-    def _explained(self, failure: Failure) -> Failure:
-        """Why there is no connection, in the configuration's words where it says so."""
-        if self.spec.problem:
-            return Failure("upstream_unavailable", f"server {self.spec.id}: {self.spec.problem}")
-        if not self.spec.enabled:
-            return Failure(
-                "upstream_unavailable",
-                f"server {self.spec.id} is disabled; `{to_type('server enable {}', self.spec.id)}` enables it",
-            )
-        return failure
 
     def _hopeless(self, deadline: float, tried: bool) -> Failure | None:
         """Why it makes no sense to wait any longer, if so."""
         now = self._loop.time()
-        name = self.spec.id
-        if self._holding:
-            asks = to_type("server permit {}", name)
-            text = f"server {name} {self.reason}; `{asks}` shows what it asks for"
-            return Failure("permission_deferred", text)
-        if self._ended:
-            return Failure("session_unknown", "the session has ended: nothing was run")
-        if self._task is None:
-            starts = to_type("server start {}", name)
-            text = f"server {name} is stopped: {self.reason}; `{starts}` starts it"
-            return Failure("upstream_unavailable", text)
-        pausing = self.state in ("error", "disconnected", "restarting") and not self._poke.is_set()
-        waiting = pausing and self._next_at > now
-        wait_ms = None if self._next_at == float("inf") else _ms(self._next_at - now)
-        if self.state == "error" and waiting:
-            anew = to_type("server restart {}", name)
-            text = f"server {name} is down: {self.reason}; `{anew}` tries again at once"
-            return Failure("upstream_unavailable", text, retry_after_ms=wait_ms)
-        if waiting and (self._next_at > deadline or tried or self.spec.transport != "stdio"):
-            # The gateway starts a process again by itself (MGP §14.3, 2002); a server elsewhere is only tried again.
-            again = self.state == "restarting"
-            text = f"server {name} is {'restarting' if again else 'down'}: {self.reason}"
-            reason = "restarting" if again else "upstream_unavailable"
-            return Failure(reason, text, retry_after_ms=wait_ms)
-        if now >= deadline:
-            fresh = self._attempts == 0
-            return Failure(
-                "server_not_ready" if fresh else "restarting",
-                f"server {name} is still starting" if fresh else f"server {name} is restarting",
-                retry_after_ms=1000,
-            )
-        return None
+        wait = Wait(
+            spec=self.spec,
+            state=self.state,
+            reason=self.reason,
+            holding=self._holding,
+            ended=self._ended,
+            stopped=self._task is None or self._down,
+            pausing=not self._poke.is_set(),
+            next_s=self._next_at - now,
+            left_s=deadline - now,
+            tried=tried,
+            fresh=self._attempts == 0,
+        )
+        return hopeless(wait)
 
-    def _to(self, state: State, reason: str) -> None:
-        reason = _brief(reason)
-        told = (state, reason) != (self.state, self.reason)
+    def _to(self, state: State, reason: str, cause: str = "") -> None:
+        reason = brief(reason)
+        before, told = self.state, (state, reason) != (self.state, self.reason)
+        if state != before:
+            if not allowed(before, state):
+                raise RuntimeError(f"server {self.spec.id}: {before} to {state} is no transition")
+            self.cause = cause or cause_of(before, state)
         self.state, self.reason = state, reason
         self._wake()
         if told:
@@ -365,13 +398,3 @@ class Reconnector:
         turn, self._turn = self._turn, self._loop.create_future()
         if not turn.done():
             turn.set_result(None)
-
-
-def _brief(reason: str) -> str:
-    """A reason as callers and operators read it. What a server said may be in it, which is to be no page long and to show all it has."""
-    shown = spelled(reason[:_REASON_CHARS])
-    return shown if len(shown) <= _REASON_CHARS >= len(reason) else f"{shown[:_REASON_CHARS]}…"
-
-
-def _ms(seconds: float) -> int:
-    return max(100, int(seconds * 1000))

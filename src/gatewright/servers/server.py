@@ -22,15 +22,17 @@ from gatewright.servers.call_sender import CallSender, Route
 from gatewright.servers.dial import reach
 from gatewright.servers.listing import CHANGES, EMPTY, fetch_listing
 from gatewright.servers.permission_admission import Admission
-from gatewright.servers.reconnector import Reconnector, State
+from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relist_delay import Paced
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.server_catalogue import Built, shelve
+from gatewright.servers.server_life import LIFECYCLE, ServerLife
 from gatewright.servers.server_screen import Screen
 from gatewright.servers.session_affinity import SessionAffinity
 from gatewright.servers.session_sink import SessionSink, session_reconnector
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
+from gatewright.servers.states import State
 from gatewright.servers.status import Status, Told, stands
 from gatewright.servers.subscriptions import ServerSubscriptions
 from gatewright.servers.task_names import lead
@@ -51,6 +53,7 @@ class Server:
         self.spec = spec
         self.id = spec.id
         self.listing = EMPTY
+        self.farewell = "it is not configured any more"  # why it leaves, when it does
         self.shelved: Built | None = None  # what was made of it
         self.wishes = ServerSubscriptions(self)
         self._relisting = Relisting(spec.id, lambda: self.listing)
@@ -63,12 +66,14 @@ class Server:
         self._log = logging.getLogger(f"gatewright.server.{spec.id}")
         self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
+        seen = told, self.stderr, self._relisting
+        self.life = ServerLife(spec, *seen, self._keepers, self.spawn)
         self._main = Reconnector(
             spec,
             # May ask anything of anybody: whose question it is, is found by the calls in flight (decision 0004).
             lambda: self._make(self, ASKABLE),
             connected=self._connected,
-            changed=self._main_changed,
+            changed=self.life.changed,
             leave=self._leave,
         )
         self._lanes = SessionAffinity(spec, self._main, self._lane, self._end, told.opened)
@@ -84,6 +89,9 @@ class Server:
 
     # -- life ----------------------------------------------------------------------------------------
 
+    def _keepers(self) -> list[Reconnector]:
+        return [self._main, *self._lanes.all()]
+
     def start(self) -> None:
         """Begin to connect, if the configuration lets it."""
         if self.spec.problem:
@@ -91,6 +99,8 @@ class Server:
             self._main.reason = self.spec.problem
         elif self.spec.enabled:
             self._main.start()
+            if self.spec.idle_s:
+                self.spawn(self.life.watch_idleness(self.spec.idle_s, self.wishes.resources.wanted))
 
     async def settled(self) -> None:
         """Wait until the first attempt has succeeded or failed."""
@@ -99,8 +109,8 @@ class Server:
 
     def adopt(self, spec: ServerSpec) -> None:
         """Go on with changed settings that need no new connection (`server_set.reconnects`)."""
-        self.spec = spec
-        for keeper in (self._main, *self._lanes.all()):
+        self.spec = self.life.spec = spec
+        for keeper in self._keepers():
             keeper.adopt(spec)
 
     def follow(self, before: Server) -> None:
@@ -203,6 +213,8 @@ class Server:
         route: Route | None = None,
     ) -> Coroutine[Any, Any, Outcome]:
         """Put one call to the server, in its own names; waits for one that is just (re)starting. Never raises."""
+        if self.life.quiet and (refused := self.life.refused()) is not None:
+            return _said(refused)
         taken = self._lanes.take(call)
         if not isinstance(taken, tuple):
             return _said(taken)
@@ -262,6 +274,8 @@ class Server:
         if method in CHANGES:
             self._stale.add(CHANGES[method])
             self._relist.ask()
+        elif method == LIFECYCLE:
+            self.life.heard(params)
         else:
             self._screen.said_by(link, method, params)
 
@@ -292,7 +306,7 @@ class Server:
 
     def permitted(self, *, blocked: str) -> None:
         """Its permissions stand differently. `blocked` says why it may not be connected, where that is so."""
-        for keeper in (self._main, *self._lanes.all()):
+        for keeper in self._keepers():
             if blocked:
                 keeper.bar(blocked)
             else:
@@ -366,19 +380,6 @@ class Server:
             # Listen before looking: what changes in between is then told.
             await self.wishes.renew(link)
             await self._load(link)
-
-    def _main_changed(self, state: State, reason: str) -> None:
-        if state == "connected":
-            self._relisting.begins()
-            # `begins` above is ended by `_connected`, which the reconnector awaits next.
-            hello = self._main.link.hello if self._main.link is not None else None
-            self._log.info("connected, MCP %s", hello.revision if hello else "?")
-            if hello is not None and hello.mgp_problem:
-                self._log.warning("its MGP does not count: %s; it is plain MCP", hello.mgp_problem)
-            self._told.event("SERVER_CONNECTED", self.id, {})
-        elif state == "disconnected":
-            self.stderr.failed()
-            self._told.event("SERVER_DISCONNECTED", self.id, {"reason": reason})
 
     def permissions(self) -> Mapping[str, str]:
         """What it may have and what not."""

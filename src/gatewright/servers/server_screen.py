@@ -21,6 +21,7 @@ from gatewright.mcp.protocol.eras import TooMuchAsked, is_interim, wanted_in
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import OF_THE_SERVER
 from gatewright.mcp.wire.json_bounds import DECODED_BYTES
+from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.mcp.wire.spellings import RESULT, flaw_of_members, to_drop
 from gatewright.mcp.wire.versions import INTERRUPTIBLE, is_modern
 from gatewright.secret_scanning.escape_invisible import spelled
@@ -30,7 +31,7 @@ from gatewright.servers.cache_scope import (
     without_members,
     without_promises,
 )
-from gatewright.servers.elicitation import COMPLETE, ELICIT, screened
+from gatewright.servers.elicitation import COMPLETE, ELICIT, informed, screened
 from gatewright.servers.gateway_url_check import cannot
 from gatewright.servers.request_state import STATE, bound, returned
 from gatewright.servers.reserved_meta import MARKS, is_ours, is_suspect
@@ -270,8 +271,17 @@ class Screen:
             if found is None or found[0] is None or found[0] != call.session:
                 return None
             return Event(COMPLETE, found[1])
+        if event.method == CALLBACK:
+            return self._informed(event)
         params = self._params(event.method, event.params)
         return event if params is event.params else Event(event.method, params)
+
+    def _informed(self, event: Event) -> Event | None:
+        """What a caller is only to know (MGP §13.4), under the server's name; None where it leads to the gateway."""
+        try:
+            return Event(CALLBACK, informed(self._server, event.params, self._told.ours))
+        except CannotAsk:
+            return None
 
     # -- outside any call
 

@@ -10,9 +10,9 @@ from gatewright.call import KERNEL, Refusal
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.local import LocalServer
-from gatewright.servers.reconnector import State
 from gatewright.servers.server import Server
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import State
 from gatewright.servers.status import Status
 
 __all__ = ["ServerSet", "Staged", "reconnects"]
@@ -20,9 +20,11 @@ __all__ = ["ServerSet", "Staged", "reconnects"]
 _FELT_AT_ONCE = frozenset(
     {
         "approver",
+        "asked",
         "call_s",
         "catalogue",
         "connect_s",
+        "created_by",
         "degrades",
         "in_flight",
         "methods",

@@ -25,12 +25,12 @@ from gatewright.servers.catalogue import Sight
 from gatewright.servers.login_store import Logins
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
 from gatewright.servers.supervisor import Audited, Supervisor
-from gatewright.servers.supervisor_dependencies import ServerSide
+from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
 from gatewright.servers.view import Profile
 from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.transport.isolation.rules import Isolation
 
 __all__ = [
-    "EXTENSIONS",
     "authorizers_of",
     "guard_of",
     "http_limits",
@@ -41,10 +41,6 @@ __all__ = [
     "supervisor_of",
     "terms_of",
 ]
-
-
-EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
-"""What of MGP the gateway offers, its clients and servers alike: no more than it does."""
 
 
 def profiles_of(settings: Settings) -> dict[str, Profile]:
@@ -63,7 +59,7 @@ def supervisor_of(
     side: ServerSide,
 ) -> Supervisor:
     """The servers of a configuration, none of which is started yet; the rest as for `Supervisor`."""
-    specs = [spec_of(settings, server) for server in settings.servers]
+    specs = [spec_of(settings, server, side.extensions) for server in settings.servers]
     return Supervisor(
         specs,
         info=info_of(settings),
@@ -88,8 +84,10 @@ def terms_of(settings: Settings, authenticate: Authenticate, protected: Protecte
     )
 
 
-def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
-    """One server as the upstream half wants to know it."""
+def spec_of(
+    settings: Settings, server: said.Server, extensions: Sequence[str] = EXTENSIONS
+) -> ServerSpec:
+    """One server as the upstream half wants to know it; `extensions` are those of MGP that the gateway has."""
     limits, restart, mgp = settings.limits, server.restart, server.mgp
     return ServerSpec(
         id=server.id,
@@ -98,6 +96,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         args=server.args,
         env=server.env,
         cwd=str(server.cwd) if server.cwd is not None else None,
+        isolation=_isolation_of(settings, server),
         url=server.url,
         python=server.python,
         trust_gateway=server.trust_gateway,
@@ -105,7 +104,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         api=_api_of(server),
         auth=_auth_of(server.auth),
         era=server.era,
-        face=_face(server),
+        face=_face(server, extensions),
         methods=server.methods,
         share=server.share,
         enabled=server.enabled,
@@ -119,6 +118,7 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         ),
         connect_s=server.connect_timeout_s,
         call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        idle_s=server.idle_timeout_s or 0.0,
         in_flight=limits.in_flight_per_server,
         limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
         catalogue=CatalogueLimits(
@@ -133,7 +133,31 @@ def spec_of(settings: Settings, server: said.Server) -> ServerSpec:
         hints=_hints(settings, server),
         trust_level=mgp.trust_level if mgp is not None else None,
         permissions=mgp.permissions_required if mgp is not None else (),
+        asked=mgp.permissions_asked if mgp is not None else (),
+        created_by=server.created_by,
         degrades=mgp is not None and mgp.missing_permissions == "degrade",
+    )
+
+
+def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
+    """What a child is kept to. The configuration and the state of the gateway are nobody's to see, whatever is."""
+    wanted = server.confinement
+    if wanted.level == "none":
+        return None
+    return Isolation(
+        server=server.id,
+        level=wanted.level,
+        read=tuple(map(str, wanted.read)),
+        write=tuple(map(str, wanted.write)),
+        hidden=tuple(str(one) for one in (settings.storage.path, *settings.files)),
+        state=str(settings.storage.path),
+        network=wanted.network,
+        memory_bytes=wanted.memory_bytes,
+        tmp_bytes=wanted.tmp_bytes,
+        processes=wanted.processes,
+        open_files=wanted.open_files,
+        file_bytes=wanted.file_bytes,
+        cpu_s=wanted.cpu_s,
     )
 
 
@@ -145,11 +169,13 @@ def _hints(settings: Settings, server: said.Server) -> bool:
     return (server.hints or settings.approvals.hints) == "ask"
 
 
-def _face(server: said.Server) -> Face | None:
+def _face(server: said.Server, extensions: Sequence[str]) -> Face | None:
     """What a server hears of MGP. Tools of this process are our own: how dangerous they are is always asked."""
     if server.mgp is not None:
-        return Face(tuple(one for one in server.mgp.extensions if one in EXTENSIONS))
-    return Face(("security",)) if server.transport == "python" else None
+        return Face(tuple(one for one in server.mgp.extensions if one in extensions))
+    if server.transport != "python":
+        return None
+    return Face(tuple(one for one in ("security", "streaming") if one in extensions))
 
 
 def authorizers_of(settings: Settings, specs: Sequence[ServerSpec]) -> dict[str, Authorizer]:

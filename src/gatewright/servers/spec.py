@@ -121,6 +121,8 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     """The time limit of one call, unless the call brings its own."""
     restart_wait_s: float = 10.0
     """How long a call waits for a server that is (re)starting."""
+    idle_s: float = 0.0
+    """So long without a call, and it is shut down until the next one; 0: never."""
     catalogue: CatalogueLimits = CatalogueLimits()
     prefix: str | None = None
     """What its exposed names begin with; None means the id."""
@@ -137,6 +139,10 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     """Its tools are functions of this process, and what they say of themselves is ours."""
     permissions: tuple[str, ...] = ()
     """Those that the configuration names, canonical."""
+    asked: tuple[str, ...] = ()
+    """Those that it needs besides what it declares itself: asked for on its behalf when it connects."""
+    created_by: str = ""
+    """Who registered it while the gateway runs; empty where it is configured."""
     degrades: bool = False
     """Whether it is offered without all the permissions that it declares (MGP §3.6, `denied`)."""
 

@@ -10,10 +10,11 @@ import msgspec
 from gatewright.call import Tool
 from gatewright.servers.listing import Listing
 from gatewright.servers.permission_admission import Permits
-from gatewright.servers.reconnector import Reconnector, State
+from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.server_catalogue import Built
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.standard_error import StandardError
+from gatewright.servers.states import Change, State
 from gatewright.servers.task_owners import MadeTasks
 
 __all__ = ["Status", "Told", "no_look", "nothing_ahead", "stands"]
@@ -96,3 +97,5 @@ class Told(msgspec.Struct, frozen=True):
     """Who knows whose the tasks are that servers made."""
     opened: Callable[[str], bool] = lambda _: True
     """Whether a session has not ended."""
+    changed: Callable[[Change], None] = lambda _: None
+    """Hears of each transition between states."""

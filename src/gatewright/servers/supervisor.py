@@ -25,11 +25,13 @@ from gatewright.servers.describe import describe
 from gatewright.servers.listing import CHANGES, Listing
 from gatewright.servers.local import LocalServer
 from gatewright.servers.notifications import AUDIT, Listener, ServerNotifications, Still, Take
-from gatewright.servers.reconnector import State
+from gatewright.servers.retiring import Retiring
 from gatewright.servers.server import Server
 from gatewright.servers.server_catalogue import Built
+from gatewright.servers.server_life import LIFECYCLE
 from gatewright.servers.server_set import ServerSet, Staged, reconnects
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import Change, State
 from gatewright.servers.status import Status, Told
 from gatewright.servers.supervisor_dependencies import NOTHING, ServerSide
 from gatewright.servers.task_methods import STATUS, ServerTasks
@@ -38,15 +40,12 @@ from gatewright.servers.task_subject import sees
 from gatewright.servers.view import Profile
 from gatewright.servers.visibility import Visibility
 
-__all__ = ["HELD_S", "RETIRING_MOST", "Audited", "Supervisor"]
+__all__ = ["HELD_S", "Audited", "Supervisor"]
 
 log = logging.getLogger("gatewright.servers")
 
 Audited = Callable[[str, str, dict[str, Any]], None]
 """Takes a lifecycle event: `SERVER_CONNECTED` or `SERVER_DISCONNECTED`, server id, details."""
-
-RETIRING_MOST = 4
-"""Of one server so many may wait for the calls that could need them; then the oldest of them ends."""
 
 HELD_S = 130.0
 """For how long gates hold a call up, at most: its caller is asked (`approvals.gate`)."""
@@ -84,9 +83,7 @@ class Supervisor:
         self._startup_wait_s = startup_wait_s
         self._startup: asyncio.Task[None] | None = None
         self._staged: list[Server] = []
-        self._retiring: dict[Server, asyncio.Future[None]] = {}
-        """What has left the fleet and not yet ended, and what hurries that."""
-        self._departures: set[asyncio.Task[None]] = set()
+        self._retiring = Retiring()
         self._closed = False
         for one in side.local:
             one.changed.listen(partial(self._offered, one))
@@ -111,17 +108,21 @@ class Supervisor:
                 self._listed(server, shelved, announced)
 
         def said(server: str, method: str, params: dict[str, Any], session: str | None) -> None:
-            # What is recorded is the gateway's to say, and no server's.
-            if self._servers.get(server) is not made or method == AUDIT:
+            # What is recorded, and where servers stand, is the gateway's to say, and no server's.
+            if self._servers.get(server) is not made or method in (AUDIT, LIFECYCLE):
                 return
             if method in STATUS or named(params) is not None:
                 self._of_task(made, method, params, session)
             else:
                 self.hub.tell(server, method, params, session)
 
+        def changed(change: Change) -> None:
+            if self._servers.get(made.id) is made:
+                side.changed(change)
+
         side = self._side
         judged = side.permits, side.looks, self._ahead, side.leads_here
-        told = Told(listed, said, self._event, *judged, self.tasks.made, side.opened)
+        told = Told(listed, said, self._event, *judged, self.tasks.made, side.opened, changed)
         return (made := Server(spec, self.info, told, authorizer))
 
     def _ahead(self, server: str, shelved: Built) -> Awaitable[None]:
@@ -157,10 +158,9 @@ class Supervisor:
         self._closed = True
         if self._startup is not None:
             self._startup.cancel()
-        for hurry in self._retiring.values():
-            _hurry(hurry)
         every = {*self._servers.values(), *self._staged, *self._retiring}
-        await asyncio.gather(*(server.close(grace_s) for server in every), *self._departures)
+        closing = (server.close(grace_s) for server in every)
+        await asyncio.gather(*closing, self._retiring.hurried())
 
     # -- another configuration -----------------------------------------------------------------------
 
@@ -226,36 +226,16 @@ class Supervisor:
                 server.adopt(fleet.specs[name])
             elif former is not None:
                 server.follow(former)
+                self._side.replaced(
+                    Change(name, former.state, server.state, "configuration_change")
+                )
             # Listed since the fleet was made, when nobody heard it; taken once everything has switched, as it is then.
             if fleet.catalogue.listing(name) is not server.listing:
                 asyncio.get_running_loop().call_soon(self._catch_up, server)
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
-                why = "it was replaced" if name in fleet.servers else "it is configured no more"
-                self._retire(server, over, held_s, why)
-
-    def _retire(
-        self, server: Server, over: Sequence[asyncio.Future[None]], held_s: float, why: str
-    ) -> None:
-        crowd = [one for one in self._retiring if one.id == server.id]
-        # A file that is saved again and again must not leave a process behind each time.
-        if len(crowd) >= RETIRING_MOST:
-            _hurry(self._retiring[crowd[0]])
-        self._retiring[server] = asyncio.get_running_loop().create_future()
-        # A call of the former configuration may still be on its way through the gates.
-        most_s = server.spec.call_s + server.spec.restart_wait_s + held_s
-        work = self._leave(server, asyncio.gather(*over), most_s, why)
-        task = asyncio.get_running_loop().create_task(work)
-        self._departures.add(task)
-        task.add_done_callback(self._departures.discard)
-
-    async def _leave(
-        self, server: Server, over: asyncio.Future[Any], most_s: float, why: str
-    ) -> None:
-        either = [over, self._retiring[server]]
-        await asyncio.wait(either, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
-        await server.close(5.0, why)
-        del self._retiring[server]
+                why = "it was replaced" if name in fleet.servers else server.farewell
+                self._retiring.add(server, over, held_s, why)
 
     async def tell_differences(self, before: Catalogue) -> None:
         """Tell those who listen which of their lists are others than in the catalogue before."""
@@ -340,6 +320,7 @@ class Supervisor:
         """A session is over: give up what was kept for it."""
         for server in (*self._servers.values(), *self._retiring):
             server.forget(session)
+        self._side.ended(session)
 
     # -- what servers say ----------------------------------------------------------------------------
 
@@ -389,11 +370,6 @@ class Supervisor:
 
     def _may_see(self, caller: Caller, profile: str, server: str) -> bool:
         return self.catalogue.knows(profile) and server in self.catalogue.servers(profile, caller)
-
-
-def _hurry(waiting: asyncio.Future[None]) -> None:
-    if not waiting.done():
-        waiting.set_result(None)
 
 
 def _sections(name: str) -> Sequence[Any]:

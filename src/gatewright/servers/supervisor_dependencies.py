@@ -5,23 +5,31 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
-from gatewright.call import Tool
+from gatewright.call import KERNEL, Tool
 from gatewright.servers.gateway_url_check import Ours
-from gatewright.servers.local import LocalServer
+from gatewright.servers.local import LocalServer, Tools
 from gatewright.servers.notifications import Clean, as_said
 from gatewright.servers.permission_admission import Permits
 from gatewright.servers.reserved_names import Reserved
+from gatewright.servers.spec import ServerSpec
+from gatewright.servers.states import Change
 from gatewright.servers.status import no_look
 from gatewright.servers.task_owners import NOWHERE, Keep
 
-__all__ = ["NOTHING", "ServerSide"]
+__all__ = ["EXTENSIONS", "NOTHING", "ServerSide", "with_own_tools"]
+
+EXTENSIONS = ("security", "access_control", "audit", "code_safety", "discovery")
+"""What of MGP the spine offers, to clients and servers alike; features add theirs (`Feature.extensions`)."""
 
 
 class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
     """Given to the supervisor when it is made (`Supervisor`). What changes with the configuration are methods of objects that
     hold the present one. All of it is called on the event loop."""
 
+    extensions: Sequence[str] = EXTENSIONS
+    """What of MGP servers are offered, where their entries say that they speak it."""
     local: Sequence[LocalServer] = ()
     """Servers of this process, which no configuration can replace."""
     looks: Callable[[str, Sequence[Tool]], Awaitable[None]] = no_look
@@ -38,8 +46,27 @@ class ServerSide(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a URL leads to the gateway itself: no server may send a person there."""
     opened: Callable[[str], bool] = lambda _: True
     """Whether a session has not ended: nothing is made for one that has."""
+    changed: Callable[[Change], None] = lambda _: None
+    """Hears of each transition of a server of the fleet."""
+    replaced: Callable[[Change], None] = lambda _: None
+    """Hears that another connection serves in place of a server's former one."""
+    ended: Callable[[str], object] = lambda _: None
+    """Hears of each session that is over."""
     keep: Keep = NOWHERE
     """Where tasks that servers made are remembered beyond this process."""
 
 
 NOTHING = ServerSide()
+
+
+def with_own_tools(side: ServerSide, tools: Tools) -> ServerSide:
+    """With more tools of the gateway itself, beside those that it has there already."""
+    own = {
+        name: one
+        for server in side.local
+        if server.id == KERNEL
+        for name, one in server.given.items()
+    }
+    others = [server for server in side.local if server.id != KERNEL]
+    kernel = LocalServer(ServerSpec(id=KERNEL, local=True), {**own, **tools})
+    return replace(side, local=[*others, kernel])

@@ -18,6 +18,7 @@ from gatewright.servers.names import (
     Naming,
     expose_names,
     expose_uris,
+    is_meta,
     kernel_names,
     looks_wrapped,
     unwrap_uri,
@@ -43,7 +44,8 @@ LISTS: Mapping[str, str] = {
 class Profile(msgspec.Struct, frozen=True):
     """A named view. Empty `servers` or `tools` leave that side open; tools are canonical names
     (`server/tool`) or exposed ones. `unprefixed` shows the only server's names as they are. The tools of
-    the gateway itself belong to every view that is not narrowed to other servers or tools."""
+    the gateway itself belong to every view that is not narrowed to other servers or tools; those about tools
+    (`names.META_TOOLS`) to every one."""
 
     servers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
@@ -120,7 +122,9 @@ class View:
         """`away` are servers that are switched off. `absent` are names of tools, by server, that are not on a shelf now and
         whose owner may be back: nobody else is given what they are called."""
         gone = [one for one in away or () if not profile.servers or one in profile.servers]
-        wanted = [one for one in specs if not profile.servers or one in profile.servers]
+        # No server has an empty id: of a profile that is not there any more nothing is seen.
+        shown = profile.servers if "" in profile.servers else (*profile.servers, KERNEL)
+        wanted = [one for one in specs if not profile.servers or one in shown]
         self.servers: tuple[str, ...] = tuple(one for one in wanted if one != KERNEL)
         foreign = [one for one in self.servers if one != SHIPPED]
         self.unprefixed = profile.unprefixed and len(foreign) == 1
@@ -196,7 +200,9 @@ class View:
             yield
             exposed = names.exposed[target]
             canonical = f"{target.server}/{target.name}"
-            if profile.tools and exposed not in profile.tools and canonical not in profile.tools:
+            narrowed = bool(profile.tools) or (target.server == KERNEL and bool(profile.servers))
+            named = exposed in profile.tools or canonical in profile.tools
+            if narrowed and not named and not is_meta(target):
                 continue
             shown[target] = msgspec.structs.replace(tool, exposed=exposed)
             item = self._item(target, tool.definition, {"name": exposed}, shown[target])

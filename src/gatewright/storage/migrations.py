@@ -9,7 +9,16 @@ from gatewright.storage.schema import Column, Index, Migration, Table, columns_o
 
 __all__ = ["ANCHORED", "MIGRATIONS", "SECTIONS", "upsert"]
 
-ANCHORED = ("keys", "grants", "permissions", "pins", "approvals", "rooms", "registrations")
+ANCHORED = (
+    "keys",
+    "grants",
+    "permissions",
+    "pins",
+    "approvals",
+    "rooms",
+    "registrations",
+    "servers",
+)
 """Sections that can forbid something: the audit trail knows how many steps each of them has taken."""
 SECTIONS = (*ANCHORED, "tasks")
 """The parts of the database that change independently of each other, one for each store."""
@@ -241,6 +250,8 @@ _TASKS = Migration(
         ),
     ),
 )
+_SERVERS = Migration("servers that are registered while the gateway runs", ())
+"""In `documents`, in a section of their own."""
 _VOTES = Migration(
     "what each operator said yes to",
     (
@@ -257,6 +268,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _APPROVALS,
     _DOCUMENTS,
     _TASKS,
+    _SERVERS,
     _VOTES,
 )
 

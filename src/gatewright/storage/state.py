@@ -17,6 +17,7 @@ import msgspec
 
 from gatewright.storage.engine import Engine, Result
 from gatewright.storage.errors import StoreError
+from gatewright.storage.migrations import SECTIONS
 
 __all__ = ["Head", "Section", "StateDatabase"]
 
@@ -44,7 +45,11 @@ class StateDatabase:
         self.look()
 
     def section(self, name: str, what: str) -> Section:
-        """The part of one store; `what` (`the keys`) is what messages call it."""
+        """The part of one store; `what` (`the keys`) is what messages call it. Raises `ValueError` for a name that is none."""
+        if name not in SECTIONS:
+            raise ValueError(
+                f"{name!r} is no section of the state database: add it to SECTIONS in storage/migrations.py"
+            )
         return Section(self, name, what)
 
     def look(self) -> None:

@@ -134,6 +134,10 @@ class Pipe(Protocol):
     sent as a space: in JSON text it can only be white space, and so nobody can smuggle a second message in.
     """
 
+    @property
+    def waiting(self) -> int:
+        """Bytes that the peer has not taken yet, as far as this side knows."""
+
     def send(self, message: bytes) -> None:
         """Hand over one message. Never blocks; everything sent in one turn of the loop leaves in one write.
 

@@ -1,9 +1,14 @@
-"""HTTP/1.1 client connection: one request at a time, strict httptools parsing within limits, and whether it can be reused after.
+"""HTTP/1.1 client connection: strict httptools parsing within limits, repeated response heads from a cache; whether it can be reused.
 
-One request at a time, HTTP/1.1, never pipelined. The server is a stranger: how long a head may be, how much may come
+One request at a time, never pipelined. The server is a stranger: how long a head may be, how much may come
 that is no body (sizes of chunks, their extensions, trailers), and what may come when nobody asked are all decided here.
 Where two readers could disagree on where an answer ends (RFC 9112 §6.3), it is refused, and a connection of which we do
 not know for certain that it stands between two answers is never used again.
+
+A server answers with the same head again and again, as long as neither its clock nor the length of the body moves. Between
+two answers the parser remembers nothing, so the same bytes mean the same (`KnownHeads`; `request_head_cache` is the other side's).
+Only answers that were plain in every way are remembered: whole in one piece, with a length, not packed, no stream, on a
+connection that stays.
 """
 
 from __future__ import annotations
@@ -14,13 +19,47 @@ from typing import Any, cast
 
 import httptools
 
-from gatewright.transport.http_answer import Answer, Raw
+from gatewright.transport.http_answer import Answer, Fields, Raw
 from gatewright.transport.http_fault import Fault
 from gatewright.transport.http_slices import Sliced
-from gatewright.transport.response_head_cache import KnownAnswers
 from gatewright.transport.websocket_intake import Turns
 
-__all__ = ["HEADER_BYTES", "HttpClientConnection"]
+__all__ = ["HEADER_BYTES", "HttpClientConnection", "KnownAnswers"]
+
+_END = b"\r\n\r\n"
+_HEADS = 4
+"""How many are remembered; the oldest goes first."""
+_BYTES = 2048
+"""A longer head is not remembered."""
+
+
+class KnownAnswers:
+    """Head → (status, headers, the length of the body)."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, tuple[int, Fields, int]] = {}
+
+    def settle(self, answer: Answer, data: bytes) -> bool:
+        """Whether `data` is an answer, whole, whose head is known: then `answer` has it."""
+        cut = data.find(_END, 0, _BYTES) + len(_END)
+        known = self._known.get(data[:cut])
+        if known is None or len(data) - cut != known[2]:
+            return False
+        return answer.take_whole(known[0], known[1], data[cut:])
+
+    def learn(self, answer: Answer, data: bytes) -> None:
+        """Remember the head of `data`, which the parser took for `answer` and no more than that, on a connection that
+        stays. Ignored where the answer is not plain."""
+        cut = data.find(_END, 0, _BYTES) + len(_END)
+        size = answer.plain_size()
+        if cut <= len(_END) or size != len(data) - cut:
+            return
+        if len(self._known) == _HEADS:
+            del self._known[next(iter(self._known))]
+        self._known[data[:cut]] = answer.status, answer.headers, size
+
 
 HEADER_BYTES = 32 * 1024
 """The longest head of an answer, together with those that came before it and said only to wait."""

@@ -24,6 +24,8 @@ __all__ = [
     "NotExecutable",
     "child_environment",
     "launch",
+    "locate",
+    "start",
 ]
 
 INHERITED = (
@@ -87,26 +89,40 @@ def launch(
         raise NoSuchDirectory(
             f"the working directory {cwd!r} does not exist; create it or change `cwd`"
         )
-    program = _locate(command, environment["PATH"], cwd)
+    program = locate(command, environment["PATH"], cwd)
+    return start([program, *args], env=environment, cwd=cwd)
+
+
+def start(
+    command: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: str | None,
+    descriptors: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a program by its path, with exactly these variables and, besides three pipes, these descriptors. Raises `CannotStart`."""
+    program = command[0]
     try:
         return subprocess.Popen(  # noqa: S603 - the command line is the operator's
-            [program, *args],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
             cwd=cwd,
-            env=environment,
+            env=env,
             close_fds=True,
+            pass_fds=descriptors,
             start_new_session=True,
         )
     except OSError as error:
         raise _explained(program, error) from error
     except ValueError as error:
-        raise CannotStart(f"{command!r} cannot be started: {error}") from error
+        raise CannotStart(f"{program!r} cannot be started: {error}") from error
 
 
-def _locate(command: str, path: str, cwd: str | None) -> str:
+def locate(command: str, path: str, cwd: str | None) -> str:
+    """The path of the program that a command means. Raises `CannotStart`."""
     if "\0" in command or not command:
         raise CommandNotFound("the command is empty or contains a NUL; set `command` to a program")
     if "/" in command:

@@ -242,7 +242,7 @@ class LineOutbox:
     def __init__(self, sink: Writing, limits: Limits, slow: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
         self._sink = sink
-        self._backlog = Backlog(limits, self._waiting, slow)
+        self._backlog = Backlog(limits, self.waiting, slow)
         self._limit = limits.queue_bytes
         self._pieces: list[bytes] = []
         self._behind = 0
@@ -285,5 +285,6 @@ class LineOutbox:
         """The peer need not read any more: it is gone, or on its way out under somebody else's deadline."""
         self._backlog.stop()
 
-    def _waiting(self) -> int:
+    def waiting(self) -> int:
+        """Bytes that the peer has not taken yet."""
         return self._most - self._behind + self._sink.get_write_buffer_size()

@@ -45,6 +45,11 @@ class MemoryPipe:
         self._reading = True
         self._backlog = Backlog(limits, lambda: self._peer._size, self._slow)
 
+    @property
+    def waiting(self) -> int:
+        """See `Pipe.waiting`."""
+        return self._peer._size
+
     def send(self, message: bytes) -> None:
         """Give one message to the peer; see `Pipe.send`."""
         self._backlog.take(len(message), self._closing)

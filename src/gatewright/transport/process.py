@@ -21,6 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import cast
 
 from gatewright.transport.base import FROM_SERVERS, SLOW_READER, Closed, Limits, Receiver
+from gatewright.transport.isolation.rules import Isolation
+from gatewright.transport.isolation.sandbox import Sandbox
+from gatewright.transport.isolation.start import launch_isolated
 from gatewright.transport.launch import launch
 from gatewright.transport.line_stream import HALF_A_FRAME, LineInbox, LineOutbox
 from gatewright.transport.pipe_ends import End
@@ -47,13 +50,17 @@ async def spawn(
     receiver: Receiver,
     limits: Limits = FROM_SERVERS,
     stderr: Callable[[str], None],
+    isolation: Isolation | None = None,
 ) -> ChildProcess:
     """Start a tool server. `stderr` takes its log lines; `env` and `cwd` are as in `transport.launch`.
 
-    Raises `CannotStart`.
+    Raises `CannotStart`, also where `isolation` cannot be kept here.
     """
-    process = launch(command, args, env=env or {}, cwd=cwd)
-    child = ChildProcess(process, receiver, limits, stderr)
+    if isolation is None:
+        process, sandbox = launch(command, args, env=env or {}, cwd=cwd), None
+    else:
+        process, sandbox = await launch_isolated(isolation, command, args, env=env or {}, cwd=cwd)
+    child = ChildProcess(process, receiver, limits, stderr, sandbox)
     connecting = asyncio.ensure_future(child.connect())
     try:
         await asyncio.shield(connecting)
@@ -80,8 +87,11 @@ class ChildProcess:
         receiver: Receiver,
         limits: Limits,
         stderr: Callable[[str], None],
+        sandbox: Sandbox | None = None,
     ) -> None:
         self.pid = process.pid
+        self._sandbox = sandbox
+        self._removed = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._process = process
         self._limits = limits
@@ -116,6 +126,11 @@ class ChildProcess:
         self._watch.start()
         self._inbox.start()
 
+    @property
+    def waiting(self) -> int:
+        """See `Pipe.waiting`."""
+        return self._outbox.waiting()
+
     def send(self, message: bytes) -> None:
         """Write one message to the child's standard input; see `Pipe.send`."""
         if self._refused is not None:
@@ -134,6 +149,8 @@ class ChildProcess:
         self._begin_stop(grace_s)
         await self._exited.wait()
         await self._end.wait()
+        if self._sandbox is not None:
+            await self._removed.wait()
 
     async def wait_closed(self) -> str:
         """Wait until the pipe is closed; the process itself may still be on its way out (see `stop`)."""
@@ -143,6 +160,8 @@ class ChildProcess:
         """Undo a start whose `connect` failed: kill, reap, close."""
         self._kill_group()
         self._process.wait()
+        if self._sandbox is not None:
+            self._sandbox.remove_soon(self._removed.set)
         for transport in self._transports:
             transport.close()
         pipes = (self._process.stdin, self._process.stdout, self._process.stderr)
@@ -218,6 +237,8 @@ class ChildProcess:
         self._process.wait()
         self._exited.set()
         self._cancel_timers()
+        if self._sandbox is not None:
+            self._sandbox.remove_soon(self._removed.set)
         self._refuse(self._describe_exit())
         if self._open_outputs:
             # Something that left the group may hold the pipes open; it cannot hold us.
@@ -227,6 +248,8 @@ class ChildProcess:
 
     def _describe_exit(self) -> str:
         status = self._process.returncode
+        if self._sandbox is not None and status > 128:  # so bwrap tells of a signal
+            status = 128 - status
         if status >= 0:
             exit_ = f"exited with status {status}"
         else:
@@ -234,7 +257,14 @@ class ChildProcess:
         return f"{HALF_A_FRAME}, then {exit_}" if self._half else self._verdict or exit_
 
     def _signal(self, number: signal.Signals) -> None:
-        if not self._exited.is_set():
+        if self._exited.is_set():
+            return
+        # To the outermost process of a sandbox SIGTERM would be the sudden end of all that are in it.
+        if (
+            self._sandbox is None
+            or number == signal.SIGKILL
+            or not self._sandbox.signal(self.pid, number)
+        ):
             self._signal_group(number)
 
     def _kill_group(self) -> None:

@@ -118,6 +118,11 @@ class SsePipe:
         await asyncio.gather(self._listening, return_exceptions=True)
         await self._upstream.close()
 
+    @property
+    def waiting(self) -> int:
+        """See `Pipe.waiting`."""
+        return self._held
+
     def send(self, message: bytes) -> None:
         """Queue one message; see `Pipe.send`."""
         self._backlog.take(len(message), self._closing)

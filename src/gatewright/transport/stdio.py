@@ -113,6 +113,11 @@ class StdioPipe:
         """Begin to deliver."""
         self._inbox.start()
 
+    @property
+    def waiting(self) -> int:
+        """See `Pipe.waiting`."""
+        return self._outbox.waiting()
+
     def send(self, message: bytes) -> None:
         """Write one message; see `Pipe.send`. Works until `close`, also after the end of the input."""
         if self._closing is not None:

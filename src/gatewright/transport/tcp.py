@@ -229,6 +229,11 @@ class TcpPipe(Sliced):
 
     # -- the pipe
 
+    @property
+    def waiting(self) -> int:
+        """See `Pipe.waiting`."""
+        return self._outbox.waiting()
+
     def send(self, message: bytes) -> None:
         """Write one message; see `Pipe.send`."""
         if self._closing is not None:

@@ -96,6 +96,11 @@ class _FramePipe:
         self._writing: asyncio.Task[None] | None = None
         self._pace = Pace(limits)
 
+    @property
+    def waiting(self) -> int:
+        """See `Pipe.waiting`."""
+        return self._held
+
     def send(self, message: bytes) -> None:
         """Queue one message; see `Pipe.send`."""
         self._backlog.take(len(message), self._closing)

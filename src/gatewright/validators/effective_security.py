@@ -1,9 +1,13 @@
-"""Computes a tool's security metadata (risk, permissions, validators, confirmation) as the strictest of server, operator and tool name.
+"""Computes a tool's security metadata as the strictest of server, operator and tool name, with each validator's pointers and options.
 
 Theory: three voices, and the strictest wins (MGP §4.5: kernel-side validation cannot be weakened by
 a server's own metadata). Risk is the maximum, permissions are the union, confirmation is needed if
 anybody wants it, and every validator that anybody names is applied, joined by `+`. What cannot be
 understood counts as dangerous: a server that cannot spell its own risk has not told us that it is low.
+
+A server may narrow or loosen only what it asked for by itself. Where the operator named the validator, or
+the tool's name did, the server's pointers and options for it do not count, except that declared code rules
+are kept as far as they make nothing milder.
 
 Tool annotations of plain MCP are hints of an untrusted server, and their defaults already call every
 tool destructive, so they never lower anything; they only contradict a tool that declares itself safe.
@@ -16,10 +20,72 @@ from typing import Any, Literal, Protocol, cast
 
 from gatewright.call import Security
 from gatewright.mcp.wire.permissions import canonical_permission
-from gatewright.validators.declared import declared_for
 from gatewright.validators.shell_by_name import runs_commands
 
-__all__ = ["ToolPolicy", "effective_security", "problems"]
+__all__ = ["ToolPolicy", "ValidatorChoice", "declared_for", "effective_security", "problems"]
+
+Pointers = Mapping[str, tuple[str, ...]]
+Options = Mapping[str, Mapping[str, Any]]
+
+_LEVELS = ("unrestricted", "standard", "strict", "readonly")
+_UNUSABLE: Mapping[str, Any] = {"unusable": True}
+"""Options that no validator takes: a declaration that cannot be read refuses the calls."""
+
+
+class ValidatorChoice(Protocol):
+    """What the operator says about the validator of one tool."""
+
+    @property
+    def validator(self) -> str | None: ...
+    @property
+    def validator_args(self) -> tuple[str, ...]: ...
+    @property
+    def validator_options(self) -> Mapping[str, Any]: ...
+
+
+def declared_for(
+    names: str, theirs: Mapping[str, Any], operator: ValidatorChoice | None
+) -> tuple[Pointers, Options]:
+    """Pointers and options by validator, for the validators in force (`names`, joined by `+`)."""
+    pointers: dict[str, tuple[str, ...]] = {}
+    options: dict[str, Mapping[str, Any]] = {}
+    for name in names.split("+"):
+        if operator is not None and operator.validator == name:
+            pointers[name] = operator.validator_args
+            options[name] = operator.validator_options or _kept(name, theirs)
+        elif theirs.get("validator") == name:
+            pointers[name] = _pointers(theirs, name)
+            options[name] = _options(theirs, name)
+    return (
+        {name: found for name, found in pointers.items() if found},
+        {name: found for name, found in options.items() if found},
+    )
+
+
+def _pointers(theirs: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """Pointers from `validator_args`: a list, or lists by validator. Anything else chooses nothing."""
+    found = theirs.get("validator_args")
+    listed = found.get(name) if isinstance(found, Mapping) else found
+    if not isinstance(listed, list) or not all(isinstance(one, str) for one in listed):
+        return ()
+    return tuple(one for one in listed if one.startswith("/"))
+
+
+def _options(theirs: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    found = theirs.get(name, {})
+    return found if isinstance(found, Mapping) else _UNUSABLE
+
+
+def _kept(name: str, theirs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What of a server's code rules holds under an operator who named the validator and no options."""
+    if name != "code_safety":
+        return {}
+    found = dict(_options(theirs, name))
+    # `unrestricted` from the server would undo what the operator asked for.
+    if found.get("level") not in _LEVELS[1:]:
+        found["level"] = _LEVELS[1]
+    return found if name in theirs else {}
+
 
 Risk = Literal["safe", "moderate", "dangerous"]
 

@@ -10,8 +10,7 @@ from gatewright.call import Call, Caller, CannotAsk, Client, Failure
 from gatewright.dialects.groundhog.directory_tool import shipped_directory
 from gatewright.dialects.groundhog.register import registered_of
 from gatewright.dialects.groundhog.registration import read_registration
-from gatewright.dialects.groundhog.registration_store import RegisteredRequests
-from gatewright.dialects.groundhog.registrations import Registrations
+from gatewright.dialects.groundhog.registrations import RegisteredRequests, Registrations
 from gatewright.dialects.groundhog.sandboxed_run import Isolation
 from gatewright.dialects.groundhog.tool_registry import Registry
 from gatewright.storage.errors import StoreError

@@ -24,6 +24,8 @@ from tests.dialects.steps import CALL, Hang
 class Kept:
     """A `Reply` that keeps what it is given."""
 
+    behind = 0
+
     def __init__(self) -> None:
         self.events: list[Any] = []
         self.answers: list[Spelled] = []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gatewright.app.features import FEATURES
 from gatewright.call import Mgp
+from gatewright.feature import extensions_of
 from gatewright.mcp.client.accepted_methods import AcceptedMethods
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.protocol.mcp_client import Hello
@@ -13,10 +15,10 @@ from gatewright.mcp.server.endpoints import DOORS, Door
 from gatewright.mcp.wire.methods import WORDS, Word
 from gatewright.mcp.wire.permissions import RULED
 from gatewright.mcp.wire.versions import LEGACY, MODERN
-from gatewright.servers.settings_adapters import EXTENSIONS
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "messages.md"
 EVERY = (*LEGACY, *MODERN)
+EXTENSIONS = extensions_of(FEATURES)
 REGISTRY = frozenset({"mgp/discovery/register", "mgp/discovery/deregister"})
 """The registry is the operator's file, and no client's."""
 TAKEN = {

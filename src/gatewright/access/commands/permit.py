@@ -21,7 +21,7 @@ from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.state_access import has_state, opened
 from gatewright.cli.timestamps import ahead, as_shown
-from gatewright.cli.tool_names import no_server
+from gatewright.cli.tool_names import no_server, registered_ids
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.mcp.wire.permissions import declared_permissions, permission_risk
@@ -87,7 +87,7 @@ def _canonical(names: list[str]) -> tuple[str, ...]:
 
 
 def _check(settings: Settings, id: str) -> None:
-    if settings.server(id) is None:
+    if settings.server(id) is None and id not in registered_ids(settings):
         raise no_server(settings, id)
 
 

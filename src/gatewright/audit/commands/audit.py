@@ -1,7 +1,8 @@
-"""`gatewright audit`: `tail`, `query`, `show` and `verify` read and check the trail, gateway running or not; registers `accept`, `export`."""
+"""`gatewright audit`: `tail`, `query`, `show`, `verify` read and check the trail, gateway running or not; `accept`; registers `export`."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
@@ -10,7 +11,6 @@ import msgspec
 import typer
 from msgspec.structs import replace
 
-from gatewright.audit.commands.accept import accept
 from gatewright.audit.commands.export import export
 from gatewright.audit.commands.record_options import (
     Agent,
@@ -27,7 +27,8 @@ from gatewright.audit.commands.record_options import (
 from gatewright.audit.records import to_mgp
 from gatewright.audit.rows import Query
 from gatewright.audit.verify import KnownRecord, Problem, Verification
-from gatewright.cli.options import Config, Json, group
+from gatewright.cli.operators import require_operator
+from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import (
     CliError,
     Exit,
@@ -39,8 +40,37 @@ from gatewright.cli.output import (
 )
 from gatewright.cli.tool_names import spelled
 from gatewright.command_text import to_type
+from gatewright.config import load
 
-__all__ = ["app", "query", "show", "tail", "verify"]
+__all__ = ["accept", "app", "query", "show", "tail", "verify"]
+
+
+def accept(key: KeyText = None, config: Config = None, json: Json = False) -> None:
+    """Go on with grants, keys, pins and approvals as they are, where a file is gone or is an older copy.
+
+    For a gateway that does not run. Whatever was forbidden in the meantime has to be forbidden again: look first.
+    """
+    # What opens the record takes its time; the other commands of the group do without.
+    from gatewright.audit.anchoring import accept as accepted  # noqa: PLC0415
+    from gatewright.audit.anchoring import wrong_in  # noqa: PLC0415
+    from gatewright.audit.trail import AuditLog  # noqa: PLC0415
+
+    settings = load(config)
+    folder, by = settings.storage.path, require_operator(settings, key, as_found=True)
+    wrong = wrong_in(folder)
+    if wrong:
+        log = AuditLog(folder, clock=time.time, monotonic=time.monotonic, random=os.urandom)
+        try:
+            accepted(folder, log, by, wrong)
+        finally:
+            log.finish()
+    if json:
+        print_document({"by": by, "accepted": wrong})
+        return
+    for one in wrong:
+        print_line((one,))
+    note("the record says so now" if wrong else "the stores are what the record knows")
+
 
 app = group("Follow, search and verify the record.")
 

@@ -18,7 +18,7 @@ from gatewright.cli.finding import Finding, Level
 from gatewright.hosts.doctor import check_hosts
 from gatewright.identity.doctor import check_identity, check_operators
 from gatewright.pins.doctor import check_pins
-from gatewright.servers.doctor import check_servers
+from gatewright.servers.doctor import check_isolation, check_servers
 
 __all__ = [
     "Finding",
@@ -32,6 +32,7 @@ __all__ = [
     "check_gateway",
     "check_hosts",
     "check_identity",
+    "check_isolation",
     "check_operators",
     "check_pins",
     "check_protocol",

@@ -1,24 +1,59 @@
-"""Stores and restores tool registrations, and tracks which client connections provide which tools, to forward calls to them.
+"""Keeps accepted tool registrations in the state database, restores them at start, and tracks which connections provide which tools.
 
 A registration of a shipped tool is a request that was found good, so the state keeps the requests, and the next
 start finds them good again or says why not. A tool behind a connection lives as long as the connection.
+
+The audit trail knows how often the store was changed: a gateway whose state is older than its record, or gone, does not start, because
+tools would go back to what they were without it. Only the running gateway writes it.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
 from gatewright.dialects.groundhog.register import Shipped, registered_of
 from gatewright.dialects.groundhog.registration import Flawed, read_registration
-from gatewright.dialects.groundhog.registration_store import RegisteredRequests
 from gatewright.dialects.groundhog.tool_registry import Conflict, Registry
 from gatewright.servers.local import Function
+from gatewright.storage.documents import Documents
+from gatewright.storage.errors import StoreError
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["Ask", "Registrations"]
+__all__ = ["Ask", "RegisteredRequests", "Registrations"]
+
+
+class RegisteredRequests:
+    """The requests in one state database."""
+
+    def __init__(self, state: StateDatabase) -> None:
+        """Raises `StoreError`."""
+        self._documents = Documents(state.section("registrations", "the registered tools"))
+        try:
+            self._requests = [
+                msgspec.json.decode(body, type=dict[str, Any])
+                for body in self._documents.all().values()
+            ]
+        except msgspec.MsgspecError as problem:
+            raise StoreError(f"a registered tool cannot be read: {problem}") from problem
+
+    @property
+    def all(self) -> Sequence[dict[str, Any]]:
+        """In the order in which they came."""
+        return self._requests
+
+    def put(self, requests: Sequence[dict[str, Any]]) -> None:
+        """Keep these in their place. Raises `StoreError`, and then nothing has changed."""
+        if not requests and not self._requests:
+            return
+        bodies = [msgspec.json.encode(one).decode() for one in requests]
+        self._documents.replace({str(at): body for at, body in enumerate(bodies)})
+        self._requests = list(requests)
+
 
 log = logging.getLogger("gatewright.registry")
 

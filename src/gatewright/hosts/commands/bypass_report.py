@@ -25,8 +25,7 @@ from gatewright.hosts.entry_splices import Step
 from gatewright.hosts.host_table import Host
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.other_servers import Beside, beside
-from gatewright.hosts.problems import Unreadable
-from gatewright.hosts.whole_file import read_text
+from gatewright.hosts.whole_file import Unreadable, read_text
 from gatewright.secret_scanning.credentials import mask
 
 __all__ = [

@@ -24,9 +24,8 @@ from gatewright.hosts.commands.import_sources import places_of
 from gatewright.hosts.entry_splices import Record, splice
 from gatewright.hosts.host_table import HOSTS, Host, find_host
 from gatewright.hosts.model import CannotRead
-from gatewright.hosts.problems import CannotEdit, Unreadable
 from gatewright.hosts.records import Records
-from gatewright.hosts.whole_file import remove_folders, replace_text
+from gatewright.hosts.whole_file import CannotEdit, Unreadable, remove_folders, replace_text
 from gatewright.patterns import Pattern
 from gatewright.schemas.nearest import closest
 from gatewright.secret_scanning.credentials import secret_spans

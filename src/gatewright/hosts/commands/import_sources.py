@@ -16,10 +16,10 @@ import msgspec
 
 from gatewright.cli.output import CliError, Exit, note
 from gatewright.command_text import to_type
-from gatewright.hosts.bounded_read import MAX_BYTES, read_bytes
 from gatewright.hosts.host_table import HOSTS, Host, Platform, find_host, user_files
 from gatewright.hosts.model import CannotRead
 from gatewright.hosts.read import Place
+from gatewright.hosts.whole_file import MAX_BYTES, read_bytes
 
 __all__ = ["Found", "fetch", "find_sources", "places_of"]
 

@@ -156,6 +156,7 @@ def bring_in(
         permits=permits,
         tool_rates=_tool_rates(settings),
         result_bytes=settings.limits.server_frame_bytes,
+        isolation=settings.gateway.import_isolation,
     )
     plan = make_plan(chosen, known, replace=replace)
     if plan.servers:

@@ -82,6 +82,7 @@ async def _stdio(spec: Endpoint, around: Around, hand: Callable[[str], Handshake
                 spec.args,
                 env=spec.env,
                 cwd=spec.cwd,
+                isolation=spec.isolation,
                 receiver=link,
                 limits=spec.limits,
                 stderr=around.stderr(),

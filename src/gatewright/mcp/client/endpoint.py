@@ -9,6 +9,7 @@ import msgspec
 
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.transport.base import FROM_SERVERS, Limits
+from gatewright.transport.isolation.rules import Isolation
 
 __all__ = ["ApiPlace", "Endpoint"]
 
@@ -39,6 +40,8 @@ class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
     env: Mapping[str, str] = {}
     """What the child gets besides the little that every program needs (`transport.launch`)."""
     cwd: str | None = None
+    isolation: Isolation | None = None
+    """What a child is kept to; None: it sees and does what the gateway's user may."""
     url: str = ""
     headers: Mapping[str, str] = {}
     api: ApiPlace | None = None

@@ -164,8 +164,7 @@ class HttpLink(Link):
         else:
             # It may still run over there, and ask on the stream that belongs to no call.
             self._questions.abandoned(exchange)
-        gone = {"requestId": exchange.ident, "reason": "nobody waits for the answer any more"}
-        self.notify("notifications/cancelled", gone)
+        self._cancels.call_off(exchange, "nobody waits for the answer any more")
 
     async def _talk(self, exchange: PendingRequest, method: str, params: Params) -> None:
         """Send one request and settle its exchange."""

@@ -27,6 +27,7 @@ from gatewright.mcp.client.outgoing import Outgoing
 from gatewright.mcp.client.pending_requests import EXPIRED, Clock, PendingRequest, Reply
 from gatewright.mcp.client.related_tasks import Book, task_asked
 from gatewright.mcp.client.server_requests import Outside, ServerRequests
+from gatewright.mcp.client.stream_cancels import StreamCancels
 from gatewright.mcp.protocol.eras import TooMuchAsked, read_interim, retry_params
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
@@ -40,8 +41,9 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
-_ADAPTED = frozenset(("_meta", "inputResponses", "trace_id"))
+_ADAPTED = frozenset(("_meta", "_mgp", "inputResponses", "trace_id"))
 """Members of params that have something in them for the server to see otherwise; most calls have none of them."""
+_OURS = frozenset(("_meta", "_mgp", "trace_id"))
 _numbers = itertools.count(1)
 
 
@@ -82,18 +84,19 @@ class Link(abc.ABC):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
-        self.number = next(_numbers)
-        """Which connection of this process it is; a session that is made again counts as another."""
+        self.number = next(
+            _numbers
+        )  # of this process; a session that is made again counts as another
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
-        self.open = False
-        """Whether a call can be sent now."""
+        self.open = False  # whether a call can be sent now
         self._hello: Hello | None = None
+        # Who alone has been served on this connection (`PendingRequest.party`): empty as long as nobody was, None for several.
         self.sole: str | None = ""
-        """Who alone has been served on this connection (`PendingRequest.party`): empty as long as nobody was, None for several."""
-        self.dropped = 0
-        """Messages that belonged to nothing: late answers, unknown ids, unreadable lines."""
+        self.dropped = (
+            0  # messages that belonged to nothing: late answers, unknown ids, unreadable lines
+        )
         self._loop = asyncio.get_running_loop()
         self._closing = ""
         self._ended: asyncio.Future[str] = self._loop.create_future()
@@ -103,6 +106,7 @@ class Link(abc.ABC):
         self._questions = ServerRequests(spec.id, self._reply, self._may_ask, self._remark)
         self._sendable = AcceptedMethods(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
+        self._cancels = StreamCancels(self, self._outgoing)
         self._notes = Notes(self, self._pending, self._questions)
 
     # -- for owners ----------------------------------------------------------------------------------
@@ -160,6 +164,12 @@ class Link(abc.ABC):
     @abc.abstractmethod
     def close(self, reason: str) -> None:
         """End the connection; what is in flight fails. Idempotent, returns at once."""
+
+    def give_up(self, why: Failure) -> None:
+        """Answer every call in flight with this, and tell the server that nobody waits."""
+        for one in [one for one in self._pending.values() if one.call is not None]:
+            if one.settle(why):
+                self._abandon(one, why.message)
 
     async def wait_closed(self) -> str:
         """Wait for the end, and return its reason."""
@@ -301,8 +311,9 @@ class Link(abc.ABC):
         finally:
             del pending[ident]
         if reply is EXPIRED:
-            self._abandon(exchange, "the time limit was reached")
-            return Failure(
+            given_up = exchange.given_up
+            self._abandon(exchange, given_up.message if given_up else "the time limit was reached")
+            return given_up or Failure(
                 "upstream_timeout",
                 f"server {self.spec.id} did not answer {method} in time; it was told to stop",
             )
@@ -329,7 +340,7 @@ class Link(abc.ABC):
         call = exchange.call
         if "_meta" in params or "inputResponses" in params:
             params = self._questions.related.outward(params, call)
-        if self._outgoing.always or "_meta" in params or "trace_id" in params:
+        if self._outgoing.always or not _OURS.isdisjoint(params):
             params, exchange.token = self._outgoing.adapted(params, call, exchange.ident)
         if call is not None and call.kind == "method":
             exchange.task = task_asked(method, params)

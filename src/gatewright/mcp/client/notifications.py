@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 from gatewright.call import Event
+from gatewright.mcp.client.callbacks import Callbacks
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.pending_requests import PendingRequest
 from gatewright.mcp.client.related_tasks import named, without
@@ -15,6 +16,7 @@ from gatewright.mcp.client.server_requests import ServerRequests
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
+from gatewright.mcp.wire.methods import CALLBACK
 
 __all__ = ["Notes", "Speaks"]
 
@@ -33,6 +35,11 @@ class Speaks(Protocol):
     def told(self, method: str, params: dict[str, Any]) -> None:
         """Pass on what belongs to no call."""
 
+    def fetch(
+        self, method: str, params: dict[str, Any], timeout_s: float, whose: str = ""
+    ) -> Coroutine[Any, Any, bytes]:
+        """Ask the server something on the gateway's own behalf. Raises where it does not answer."""
+
 
 class Notes:
     """Takes what one server says without waiting for an answer, as far as it may say it."""
@@ -43,6 +50,7 @@ class Notes:
         self._link = link
         self._pending = pending
         self._questions = questions
+        self._callbacks = Callbacks(link)
         self.listening: dict[str, asyncio.Future[Any]] = {}
         """By the id of each listening request: what is set once the server has acknowledged it, to what it says it honours."""
 
@@ -57,6 +65,8 @@ class Notes:
             self._link.told(method, _unnumbered(params))
         elif method in OF_THE_SERVER:
             self._unsolicited(method, params)
+        elif method == CALLBACK:
+            self._called_back(params, stream)
         elif (task := named(params)) is not None:
             self._of_task(task, method, params, stream)
         elif (owner := self._owner(stream, params)) is not None:
@@ -116,6 +126,18 @@ class Notes:
             self._link.told(method, params)
         else:
             self._link.dropped += 1
+
+    def _called_back(self, params: dict[str, Any], stream: PendingRequest | None) -> None:
+        """A callback is of the call that it names; of none that is known, nobody is asked."""
+        owner = self._owner(stream, params)
+        if owner is None or owner.call is None:
+            self._link.dropped += 1
+            return
+        found = self._questions.related.inward(_unnumbered(params), owner.call)
+        if found is None:
+            self._link.dropped += 1
+        else:
+            self._callbacks.take(found, owner)
 
     def _emit(self, exchange: PendingRequest, method: str, params: dict[str, Any]) -> None:
         if exchange.back is None or exchange.call is None:

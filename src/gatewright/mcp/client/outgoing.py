@@ -37,7 +37,9 @@ class Outgoing:
         self._info = dict(info)
         self._face = face
         self._modern: Hello | None = None
-        self._traces = False
+        self._traces = self._mgp = False
+        self.streams = False
+        """Whether the server streams results (MGP §12)."""
         # The gateway's own requests offer nothing but MGP: nobody could answer what they led to.
         self._ours = Client("", offered({}, face))
         self._theirs: tuple[Client, Client] | None = None
@@ -45,7 +47,9 @@ class Outgoing:
     def meet(self, hello: Hello) -> None:
         """Learn who is asked."""
         self._modern = hello if hello.modern else None
-        self._traces = hello.mgp is not None and "audit" in hello.mgp.extensions
+        extensions = () if hello.mgp is None else hello.mgp.extensions
+        self._mgp, self.streams = hello.mgp is not None, "streaming" in extensions
+        self._traces = "audit" in extensions
         self.always = hello.modern or self._traces
 
     def adapted(
@@ -57,6 +61,8 @@ class Outgoing:
         else:
             client = call.client
             params = self._traced(params, call)
+            if "_mgp" in params:
+                params = self._extended(params, client)
         if self._modern is not None:
             shown = self._as_theirs(client)
             params = modern_params(params, shown, revision=self._modern.revision, info=self._info)
@@ -79,6 +85,16 @@ class Outgoing:
         if call.client.mgp is not None and "trace_id" in params:
             return {key: value for key, value in params.items() if key != "trace_id"}
         return params
+
+    def _extended(self, params: dict[str, Any], client: Client) -> dict[str, Any]:
+        """MGP's own member goes to servers that speak MGP; that it wants a stream, where client and server both negotiated those."""
+        if not self._mgp:
+            return {key: value for key, value in params.items() if key != "_mgp"}
+        said = params["_mgp"]
+        streams = self.streams and client.mgp is not None and "streaming" in client.mgp.extensions
+        if streams or type(said) is not dict or "stream" not in said:
+            return params
+        return {**params, "_mgp": {key: value for key, value in said.items() if key != "stream"}}
 
     def _as_theirs(self, client: Client) -> Client:
         """The caller as a modern server may know it; the last one is remembered."""

@@ -159,7 +159,7 @@ class PipeLink(Link):
 
     def _abandon(self, exchange: PendingRequest, reason: str) -> None:
         self._questions.abandoned(exchange)
-        self.notify("notifications/cancelled", {"requestId": exchange.ident, "reason": reason})
+        self._cancels.call_off(exchange, reason)
 
     def notify(self, method: str, params: dict[str, Any]) -> None:
         """Tell the server something. Lost without a word when the connection is gone."""

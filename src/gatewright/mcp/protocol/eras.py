@@ -21,7 +21,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from gatewright.call import Answer, Client, Mgp, Question
-from gatewright.mcp.protocol.negotiate import AUDIT_WANTED
+from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
@@ -384,6 +384,10 @@ def acknowledgement(wanted: Any, limit: int, mgp: Mgp | None = None) -> dict[str
         raise ValueError(f"at most {limit} resources can be subscribed to by one client")
     if uris:
         honoured["resourceSubscriptions"] = list(dict.fromkeys(uris))
-    if wanted.get(AUDIT_WANTED) is True and mgp is not None and "audit" in mgp.extensions:
-        honoured[AUDIT_WANTED] = True
+    for name, extension in ((AUDIT_WANTED, "audit"), (LIFECYCLE_WANTED, "lifecycle")):
+        if wanted.get(name) is True and mgp is not None and extension in mgp.extensions:
+            honoured[name] = True
+    events = wanted.get(EVENTS_WANTED)
+    if isinstance(events, dict) and mgp is not None and "bidirectional" in mgp.extensions:
+        honoured[EVENTS_WANTED] = events
     return honoured

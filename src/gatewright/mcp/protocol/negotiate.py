@@ -16,8 +16,10 @@ from gatewright.patterns import Pattern
 
 __all__ = [
     "AUDIT_WANTED",
+    "EVENTS_WANTED",
     "EXTENSION",
     "EXTENSIONS",
+    "LIFECYCLE_WANTED",
     "SECURITY_META",
     "VERSION",
     "Face",
@@ -39,6 +41,11 @@ SECURITY_META = "dev.cloto/security"
 
 AUDIT_WANTED = "dev.cloto/audit"
 """How the filter of a `subscriptions/listen` asks for `notifications/mgp.audit` (decision 0031)."""
+
+EVENTS_WANTED = "dev.cloto/events"
+"""How it asks for `notifications/mgp.event`: an object with the params of `mgp/events/subscribe`."""
+LIFECYCLE_WANTED = "dev.cloto/lifecycle"
+"""How the filter of a `subscriptions/listen` asks for `notifications/mgp.lifecycle`."""
 
 EXTENSIONS = (
     "security",

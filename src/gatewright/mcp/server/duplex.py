@@ -61,6 +61,11 @@ class Duplex:
         """Whether a request of the host is still to be answered."""
         return bool(self._tasks)
 
+    @property
+    def behind(self) -> int:
+        """Bytes that the host has not taken yet."""
+        return 0 if self._pipe is None else self._pipe.waiting
+
     def attach(self, pipe: Pipe) -> None:
         """From now on answers go to this pipe."""
         self._pipe = pipe
@@ -164,6 +169,10 @@ class _PipeReply:
     def __init__(self, door: Duplex, batch: _Batch | None = None) -> None:
         self._door = door
         self._batch = batch
+
+    @property
+    def behind(self) -> int:
+        return self._door.behind
 
     def event(self, frame: bytes) -> None:
         self._door.send(frame)

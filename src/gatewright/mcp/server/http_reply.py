@@ -73,8 +73,7 @@ _PLAIN = (_JSON,)
 _KEEP_ALIVE_S = 15.0
 _PIECE = 64 * 1024
 _RETRY_MS = 1000
-# The number is LSP's; neither JSON-RPC nor MCP has one.
-_CANCELLED = (-32800, "the request was cancelled")
+_CANCELLED = (-32800, "the request was cancelled")  # LSP's number: neither JSON-RPC nor MCP has one
 
 
 async def send_json(
@@ -162,13 +161,13 @@ class StreamWriter:
         self._headers = headers
         self._when_cut = cut
         self._queue: deque[bytes] = deque()
-        self._held = 0
+        self.waiting = 0
         self._more = asyncio.Event()
         self._ended = False
         self._task: asyncio.Task[None] | None = None
         burst = max(Limits().burst_bytes, limit_bytes)
         limits = Limits(queue_bytes=limit_bytes, burst_bytes=burst)
-        self._backlog = Backlog(limits, lambda: self._held, self.cut)
+        self._backlog = Backlog(limits, lambda: self.waiting, self.cut)
 
     def put(self, chunk: bytes) -> None:
         """Queue one chunk; without effect after the end."""
@@ -178,7 +177,7 @@ class StreamWriter:
             self.cut()
             return
         self._queue.append(chunk)
-        self._held += len(chunk)
+        self.waiting += len(chunk)
         self._more.set()
         self.start()
 
@@ -251,7 +250,7 @@ class StreamWriter:
         while waiting:
             piece = bytes(waiting[:_PIECE])
             await self._send({"type": "http.response.body", "body": piece, "more_body": True})
-            self._held -= len(piece)
+            self.waiting -= len(piece)
             waiting = waiting[_PIECE:]
 
 
@@ -284,6 +283,11 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
         return self.primed and self.readable and self.streams is not None
 
     # -- events
+
+    @property
+    def behind(self) -> int:
+        """Bytes that the client has not taken yet."""
+        return 0 if self._writer is None else self._writer.waiting
 
     def event(self, frame: bytes) -> None:
         """Send a message before the answer."""

@@ -120,6 +120,10 @@ class _StreamPipe:
     def __init__(self, writer: StreamWriter) -> None:
         self.writer = writer
 
+    @property
+    def waiting(self) -> int:
+        return self.writer.waiting
+
     def send(self, message: bytes) -> None:
         if self.writer.ended:
             raise Closed("the stream is closed")

@@ -19,12 +19,13 @@ from msgspec.structs import replace
 from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Question, Refusal
 from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol import mcp_server as mcp
-from gatewright.mcp.protocol.negotiate import AUDIT_WANTED
+from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from gatewright.mcp.protocol.outcomes import Spelled, spell_error, spell_reason
 from gatewright.mcp.server.served_request import Reply
 from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.versions import METHODS
+from gatewright.mcp.wire.methods import EVENT
+from gatewright.mcp.wire.versions import METHODS, Method
 
 __all__ = ["ACKNOWLEDGED_S", "LISTENS_EACH", "Listener", "Listening"]
 
@@ -42,12 +43,16 @@ _WANTED = {
     "notifications/prompts/list_changed": "promptsListChanged",
     "notifications/resources/list_changed": "resourcesListChanged",
     "notifications/mgp.audit": AUDIT_WANTED,
+    "notifications/mgp.lifecycle": LIFECYCLE_WANTED,
+    EVENT: EVENTS_WANTED,
 }
-_AUDIT = "notifications/mgp.audit"
+_EACH = frozenset({"notifications/mgp.audit", "notifications/mgp.lifecycle", EVENT})
+"""Of these each one counts, and not only that there was one."""
 _EARLY = 1000
 """So many changes are remembered until the acknowledgement was sent."""
 
 
+_SUBSCRIBE, _METHOD = "mgp/events/subscribe", Method("method")
 _numbers = count(1)
 
 
@@ -170,6 +175,7 @@ class Listening:
     async def _serve(self, wanted: dict[str, Any]) -> bool | Refusal:
         host = self._host
         uris: list[str] = wanted.pop("resourceSubscriptions", [])
+        events: dict[str, Any] | None = wanted.pop(EVENTS_WANTED, None)
         self._honoured, self._uris = wanted, frozenset(uris)
         unwatch = self._front.upstream.watch(
             host.caller,
@@ -185,6 +191,8 @@ class Listening:
         try:
             if uris:
                 await self._each("resources/subscribe", uris, held, self._over)
+            if events is not None:
+                await self._events(events)
             if (
                 not self._over.done()
             ):  # the host may have given it up meanwhile, and hears nothing of it
@@ -247,6 +255,14 @@ class Listening:
         spec = METHODS.get(method, METHODS["resources/subscribe"])
         return mcp.Inbound(self._listen.id, method, params, self._listen.client, spec)
 
+    async def _events(self, wanted: dict[str, Any]) -> None:
+        """Subscribe to events (MGP §13.2), and honour what came of that; nothing where it was refused."""
+        inbound = mcp.Inbound(self._listen.id, _SUBSCRIBE, wanted, self._listen.client, _METHOD)
+        call = replace(self._host.call(inbound), listen=self._name)
+        outcome = await self._front.kernel.handle(call, _Deaf())
+        if isinstance(outcome, Answer):
+            self._honoured[EVENTS_WANTED] = jsonrpc.decode(outcome.raw)
+
     async def _resource(self, method: str, uri: str) -> bool:
         call = replace(self._host.call(self._inbound(method, {"uri": uri})), listen=self._name)
         return isinstance(await self._front.kernel.handle(call, _Deaf()), Answer)
@@ -268,7 +284,7 @@ class Listening:
     @staticmethod
     def _keep(early: dict[Any, tuple[str, dict[str, Any]]], method: str, params: Any) -> None:
         """Remember what changed: what is only said again is said once, and of records no more than there is room for."""
-        key = len(early) if method == _AUDIT else (method, str(params.get("uri")))
+        key = len(early) if method in _EACH else (method, str(params.get("uri")))
         if len(early) < _EARLY or key in early:
             early[key] = method, params
 

@@ -50,6 +50,10 @@ _TOO_LONG = (
 class Reply(Protocol):
     """The channel on which one request is answered."""
 
+    @property
+    def behind(self) -> int:
+        """Bytes that the client has not taken yet."""
+
     def event(self, frame: bytes) -> None:
         """Send a message that goes before the answer. Never blocks."""
 
@@ -236,6 +240,11 @@ class ServedRequest:
         return Answer(raw, answer.tool_error, modern=True)
 
     # -- events
+
+    @property
+    def behind(self) -> int:
+        """Bytes that the caller has not taken yet of what it was sent."""
+        return 0 if self._seat is None else self._seat.behind
 
     def emit(self, event: Event) -> None:
         """Send one event, where the caller wants such events at all."""

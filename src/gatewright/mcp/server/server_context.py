@@ -272,6 +272,7 @@ class ServerContext(msgspec.Struct):
             profile=profile,
             credential=credential,
             facts={},
+            request=inbound.id,
             size=inbound.size,
         )
 

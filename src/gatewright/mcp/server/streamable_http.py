@@ -343,6 +343,8 @@ class _Collected:
     """The answers of one batch. What goes before them has no place in it, but on the session's own
     stream."""
 
+    behind = 0
+
     def __init__(self, streams: Streams | None) -> None:
         self.frames: list[bytes] = []
         self._streams = streams

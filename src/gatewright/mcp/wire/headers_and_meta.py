@@ -47,6 +47,8 @@ OF_THE_SERVER = TASK_STATUS | frozenset(
         "notifications/resources/updated",
         "notifications/subscriptions/acknowledged",
         "notifications/elicitation/complete",
+        "notifications/mgp.event",
+        "notifications/mgp.lifecycle",
     }
 )
 """Notifications that concern a server and not one call of it."""

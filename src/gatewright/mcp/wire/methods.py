@@ -21,6 +21,8 @@ import msgspec
 from gatewright.mcp.wire.versions import LEGACY, MODERN
 
 __all__ = [
+    "CALLBACK",
+    "EVENT",
     "LONGEST",
     "NOTIFICATIONS",
     "WORDS",
@@ -117,14 +119,17 @@ _MGP = {
     "discovery": ("discovery/list", "discovery/register", "discovery/deregister"),
     "tool_discovery": ("tools/discover", "tools/request", "tools/session", "tools/session/evict"),
 }
+EVENT = "notifications/mgp.event"
+CALLBACK = "notifications/mgp.callback.request"
+
 _MGP_SAID = {
     "notifications/mgp.audit": "audit",
     "notifications/mgp.lifecycle": "lifecycle",
     "notifications/mgp.stream.chunk": "streaming",
     "notifications/mgp.stream.progress": "streaming",
     "notifications/mgp.stream.gap": "streaming",
-    "notifications/mgp.event": "bidirectional",
-    "notifications/mgp.callback.request": "bidirectional",
+    EVENT: "bidirectional",
+    CALLBACK: "bidirectional",
 }
 _ASKED_OF_US = frozenset({"permission/request", "permission/await"})
 

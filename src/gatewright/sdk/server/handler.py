@@ -6,6 +6,7 @@ import asyncio
 import functools
 import inspect
 import logging
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -14,6 +15,7 @@ from typing import Any
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Failure, Outcome
 from gatewright.mcp.protocol.negotiate import SECURITY_META
 from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.server.streams import CANCEL, Streams
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import NOTIFICATIONS
 from gatewright.mcp.wire.versions import is_modern
@@ -56,6 +58,8 @@ class Handler:
         self._registry = registry
         self._offers = offers
         self._methods = methods
+        self._streams = Streams(time.monotonic, os.urandom)
+        self._sent = self._streams.sent(self._ended)
         self._lists: dict[tuple[str, bool], bytes] = {}
         self._ways: dict[str, _Way] = {
             "tools/call": self._tool,
@@ -69,11 +73,12 @@ class Handler:
             "resources/unsubscribe": self._subscription,
             "completion/complete": self._complete,
             "logging/setLevel": self._nothing,
+            CANCEL: self._streams.cancel,
         }
 
     async def handle(self, call: Call, back: Back) -> Outcome:
         """How the call ends. Never raises, except for the cancellation of its task."""
-        return marked(call, await self._ended(call, back))
+        return marked(call, await self._streams.around(call, back, self._sent))
 
     async def _ended(self, call: Call, back: Back) -> Outcome:
         way = self._ways.get(call.method, self._own)
@@ -102,7 +107,7 @@ class Handler:
     async def _tool(self, call: Call, back: Back) -> Outcome:
         arguments = call.params.get("arguments")
         tool = self._registry.get(call.name)
-        if tool.context is None:
+        if tool.context is None and not tool.yields:
             result = await self._registry.invoke(call.name, arguments)
         else:
             running = Running(asyncio.get_running_loop())

@@ -43,8 +43,8 @@ __all__ = ["MGP_EXTENSIONS", "Served", "Server", "serve"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MGP_EXTENSIONS = ("security",)
-"""What a server made with the SDK does of MGP by itself (MGP §8.1: negotiation and security metadata)."""
+MGP_EXTENSIONS = ("security", "streaming")
+"""What a server made with the SDK does of MGP by itself: negotiation and security metadata (MGP §8.1), streams (§12)."""
 
 STOP_S = 5.0
 """How long requests may go on when an HTTP server is told to stop."""

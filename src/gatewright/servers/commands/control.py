@@ -1,4 +1,4 @@
-"""Commands `restart`, `start`, `stop` and `logs` of `gatewright server`: control a server of the running gateway."""
+"""Commands `restart`, `drain`, `start`, `stop` and `logs` of `gatewright server`: control a server of the running gateway."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gatewright.cli.output import CliError, Exit, note, print_document, print_ro
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.tool_names import absent
 
-__all__ = ["logs", "restart", "start", "stop"]
+__all__ = ["drain", "logs", "restart", "start", "stop"]
 
 _LOOK_S = 0.5
 _STARTING_S = 660.0
@@ -31,6 +31,32 @@ def restart(
     Columns: id, status. The exit code is 4 where it does not come up.
     """
     _act("restart", id, endpoint(config, url=url, key=key, role="operator"), json=json)
+
+
+def drain(
+    id: Id,
+    *,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0, max=3600, help="Seconds that calls have to end.")
+    ] = 30.0,
+    config: Config = None,
+    url: Url = None,
+    key: KeyText = None,
+    json: Json = False,
+) -> None:
+    """Shut a server down gracefully: calls that run come to their end, new ones are refused, and it stays down until it is started.
+
+    Columns: id, whether it was accepted, calls in flight, milliseconds until they should have ended.
+    """
+    where = endpoint(config, url=url, key=key, role="operator")
+    params = {"reason": "operator_request", "timeout_ms": round(timeout * 1000)}
+    found = _asked(where, "mgp/lifecycle/shutdown", id, {"server_id": id, **params})
+    names = ("accepted", "pending_requests", "estimated_drain_ms")
+    shown = {name: found.get(name) for name in names}
+    if json:
+        print_document({"id": id, **shown})
+    else:
+        print_rows(("id", *names), [(id, *shown.values())])
 
 
 def start(
@@ -98,9 +124,12 @@ def _act(verb: str, server: str, where: Endpoint, *, json: bool) -> None:
 
 
 def _ask(where: Endpoint, verb: str, server: str, **more: Any) -> dict[str, Any]:
-    params = {"server": server, **more}
+    return _asked(where, f"gatewright/server/{verb}", server, {"server": server, **more})
+
+
+def _asked(where: Endpoint, method: str, server: str, params: dict[str, Any]) -> dict[str, Any]:
     try:
-        return ask(where, f"gatewright/server/{verb}", params, timeout_s=_STARTING_S)
+        return ask(where, method, params, timeout_s=_STARTING_S)
     except CliError as problem:
         if problem.code == "method_not_found":
             problem.hint = "only operators may; leave --key out, or use an operator's key"

@@ -70,7 +70,8 @@ def _written(server: Server) -> dict[str, Any]:
 def _ourselves(settings: Settings, config: Path | None) -> dict[str, Any]:
     """How another kernel reaches this gateway: through a bridge to the one that runs."""
     # What the gateway offers is written where it is put together; only this command pays for it.
-    from gatewright.servers.settings_adapters import EXTENSIONS  # noqa: PLC0415
+    from gatewright.app.features import FEATURES  # noqa: PLC0415
+    from gatewright.feature import extensions_of  # noqa: PLC0415
 
     name = re.sub(r"[^A-Za-z0-9._-]", "-", settings.gateway.name).lstrip("._-")
     if not name or taken_for(name):  # what no server may be called, there as here
@@ -82,5 +83,5 @@ def _ourselves(settings: Settings, config: Path | None) -> dict[str, Any]:
         "command": sys.executable,
         "args": ["-P", "-m", "gatewright", "bridge", *where],
         "transport": "stdio",
-        "mgp": {"extensions": list(EXTENSIONS), "trust_level": "standard"},
+        "mgp": {"extensions": list(extensions_of(FEATURES)), "trust_level": "standard"},
     }

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from gatewright.access.commands.permit import permit
 from gatewright.cli.gateway_client import ask
 from gatewright.cli.options import Config, Json, KeyText, Url, group
-from gatewright.cli.output import note, print_document, print_rows
-from gatewright.cli.running import endpoint
+from gatewright.cli.output import CliError, note, print_document, print_rows
+from gatewright.cli.running import Endpoint, endpoint
+from gatewright.discovery.commands import would_pay
+from gatewright.discovery.costs import TOKENS
 from gatewright.pins.commands import pin
+from gatewright.registration.commands import deregister, register
 from gatewright.servers.commands.check import check, inspect
-from gatewright.servers.commands.control import logs, restart, start, stop
+from gatewright.servers.commands.control import drain, logs, restart, start, stop
 from gatewright.servers.commands.edit import add, disable_server, enable_server, remove
 from gatewright.servers.commands.export import export
 from gatewright.servers.commands.held_tools import unseen_notes
+from gatewright.servers.commands.isolate import isolate
 from gatewright.servers.commands.login import login, logout
 from gatewright.servers.commands.show import show
 
@@ -24,7 +28,7 @@ __all__ = ["app", "list_servers"]
 
 app = group("The tool servers behind the gateway.")
 
-_COLUMNS = ("id", "status", "tools", "mgp_version", "trust_level", "extensions")
+_COLUMNS = ("id", "status", "tools", "tokens", "mgp_version", "trust_level", "extensions")
 
 
 @app.callback()
@@ -44,13 +48,19 @@ def list_servers(
 ) -> None:
     """List the servers with their state.
 
-    Columns: id, status, number of tools, MGP version, trust level, MGP extensions.
+    Columns: id, status, number of tools, tokens of their definitions, MGP version, trust level, MGP extensions.
     """
     where = endpoint(config, url=url, key=key, role="operator")
     params = {} if status is None else {"filter": {"status": status}}
     result = ask(where, "mgp/discovery/list", params)
     found = result.get("servers")
-    servers = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    told = _costs(where)
+    cost = {one["server_id"]: one["tokens"] for one in told.get("servers", [])}
+    servers = [
+        {**one, "tokens": cost[one["id"]]} if one.get("id") in cost else one
+        for one in (found if isinstance(found, list) else [])
+        if isinstance(one, dict)
+    ]
     if json:
         print_document(servers)
         return
@@ -63,14 +73,29 @@ def list_servers(
     for server in servers:
         if server.get("reason"):
             note(f"{server.get('id')}: {server['reason']}")
+        if server.get("created_by"):
+            note(f"{server.get('id')}: registered by {server['created_by']}")
         for line in unseen_notes(server):
             note(line)
+    if told.get("pays"):
+        note(would_pay(told))
     if not servers:
         note("no servers; add [[servers]] to mgp.toml")
 
 
+def _costs(where: Endpoint) -> dict[str, Any]:
+    """What tools cost in a context; nothing where the gateway does not count."""
+    try:
+        return ask(where, TOKENS)
+    except CliError as problem:
+        if problem.code != "method_not_found":
+            raise
+        return {}
+
+
 app.command("show")(show)
 app.command("restart")(restart)
+app.command("drain")(drain)
 app.command("start")(start)
 app.command("stop")(stop)
 app.command("logs")(logs)
@@ -81,7 +106,10 @@ app.command("pin")(pin)
 app.command("permit")(permit)
 app.command("add")(add)
 app.command("rm")(remove)
+app.command("register")(register)
+app.command("deregister")(deregister)
 app.command("enable")(enable_server)
 app.command("disable")(disable_server)
+app.command("isolate")(isolate)
 app.command("login")(login)
 app.command("logout")(logout)

@@ -17,6 +17,7 @@ from gatewright.cli.questions import ROUNDS, answer_all, capabilities
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.cli.tool_names import listed, shown_by
 from gatewright.command_text import to_type
+from gatewright.discovery.commands import index, search, tokens
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.headers_and_meta import param_headers
 from gatewright.servers.commands.edit import disable_tool, enable_tool
@@ -306,6 +307,9 @@ def _usage(message: str, hint: str) -> CliError:
     return CliError(message, code="usage", exit_code=Exit.USAGE, hint=hint)
 
 
+app.command("search")(search)
+app.command("tokens")(tokens)
+app.command("index")(index)
 app.command("enable")(enable_tool)
 app.command("export")(export)
 app.command("disable")(disable_tool)

@@ -1,0 +1,168 @@
+"""`CatalogueIndex`: keeps the `ToolIndex` in step with the catalogue, server by server, in slices; searches what one caller may use.
+
+What the index has of a tool are words: its name, description, parameters, categories. Whether somebody may know of it is asked of
+the catalogue in force at each search, so what is held back, taken away or not connected is not found, whatever the index has.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import KERNEL, Tool
+from gatewright.discovery.index import Entry, Found, ToolIndex
+from gatewright.in_force import InForce
+from gatewright.mcp.wire import jsonrpc
+from gatewright.servers.catalogue import Catalogue
+from gatewright.servers.server_catalogue import ServerCatalogue
+from gatewright.transport.slices import in_slices
+
+__all__ = ["CatalogueIndex", "entry_of", "tool_id", "words_of"]
+
+log = logging.getLogger("gatewright.discovery")
+
+_PATIENCE_S = 5.0
+"""So long a search waits for what was listed since; then it searches what is there."""
+_SCHEMA_BYTES = 65_536
+"""A longer schema is not read for the names of parameters."""
+_PARAMETERS, _WORDS, _WORD_CHARS, _TEXT_CHARS = 64, 32, 256, 8192
+
+
+def tool_id(tool: Tool) -> str:
+    """What the index calls a tool: `server/name`, which every profile that shows it resolves."""
+    return f"{tool.target.server}/{tool.target.name}"
+
+
+class CatalogueIndex:
+    """One index over the tools of all servers. On the event loop."""
+
+    def __init__(self, now: InForce, index: ToolIndex | None = None) -> None:
+        self._now = now
+        self.index = index or ToolIndex()
+        self._shelves: dict[str, ServerCatalogue] = {}
+        self._seen: tuple[Catalogue, int] | None = None
+        self._working: asyncio.Task[None] | None = None
+
+    @property
+    def _present(self) -> tuple[Catalogue, int]:
+        catalogue = self._now.servers.catalogue
+        return catalogue, catalogue.version
+
+    def look(self) -> asyncio.Task[None] | None:
+        """Begin to take up what changed since; None where nothing did. Several times a second, and before each search."""
+        if self._seen == self._present:
+            return None
+        if self._working is None or self._working.done():
+            self._working = asyncio.get_running_loop().create_task(self._follow())
+        return self._working
+
+    async def close(self) -> None:
+        """End what is going on."""
+        if self._working is not None:
+            self._working.cancel()
+            await asyncio.wait([self._working])
+
+    async def search(
+        self,
+        query: str,
+        may: Callable[[str], bool],
+        *,
+        strategy: str = "auto",
+        categories: Sequence[str] = (),
+        limit: int = 5,
+    ) -> Found:
+        """The best tools among those for whose id `may` is true. Never holds the loop for more than some milliseconds."""
+        await self._followed()
+        return await in_slices(
+            self.index.search(query, strategy=strategy, may=may, categories=categories, limit=limit)
+        )
+
+    async def export(self, tool: Tool) -> Mapping[str, Any]:
+        """What the index holds of a tool. Raises `KeyError` where it has none of it."""
+        await self._followed()
+        return self.index.export(tool_id(tool))
+
+    async def _followed(self) -> None:
+        following = self.look()
+        if following is not None:
+            await asyncio.wait([following], timeout=_PATIENCE_S)
+
+    async def _follow(self) -> None:
+        try:
+            while self._seen != (present := self._present):
+                await self._take(present[0])
+                self._seen = present
+        except Exception:  # a search goes on with what is there, and the next one tries again
+            log.exception("the tool index could not take up what servers list")
+
+    async def _take(self, catalogue: Catalogue) -> None:
+        owners = [one for one in self._now.servers.owners if one != KERNEL]
+        for gone in self._shelves.keys() - owners:
+            self.index.drop(gone)
+            del self._shelves[gone]
+        for server in owners:
+            shelf = catalogue.shelf(server)
+            if self._shelves.get(server) is shelf:
+                continue
+            entries = await in_slices(_entries(catalogue, shelf))
+            await in_slices(self.index.put(server, entries))
+            self._shelves[server] = shelf
+
+
+def _entries(catalogue: Catalogue, shelf: ServerCatalogue) -> Generator[None, None, list[Entry]]:
+    found = []
+    for tool in shelf.tools:
+        found.append(entry_of(tool, catalogue.about(tool).categories))
+        yield
+    return found
+
+
+def entry_of(tool: Tool, filed: Sequence[str] = ()) -> Entry:
+    """What is indexed of a tool. `filed` are categories that its server or the operator put it into; beside them stand those that
+    it declares, and those of its permissions: `filesystem.read` is `filesystem/read`."""
+    needs = (one.replace(".", "/") for one in tool.security.permissions_required)
+    declared = _texts(tool.definition.get("categories"))
+    return Entry(
+        tool_id(tool),
+        tool.target.server,
+        tool.target.name,
+        words_of(tool),
+        _parameters(tool),
+        tuple(dict.fromkeys((*filed, *declared, *needs))),
+        _texts(tool.definition.get("keywords")),
+    )
+
+
+def words_of(tool: Tool) -> str:
+    """The description of a tool, as far as it is searched; empty where there is none."""
+    raw = tool.definition.get("description")
+    said = None if raw is None else jsonrpc.decode(raw)
+    return said[:_TEXT_CHARS] if isinstance(said, str) else ""
+
+
+def _parameters(tool: Tool) -> tuple[str, ...]:
+    """Names with their descriptions."""
+    raw = tool.definition.get("inputSchema")
+    if raw is None or len(raw) > _SCHEMA_BYTES or not isinstance(tool.schema, Mapping):
+        return ()
+    properties = tool.schema.get("properties")
+    if not isinstance(properties, Mapping):
+        return ()
+    return tuple(_told(name, one) for name, one in list(properties.items())[:_PARAMETERS])
+
+
+def _told(name: str, one: Any) -> str:
+    said = one.get("description") if isinstance(one, Mapping) else None
+    text = f"{name}: {said}" if isinstance(said, str) and said else name
+    return text[:_WORD_CHARS]
+
+
+def _texts(raw: msgspec.Raw | None) -> tuple[str, ...]:
+    if raw is None or bytes(raw)[:1] != b"[" or len(raw) > _SCHEMA_BYTES:
+        return ()
+    found = [one for one in jsonrpc.decode(raw) if isinstance(one, str) and one]
+    return tuple(one[:_WORD_CHARS] for one in found[:_WORDS])

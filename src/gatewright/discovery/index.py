@@ -1,0 +1,274 @@
+"""`ToolIndex`: incremental index over the tools of all connected servers, searched by keyword, semantic, category and fused strategies.
+
+Each server's tools take slots; a new list of a server takes new slots, and the old ones die at the moment when the new
+ones are all there. What a search says depends on the tools that its asker may see and on no others: how rare a word
+is, how well the best tool fits and how many fit are asked among these.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gatewright.discovery.fusion import Sight, judged
+from gatewright.discovery.lexicon import lexicon
+from gatewright.discovery.postings import Bools, Postings, Spelling
+from gatewright.discovery.query import Query, analysed, impacts_of
+from gatewright.discovery.vectors import VectorStore, table
+from gatewright.discovery.words import Words
+
+__all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex"]
+
+STRATEGIES = ("auto", "keyword", "semantic", "category")
+
+_ROOM = 1024
+_VIEWS = 64
+_AT_ONCE = 512
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What is known of one tool in words. `parameters` are names, each with its short description if it has one;
+    `categories` are paths, `data/storage` is a child of `data`."""
+
+    tool_id: str
+    server: str
+    name: str
+    description: str
+    parameters: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+
+
+class Hit(msgspec.Struct, frozen=True):
+    """A tool that fits; `score` is from 0 to 1 and says something within one answer only."""
+
+    tool_id: str
+    score: float
+
+
+class Found(msgspec.Struct, frozen=True):
+    """The best tools, best first; `total` is how many fit, `strategy` the one by which they were found."""
+
+    hits: tuple[Hit, ...]
+    total: int
+    strategy: str
+
+
+class _View:
+    """What one asker may see: 1 for yes, 0 for no, -1 for not asked yet, by slot."""
+
+    def __init__(self, room: int) -> None:
+        self.seen = np.full(room, -1, dtype=np.int8)
+
+
+class ToolIndex:
+    """One index over all connected servers. Not for several threads; what is a generator goes in slices."""
+
+    def __init__(self) -> None:
+        vectors = table()
+        self._table = vectors
+        self._words = Words(lexicon(), vectors.row)
+        self._postings = Postings()
+        self._names = Postings()
+        self._spelling = Spelling()
+        self._vectors = VectorStore(vectors.dimensions)
+        self._entries: list[Entry | None] = []
+        self._alive: Bools = np.zeros(0, dtype=np.bool_)
+        self._free: list[int] = []
+        self._dead: list[int] = []
+        self._sweeping = False
+        self._servers: dict[str, list[int]] = {}
+        self._turns: dict[str, int] = {}
+        self._by_id: dict[str, int] = {}
+        self._views: OrderedDict[Hashable, _View] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def put(self, server: str, entries: Sequence[Entry]) -> Generator[None, None, None]:
+        """Have these tools, and no others, of the server. Until the last step the old ones are found; of two that run
+        at a time, the one begun last holds."""
+        turn = self._turns[server] = self._turns.get(server, 0) + 1
+        slots = []
+        for entry in entries:
+            slots.append(self._file(entry))
+            yield
+        if self._turns.get(server) != turn:
+            self._dead += slots
+            return
+        self._forget(server)
+        self._servers[server] = slots
+        for slot in slots:
+            self._alive[slot] = True
+            entry_there = self._entries[slot]
+            if entry_there is not None:
+                self._by_id[entry_there.tool_id] = slot
+        yield from self._sweep()
+
+    def drop(self, server: str) -> None:
+        """Forget a server's tools; nothing where there are none."""
+        self._turns.pop(server, None)
+        self._forget(server)
+
+    def search(
+        self,
+        query: str,
+        *,
+        strategy: str = "auto",
+        may: Callable[[str], bool] | None = None,
+        categories: Collection[str] = (),
+        limit: int = 5,
+        view: Hashable = None,
+    ) -> Generator[None, None, Found]:
+        """The tools that fit, among those for which `may` is true (of the tool id) and which are in one of the
+        categories or below it, if any are named. Where `view` is given, `may` is asked once for a tool as long as the
+        view's name stays the same: it has to change with the asker's rights. ValueError: no such strategy."""
+        if strategy not in STRATEGIES:
+            raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}")
+        seen = yield from self._seen(may, view)
+        if categories:
+            seen = yield from self._filed(seen, categories)
+        asked = analysed(query, self._words, self._table)
+        if strategy == "category" or (categories and not query.strip()):
+            yield
+            return self._by_category(seen, asked, limit)
+        sight = Sight(seen, self._postings, self._names, self._spelling, self._vectors)
+        slots, scores, used = yield from judged(asked, sight, strategy)
+        hits = []
+        for slot, score in zip(slots, scores, strict=True):
+            entry = self._entries[slot] if self._alive[slot] else None
+            # Asked again: the slot may be another tool's by now.
+            if entry is not None and (may is None or may(entry.tool_id)):
+                hits.append(Hit(entry.tool_id, round(float(score), 4)))
+            if len(hits) >= limit:
+                break
+        return Found(tuple(hits), max(len(slots), len(hits)), used)
+
+    def export(self, tool_id: str) -> Mapping[str, Any]:
+        """What the index holds of a tool: `tool_id`, `server_id`, `name`, `description`, `categories`, `keywords`,
+        `embedding` (a list of numbers, empty where no word of it has a vector). KeyError: no such tool."""
+        slot = self._by_id[tool_id]
+        entry = self._entries[slot]
+        if entry is None:
+            raise KeyError(tool_id)
+        return {
+            "tool_id": entry.tool_id,
+            "server_id": entry.server,
+            "name": entry.name,
+            "description": entry.description,
+            "categories": list(entry.categories),
+            "keywords": list(entry.keywords),
+            "embedding": [round(float(one), 4) for one in self._vectors.of(slot)],
+        }
+
+    def _file(self, entry: Entry) -> int:
+        """Give a tool a slot, in which it is not found yet."""
+        slot = self._slot()
+        impacts, name_impacts, vector = impacts_of(entry, self._words, self._table)
+        self._spelling.add(self._postings.add(slot, impacts))
+        self._names.add(slot, name_impacts)
+        self._vectors.put(slot, vector)
+        self._entries[slot] = entry
+        for view in self._views.values():
+            if slot < len(view.seen):
+                view.seen[slot] = -1
+        return slot
+
+    def _slot(self) -> int:
+        if self._free:
+            return self._free.pop()
+        slot = len(self._entries)
+        self._entries.append(None)
+        if slot >= len(self._alive):
+            room = max(_ROOM, len(self._alive) * 3 // 2)
+            self._alive = np.concatenate([self._alive, np.zeros(room - len(self._alive), np.bool_)])
+            self._vectors.grow(room)
+        return slot
+
+    def _forget(self, server: str) -> None:
+        for slot in self._servers.pop(server, ()):
+            self._alive[slot] = False
+            entry = self._entries[slot]
+            if entry is not None and self._by_id.get(entry.tool_id) == slot:
+                del self._by_id[entry.tool_id]
+            self._entries[slot] = None
+            self._dead.append(slot)
+
+    def _sweep(self) -> Generator[None, None, None]:
+        """Take the dead out of the lists, once they are many; then their slots can be had again."""
+        if self._sweeping or len(self._dead) < max(_ROOM, len(self._by_id) // 4):
+            return
+        self._sweeping, swept = True, self._dead
+        self._dead = []
+        try:
+            dead = np.zeros(len(self._entries), dtype=np.bool_)
+            dead[swept] = True
+            yield from self._postings.sweep(dead)
+            yield from self._names.sweep(dead)
+            self._free += swept
+            swept = []
+        finally:
+            self._dead += swept
+            self._sweeping = False
+
+    def _seen(
+        self, may: Callable[[str], bool] | None, key: Hashable
+    ) -> Generator[None, None, Bools]:
+        """Which slots the asker may see."""
+        size = len(self._entries)
+        if may is None:
+            return self._alive[:size].copy()
+        view = self._view(key, size)
+        unknown = np.flatnonzero(self._alive[:size] & (view.seen[:size] < 0))
+        for at in range(0, len(unknown), _AT_ONCE):
+            for slot in unknown[at : at + _AT_ONCE]:
+                entry = self._entries[slot]
+                view.seen[slot] = entry is not None and may(entry.tool_id)
+            yield
+        seen: Bools = self._alive[:size] & (view.seen[:size] == 1)
+        return seen
+
+    def _view(self, key: Hashable, size: int) -> _View:
+        view = self._views.pop(key, None) if key is not None else None
+        if view is None:
+            view = _View(size)
+        elif len(view.seen) < size:
+            view.seen = np.concatenate([view.seen, np.full(size - len(view.seen), -1, np.int8)])
+        if key is not None:
+            self._views[key] = view
+            if len(self._views) > _VIEWS:
+                self._views.popitem(last=False)
+        return view
+
+    def _filed(self, seen: Bools, categories: Collection[str]) -> Generator[None, None, Bools]:
+        wanted = [one.casefold().strip("/") for one in categories]
+        kept = np.zeros(len(seen), dtype=np.bool_)
+        for at, slot in enumerate(np.flatnonzero(seen)):
+            entry = self._entries[slot]
+            kept[slot] = entry is not None and within(entry.categories, wanted)
+            if at % _AT_ONCE == 0:
+                yield
+        return kept
+
+    def _by_category(self, seen: Bools, asked: Query, limit: int) -> Found:
+        """Those whose category, or one above it, is named in the query, in the order of their ids; all where the query is empty."""
+        hits = []
+        for slot in np.flatnonzero(seen):
+            entry = self._entries[slot]
+            if entry and (not asked.paths or within(entry.categories, asked.paths)):
+                hits.append(entry.tool_id)
+        best = tuple(Hit(one, 1.0) for one in sorted(hits)[:limit])
+        return Found(best, len(hits), "category")
+
+
+def within(categories: Sequence[str], wanted: Sequence[str]) -> bool:
+    """Whether one of the categories is one of those wanted (in lower case), or below it."""
+    return any(
+        has == one or has.startswith(f"{one}/")
+        for has in (text.casefold().strip("/") for text in categories)
+        for one in wanted
+    )

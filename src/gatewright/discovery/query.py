@@ -1,0 +1,153 @@
+"""Analysis of tools and queries: BM25F impacts of a tool's fields, a query's terms, concepts, clauses and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import msgspec
+import numpy as np
+
+from gatewright.discovery.postings import Floats, trigrams
+from gatewright.discovery.vectors import Table
+from gatewright.discovery.words import Word, Words, fold, split
+from gatewright.patterns import Pattern
+
+__all__ = ["Described", "Query", "analysed", "impacts_of"]
+
+_K1 = 1.2
+_FIELDS = (  # how often a word counts, the usual number of words, how much a longer field counts against it
+    (3.0, 3.0, 0.4),
+    (1.0, 24.0, 0.6),
+    (0.4, 20.0, 0.7),
+    (0.7, 4.0, 0.5),
+    (0.5, 3.0, 0.5),
+)
+_CONCEPT = 0.6
+_DESCRIPTION_CHARS, _PARAMETER_CHARS = 600, 500
+_QUERY_CHARS = 2000
+_QUERY_WORDS = 64
+_CLAUSES = 8
+_CLAUSE = Pattern(
+    "[.;:!?\n,\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]+| (?:and|then|und|dann|y|luego|et|puis) "
+)
+_VECTOR = (2.0, 1.0, 0.25, 0.5, 0.3)
+
+
+class Described(Protocol):
+    """What the engine reads of a tool (`index.Entry`)."""
+
+    @property
+    def server(self) -> str:
+        """Its server."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def description(self) -> str:
+        """What it is for."""
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names and descriptions."""
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Paths."""
+
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """Words."""
+
+
+class Query(msgspec.Struct, frozen=True):
+    """A query, taken apart. `terms` and `concepts` have weights; `clauses` are vectors of its parts, where it has several."""
+
+    text: str
+    terms: dict[str, float]
+    concepts: dict[str, float]
+    triples: list[str]
+    vector: Floats
+    clauses: list[Floats]
+    paths: list[str]
+    foreign: float
+
+
+def impacts_of(
+    entry: Described, words: Words, table: Table
+) -> tuple[dict[str, float], dict[str, float], Floats]:
+    """A tool's BM25F impacts, the trigrams of its name, and its vector."""
+    texts = (
+        (entry.name, 200),
+        (entry.description, _DESCRIPTION_CHARS),
+        (" ".join(entry.parameters), _PARAMETER_CHARS),
+        (" ".join((*entry.categories, *entry.keywords)), 200),
+        (entry.server, 100),
+    )
+    counts: dict[str, float] = {}
+    rows: list[int] = []
+    weights: list[float] = []
+    name: list[str] = []
+    for (text, most), (times, usual, share), vector in zip(texts, _FIELDS, _VECTOR, strict=True):
+        if not text:
+            continue
+        found = [one for written in split(text, most) for one in words.of(written)]
+        if times == _FIELDS[0][0]:
+            name = [one.term for one in found if one.term]
+        one_counts = times / (1 - share + share * len(found) / usual)
+        for one in found:
+            if one.term:
+                counts[one.term] = counts.get(one.term, 0.0) + one_counts
+            for concept in one.concepts:
+                counts[concept] = counts.get(concept, 0.0) + one_counts * _CONCEPT
+            if one.row >= 0:
+                rows.append(one.row)
+                weights.append(one.weight * vector)
+    impacts = {term: count / (_K1 + count) for term, count in counts.items()}
+    triples = trigrams("".join(name))
+    # The impact of a triple is how many the name has: all that Dice's coefficient needs.
+    size = min(len(triples), 255) / 255
+    return impacts, dict.fromkeys(triples, size), table.pool(rows, weights)
+
+
+def analysed(query: str, words: Words, table: Table) -> Query:
+    """What a query asks for."""
+    text = query[:_QUERY_CHARS]
+    found = [
+        one
+        for written in split(text, _QUERY_CHARS)[: 2 * _QUERY_WORDS]
+        for one in words.of(written)
+    ]
+    terms: dict[str, float] = {}
+    concepts: dict[str, float] = {}
+    for one in found:
+        if one.term and (one.term in terms or len(terms) < _QUERY_WORDS):
+            terms[one.term] = terms.get(one.term, 0.0) + 1
+        for concept in one.concepts:
+            concepts[concept] = max(concepts.get(concept, 0.0), 1.0 / len(one.concepts) ** 0.5)
+    terms = {term: 1 + 0.3 * (min(count, 3) - 1) for term, count in terms.items()}
+    clauses = []
+    parts = [part for part in _CLAUSE.split(text) if part.strip()] if len(found) > 14 else []
+    for part in parts[:_CLAUSES]:
+        said = [one for written in split(part, 400) for one in words.of(written)]
+        if sum(bool(one.term) for one in said) >= 2:
+            clauses.append(_pooled(said, table))
+    folded = fold(text)
+    return Query(
+        text=folded,
+        terms=terms,
+        concepts=concepts,
+        triples=trigrams("".join(terms)) if len(terms) <= 8 else [],
+        vector=_pooled(found, table),
+        clauses=clauses,
+        paths=[one for one in (folded.strip().strip("/"), *folded.split()) if one],
+        foreign=float(np.mean([one.row < 0 for one in found])) if found else 0.0,
+    )
+
+
+def _pooled(found: Sequence[Word], table: Table) -> Floats:
+    return table.pool(
+        [one.row for one in found if one.row >= 0], [one.weight for one in found if one.row >= 0]
+    )

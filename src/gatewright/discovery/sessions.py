@@ -1,0 +1,201 @@
+"""Session tool cache and context budget (MGP §16.7, §16.8): which tools a session used, what fits, LRU eviction; bounded per caller.
+
+A session is what an endpoint calls one; of a caller without one, all that it does in a profile, until it did nothing for an hour.
+What is kept of it are ids of tools, the least recently used first. What they cost is known when somebody asks (`Context`), because a
+tool may be defined otherwise by then: so no call pays for counting.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+
+import msgspec
+
+from gatewright.call import Call
+from gatewright.config import Discovery
+
+__all__ = ["ALL", "SESSIONS", "TOOLS", "Context", "Sessions"]
+
+TOOLS = 100
+"""So many tools are kept of a session."""
+SESSIONS = 256
+"""So many sessions of one caller."""
+ALL = 4096
+"""So many sessions altogether; whoever has most of them loses its oldest."""
+_IDLE_S = 3600.0
+
+_Key = tuple[str, str | None]
+_Used = OrderedDict[str, None]
+
+
+class _Session(msgspec.Struct):
+    used: _Used
+    touched: float
+
+
+class Sessions:
+    """The caches of all sessions. `clock` gives monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._callers: dict[Hashable, OrderedDict[_Key, _Session]] = {}
+        self._where: dict[str, tuple[Hashable, _Key]] = {}
+        self._count = 0
+
+    def used(self, call: Call, tool: str) -> None:
+        """A call of this tool was answered."""
+        used = self.of(call)
+        used[tool] = None
+        used.move_to_end(tool)
+        if len(used) > TOOLS:
+            used.popitem(last=False)
+
+    def of(self, call: Call) -> _Used:
+        """What the session of a call used, to be changed by whoever asks; empty for a new one."""
+        who, key = call.caller.who, (call.profile, call.session)
+        mine = self._callers.setdefault(who, OrderedDict())
+        found, now = mine.get(key), self._clock()
+        if found is None:
+            found = mine[key] = _Session(OrderedDict(), now)
+            self._count += 1
+            if call.session is not None:
+                self._where[call.session] = who, key
+        elif call.session is None and now - found.touched > _IDLE_S:
+            found.used.clear()
+        found.touched = now
+        mine.move_to_end(key)
+        if len(mine) > SESSIONS:
+            self._drop(who)
+        elif self._count > ALL:
+            self._drop(max(self._callers, key=lambda one: len(self._callers[one])))
+        return found.used
+
+    def forget(self, session: str) -> None:
+        """A session is over."""
+        where = self._where.get(session)
+        if where is not None:
+            self._drop(*where)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def _drop(self, who: Hashable, key: _Key | None = None) -> None:
+        """Forget one session of a caller; the one that was touched longest ago, unless it is named."""
+        mine = self._callers[who]
+        key = next(iter(mine)) if key is None else key
+        del mine[key]
+        self._count -= 1
+        if key[1] is not None:
+            self._where.pop(key[1], None)
+        if not mine:
+            del self._callers[who]
+
+
+class Context:
+    """What one session has in its context, within its budget. Costs are tokens.
+
+    At any time `total <= budget.max_tokens`, and so is `total` with the answer of a search that was last let through (`answered`),
+    unless what is pinned takes more by itself: pinned tools are never let go.
+    """
+
+    def __init__(
+        self,
+        budget: Discovery,
+        cost: Callable[[str], int | None],
+        pinned: Sequence[str],
+        used: _Used,
+    ) -> None:
+        """`cost` says what a tool takes; None where the caller cannot see it any more, which is let go. `used` is changed."""
+        self.budget = budget
+        self._used = used
+        self._cost: dict[str, int] = {}
+        self.pinned = [one for one in dict.fromkeys(pinned) if self._known(one, cost)]
+        for one in list(used):
+            if one in self.pinned or not self._known(one, cost):
+                del used[one]
+        self._all_costs = cost
+        self._fit(self._cache_room)
+
+    @property
+    def cached(self) -> list[str]:
+        """The least recently used first."""
+        return list(self._used)
+
+    @property
+    def total(self) -> int:
+        """Tokens of all that is pinned and cached."""
+        return self._of_pinned + self._of_cached
+
+    def answered(self, costs: Sequence[int], most: int | None = None) -> list[bool]:
+        """Which of the tools of an answer are let through, best first; those that are too large make room for later ones. What is
+        cached gives way to them. `most` tokens altogether, unless it is what the budget keeps for a search."""
+        room = min(self.budget.discovery_reserve if most is None else most, self._free)
+        taken, kept = 0, []
+        for one in costs:
+            fits = taken + one <= room
+            kept.append(fits)
+            taken += one if fits else 0
+        self._fit(min(self._cache_room, self._free - taken))
+        return kept
+
+    def load(self, tools: Iterable[str]) -> list[str]:
+        """Put these into the cache, as far as they fit together, the first first; those that are in."""
+        room, taken, found = self._cache_room, 0, list[str]()
+        for one in tools:
+            if one in self.pinned:
+                found.append(one)
+                continue
+            if not self._known(one, self._all_costs) or taken + self._cost[one] > room:
+                continue
+            taken += self._cost[one]
+            self._used[one] = None
+            self._used.move_to_end(one)
+            found.append(one)
+        self._fit(room)
+        return found
+
+    def evict(self, tools: Collection[str]) -> list[str]:
+        """Take these out of the cache; those that were there."""
+        found = [one for one in tools if one in self._used]
+        for one in found:
+            del self._used[one]
+        return found
+
+    def tokens(self, tools: Iterable[str]) -> int:
+        """What these take that are pinned or cached."""
+        return sum(self._cost[one] for one in tools)
+
+    # -- rooms
+
+    @property
+    def _of_pinned(self) -> int:
+        return self.tokens(self.pinned)
+
+    @property
+    def _of_cached(self) -> int:
+        return self.tokens(self._used)
+
+    @property
+    def _free(self) -> int:
+        """What is left for all that is not pinned."""
+        most = self.budget.max_tokens
+        # A reserve of more than a quarter would leave a small budget nothing to search with.
+        return max(0, most - max(self._of_pinned, min(self.budget.pinned_reserve, most // 4)))
+
+    @property
+    def _cache_room(self) -> int:
+        return min(self.budget.cache_limit, self._free)
+
+    def _fit(self, room: int) -> None:
+        """Let the least recently used go until the rest fits."""
+        total = self._of_cached
+        while self._used and total > room:
+            gone, _ = self._used.popitem(last=False)
+            total -= self._cost[gone]
+
+    def _known(self, tool: str, cost: Callable[[str], int | None]) -> bool:
+        found = cost(tool)
+        if found is not None:
+            self._cost[tool] = found
+        return found is not None

@@ -1,0 +1,247 @@
+"""`CallbackBook`: kernel hook that puts servers' callbacks to callers (MGP notification, else elicitation form) and takes their responses.
+
+The ids that clients see are the gateway's own: random, bound to the caller, the endpoint, the profile and the session that were asked,
+and good for one answer. A client that negotiated callbacks and answers no elicitation gets the gateway's own question, whether a call
+may run, as a callback as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.audit.records import Actor, Subject
+from gatewright.audit.trail import AuditLog
+from gatewright.call import (
+    Answer,
+    Back,
+    Call,
+    CannotAsk,
+    Event,
+    Failure,
+    Outcome,
+    Question,
+    Unrecorded,
+    Who,
+)
+from gatewright.events.methods import negotiated
+from gatewright.kernel import Further
+from gatewright.mcp.protocol.callbacks import (
+    LONGEST_S,
+    Callback,
+    flaw_of_response,
+    form_of,
+    read_callback,
+    response_of_form,
+)
+from gatewright.mcp.protocol.mcp_server import can_answer
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcp.wire.methods import CALLBACK
+from gatewright.servers.elicitation import ELICIT
+
+__all__ = ["OPEN_EACH", "RESPOND", "CallbackBook"]
+
+RESPOND = "mgp/callback/respond"
+
+OPEN_EACH = 100
+"""How many callbacks one caller may have open."""
+
+_REMEMBERED = 1000
+_PATIENCE_S = 120.0
+_SHOWN = 256
+
+End = Literal["answered", "ended"]
+_Bound = tuple[Who, str, str, str | None]
+
+
+class _Open(msgspec.Struct, eq=False):
+    call: Call
+    callback: Callback
+    answer: asyncio.Future[str]
+    server: str
+
+
+def _bound(call: Call) -> _Bound:
+    """To whom a callback belongs, and where it can be answered."""
+    return call.caller.who, call.door, call.profile, call.session
+
+
+class CallbackBook:
+    """The callbacks that wait for answers."""
+
+    def __init__(self, audit: AuditLog, random: Callable[[int], bytes]) -> None:
+        self._audit = audit
+        self._random = random
+        self._open: dict[str, _Open] = {}
+        self._over: OrderedDict[str, tuple[_Bound, End]] = OrderedDict()
+
+    # -- the way back of calls -----------------------------------------------------------------------
+
+    def around(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
+        """The kernel's hook: tool calls may ask by callbacks."""
+        if call.kind != "tool":
+            return further(call, back)
+        return further(call, _Asking(self, call, back))
+
+    def informing(self, call: Call, event: Event) -> Event:
+        """What a server only lets its caller know: as a callback, or as a line of the log to clients of plain MCP."""
+        if negotiated(call):
+            return Event(CALLBACK, {"callback_id": self._mint(), **event.params})
+        said = {"level": "info", "logger": "callback", "data": event.params.get("message", "")}
+        return Event("notifications/message", said)
+
+    async def ask(self, call: Call, back: Back, question: Question) -> dict[str, Any]:
+        """Put a server's callback, and wait for the response. Raises `CannotAsk`."""
+        callback = read_callback({"callback_id": 0, **(question.params or {})})
+        if negotiated(call):
+            return {"response": await self._asked(call, back, callback, question.server)}
+        if not can_answer(call.client, ELICIT):
+            raise CannotAsk("its client answers neither MGP callbacks nor elicitation")
+        form = {"mode": "form", "message": callback.message, "requestedSchema": form_of(callback)}
+        self._record("asked", call, callback, question.server, {"by": "elicitation"})
+        said: str | None = None
+        try:
+            answer = await back.ask(Question(ELICIT, form, server=question.server))
+            said = response_of_form(callback, answer)
+        finally:
+            self._note(call, callback, question.server, said)
+        if said is None:
+            raise CannotAsk("its user gave no answer")
+        return {"response": said}
+
+    async def confirm(self, call: Call, back: Back, question: Question) -> dict[str, Any]:
+        """The gateway's own question whether a call may run, answered as the form that it is. Raises `CannotAsk`."""
+        message = str((question.params or {}).get("message", ""))
+        callback = Callback(0, "confirmation", message, ("confirm", "cancel"), _PATIENCE_S)
+        if await self._asked(call, back, callback, "") == "confirm":
+            return {"action": "accept", "content": {"confirm": True}}
+        return {"action": "decline"}
+
+    async def _asked(self, call: Call, back: Back, callback: Callback, server: str) -> str:
+        mine = [one for one in self._open.values() if one.call.caller.who == call.caller.who]
+        if len(mine) >= OPEN_EACH:
+            raise CannotAsk(f"{OPEN_EACH} callbacks of this caller wait for answers", -32000)
+        ident = self._mint()
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._record("asked", call, callback, server, {"callback_id": ident, "by": "callback"})
+        self._open[ident] = _Open(call, callback, answer, server)
+        back.emit(Event(CALLBACK, {"callback_id": ident, "request_id": call.id, **callback.params}))
+        try:
+            async with asyncio.timeout(LONGEST_S):
+                return await answer
+        except TimeoutError:
+            raise CannotAsk("nobody answered in time", -32000) from None
+        finally:
+            del self._open[ident]
+            answered = answer.done() and not answer.cancelled()
+            self._remember(ident, call, "answered" if answered else "ended")
+            if not answered:
+                self._note(call, callback, server, None)
+
+    def _mint(self) -> str:
+        return f"cb-{self._random(16).hex()}"
+
+    def _remember(self, ident: str, call: Call, how: End) -> None:
+        self._over[ident] = _bound(call), how
+        if len(self._over) > _REMEMBERED:
+            self._over.popitem(last=False)
+
+    # -- answers ---------------------------------------------------------------------------------------
+
+    async def respond(self, call: Call, back: Back) -> Outcome:
+        """`mgp/callback/respond`."""
+        if not negotiated(call):
+            return Failure("method_not_found", f"Method not found: {call.method}")
+        ident, response = call.params.get("callback_id"), call.params.get("response")
+        if not isinstance(ident, str):
+            return Failure("invalid_params", "callback_id must be a string")
+        found = self._open.get(ident)
+        if found is None or _bound(found.call) != _bound(call) or found.answer.done():
+            return self._late(ident, call)
+        flaw = flaw_of_response(found.callback, response)
+        if flaw or not isinstance(response, str):
+            return Failure("invalid_params", flaw, {"rule": "callback_response"})
+        try:
+            self._record("answered", found.call, found.callback, found.server, _chosen(found.callback, response))  # fmt: skip
+        except CannotAsk as no:
+            return Failure("audit_unavailable", no.message)
+        found.answer.set_result(response)
+        return Answer(jsonrpc.encode({"accepted": True, "callback_id": ident}), own=True)
+
+    def _late(self, ident: str, call: Call) -> Failure:
+        """What somebody hears whose answer nobody waits for: of callbacks of others no more than of none."""
+        bound, how = self._over.get(ident, (None, None))
+        if ident in self._open and _bound(self._open[ident].call) == _bound(call):
+            bound, how = _bound(call), "answered"
+        if bound != _bound(call):
+            said = "no callback of this id waits for an answer from you"
+            return Failure("not_found", said, {"rule": "callback_unknown"})
+        if how == "answered":
+            said = "this callback was answered already; the first answer counts"
+            return Failure("not_found", said, {"rule": "callback_answered"})
+        said = "this callback is over: its time ran out, or the call that asked has ended"
+        return Failure("not_found", said, {"rule": "callback_over"})
+
+    # -- the record --------------------------------------------------------------------------------------
+
+    def _record(
+        self, what: str, call: Call, callback: Callback, server: str, more: Mapping[str, Any]
+    ) -> None:
+        """Write down what became of a callback. Raises `CannotAsk` where that cannot be."""
+        target, caller = call.target, call.caller
+        details = {"call_id": call.id, "type": callback.type, **more}
+        try:
+            self._audit.event(
+                f"dev.gatewright.callback.{what}",
+                actor=Actor(caller.kind, caller.id, caller.key_id),
+                target=Subject(server or None, None if target is None else target.name),
+                details=details,
+                trace_id=call.trace_id,
+            )
+        except Unrecorded as problem:
+            raise CannotAsk(f"it cannot be recorded: {problem}") from None
+
+    def _note(self, call: Call, callback: Callback, server: str, said: str | None) -> None:
+        """The same of what has happened, which nobody can refuse any more."""
+        with suppress(CannotAsk):
+            if said is None:
+                self._record("ended", call, callback, server, {})
+            else:
+                self._record("answered", call, callback, server, _chosen(callback, said))
+
+
+def _chosen(callback: Callback, response: str) -> dict[str, Any]:
+    """Of an answer, what was chosen of that which was offered; what somebody wrote is in no record."""
+    return {"response": response[:_SHOWN]} if callback.options else {"characters": len(response)}
+
+
+class _Asking:
+    """The way back of one call, on which callbacks can be asked."""
+
+    __slots__ = ("_back", "_book", "_call")
+
+    def __init__(self, book: CallbackBook, call: Call, back: Back) -> None:
+        self._book = book
+        self._call = call
+        self._back = back
+
+    def emit(self, event: Event) -> None:
+        """Send one event; a callback that wants no answer as its caller can hear it."""
+        if event.method == CALLBACK:
+            event = self._book.informing(self._call, event)
+        self._back.emit(event)
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        """Put a question. Raises `CannotAsk`."""
+        call, method = self._call, question.method
+        if method == CALLBACK:
+            return await self._book.ask(call, self._back, question)
+        ours = method == ELICIT and not question.server
+        if ours and negotiated(call) and not can_answer(call.client, ELICIT):
+            return await self._book.confirm(call, self._back, question)
+        return await self._back.ask(question)

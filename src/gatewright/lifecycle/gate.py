@@ -1,0 +1,111 @@
+"""Gate `draining`: refuses new calls once the gateway is told to shut down (2001); `GatewayDrain` waits for those in flight, then stops it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from gatewright.call import Back, Call, Refusal
+from gatewright.call_policy import Judge
+from gatewright.command_text import to_type
+from gatewright.servers.states import ShutdownReason
+
+__all__ = ["STILL_ANSWERED", "Calls", "GatewayDrain"]
+
+STILL_ANSWERED = frozenset({"mgp/health/ping", "mgp/health/status", "mgp/lifecycle/shutdown"})
+"""What is answered to the end: how the shutdown goes, and that it is to go quicker."""
+
+_LOOK_S = 0.02
+_LAST_WORDS_S = 0.1
+"""How long the last answers have to leave before the connections are closed."""
+
+
+class Calls(Protocol):
+    """The calls of a gateway (`Kernel`)."""
+
+    @property
+    def in_flight(self) -> int:
+        """How many have begun and not ended."""
+
+    def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
+        """End the calls that these refuse."""
+
+
+class _Late:
+    """Refuses whatever still runs when the time is over."""
+
+    name = "draining"
+
+    def __init__(self, timeout_s: float) -> None:
+        self._ms = round(timeout_s * 1000)
+
+    def judge(self, call: Call) -> Refusal | None:
+        """Why this call may not go on."""
+        if call.method in STILL_ANSWERED:
+            return None
+        return Refusal(
+            "timeout",
+            f"the gateway shuts down, and calls had {self._ms} ms to end; `{to_type('serve')}` starts it again",
+            {"timeout_ms": self._ms},
+        )
+
+
+class GatewayDrain:
+    """Gate `draining`; the same one in every configuration."""
+
+    name = "draining"
+
+    def __init__(self) -> None:
+        self._reason: ShutdownReason | None = None
+        self._deadline = 0.0
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def draining(self) -> bool:
+        """Whether the gateway was told to shut down."""
+        return self._reason is not None
+
+    def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        return call if self._reason is None else self._judged(call)
+
+    def since(self, call: Call) -> Refusal | None:
+        """The same for a call that has waited: it was taken before."""
+        return None
+
+    def _judged(self, call: Call) -> Call | Refusal:
+        if call.method in STILL_ANSWERED:
+            return call
+        return Refusal(
+            "draining",
+            f"the gateway shuts down ({self._reason}) and takes no more calls; `{to_type('serve')}` starts it again",
+            gate=self.name,
+            retry_after_ms=1000,
+        )
+
+    def begin(
+        self, calls: Calls, stop: Callable[[], None], reason: ShutdownReason, timeout_s: float
+    ) -> None:
+        """Take no more calls, and `stop` when those in flight have ended, at latest after `timeout_s`. Told once more, the nearer
+        end counts."""
+        loop = asyncio.get_running_loop()
+        due = loop.time() + timeout_s
+        self._deadline = due if self._reason is None else min(due, self._deadline)
+        if self._reason is None:
+            self._reason = reason
+            self._task = loop.create_task(self._ended(calls, stop, timeout_s))
+
+    async def _ended(self, calls: Calls, stop: Callable[[], None], timeout_s: float) -> None:
+        loop = asyncio.get_running_loop()
+        nobody: asyncio.Future[None] = loop.create_future()
+        # A look now and then costs nothing; to be told by each call would cost every one of them something, all the time.
+        while calls.in_flight and loop.time() < self._deadline:
+            await asyncio.wait([nobody], timeout=_LOOK_S)
+        calls.end_refused([_Late(timeout_s)])
+        await asyncio.sleep(_LAST_WORDS_S)
+        stop()
+
+    def close(self) -> None:
+        """The gateway ends for another reason."""
+        if self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,123 @@
+"""`Callbacks`: asks the caller of a tool call what its MGP server wants to know, tells the server the response, fails the call on timeout.
+
+The server's notification names the call by `request_id`, so that it is known whose it is; the call's clock stands still while its
+caller thinks. Nobody who can be asked, no answer in time, or an answer that nobody gave: the call fails and the server is told to
+stop. What the server hears is a request of its own, `mgp/callback/respond`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from gatewright.call import CannotAsk, Event, Failure, Question
+from gatewright.mcp.client.endpoint import Endpoint
+from gatewright.mcp.client.pending_requests import EXPIRED, PendingRequest
+from gatewright.mcp.protocol.callbacks import Callback, read_callback
+from gatewright.mcp.wire.methods import CALLBACK
+
+__all__ = ["CALLBACKS_MOST", "RESPOND", "Asks", "Callbacks"]
+
+log = logging.getLogger("gatewright.mcp.client")
+
+RESPOND = "mgp/callback/respond"
+CALLBACKS_MOST = 256
+"""So many callbacks of one connection may wait for their answers."""
+
+TOLD_S = 30.0
+"""How long a server has to take an answer."""
+
+
+class Asks(Protocol):
+    """The connection on which the server asks."""
+
+    spec: Endpoint
+
+    def fetch(
+        self, method: str, params: dict[str, Any], timeout_s: float, whose: str = ""
+    ) -> Coroutine[Any, Any, bytes]:
+        """Ask the server something on the gateway's own behalf. Raises where it does not answer."""
+
+
+class Callbacks:
+    """Those of one connection."""
+
+    def __init__(self, link: Asks) -> None:
+        self._link = link
+        self._open: dict[str | int, asyncio.Task[None]] = {}
+
+    def take(self, params: dict[str, Any], exchange: PendingRequest) -> None:
+        """Take one callback of the call that `exchange` is."""
+        call, back = exchange.call, exchange.back
+        if call is None or back is None or exchange.future.done():
+            return
+        try:
+            callback = read_callback(params)
+        except ValueError as flaw:
+            self._fail(exchange, "upstream_error", f"asked for a callback that cannot be: {flaw}")
+            return
+        if callback.type == "notification":
+            back.emit(Event(CALLBACK, {"request_id": call.id, **callback.params}))
+            return
+        if callback.id in self._open:  # said twice, asked once
+            return
+        if len(self._open) >= CALLBACKS_MOST:
+            said = f"waits for the answers to {CALLBACKS_MOST} callbacks already"
+            self._fail(exchange, "resource_exhausted", said)
+            return
+        task = asyncio.get_running_loop().create_task(self._ask(callback, exchange))
+        self._open[callback.id] = task
+        task.add_done_callback(lambda _: self._open.pop(callback.id, None))
+
+    async def _ask(self, callback: Callback, exchange: PendingRequest) -> None:
+        try:
+            response = await self._answer(callback, exchange)
+            if response is not None:
+                await self._respond(callback, response, exchange)
+        except CannotAsk as no:
+            said = f"needs a {callback.type} that its caller cannot be asked for ({no.message})"
+            self._fail(exchange, "confirmation_required", said)
+        except Exception:  # the server, and the caller, would wait for the time limit of the call
+            log.exception("server %s: a callback broke", self._link.spec.id)
+            self._fail(exchange, "internal", "asked for a callback that broke")
+
+    async def _answer(self, callback: Callback, exchange: PendingRequest) -> str | None:
+        """What the caller says; None where the call is over. Raises `CannotAsk`."""
+        back = exchange.back
+        if back is None:
+            raise CannotAsk("the gateway itself made this request")
+        question = Question(CALLBACK, callback.params, server=self._link.spec.id)
+        exchange.pause()
+        asking = asyncio.ensure_future(back.ask(question))
+        try:
+            either: list[asyncio.Future[Any]] = [asking, exchange.future]
+            first = asyncio.FIRST_COMPLETED
+            await asyncio.wait(either, timeout=callback.timeout_s, return_when=first)
+            if exchange.future.done():
+                return None
+            if not asking.done():
+                said = f"got no answer to its {callback.type} within {callback.timeout_s:g} s"
+                self._fail(exchange, "timeout", said)
+                return None
+            if asking.cancelled():
+                raise CannotAsk("the question was given up")
+            return str(asking.result()["response"])
+        finally:
+            asking.cancel()
+            exchange.resume()
+
+    async def _respond(self, callback: Callback, response: str, exchange: PendingRequest) -> None:
+        params = {"callback_id": callback.id, "response": response}
+        try:
+            await self._link.fetch(RESPOND, params, TOLD_S)
+        except Exception as problem:  # noqa: BLE001 - `link.ServerFailed`, which says why
+            log.warning("server %s: %s", self._link.spec.id, problem)
+            self._fail(exchange, "upstream_error", "did not take the answer to its callback")
+
+    def _fail(self, exchange: PendingRequest, reason: str, said: str) -> None:
+        """End a call, and tell the server that it is over."""
+        server = self._link.spec.id
+        exchange.given_up = Failure(reason, f"server {server} {said}, so the call was ended")
+        exchange.settle(EXPIRED)

@@ -1,0 +1,119 @@
+"""`Streams`: MGP §12 for one kernel or SDK server: follows the calls of clients that negotiated it, and cancels them by id or handle.
+
+A call of a client that negotiated `streaming` is *open* from its first gate to its answer; what comes back meanwhile passes its
+`OpenCall`.
+
+Sessions name an open call by the id of its request. Where there is none, such an id is nobody's in particular (two clients of one
+caller may choose the same), so there the call has a handle, which its first notification tells (`HANDLE`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Protocol
+
+from gatewright.call import Answer, Back, Call, Failure, Outcome
+from gatewright.mcp.protocol.mcp_server import request_key
+from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.server.open_call import OpenCall, PlainProgress, Shared, token_of
+from gatewright.mcp.wire import jsonrpc
+
+__all__ = ["CANCEL", "EXTENSION", "Streams", "streams_to"]
+
+EXTENSION = "streaming"
+CANCEL = "mgp/stream/cancel"
+
+_KINDS = frozenset({"tool", "prompt", "resource"})
+
+Further = Callable[[Call, Back], Coroutine[Any, Any, Outcome]]
+
+
+class _Sent(Protocol):
+    """Where a call goes that every gate has let pass."""
+
+    async def __call__(self, call: Call, back: Back) -> Outcome: ...
+
+
+def streams_to(call: Call) -> bool:
+    """Whether its client negotiated `streaming`."""
+    mgp = call.client.mgp
+    return mgp is not None and EXTENSION in mgp.extensions
+
+
+class Streams:
+    """The open calls of one kernel, and what is kept of them."""
+
+    def __init__(self, clock: Callable[[], float], random: Callable[[int], bytes]) -> None:
+        """`clock` gives monotonic seconds, `random` so many random bytes."""
+        self.shared = Shared(clock)
+        self._random = random
+        self._named: dict[tuple[object, ...], OpenCall] = {}
+        self._by_call: dict[str, OpenCall] = {}
+        self.cancelled = 0
+
+    def __len__(self) -> int:
+        return len(self._by_call)
+
+    def around(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
+        """How a call ends (`kernel.Around`)."""
+        if call.kind not in _KINDS:
+            return further(call, back)
+        if streams_to(call):
+            return self._open(call, back, further)
+        if "_meta" in call.params and token_of(call) is not None:
+            back = PlainProgress(back)
+        return further(call, back)
+
+    def sent(self, inner: _Sent) -> _Sent:
+        """A dispatch whose calls have begun to stream when they are sent."""
+
+        def sent(call: Call, back: Back) -> Awaitable[Outcome]:
+            one = self._by_call.get(call.id)
+            return inner(call if one is None else one.begin(call), back)
+
+        return sent  # type: ignore[return-value]
+
+    async def _open(self, call: Call, back: Back, further: Further) -> Outcome:
+        handle = "" if call.session else self._random(16).hex()
+        one = OpenCall(self.shared, call, back, handle)
+        name = _name(call, request_key(call.request) if call.session else handle.encode())
+        self._named[name] = self._by_call[call.id] = one
+        try:
+            outcome = await further(call, one)
+        except asyncio.CancelledError:
+            task = one.task
+            if not one.cancelled or task is None or task.uncancel() > 0:
+                raise  # by others than its caller, or by those as well
+            outcome = marked(call, _CANCELLED)
+        finally:
+            if self._named.get(name) is one:
+                del self._named[name]
+            del self._by_call[call.id]
+            one.close()
+        return one.ended(outcome)
+
+    async def cancel(self, call: Call, back: Back) -> Outcome:
+        """`mgp/stream/cancel`: end the call of this caller that `request_id` names, and say what came of it (MGP §12.7)."""
+        if not streams_to(call):
+            return Failure("method_not_found", f"Method not found: {CANCEL}")
+        ident = call.params.get("request_id")
+        if type(ident) not in (int, str):
+            return Failure("invalid_params", "params.request_id must be the id of a request")
+        key = jsonrpc.encode(ident) if call.session else str(ident).encode()
+        one = self._named.get(_name(call, key))
+        if one is None or one.cancelled:
+            return Answer(_NOT_ACTIVE)
+        self.cancelled += 1
+        return Answer(jsonrpc.encode({"cancelled": True, "partial_result": one.cancel()}))
+
+
+def _name(call: Call, key: bytes) -> tuple[object, ...]:
+    """What a caller calls one of its open calls by; nobody else can say the same."""
+    if call.session:
+        return call.session, key
+    return call.caller.who, call.door, call.profile, key
+
+
+_CANCELLED = Failure("cancelled", "the caller cancelled the call")
+_NOT_ACTIVE = b'{"cancelled":false,"reason":"not_active"}'

@@ -1,0 +1,332 @@
+"""Methods `mgp/discovery/register` and `deregister` (MGP §15.4, §15.5): start and end servers at run time, by the staging of a reload.
+
+What is registered is added to whatever configuration is in force (`Fleet.extend`) and started by going on with that: a server of
+the configuration and one that was registered are staged, judged and retired alike. Who registers is known from authentication.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from gatewright.audit.records import GATEWAY, Actor, Subject
+from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal, Unrecorded
+from gatewright.command_text import to_type
+from gatewright.config import Server, Settings, SettingsError
+from gatewright.mcp.wire import jsonrpc
+from gatewright.registration.registered import Registered, Unusable, grants_of, server_of
+from gatewright.registration.request import Ending, Wanted, read_ending, read_wanted
+from gatewright.registration.rules import (
+    Denied,
+    Rules,
+    barred,
+    configured,
+    not_permitted,
+)
+from gatewright.registration.store import Kept, KeptServers
+from gatewright.secret_scanning.message_text import shown
+from gatewright.servers.supervisor import Supervisor
+from gatewright.storage.errors import StoreError
+
+__all__ = ["REGISTERED", "Fleet", "Registration"]
+
+log = logging.getLogger("gatewright.registration")
+
+REGISTERED, DEREGISTERED = (
+    f"dev.gatewright.server.{what}" for what in ("registered", "deregistered")
+)
+_WAITING = 8
+"""So many registrations may wait for each other: each waits for its server."""
+
+
+class Record(Protocol):
+    """The record (`audit.trail`)."""
+
+    def event(
+        self, event_type: str, *, actor: Actor, target: Subject, details: Mapping[str, Any]
+    ) -> int:
+        """Raises `Unrecorded`."""
+
+
+class Fleet:
+    """The servers that are registered now, by id, in the order in which they came."""
+
+    def __init__(self, kept: KeptServers, record: Record) -> None:
+        self.kept = kept
+        self.present: dict[str, Registered] = {}
+        self._record = record
+
+    def extend(self, settings: Settings) -> Settings:
+        """A configuration with what is registered. A configured id wins."""
+        mine = [one for one in self.present.values() if not configured(settings, one.id)]
+        if not mine or settings.gateway.unprefixed:
+            return settings
+        known = tuple(one.id for one in settings.servers if one.enabled)
+        built = [made for one in mine if (made := _made(one, settings)) is not None]
+        return replace(
+            settings,
+            servers=(*settings.servers, *built),
+            grants=(*settings.grants, *(grant for one in mine for grant in grants_of(one))),
+            # The only server's own names stay its own.
+            profiles={
+                name: replace(one, servers=known) if one.unprefixed and not one.servers else one
+                for name, one in settings.profiles.items()
+            },
+        )
+
+    def adopt(self, settings: Settings) -> None:
+        """Forget what the configuration has by now under its id."""
+        for one in [*self.present.values()]:
+            if configured(settings, one.id):
+                with contextlib.suppress(Unrecorded):  # it has happened already
+                    self.note(
+                        None, DEREGISTERED, one.id, {"reason": "the configuration has its id"}
+                    )
+                self.forget(one)
+
+    def forget(self, one: Registered) -> None:
+        """It is registered no more; its id stays whose it was."""
+        self.present.pop(one.id, None)
+        try:
+            self.kept.put(one.id, Kept(one.kind, one.by))
+        except StoreError as problem:
+            log.warning("server %s could not be forgotten: %s", one.id, problem)
+
+    def note(
+        self, caller: Caller | None, event: str, server: str, details: Mapping[str, Any]
+    ) -> None:
+        """Record what somebody, else the gateway itself, does. Raises `Unrecorded`."""
+        actor = GATEWAY if caller is None else Actor(caller.kind, caller.id, caller.key_id)
+        self._record.event(event, actor=actor, target=Subject(server_id=server), details=details)
+
+
+def _made(one: Registered, settings: Settings) -> Server | None:
+    try:
+        return server_of(one, settings, barred(one, settings))
+    except Unusable as problem:
+        log.warning("server %s was registered and cannot be had: %s", one.id, problem)
+        return None
+
+
+class Registration:
+    """Both methods. `settings` gives the configuration in force, `again` goes on with it and what is registered now;
+    `judged` looks at what would run: a script is read and judged."""
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        servers: Supervisor,
+        *,
+        settings: Callable[[], Settings],
+        again: Callable[[], Awaitable[None]],
+        judged: Callable[[Registered, Call, Settings], Awaitable[Registered]],
+        clock: Callable[[], float],
+    ) -> None:
+        """`clock` gives Unix seconds."""
+        self._fleet = fleet
+        self._servers = servers
+        self._settings = settings
+        self._again = again
+        self._judged = judged
+        self._clock = clock
+        self._turn = asyncio.Lock()
+        self._work: set[asyncio.Task[Any]] = set()
+
+    async def register(self, call: Call, back: Back) -> Outcome:
+        """Answer `mgp/discovery/register`."""
+        if (flaw := _not_offered(call) or not_permitted(call.caller)) is not None:
+            return flaw
+        wanted = read_wanted(call.params)
+        if isinstance(wanted, Failure):
+            return wanted
+        return await self._in_turn(self._register(wanted, call))
+
+    async def deregister(self, call: Call, back: Back) -> Outcome:
+        """Answer `mgp/discovery/deregister`."""
+        if (flaw := _not_offered(call) or not_permitted(call.caller)) is not None:
+            return flaw
+        ending = read_ending(call.params)
+        if isinstance(ending, Failure):
+            return ending
+        return await self._in_turn(self._deregister(ending, call))
+
+    async def restore(self) -> None:
+        """Start what was registered before the gateway was started."""
+        async with self._turn:
+            for one in self._fleet.kept.servers:
+                self._fleet.present.setdefault(one.id, one)
+            if self._fleet.present:
+                await self._again()
+
+    def close(self) -> None:
+        """Whatever still waits is not done."""
+        for task in self._work:
+            task.cancel()
+
+    async def end_with_sessions(self, open_: Callable[[str], bool]) -> None:
+        """End the servers whose session is over."""
+        gone = [
+            one
+            for one in self._fleet.present.values()
+            if one.session is not None and not open_(one.session)
+        ]
+        for one in gone:
+            async with self._turn:
+                if self._fleet.present.get(one.id) is one:
+                    await self._ended(one, None, "its creator's session has ended")
+
+    # -- inside
+
+    async def _in_turn(self, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+        """One after the other. Goes on where its caller is gone: nothing is left half done."""
+        if len(self._work) >= _WAITING:
+            work.close()
+            return Refusal(
+                "resource_exhausted",
+                "too many servers are being registered; wait for them",
+                retry_after_ms=1000,
+            )
+
+        async def turn() -> Outcome:
+            async with self._turn:
+                return await work
+
+        task = asyncio.create_task(turn())
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+        return await asyncio.shield(task)
+
+    async def _register(self, wanted: Wanted, call: Call) -> Outcome:
+        settings, fleet = self._settings(), self._fleet
+        rules = Rules(settings, fleet.present, fleet.kept.named())
+        try:
+            one = rules.registered(wanted, call, self._clock())
+            one = await self._judged(one, call, settings)
+            rules.check_isolation(one)
+            server_of(one, settings)
+        except Denied as problem:
+            return problem.outcome
+        except Unusable as problem:
+            return Failure("invalid_params", f"params: {problem}")
+        fleet.note(call.caller, REGISTERED, one.id, _said(one, wanted))
+        return await self._start(one, call)
+
+    async def _start(self, one: Registered, call: Call) -> Outcome:
+        fleet = self._fleet
+        fleet.present[one.id] = one
+        try:
+            await self._again()
+            if not (flaw := self._down(one.id)):
+                persistent = one if one.lifetime == "persistent" else None
+                fleet.kept.put(one.id, Kept(one.kind, one.by, persistent))
+                return self._answer(one, call)
+        except (SettingsError, StoreError) as problem:
+            log.warning("server %s could not be registered: %s", one.id, problem)
+            flaw = "it could not be kept; the gateway's log says why"
+        except BaseException:
+            fleet.present.pop(one.id, None)
+            raise
+        await self._ended(one, None, f"it did not come up: {flaw}"[:1000])
+        text = f"server {one.id} did not come up and is not registered: {flaw}"
+        return Failure("upstream_error", text, {"server": one.id})
+
+    def _down(self, server: str) -> str:
+        """Why a server that was staged is of no use; empty where it is connected, or still may be."""
+        found = self._servers.fleet.servers.get(server)
+        if found is None:
+            return "the configuration leaves no room for it"
+        status = found.status()
+        return "" if status.state in ("connected", "connecting") else status.reason or status.state
+
+    def _answer(self, one: Registered, call: Call) -> Answer:
+        catalogue = self._servers.catalogue
+        items = catalogue.view(call.profile).items("tools/list")
+        tools = [item.tool for item in items if item.tool is not None and item.server == one.id]
+        status = self._servers.fleet.servers[one.id].status()
+        body: dict[str, Any] = {
+            "id": one.id,
+            "status": status.state,
+            "tools": [tool.exposed for tool in tools if catalogue.sight.tool(call.caller, tool)],
+            "trust_level": one.trust_level,
+            "created_by": one.created_by,
+            "lifetime": one.lifetime,
+        }
+        if status.reason:
+            body["reason"] = status.reason
+        return Answer(jsonrpc.encode(body))
+
+    async def _deregister(self, ending: Ending, call: Call) -> Outcome:
+        one = self._fleet.present.get(ending.id)
+        flaw = self._not_theirs(ending.id, one, call)
+        if flaw is not None or one is None:
+            return flaw or _unknown(ending.id)
+        await self._ended(one, call.caller, ending.reason)
+        return Answer(jsonrpc.encode({"id": one.id, "status": "deregistered"}))
+
+    def _not_theirs(self, server: str, one: Registered | None, call: Call) -> Outcome | None:
+        """Why a caller may not end a server. Of one that it may not see, no more than that there is none."""
+        caller = call.caller
+        operator = caller.kind == "operator"
+        mine = one is not None and one.who == caller.who
+        sees = operator or server in self._servers.catalogue.servers(call.profile, caller)
+        if mine or (operator and one is not None):
+            return None
+        if not sees:
+            return _unknown(server)
+        if one is not None:
+            return Refusal(
+                "permission_denied",
+                f"{server} was registered by somebody else; an operator ends it with "
+                f"`{to_type('server deregister {}', server)}`",
+                {"server": server},
+                gate="permission",
+            )
+        if not configured(self._settings(), server):
+            return _unknown(server)
+        return Failure(
+            "registration_conflict",
+            f"{server} is a server of the configuration, and ends when it is taken out there",
+            {"server": server, "rule": "configured"},
+        )
+
+    async def _ended(self, one: Registered, caller: Caller | None, reason: str) -> None:
+        """Take a server out. Recorded first; calls that run come to their end."""
+        self._fleet.note(
+            caller, DEREGISTERED, one.id, {"reason": shown(reason), "created_by": one.created_by}
+        )
+        running = self._servers.fleet.servers.get(one.id)
+        if running is not None:
+            running.farewell = f"deregistered: {reason}" if reason else "deregistered"
+        self._fleet.forget(one)
+        await self._again()
+
+
+def _not_offered(call: Call) -> Failure | None:
+    mgp = call.client.mgp
+    if mgp is None or "discovery" not in mgp.extensions:
+        return Failure("method_not_found", f"Method not found: {call.method}")
+    return None
+
+
+def _unknown(server: str) -> Failure:
+    return Failure("not_found", f"there is no registered server {server[:100]!r}")
+
+
+def _said(one: Registered, wanted: Wanted) -> dict[str, Any]:
+    """What the record has of a registration. Values of variables are left out: they may be secrets."""
+    return {
+        "created_by": shown(wanted.created_by),
+        "justification": shown(one.justification),
+        "command": shown(one.command),
+        "args": [shown(arg) for arg in one.args],
+        "env": sorted(one.env),
+        "trust_level": one.trust_level,
+        "lifetime": one.lifetime,
+        "permissions": list(one.permissions),
+        "code_sha256": one.digest,
+    }

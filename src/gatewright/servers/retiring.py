@@ -1,0 +1,60 @@
+"""`Retiring`: servers that a reload replaced or removed, each stopped once no call of the former configuration can need it any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from gatewright.servers.server import Server
+
+__all__ = ["RETIRING_MOST", "Retiring"]
+
+RETIRING_MOST = 4
+"""Of one server so many may wait for the calls that could need them; then the oldest of them ends."""
+
+
+class Retiring:
+    """What has left the fleet and not yet ended."""
+
+    def __init__(self) -> None:
+        self._hurries: dict[Server, asyncio.Future[None]] = {}
+        self._departures: set[asyncio.Task[None]] = set()
+
+    def __iter__(self) -> Iterator[Server]:
+        return iter(list(self._hurries))
+
+    def add(
+        self, server: Server, over: Sequence[asyncio.Future[None]], held_s: float, why: str
+    ) -> None:
+        """Stop a server when all of `over` are done, or after the time limit of a call and `held_s`."""
+        crowd = [one for one in self._hurries if one.id == server.id]
+        # A file that is saved again and again must not leave a process behind each time.
+        if len(crowd) >= RETIRING_MOST:
+            _hurry(self._hurries[crowd[0]])
+        self._hurries[server] = asyncio.get_running_loop().create_future()
+        # A call of the former configuration may still be on its way through the gates.
+        most_s = server.spec.call_s + server.spec.restart_wait_s + held_s
+        work = self._leave(server, asyncio.gather(*over), most_s, why)
+        task = asyncio.get_running_loop().create_task(work)
+        self._departures.add(task)
+        task.add_done_callback(self._departures.discard)
+
+    async def hurried(self) -> None:
+        """Wait for no call any more, and return once all have ended."""
+        for hurry in self._hurries.values():
+            _hurry(hurry)
+        await asyncio.gather(*self._departures)
+
+    async def _leave(
+        self, server: Server, over: asyncio.Future[Any], most_s: float, why: str
+    ) -> None:
+        either = [over, self._hurries[server]]
+        await asyncio.wait(either, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
+        await server.close(5.0, why)
+        del self._hurries[server]
+
+
+def _hurry(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)

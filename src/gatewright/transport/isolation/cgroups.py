@@ -1,0 +1,136 @@
+"""Control groups (v1 and v2) that bound memory and processes of an isolated child: made below our own, removed when it has ended.
+
+Where ours is not to be written to, which is so for most users and in most containers, there is no group, and the child is bounded
+by resource limits, process by process (`Group.bounds` says what the group bounds).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+__all__ = ["Group", "make_group", "sweep"]
+
+_PREFIX = "gatewright-"
+_BOUNDS = ("memory", "pids")
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One folder a hierarchy: one for v2, one a controller for v1."""
+
+    folders: tuple[Path, ...] = ()
+    bounds: frozenset[str] = frozenset()
+    """Of `memory` and `pids`, what it bounds."""
+
+    def remove(self) -> bool:
+        """Kill whoever is left in it and remove it. False while somebody is still on the way out: try again."""
+        return not [folder for folder in self.folders if not _removed(folder)]
+
+
+def make_group(
+    name: str, memory_bytes: int, processes: int, parents: Mapping[str, Path] | None = None
+) -> Group:
+    """A group for one child, as far as it can be had. `parents` are as `_parents` finds them."""
+    limits = {"memory": memory_bytes, "pids": processes}
+    folders: dict[Path, None] = {}
+    bounds = set()
+    for controller, parent in (_parents() if parents is None else parents).items():
+        folder = parent / f"{_PREFIX}{os.getpid()}-{name}"
+        try:
+            folder.mkdir(mode=0o755, exist_ok=True)
+            _bound(folder, controller, limits[controller])
+        except OSError:
+            if folder not in folders:
+                _removed(folder)
+            continue
+        folders[folder] = None
+        bounds.add(controller)
+    return Group(tuple(folders), frozenset(bounds))
+
+
+def sweep() -> None:
+    """Remove the groups that gateways have left behind which were killed. Their children died with them."""
+    for parent in {*_parents().values()}:
+        for folder in parent.glob(f"{_PREFIX}*"):
+            owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
+            if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+                _removed(folder)
+
+
+def _bound(folder: Path, controller: str, most: int) -> None:
+    modern = (folder / "cgroup.controllers").exists()
+    if controller == "pids":
+        (folder / "pids.max").write_text(str(most))
+        return
+    (folder / ("memory.max" if modern else "memory.limit_in_bytes")).write_text(str(most))
+    # What is pushed out to the swap is memory as well. Not every kernel counts it.
+    with contextlib.suppress(OSError):
+        if modern:
+            (folder / "memory.swap.max").write_text("0")
+        else:
+            (folder / "memory.memsw.limit_in_bytes").write_text(str(most))
+
+
+def _removed(folder: Path) -> bool:
+    try:
+        for pid in (folder / "cgroup.procs").read_text().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGKILL)
+        folder.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def _parents(
+    own: str = "/proc/self/cgroup", mounts: str = "/proc/self/mountinfo"
+) -> dict[str, Path]:
+    """Controller → the folder in which a group for it can be made."""
+    try:
+        places = dict(_places(Path(own).read_text(), Path(mounts).read_text()))
+    except OSError:
+        return {}
+    found = {
+        one: places[one] for one in _BOUNDS if one in places and os.access(places[one], os.W_OK)
+    }
+    if not found and "" in places:
+        parent = next((one for one in (places[""], places[""].parent) if _hands_down(one)), None)
+        found = {} if parent is None else dict.fromkeys(_BOUNDS, parent)
+    return found
+
+
+def _places(own: str, mounts: str) -> Iterator[tuple[str, Path]]:
+    """(controller, our own folder) for each hierarchy; the controller of v2 is the empty word."""
+    paths: dict[str, str] = {}
+    for line in own.splitlines():
+        _, controllers, path = line.split(":", 2)
+        paths |= dict.fromkeys(controllers.split(","), path)
+    for line in mounts.splitlines():
+        first, _, second = line.partition(" - ")
+        root, point = first.split()[3:5]
+        kind, _, options = second.split(" ", 2)
+        if kind not in {"cgroup", "cgroup2"}:
+            continue
+        for controller in [""] if kind == "cgroup2" else options.split(","):
+            if controller in paths:
+                below = paths[controller].removeprefix("" if root == "/" else root)
+                yield controller, Path(point) / below.lstrip("/")
+
+
+def _hands_down(folder: Path) -> bool:
+    """Whether groups in a folder of v2 can bound what we want bounded."""
+    control = folder / "cgroup.subtree_control"
+    try:
+        # Refused where processes are in it, unless it is the root of all.
+        if not {*_BOUNDS} <= {*control.read_text().split()}:
+            control.write_text(" ".join(f"+{one}" for one in _BOUNDS))
+        return os.access(folder, os.W_OK)
+    except OSError:
+        return False

@@ -1,0 +1,202 @@
+"""The file system of an isolated child as options of bubblewrap: system programs, its own interpreter and script, named folders, tmpfs.
+
+Nothing else of the machine is there. The child's program is followed as the system follows it, through symbolic links and `#!`
+lines, and the folders of what is found on the way are bound, with the environment (venv, pyenv, nvm) that a folder belongs to.
+A home folder is never bound because a program lies in it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation
+
+__all__ = ["HOME", "home_of", "mounts", "program_places"]
+
+HOME = "/home/server"
+"""Where a confined child finds the folder that it keeps between its lives: caches of package runners above all."""
+
+_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
+_ETC = (
+    *("alternatives", "ca-certificates", "crypto-policies", "fonts", "gai.conf", "host.conf"),
+    *(
+        "java",
+        "ld.so.cache",
+        "ld.so.conf",
+        "ld.so.conf.d",
+        "localtime",
+        "mime.types",
+        "nsswitch.conf",
+    ),
+    *("os-release", "pki", "protocols", "services", "ssl", "timezone"),
+)
+_ETC_OF_NETWORK = ("hosts", "resolv.conf")
+_PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
+"""Parts of /proc that somebody who is root in some namespace could write to."""
+_NEVER = frozenset({"/", "/dev", "/proc", "/sys", "/run", "/tmp", "/etc"})  # noqa: S108
+_DEEPEST = 16
+"""So many links and interpreters are followed."""
+
+
+def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: str) -> list[str]:
+    """The options, in the order in which bubblewrap carries them out; `--remount-ro /` is to be the last of all.
+
+    Raises `CannotIsolate`.
+    """
+    found = [*_system(), *_folder("/etc")]
+    for name in (*_ETC, *(_ETC_OF_NETWORK if rules.network else ())):
+        found += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    found += ["--proc", "/proc"]
+    for name in _PROC:
+        found += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    room = ["--perms", "1777", "--size", str(rules.tmp_bytes), "--tmpfs"]
+    found += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev", *room, "/tmp"]  # noqa: S108
+    found += [*_folder("/var"), "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
+    places = _places(rules, program, args, path, cwd)
+    homes = [HOME] if rules.level == "confined" else []
+    for folder in sorted({one for place in (*places, *homes, cwd) for one in _above(place)}):
+        found += _folder(folder)
+    for place, writable in sorted(places.items()):
+        found += ["--bind" if writable else "--ro-bind", place, place]
+    for home in homes:
+        found += ["--bind", str(home_of(rules)), home]
+    return [*found, *_hidden(rules, places), *_folder(cwd), "--chdir", cwd]
+
+
+def _system() -> Iterator[str]:
+    for folder in map(Path, _SYSTEM):
+        if folder.is_symlink():
+            yield from ("--symlink", str(folder.readlink()), str(folder))
+        elif folder.exists():
+            yield from ("--ro-bind", str(folder), str(folder))
+
+
+def _above(place: str) -> list[str]:
+    """The folders on the way to a path, without those that are there anyway."""
+    return [
+        one
+        for one in map(str, Path(place).parents)
+        if one not in _NEVER and not _is_system(f"{one}/")
+    ]
+
+
+def home_of(rules: Isolation) -> Path:
+    """The folder that a confined child has as its home. It is made where it is not there yet."""
+    folder = Path(rules.state, "isolated", rules.name)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as problem:
+        raise CannotIsolate(f"its own folder {folder} cannot be made: {problem.strerror}") from None
+    return folder
+
+
+def _places(
+    rules: Isolation, program: str, args: Sequence[str], path: str, cwd: str
+) -> dict[str, bool]:
+    """Each path → whether the child may write to it. Sorted, a folder stands before what is in it."""
+    found = dict.fromkeys(program_places(program, path), False)
+    script = _script(args, cwd)
+    if script is not None:
+        found[script] = False
+    for places, writable in ((rules.read, False), (rules.write, True)):
+        for place in places:
+            if os.path.normpath(place) in _NEVER:
+                raise CannotIsolate(
+                    f"{place} is more than an isolated server may be shown; name less of it"
+                )
+            if not Path(place).exists():
+                raise CannotIsolate(
+                    f"there is no {place}, which `read`, `write` or `cwd` names; make it, or correct its path"
+                )
+            found[os.path.normpath(place)] = writable
+    return found
+
+
+def _folder(path: str) -> list[str]:
+    """A folder that is there. Those that bubblewrap makes by itself are for the gateway's user alone."""
+    return ["--perms", "0755", "--dir", path]
+
+
+def _hidden(rules: Isolation, places: Iterable[str]) -> Iterator[str]:
+    shown = {*map(Path, places)}
+    for place in rules.hidden:
+        if shown.isdisjoint({Path(place), *Path(place).parents}):
+            continue  # to hide it would be to tell where it is
+        if Path(place).is_dir():
+            yield from ("--tmpfs", place, "--remount-ro", place)
+        elif Path(place).exists():
+            yield from ("--ro-bind", os.devnull, place)
+
+
+def program_places(program: str, path: str) -> Iterator[str]:
+    """What has to be there for a program to start, besides the system. `path` is where `#!/usr/bin/env` looks."""
+    todo, known = [program], set[str]()
+    while todo and len(known) < _DEEPEST:
+        one = todo.pop()
+        if one in known:
+            continue
+        known.add(one)
+        if not _is_system(one):
+            folder = Path(one).parent
+            yield str(folder) if not _too_wide(folder) else one
+            if (environment := _environment(folder)) is not None:
+                yield str(environment)
+        if Path(one).is_symlink():
+            todo.append(os.path.normpath(Path(one).parent / Path(one).readlink()))
+        todo += [os.path.realpath(one), *_interpreter(one, path)]
+
+
+def _interpreter(program: str, path: str) -> list[str]:
+    """What the first line of a script names."""
+    try:
+        with Path(program).open("rb") as file:
+            line = file.readline(512)
+    except OSError:
+        return []
+    if not line.startswith(b"#!"):
+        return []
+    words = line[2:].decode("utf-8", "replace").split()
+    if not words:
+        return []
+    if Path(words[0]).name != "env":
+        return words[:1]
+    named = next((one for one in words[1:] if not one.startswith("-") and "=" not in one), "")
+    found = shutil.which(named, path=path) if named else None
+    return [words[0]] if found is None else [words[0], str(Path(found).absolute())]
+
+
+def _environment(folder: Path) -> Path | None:
+    """The venv, or the tree of an interpreter, to which a folder of programs belongs."""
+    whole = folder.parent
+    if folder.name != "bin" or _too_wide(whole) or whole == Path.home() / ".local":
+        return None
+    if (whole / "pyvenv.cfg").exists() or (whole / "lib/node_modules").exists():
+        return whole
+    return whole if any(whole.glob("lib/python3.*")) else None
+
+
+def _script(args: Sequence[str], cwd: str) -> str | None:
+    """The folder of the script that an interpreter is to run; the script alone where its folder is a home."""
+    named = next((one for one in args if not one.startswith("-")), None)
+    if named is None or "\0" in named:
+        return None
+    script = Path(os.path.normpath(Path(cwd) / named))
+    try:
+        if not script.is_file() or _is_system(str(script)):
+            return None
+    except OSError:  # code that is given as an argument is too long for a name
+        return None
+    return str(script if _too_wide(script.parent) else script.parent)
+
+
+def _is_system(path: str) -> bool:
+    return path.startswith(tuple(f"{one}/" for one in _SYSTEM))
+
+
+def _too_wide(folder: Path) -> bool:
+    """Whether nobody means a folder as a whole who has one file in it run: homes, and what is above them."""
+    home = Path.home()
+    return str(folder) in _NEVER or folder == home or folder in home.parents

@@ -1,0 +1,48 @@
+"""`Isolation`: what a child process may see, change, reach and use up; `CannotIsolate`, raised where that cannot be kept here."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+from gatewright.transport.launch import CannotStart
+
+__all__ = ["CannotIsolate", "Isolation", "Level"]
+
+Level = Literal["confined", "strict"]
+
+
+class CannotIsolate(CannotStart):
+    """The child is not started, because it could not be kept to its rules here. The message says why and what to do."""
+
+
+class Isolation(msgspec.Struct, frozen=True, kw_only=True):
+    """The rules of one child. Paths are absolute; sizes are bytes, times seconds; None is without a bound."""
+
+    server: str
+    """Whose processes these are: those of another server have another user id, where ours are root's."""
+    level: Level
+    """`strict`: no network, nothing to write to, no variable that was not given, a user id of its own under root."""
+    state: str
+    """The folder where user ids and the homes of servers are kept."""
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    hidden: tuple[str, ...] = ()
+    """Files and folders that it sees none of, wherever they are."""
+    network: bool = False
+    memory_bytes: int = 512 << 20
+    tmp_bytes: int = 64 << 20
+    processes: int = 32
+    open_files: int = 64
+    file_bytes: int | None = 64 << 20
+    cpu_s: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The server as the name of a file."""
+        plain = self.server.replace("-", "").replace("_", "").replace(".", "")
+        if plain.isalnum() and plain.isascii() and self.server[0] != "." and len(self.server) <= 64:
+            return self.server
+        return f"sha256-{hashlib.sha256(self.server.encode()).hexdigest()}"

@@ -1,0 +1,119 @@
+"""`launch_isolated` starts an isolated child after a probe has proven, once a process and level, that the sandbox holds on this machine.
+
+The probe is a child of the same command line that tries what it must not be able to do, and says what it could. It is inert: it
+changes nothing where it succeeds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gatewright.transport.isolation.cgroups import sweep
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation, Level
+from gatewright.transport.isolation.sandbox import Sandbox, missing, prepare
+from gatewright.transport.launch import CannotStart, start
+
+__all__ = ["flaw", "launch_isolated"]
+
+_PROBE_S = 20.0
+_PROBE = Path(__file__).with_name("probe.py")
+_proven: set[str] = set()
+_swept = False
+
+
+async def launch_isolated(
+    rules: Isolation, command: str, args: Sequence[str], *, env: Mapping[str, str], cwd: str | None
+) -> tuple[subprocess.Popen[bytes], Sandbox]:
+    """A child with three pipes that is kept to its rules. Raises `CannotStart`."""
+    if why := await flaw(rules.level):
+        raise CannotIsolate(f"isolation {rules.level!r} cannot be given here: {why}")
+    return _launch(rules, command, args, env, cwd)
+
+
+async def flaw(level: Level) -> str:
+    """Why a level cannot be promised on this machine; empty where it can, which is tried once a process."""
+    global _swept
+    if why := missing():
+        return why
+    if not _swept:
+        _swept = True
+        sweep()
+    if level in _proven:
+        return ""
+    # What was missing may be installed by the next time: only a proof is remembered.
+    why = await asyncio.to_thread(_prove, level)
+    if not why:
+        _proven.add(level)
+    return why
+
+
+def _launch(
+    rules: Isolation, command: str, args: Sequence[str], env: Mapping[str, str], cwd: str | None
+) -> tuple[subprocess.Popen[bytes], Sandbox]:
+    sandbox = prepare(rules, command, args, env, cwd)
+    try:
+        process = start(sandbox.command, env={}, cwd="/", descriptors=sandbox.descriptors)
+    except CannotStart:
+        sandbox.remove()
+        raise
+    finally:
+        sandbox.started()
+    return process, sandbox
+
+
+def _prove(level: Level) -> str:
+    """What the probe could do that it must not."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as listener:
+        rules = Isolation(server="probe", level=level, state=folder)
+        canary = Path(folder, "canary")
+        canary.write_text("canary")
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(1)
+        order = {
+            "level": level,
+            "unseen": [str(canary)],
+            "port": listener.getsockname()[1],
+            "root": os.geteuid() == 0,
+            "variables": ["HOME", "TMPDIR", "USER", "LOGNAME", "PATH", "PWD", "LC_CTYPE"],
+        }
+        text = _PROBE.read_text(encoding="utf-8")
+        args = ["-I", "-S", "-c", text, json.dumps(order)]
+        try:
+            process, sandbox = _launch(rules, sys.executable, args, {}, "/")
+        except (CannotStart, OSError) as problem:
+            return str(problem)
+        try:
+            said, errors = process.communicate(timeout=_PROBE_S)
+        except subprocess.TimeoutExpired:
+            return f"a trial server did not end within {_PROBE_S:g} s"
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            process.wait()
+            _remove(sandbox)
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
+    could = said.decode("utf-8", "replace").splitlines()
+    if not could or could.pop() != "tried":
+        last = errors.decode("utf-8", "replace").strip().splitlines()
+        why = last[-1] if last else f"status {process.returncode}"
+        return f"a trial server did not start: {why}"
+    return f"a trial server could {', '.join(could)}" if could else ""
+
+
+def _remove(sandbox: Sandbox) -> None:
+    for _ in range(100):
+        if sandbox.remove():
+            return
+        time.sleep(0.01)

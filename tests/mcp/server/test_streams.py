@@ -1,0 +1,144 @@
+"""Which calls are open, who may cancel which, and how a call that is cancelled ends."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from gatewright.call import Answer, Back, Call, Caller, Client, Event, Failure, Mgp, Outcome
+from gatewright.mcp.server.open_call import HANDLE, PROGRESS
+from gatewright.mcp.server.streams import CANCEL, Streams
+from gatewright.secret_scanning.chunks import CHUNK
+from tests.kernel_parts import a_call
+from tests.mcp.server.test_open_call import Reader
+
+SPEAKS = Client("2025-11-25", mgp=Mgp("0.2.0", ("streaming",)))
+_ids = itertools.count()
+
+
+def streams() -> Streams:
+    return Streams(lambda: 0.0, lambda size: next(_ids).to_bytes(size))
+
+
+def a_stream(session: str | None = "s", request: bytes = b"7", **more: Any) -> Call:
+    params = {"name": "x", "_mgp": {"stream": True}}
+    found = replace(a_call(), id=f"c{next(_ids)}", client=SPEAKS, params=params)
+    return replace(found, session=session, request=request, **more)
+
+
+async def tool(call: Call, back: Back) -> Outcome:
+    """Says a word, and goes on for ever."""
+    back.emit(Event(CHUNK, {"content": {"type": "text", "text": "word "}}))
+    await asyncio.Event().wait()
+    return Answer(b"{}")
+
+
+def running(on: Streams, call: Call, reader: Reader | None = None) -> asyncio.Task[Outcome]:
+    return asyncio.ensure_future(on.around(call, reader or Reader(), on.sent(tool)))
+
+
+async def cancel(on: Streams, call: Call, name: Any) -> dict[str, Any]:
+    asked = replace(call, kind="method", method=CANCEL, params={"request_id": name})
+    outcome = await on.cancel(asked, Reader())
+    assert isinstance(outcome, Answer), outcome
+    found: dict[str, Any] = json.loads(outcome.raw)
+    return found
+
+
+@pytest.mark.parametrize(("request_id", "name"), [(b"7", 7), (b'"a"', "a"), (b'"\\u0061"', "a")])
+async def test_a_session_cancels_its_call_by_the_id_of_the_request(
+    request_id: bytes, name: Any
+) -> None:
+    on, call = streams(), a_stream(request=request_id)
+    task = running(on, call)
+    await asyncio.sleep(0)
+    assert len(on) == 1
+    said = await cancel(on, call, name)
+    assert said == {
+        "cancelled": True,
+        "partial_result": {"content": [{"type": "text", "text": "word "}]},
+    }
+    outcome = await task
+    assert isinstance(outcome, Failure)
+    assert (outcome.reason, len(on), on.cancelled) == ("cancelled", 0, 1)
+    assert task.cancelling() == 0
+    assert await cancel(on, call, name) == {"cancelled": False, "reason": "not_active"}
+
+
+async def test_another_session_or_type_of_id_names_nothing() -> None:
+    on, call = streams(), a_stream()
+    task = running(on, call)
+    await asyncio.sleep(0)
+    for other, name in (
+        (replace(call, session="t"), 7),
+        (call, "7"),
+        (replace(call, session=None), 7),
+    ):
+        assert (await cancel(on, other, name))["cancelled"] is False
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert len(on) == 0
+
+
+async def test_without_a_session_the_handle_names_a_call_for_its_caller_at_its_door_alone() -> None:
+    on, reader = streams(), Reader()
+    call = a_stream(None, caller=Caller("ann"))
+    task = running(on, call, reader)
+    await asyncio.sleep(0)
+    handle = reader.of(PROGRESS)[0]["_meta"][HANDLE]
+    others = (
+        {"caller": Caller("ben")},
+        {"caller": Caller("ann", "owner")},
+        {"door": "ws"},
+        {"profile": "p"},
+    )
+    for other in others:
+        assert (await cancel(on, replace(call, **other), handle))["cancelled"] is False
+    assert (await cancel(on, call, 7))["cancelled"] is False
+    assert (await cancel(on, call, handle))["cancelled"] is True
+    assert isinstance(await task, Failure)
+
+
+async def test_what_others_cancelled_as_well_is_cancelled() -> None:
+    on, call = streams(), a_stream()
+    task = running(on, call)
+    await asyncio.sleep(0)
+    await cancel(on, call, 7)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_who_did_not_negotiate_it_has_nothing_of_it() -> None:
+    on, call = streams(), replace(a_stream(), client=Client("2025-11-25"))
+    task = running(on, call)
+    await asyncio.sleep(0)
+    assert len(on) == 0
+    asked = replace(call, kind="method", method=CANCEL, params={"request_id": 7})
+    outcome = await on.cancel(asked, Reader())
+    assert isinstance(outcome, Failure)
+    assert outcome.reason == "method_not_found"
+    task.cancel()
+
+
+@pytest.mark.parametrize("name", [None, True, 1.5, [7], {}])
+async def test_what_is_no_id_is_a_flaw_of_the_request(name: Any) -> None:
+    asked = replace(a_stream(), kind="method", method=CANCEL, params={"request_id": name})
+    outcome = await streams().cancel(asked, Reader())
+    assert isinstance(outcome, Failure)
+    assert outcome.reason == "invalid_params"
+
+
+async def test_lists_and_methods_are_not_followed() -> None:
+    on = streams()
+    for kind in ("list", "method"):
+        task = running(on, replace(a_stream(), kind=kind))
+        await asyncio.sleep(0)
+        assert len(on) == 0
+        task.cancel()

@@ -1,0 +1,161 @@
+"""What bubblewrap is told to show, from the options alone: nothing is started here."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.transport.isolation.mounts import HOME, mounts, program_places
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation
+
+
+def options(tmp_path: Path, *args: str, program: str = "/usr/bin/env", **rules: Any) -> list[str]:
+    given = {"server": "a", "level": "strict", "state": str(tmp_path / "state"), **rules}
+    return mounts(Isolation(**given), program, args, "/usr/bin:/bin", str(tmp_path / "here"))
+
+
+def bound(found: list[str], how: str) -> list[str]:
+    return [found[at + 2] for at, one in enumerate(found) if one == how]
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "me").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+
+
+def program(path: Path, text: str = "#!/bin/sh\n") -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_nothing_but_the_system_is_there_unless_it_is_named(tmp_path: Path) -> None:
+    found = options(tmp_path)
+    assert bound(found, "--bind") == []
+    shown = {
+        one
+        for one in bound(found, "--ro-bind")
+        if not one.startswith(("/usr", "/lib", "/bin", "/sbin", "/nix"))
+    }
+    assert shown == set()
+    assert not {"/etc/passwd", "/etc/shadow", "/etc/hosts", "/root", "/home"} & set(found)
+
+
+def test_folders_are_shown_as_they_are_named(tmp_path: Path) -> None:
+    for name in ("read", "work", "work/fixed"):
+        (tmp_path / name).mkdir()
+    places: dict[str, Any] = {
+        "read": (f"{tmp_path}/read", f"{tmp_path}/work/fixed"),
+        "write": (f"{tmp_path}/work",),
+    }
+    found = options(tmp_path, level="confined", **places)
+    assert bound(found, "--bind") == [f"{tmp_path}/work", HOME]
+    order = [one for one in found if one.startswith(f"{tmp_path}/work")]
+    assert order.index(f"{tmp_path}/work") < order.index(f"{tmp_path}/work/fixed")
+
+
+def test_temporary_files_have_their_size(tmp_path: Path) -> None:
+    found = options(tmp_path, tmp_bytes=12345678)
+    for folder in ("/tmp", "/dev/shm"):
+        at = found.index("12345678")
+        assert found[at - 1] == "--size"
+        at = max(n for n, one in enumerate(found) if one == folder and found[n - 1] == "--tmpfs")
+        assert found[at - 3 : at] == ["--size", "12345678", "--tmpfs"]
+
+
+def test_kernel_settings_are_read_only(tmp_path: Path) -> None:
+    assert {"/proc/sys", "/proc/sysrq-trigger"} <= {*bound(options(tmp_path), "--ro-bind-try")}
+
+
+def test_names_are_looked_up_only_where_there_is_a_network(tmp_path: Path) -> None:
+    assert "/etc/resolv.conf" not in options(tmp_path)
+    assert "/etc/resolv.conf" in options(tmp_path, network=True, level="confined")
+
+
+@pytest.mark.parametrize("place", ["/", "/proc", "/etc", "/tmp/", "/dev/../sys"])
+def test_the_whole_of_a_machine_is_never_shown(tmp_path: Path, place: str) -> None:
+    with pytest.raises(CannotIsolate, match="more than"):
+        options(tmp_path, read=(place,))
+
+
+def test_a_folder_that_is_not_there_keeps_the_server_down(tmp_path: Path) -> None:
+    with pytest.raises(CannotIsolate, match=r"there is no .*gone"):
+        options(tmp_path, read=(str(tmp_path / "gone"),))
+
+
+def test_configuration_and_state_are_hidden_in_folders_that_are_shown(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    (work / "state").mkdir(parents=True)
+    (work / "mgp.toml").write_text("secret")
+    hidden = (f"{work}/state", f"{work}/mgp.toml", f"{tmp_path}/me")
+    found = options(tmp_path, write=(str(work),), level="confined", hidden=hidden)
+    text = " ".join(found)
+    assert f"--tmpfs {work}/state --remount-ro {work}/state" in text
+    assert f"--ro-bind {os.devnull} {work}/mgp.toml" in text
+    assert text.index(f"--bind {work} {work}") < text.index(f"--tmpfs {work}/state")
+    assert f"--tmpfs {tmp_path}/me" not in text
+
+
+def test_the_folder_of_a_script_is_shown(tmp_path: Path) -> None:
+    script = tmp_path / "here" / "src" / "server.py"
+    program(script)
+    assert str(script.parent) in bound(options(tmp_path, "-u", "src/server.py"), "--ro-bind")
+    code = "import sys\n" * 1000
+    assert bound(options(tmp_path, "-c", code), "--ro-bind") == bound(
+        options(tmp_path), "--ro-bind"
+    )
+
+
+def test_of_a_home_folder_only_the_script_is(tmp_path: Path) -> None:
+    script = program(tmp_path / "me" / "server.py")
+    found = bound(options(tmp_path, script), "--ro-bind")
+    assert script in found
+    assert str(tmp_path / "me") not in found
+
+
+def test_a_program_is_followed_to_its_interpreter(tmp_path: Path) -> None:
+    python = program(tmp_path / "pyenv" / "3.11" / "bin" / "python3.11", "ELF")
+    (tmp_path / "pyenv" / "3.11" / "lib" / "python3.11").mkdir(parents=True)
+    venv = tmp_path / "venv"
+    (venv / "bin").mkdir(parents=True)
+    (venv / "pyvenv.cfg").write_text("")
+    (venv / "bin" / "python").symlink_to(python)
+    tool = program(venv / "bin" / "tool", f"#!{venv}/bin/python\n")
+    link = tmp_path / "me" / ".local" / "bin" / "tool"
+    link.parent.mkdir(parents=True)
+    (tmp_path / "me" / ".local" / "lib" / "python3.11").mkdir(parents=True)
+    link.symlink_to(tool)
+    found = {*program_places(str(link), "/usr/bin")}
+    assert found == {
+        str(link.parent),
+        str(venv),
+        str(venv / "bin"),
+        str(tmp_path / "pyenv" / "3.11"),
+        str(tmp_path / "pyenv" / "3.11" / "bin"),
+    }
+
+
+def test_env_is_followed_to_what_it_starts(tmp_path: Path) -> None:
+    node = tmp_path / "nvm" / "bin" / "node"
+    program(node, "ELF")
+    (tmp_path / "nvm" / "lib" / "node_modules").mkdir(parents=True)
+    tool = program(tmp_path / "tools" / "npx", "#!/usr/bin/env node\n")
+    found = {*program_places(tool, str(node.parent))}
+    assert found == {str(tmp_path / "tools"), str(node.parent), str(tmp_path / "nvm")}
+
+
+def test_links_that_lead_in_a_circle_end(tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert len({*program_places(str(tmp_path / "a"), "")}) == 2
+
+
+def test_a_home_that_cannot_be_made_keeps_the_server_down(tmp_path: Path) -> None:
+    (tmp_path / "state").write_text("a file")
+    with pytest.raises(CannotIsolate, match="cannot be made"):
+        options(tmp_path, level="confined")

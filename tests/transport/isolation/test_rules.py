@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from gatewright.transport.isolation.rules import CannotIsolate, Isolation
+from gatewright.transport.launch import CannotStart
+
+
+@pytest.mark.parametrize("server", ["files", "mind.cerebras", "a_b-c"])
+def test_a_plain_id_is_the_name_of_its_files(server: str) -> None:
+    assert Isolation(server=server, level="strict", state="/s").name == server
+
+
+@pytest.mark.parametrize("server", ["../up", ".uids", "a/b", "naïve", "x" * 65, "..."])
+def test_any_other_is_a_digest(server: str) -> None:
+    name = Isolation(server=server, level="strict", state="/s").name
+    assert name.startswith("sha256-")
+    assert "/" not in name
+
+
+def test_what_cannot_be_isolated_cannot_be_started() -> None:
+    """Whoever handles a server that does not start handles this as well."""
+    assert issubclass(CannotIsolate, CannotStart)
