@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import statistics
 import sys
 import time
@@ -222,7 +221,7 @@ def cycles(folder: Path, stack: ExitStack, count: int) -> Cycles:
 
 
 def _descriptors(pid: int) -> int:
-    return len(os.listdir(f"/proc/{pid}/fd"))
+    return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
 
 
 def _is_zombie(pid: int) -> bool:
