@@ -307,12 +307,8 @@ class Link(abc.ABC):
         finally:
             del pending[ident]
         if reply is EXPIRED:
-            given_up = exchange.given_up
-            self._abandon(exchange, given_up.message if given_up else "the time limit was reached")
-            return given_up or Failure(
-                "upstream_timeout",
-                f"server {self.spec.id} did not answer {method} in time; it was told to stop",
-            )
+            self._abandon(exchange, exchange.why)
+            return exchange.expired(self.spec.id, method)
         self._ended_by_answer(exchange)
         told = reply, kind, self.modern
         return await read_large(*told) if is_large(reply) else read_reply(*told)
