@@ -92,6 +92,7 @@ ALLOWED = {
     "config/trust.py": _OWN,
     "audit/verify.py": _OWN,
     "dialects/groundhog/worker.py": _PROCESS,
+    "transport/isolation/probe.py": _PROCESS,
     "dialects/groundhog/sandboxed_run.py": "what a shipped tool says, within the bounds of its own process",
     "mcp/wire/foreign_json.py": "the one that counts",
     "mcp/wire/json_bounds.py": "counts what was estimated before, without a decimal",
