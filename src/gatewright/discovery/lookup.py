@@ -1,4 +1,4 @@
-"""`Lookup`: which tools of a profile a caller may use now, what lists show of them (`expose`, pins), how they are described and what they cost.
+"""`Lookup`: which tools of a profile a caller may use, which of them lists show (`expose`, pins), how they are described, their tokens.
 
 A tool exists for a caller where the catalogue in force lets it see it. One whose permissions it does not hold is left out, unless
 the policy is that an operator decides on permissions: then it is there, and marked `pending_approval`.
@@ -23,7 +23,9 @@ __all__ = [
     "RISKS",
     "SHOWN",
     "Lookup",
+    "Needs",
     "Offered",
+    "declared_id",
     "described",
     "exposing",
     "pins_of",
