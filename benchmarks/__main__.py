@@ -37,6 +37,7 @@ NAMES = (
     "reload",
     "lifecycle",
     "rooms",
+    "isolation",
 )
 DEADLINE = 1800.0
 
