@@ -20,6 +20,7 @@ DIGESTS = [
     "017c8638df5e3bdb",
     "e950450305b67ec0",
     "b46870d026ebd14e",
+    "7c07766912a448ca",
 ]
 """Of every migration, in order, what it is. A step that has been released is in the databases of others, so none is ever changed."""
 

@@ -1,4 +1,4 @@
-"""`Subscriptions`: who hears which event channels; numbers events for each, keeps the last 1,000, replays them to whoever comes back.
+"""`Subscriptions`: which callers hear which event channels; numbers events for each, keeps the last 1,000, replays them after a reconnect.
 
 A subscription belongs to its caller and to what it was made with, a session or a `subscriptions/listen`, and is heard there alone.
 When that ends, it hears nothing more; for `LINGERS_S` it goes on to be numbered and kept, so that its caller can take it up again

@@ -84,18 +84,19 @@ class Link(abc.ABC):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
-        self.number = next(_numbers)
-        """Which connection of this process it is; a session that is made again counts as another."""
+        self.number = next(
+            _numbers
+        )  # of this process; a session that is made again counts as another
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
-        self.open = False
-        """Whether a call can be sent now."""
+        self.open = False  # whether a call can be sent now
         self._hello: Hello | None = None
+        # Who alone has been served on this connection (`PendingRequest.party`): empty as long as nobody was, None for several.
         self.sole: str | None = ""
-        """Who alone has been served on this connection (`PendingRequest.party`): empty as long as nobody was, None for several."""
-        self.dropped = 0
-        """Messages that belonged to nothing: late answers, unknown ids, unreadable lines."""
+        self.dropped = (
+            0  # messages that belonged to nothing: late answers, unknown ids, unreadable lines
+        )
         self._loop = asyncio.get_running_loop()
         self._closing = ""
         self._ended: asyncio.Future[str] = self._loop.create_future()
@@ -310,12 +311,8 @@ class Link(abc.ABC):
         finally:
             del pending[ident]
         if reply is EXPIRED:
-            given_up = exchange.given_up
-            self._abandon(exchange, given_up.message if given_up else "the time limit was reached")
-            return given_up or Failure(
-                "upstream_timeout",
-                f"server {self.spec.id} did not answer {method} in time; it was told to stop",
-            )
+            self._abandon(exchange, exchange.why)
+            return exchange.expired(self.spec.id, method)
         self._ended_by_answer(exchange)
         told = reply, kind, self.modern
         return await read_large(*told) if is_large(reply) else read_reply(*told)

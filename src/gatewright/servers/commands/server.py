@@ -14,6 +14,7 @@ from gatewright.cli.running import Endpoint, endpoint
 from gatewright.discovery.commands import would_pay
 from gatewright.discovery.costs import TOKENS
 from gatewright.pins.commands import pin
+from gatewright.registration.commands import deregister, register
 from gatewright.servers.commands.check import check, inspect
 from gatewright.servers.commands.control import drain, logs, restart, start, stop
 from gatewright.servers.commands.edit import add, disable_server, enable_server, remove
@@ -72,6 +73,8 @@ def list_servers(
     for server in servers:
         if server.get("reason"):
             note(f"{server.get('id')}: {server['reason']}")
+        if server.get("created_by"):
+            note(f"{server.get('id')}: registered by {server['created_by']}")
         for line in unseen_notes(server):
             note(line)
     if told.get("pays"):
@@ -103,6 +106,8 @@ app.command("pin")(pin)
 app.command("permit")(permit)
 app.command("add")(add)
 app.command("rm")(remove)
+app.command("register")(register)
+app.command("deregister")(deregister)
 app.command("enable")(enable_server)
 app.command("disable")(disable_server)
 app.command("isolate")(isolate)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation
 
-__all__ = ["HOME", "mounts", "program_places"]
+__all__ = ["HOME", "home_of", "mounts", "program_places"]
 
 HOME = "/home/server"
 """Where a confined child finds the folder that it keeps between its lives: caches of package runners above all."""

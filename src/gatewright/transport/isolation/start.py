@@ -18,8 +18,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from gatewright.transport.isolation.cgroups import sweep
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation, Level
 from gatewright.transport.isolation.sandbox import Sandbox, missing, prepare
@@ -106,13 +104,11 @@ def _prove(level: Level) -> str:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
-    try:
-        could = msgspec.json.decode(said, type=list[str])
-    except msgspec.DecodeError:
+    could = said.decode("utf-8", "replace").splitlines()
+    if not could or could.pop() != "tried":
         last = errors.decode("utf-8", "replace").strip().splitlines()
-        return (
-            f"a trial server did not start: {last[-1] if last else f'status {process.returncode}'}"
-        )
+        why = last[-1] if last else f"status {process.returncode}"
+        return f"a trial server did not start: {why}"
     return f"a trial server could {', '.join(could)}" if could else ""
 
 
