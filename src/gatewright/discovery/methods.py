@@ -120,10 +120,11 @@ class MetaTools:
                 "params: `query` says what is looked for, or `filter.categories` where",
             )
         offered = self.lookup.of(call)
+        browses = not asked.query.strip()
         found = await self._index.search(
-            asked.query,
+            " ".join(asked.filter.categories) if browses else asked.query,
             _passing(offered, asked.filter),
-            strategy=asked.strategy,
+            strategy="category" if browses else asked.strategy,
             categories=asked.filter.categories,
             limit=asked.max_results,
             view=(self.lookup.view(call), asked.filter.risk_level_max, asked.filter.status),
