@@ -36,6 +36,7 @@ NAMES = (
     "first_minute",
     "reload",
     "rooms",
+    "streams",
 )
 DEADLINE = 1800.0
 
