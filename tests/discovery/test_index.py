@@ -1,60 +1,214 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from gatewright.discovery.index import Entry, Found, ToolIndex
+from gatewright.discovery.index import STRATEGIES, Entry, Found, ToolIndex
 from gatewright.transport.slices import whole
 
-TOOLS = [
-    Entry("f/read", "f", "read_file", "Read a file", ("path",), ("data/files",)),
-    Entry("f/mail", "f", "send_mail", "Send a message to somebody", (), ("people",)),
+FILES = [
+    Entry("f/read", "f", "read_file", "Read the contents of a file", ("path",), ("data/files",)),
+    Entry("f/remove", "f", "delete_file", "Delete a file from disk", ("path",), ("data/files",)),
+    Entry("f/dir", "f", "directory_list", "List the entries of a directory", (), ("data",)),
+]
+OTHERS = [
+    Entry(
+        "o/mail", "o", "send_email", "Send a message to somebody", ("to", "subject"), ("people",)
+    ),
+    Entry("o/weather", "o", "weather_forecast", "Temperature and rain for a city", ("city",)),
+    Entry(
+        "o/stock", "o", "get_stock_price", "Current price of a share", ("symbol",), (), ("bourse",)
+    ),
 ]
 
 
-def index() -> ToolIndex:
+@pytest.fixture(scope="module")
+def full() -> ToolIndex:
+    return filled()
+
+
+def filled() -> ToolIndex:
     made = ToolIndex()
-    whole(made.put("f", TOOLS))
+    whole(made.put("f", FILES))
+    whole(made.put("o", OTHERS))
     return made
 
 
-def found(made: ToolIndex, query: str, **how: object) -> list[str]:
-    answer: Found = whole(made.search(query, **how))  # type: ignore[arg-type]
-    return [hit.tool_id for hit in answer.hits]
+def answer(made: ToolIndex, query: str, **how: Any) -> Found:
+    return whole(made.search(query, **how))
+
+
+def found(made: ToolIndex, query: str, **how: Any) -> list[str]:
+    return [hit.tool_id for hit in answer(made, query, **how).hits]
 
 
 def test_a_tool_is_found_until_its_server_is_dropped() -> None:
     """MGP-16.4-1."""
-    made = index()
+    made = filled()
     assert found(made, "read file")[:1] == ["f/read"]
     made.drop("f")
-    assert found(made, "read file") == []
+    assert "f/read" not in found(made, "read file")
+    assert len(made) == 3
 
 
-def test_a_parent_category_contains_its_children() -> None:
+def test_a_new_list_of_a_server_takes_the_place_of_the_old_one() -> None:
+    """MGP-16.4-1."""
+    made = filled()
+    whole(made.put("f", [Entry("f/unzip", "f", "unzip_archive", "Unpack an archive")]))
+    assert found(made, "unpack archive")[:1] == ["f/unzip"]
+    assert "f/read" not in found(made, "read file", limit=10)
+
+
+def test_the_old_tools_are_found_until_the_new_ones_are_all_there() -> None:
+    made = filled()
+    steps = made.put("f", [Entry("f/new", "f", "read_file", "Read a file"), *FILES[1:]])
+    next(steps)
+    assert found(made, "read file")[0] == "f/read"
+    whole(steps)
+    assert found(made, "read file")[0] == "f/new"
+
+
+def test_of_two_lists_that_are_put_at_a_time_the_later_one_holds() -> None:
+    made = filled()
+    earlier = made.put("f", FILES)
+    next(earlier)
+    whole(made.put("f", FILES[1:]))
+    whole(earlier)
+    assert "f/read" not in found(made, "read file", limit=10)
+
+
+def test_what_is_listed_again_and_again_does_not_pile_up() -> None:
+    made = filled()
+    many = [Entry(f"m/{one}", "m", f"tool_{one}", "does something") for one in range(600)]
+    for _ in range(6):
+        whole(made.put("m", many))
+    assert len(made._entries) < 4 * len(many)
+    assert found(made, "read file")[0] == "f/read"
+
+
+@pytest.mark.parametrize("query", ["read_file", "readFile", "read file", "READ FILE"])
+@pytest.mark.parametrize("strategy", ["keyword", "auto"])
+def test_a_name_is_found_however_it_is_spelled(full: ToolIndex, query: str, strategy: str) -> None:
+    """MGP-16.4-3."""
+    assert found(full, query, strategy=strategy)[0] == "f/read"
+
+
+@pytest.mark.parametrize("query", ["raed fiel", "reed_file", "readd file", "rea file"])
+@pytest.mark.parametrize("strategy", ["keyword", "auto"])
+def test_a_misspelt_name_is_found(full: ToolIndex, query: str, strategy: str) -> None:
+    """MGP-16.4-3."""
+    assert found(full, query, strategy=strategy)[0] == "f/read"
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [
+        ("get rid of a document", "f/remove"),
+        ("is it going to pour tomorrow", "o/weather"),
+        ("write to my colleague", "o/mail"),
+    ],
+)
+@pytest.mark.parametrize("strategy", ["semantic", "auto"])
+def test_an_intent_without_the_words_of_the_tool_finds_it(
+    full: ToolIndex, query: str, tool: str, strategy: str
+) -> None:
+    """MGP-16.4-4."""
+    assert tool in found(full, query, strategy=strategy, limit=2)
+
+
+@pytest.mark.parametrize(
+    ("query", "tool"),
+    [
+        ("Datei löschen", "f/remove"),
+        ("Wettervorhersage für Berlin", "o/weather"),
+        ("leer el contenido de un archivo", "f/read"),
+        ("envoyer un courriel", "o/mail"),
+        ("このファイルを読んで", "f/read"),
+        ("股票价格", "o/stock"),
+    ],
+)
+def test_an_intent_in_another_language_finds_the_tool(
+    full: ToolIndex, query: str, tool: str
+) -> None:
+    """MGP-16.5-4."""
+    assert found(full, query)[0] == tool
+
+
+def test_a_parent_category_contains_its_children(full: ToolIndex) -> None:
     """MGP-16.4-5."""
-    assert found(index(), "read file", categories=("data",)) == ["f/read"]
-    assert found(index(), "read file", categories=("people",)) == []
+    assert set(found(full, "data", strategy="category")) == {"f/read", "f/remove", "f/dir"}
+    assert set(found(full, "data/files", strategy="category")) == {"f/read", "f/remove"}
+    assert found(full, "read file", categories=("Data/Files",))[0] == "f/read"
+    assert "f/read" not in found(full, "read file", categories=("people",))
+    assert "f/read" not in found(full, "read file", categories=("dat",))
+    assert set(found(full, "", categories=("data",))) == {"f/read", "f/remove", "f/dir"}
 
 
-def test_what_may_not_be_seen_is_not_found() -> None:
-    assert found(index(), "read file", may=lambda tool: tool != "f/read") == []
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_answer_says_by_which_strategy(full: ToolIndex, strategy: str) -> None:
+    """MGP-16.5-1."""
+    assert answer(full, "data", strategy=strategy).strategy == strategy
 
 
-def test_an_unknown_strategy_is_refused() -> None:
+def test_scores_go_down_from_one(full: ToolIndex) -> None:
+    """MGP-16.5-1."""
+    hits = answer(full, "read a file", limit=10).hits
+    scores = [hit.score for hit in hits]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] == 1
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_what_may_not_be_seen_is_not_found_and_changes_nothing(full: ToolIndex) -> None:
+    """MGP-16.5-6. The answer is the one of an index that never had it."""
+    without = ToolIndex()
+    whole(without.put("f", FILES[1:]))
+    whole(without.put("o", OTHERS))
+    for query in ("read file", "raed", "contents", "get a file", "Datei", "zzz"):
+        hidden = answer(full, query, may=lambda tool: tool != "f/read", limit=10)
+        assert hidden == answer(without, query, limit=10), query
+
+
+def test_who_may_see_is_asked_once_for_a_view_and_again_for_new_tools() -> None:
+    made, asked = filled(), []
+
+    def may(tool: str) -> bool:
+        asked.append(tool)
+        return tool != "f/read"
+
+    for _ in range(3):
+        assert "f/read" not in found(made, "zzz read file", may=may, view="ann", limit=3)
+    assert asked.count("f/remove") <= 1 + 3  # once for the view, and for each answer that has it
+    whole(made.put("n", [Entry("n/secret", "n", "read_file", "Read a file")]))
+    assert "n/secret" not in found(made, "read file", may=lambda tool: tool[0] != "n", view="ann")
+
+
+@pytest.mark.parametrize(
+    "query", ["", "   ", "?!", "the of and", "\ud800", "a" * 100_000, "😀" * 50]
+)
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_any_text_is_a_query(full: ToolIndex, query: str, strategy: str) -> None:
+    assert answer(full, query, strategy=strategy).total >= 0
+
+
+def test_nothing_is_found_where_there_is_nothing() -> None:
+    assert answer(ToolIndex(), "read") == Found((), 0, "auto")
+
+
+def test_an_unknown_strategy_is_refused(full: ToolIndex) -> None:
     with pytest.raises(ValueError, match="strategy"):
-        found(index(), "read", strategy="dowsing")
+        found(full, "read", strategy="dowsing")
 
 
-def test_an_entry_is_exported_with_what_the_index_holds() -> None:
+def test_an_entry_is_exported_with_what_the_index_holds(full: ToolIndex) -> None:
     """MGP-16.4-2."""
-    held = index().export("f/read")
-    assert held["server_id"] == "f"
-    assert set(held) >= {
-        "tool_id",
-        "server_id",
-        "name",
-        "description",
-        "categories",
-        "keywords",
-        "embedding",
-    }
+    held = full.export("o/stock")
+    assert held["server_id"] == "o"
+    assert held["keywords"] == ["bourse"]
+    assert sum(one * one for one in held["embedding"]) == pytest.approx(1, abs=0.05)
+    assert set(held) == {
+        "tool_id", "server_id", "name", "description", "categories", "keywords", "embedding",
+    }  # fmt: skip
+    with pytest.raises(KeyError):
+        full.export("o/none")

@@ -9,6 +9,7 @@ import pytest
 
 from gatewright.lifecycle import health as health_module
 from gatewright.lifecycle.health import Health, bounded
+from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.servers.supervisor import Supervisor
 from tests.servers.rig import ask, python, running, text
@@ -54,7 +55,7 @@ async def test_a_server_that_does_not_answer_is_unhealthy(monkeypatch: pytest.Mo
 
         async def silent(*_: Any) -> bytes:
             await asyncio.sleep(0.1)
-            raise health_module.ServerFailed("no answer")
+            raise ServerFailed("no answer")
 
         monkeypatch.setattr(link, "fetch", silent)
         assert (await asked(on, "s")).status == "unhealthy"

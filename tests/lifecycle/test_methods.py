@@ -125,7 +125,8 @@ async def test_a_gateway_that_cannot_record_is_unhealthy() -> None:
 async def test_a_shutdown_that_cannot_be_recorded_does_not_happen() -> None:
     async with house() as found:
         found.writable = False
-        for target in ({}, {"server_id": "s"}):
+        targets: list[dict[str, Any]] = [{}, {"server_id": "s"}]
+        for target in targets:
             with pytest.raises(Unrecorded):
                 await found.ask(SHUTDOWN, reason="operator_request", **target)
         assert not found.drain.draining
@@ -136,7 +137,8 @@ async def test_a_shutdown_that_cannot_be_recorded_does_not_happen() -> None:
 async def test_only_who_administers_may_shut_anything_down() -> None:
     async with house() as found:
         for caller in (ANONYMOUS, Caller("ann"), Caller("me", "owner")):
-            for target in ({}, {"server_id": "s"}, {"server_id": "nobody"}):
+            targets: list[dict[str, Any]] = [{}, {"server_id": "s"}, {"server_id": "nobody"}]
+            for target in targets:
                 refused = await found.ask(SHUTDOWN, caller, reason="operator_request", **target)
                 assert isinstance(refused, Refusal)
                 assert refused.reason == "access_denied"

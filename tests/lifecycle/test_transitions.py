@@ -65,7 +65,11 @@ def test_a_transition_has_the_members_of_the_specification() -> None:
 
 
 def test_nothing_is_told_before_there_is_anybody() -> None:
-    Transitions(lambda: 0.0).changed(change("registered", "connecting"))
+    found, told = Transitions(lambda: 0.0), Told()
+    found.changed(change("registered", "connecting"))
+    found.by(told)
+    found.changed(change("connecting", "connected"))
+    assert told.states == ["connected"]
 
 
 def test_another_connection_in_the_place_of_one_is_the_same_server() -> None:

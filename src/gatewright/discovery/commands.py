@@ -1,17 +1,19 @@
-"""`gatewright tool search`, `tool tokens`, `tool index`: search as an agent would; what each server costs in a context; one entry of the index."""
+"""`gatewright tool search`, `tool tokens`, `tool index`: search as agents do; what servers cost in a context; one entry of the index."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 import typer
 
 from gatewright.cli.completion_names import tool_names
 from gatewright.cli.gateway_client import ask
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
-from gatewright.cli.output import note, print_document, print_rows
+from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.running import endpoint
 from gatewright.command_text import to_type
 from gatewright.discovery.costs import INDEX, TOKENS
@@ -30,12 +32,25 @@ class Strategy(enum.StrEnum):
 
 def search(  # noqa: PLR0913, PLR0917 - one argument for each option
     query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="The capability that is looked for.")
-    ],
+        str | None,
+        typer.Argument(metavar="[QUERY]", help="The capability that is looked for."),
+    ] = None,
     strategy: Annotated[
         Strategy, typer.Option("--strategy", help="How tools are found.")
     ] = Strategy.AUTO,
     limit: Annotated[int, typer.Option("--limit", min=1, max=50, help="So many at most.")] = 5,
+    catalogue: Annotated[
+        Path | None,
+        typer.Option("--catalogue", metavar="FILE", help="Tools as JSON lines; without a gateway."),
+    ] = None,
+    queries: Annotated[
+        Path | None,
+        typer.Option(
+            "--queries",
+            metavar="FILE",
+            help="Queries for --catalogue as JSON lines; ten tools each.",
+        ),
+    ] = None,
     category: Annotated[
         list[str] | None, typer.Option("--category", help="Only tools in it or below it.")
     ] = None,
@@ -47,8 +62,17 @@ def search(  # noqa: PLR0913, PLR0917 - one argument for each option
 ) -> None:
     """Search among the tools that you may call, as an agent does (mgp/tools/discover).
 
+    With --catalogue and --queries: one line for each query, with query_id and tool_ids.
+
     Columns: name, score, risk, first line of the description.
     """
+    if catalogue is not None or queries is not None:
+        _batch(query, catalogue, queries, strategy)
+        return
+    if query is None:
+        raise CliError(
+            "QUERY is missing", code="usage", exit_code=Exit.USAGE, hint="what is looked for?"
+        )
     params = {
         "query": query,
         "strategy": strategy.value,
@@ -74,6 +98,27 @@ def search(  # noqa: PLR0913, PLR0917 - one argument for each option
     note(f"{len(rows)} of {total} tools that fit, by {how}, {found.get('query_time_ms')} ms")
     if not rows:
         note(f"`{to_type('tool list')}` shows what there is")
+
+
+def _batch(
+    query: str | None, catalogue: Path | None, queries: Path | None, strategy: Strategy
+) -> None:
+    """Answer a file of queries over a file of tools."""
+    if catalogue is None or queries is None or query is not None:
+        raise CliError(
+            "--catalogue and --queries go together, without a QUERY",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint="both are files of JSON lines",
+        )
+    from gatewright.discovery import batch  # noqa: PLC0415 - numpy and the table of vectors, for this alone
+
+    try:
+        index = batch.indexed(batch.records(catalogue))
+        for line in batch.ranked_ids(index, batch.records(queries), strategy.value):
+            print(msgspec.json.encode(line).decode())
+    except (OSError, ValueError) as problem:
+        raise CliError(str(problem), code="usage", exit_code=Exit.USAGE) from problem
 
 
 def tokens(

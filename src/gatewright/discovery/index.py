@@ -133,7 +133,7 @@ class ToolIndex:
         if categories:
             seen = yield from self._filed(seen, categories)
         asked = analysed(query, self._words, self._table)
-        if strategy == "category":
+        if strategy == "category" or (categories and not query.strip()):
             yield
             return self._by_category(seen, asked, limit)
         sight = Sight(seen, self._postings, self._names, self._spelling, self._vectors)
@@ -255,11 +255,11 @@ class ToolIndex:
         return kept
 
     def _by_category(self, seen: Bools, asked: Query, limit: int) -> Found:
-        """Those whose category is named in the query, by name."""
+        """Those whose category, or one above it, is named in the query, in the order of their ids; all where the query is empty."""
         hits = []
         for slot in np.flatnonzero(seen):
             entry = self._entries[slot]
-            if entry is not None and within(entry.categories, asked.paths):
+            if entry and (not asked.paths or within(entry.categories, asked.paths)):
                 hits.append(entry.tool_id)
         best = tuple(Hit(one, 1.0) for one in sorted(hits)[:limit])
         return Found(best, len(hits), "category")

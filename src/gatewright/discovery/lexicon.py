@@ -15,6 +15,9 @@ __all__ = ["Lexicon", "lexicon"]
 
 _MORE_LETTERS = 5
 _MOST = 4
+_LONGEST_PART = 20
+_KANA = "".join(map(chr, range(0x3041, 0x3097)))
+"""Endings of Japanese verbs."""
 
 
 class Lexicon:
@@ -34,6 +37,8 @@ class Lexicon:
                     for part in fold(word).split("-"):
                         if len(part) > 2 or not part.isascii():
                             _file(self._others, part, f"#{number}")
+                            if (root := part.rstrip(_KANA)) and root != part:
+                                _file(self._others, root, f"#{number}")
 
     def __call__(self, folded: str, root: str) -> tuple[str, ...]:
         """The concepts of a word, at most four."""
@@ -49,23 +54,24 @@ class Lexicon:
             return found
         if folded[0] > "\u2e7f" or len(folded) < 4:
             return []
-        for length in range(len(folded) - 1, max(3, len(folded) - _MORE_LETTERS) - 1, -1):
+        return self._begun(folded) or self._compound(folded)
+
+    def _begun(self, folded: str) -> list[str]:
+        """The longest entry with which it begins, some letters before its end."""
+        for length in range(len(folded), max(3, len(folded) - _MORE_LETTERS) - 1, -1):
             if found := self._others.get(folded[:length]):
                 return found
-        return self._compound(folded)
+        return []
 
     def _compound(self, folded: str) -> list[str]:
         """Both parts of a German compound: `Wetterbericht`."""
-        for cut in range(len(folded) - 4, 3, -1):
+        for cut in range(min(len(folded) - 4, _LONGEST_PART), 3, -1):
             first = self._others.get(folded[:cut]) or self._english.get(folded[:cut])
-            rest = (
-                folded[cut:].removeprefix("s")
-                if folded[cut + 1 :] in self._others
-                else folded[cut:]
-            )
-            second = self._others.get(rest) or self._english.get(stem(rest))
-            if first and second:
-                return [*second[:2], *first[:2]]
+            if first:
+                rest = folded[cut:]
+                second = self._begun(rest) or self._english.get(stem(rest)) or self._begun(rest[1:])
+                if second:
+                    return [*second[:2], *first[:2]]
         return []
 
 

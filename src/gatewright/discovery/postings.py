@@ -99,20 +99,25 @@ class Spelling:
                 continue
             number = self._numbers[term] = len(self._terms)
             self._terms.append(term)
-            for one in trigrams(term):
+            for one in _keys(term):
                 self._by_trigram.setdefault(one, array("I")).append(number)
 
     def like(self, word: str) -> list[tuple[str, float]]:
         """Terms with how alike they are (0 to 1), the most alike first."""
         if len(word) < _TYPOS_FROM - 1:
             return []
-        lists = [held for one in trigrams(word) if (held := self._by_trigram.get(one))]
+        lists = [held for one in _keys(word) if (held := self._by_trigram.get(one))]
         if not lists:
             return []
         numbers, shared = np.unique(np.concatenate(lists), return_counts=True)
         best = np.argsort(-shared, kind="stable")[:_CANDIDATES]
         found = [(term, alike(word, term)) for term in (self._terms[numbers[one]] for one in best)]
         return sorted((one for one in found if one[1] > 0), key=lambda one: -one[1])
+
+
+def _keys(word: str) -> list[str]:
+    """Its triples, and its letters in the order of the alphabet: short words with two letters exchanged share no triple."""
+    return [*trigrams(word), "".join(sorted(word))]
 
 
 def alike(word: str, other: str) -> float:

@@ -142,7 +142,7 @@ def analysed(query: str, words: Words, table: Table) -> Query:
         triples=trigrams("".join(terms)) if len(terms) <= 8 else [],
         vector=_pooled(found, table),
         clauses=clauses,
-        paths=[folded.strip().strip("/"), *folded.split()],
+        paths=[one for one in (folded.strip().strip("/"), *folded.split()) if one],
         foreign=float(np.mean([one.row < 0 for one in found])) if found else 0.0,
     )
 

@@ -16,6 +16,7 @@ from gatewright.patterns import Pattern
 __all__ = ["STOP", "Word", "Words", "bigrams", "fold", "parts", "split", "stem"]
 
 _HUMP = Pattern(r"([a-z0-9])([A-Z])")
+_CJK = Pattern(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]+")
 _WORD = Pattern(r"[\p{Han}\p{Hiragana}\p{Katakana}ー]+|\p{Hangul}+|[0-9]+|[\p{L}\p{M}]+")
 _PUNCTUATION = (
     (0xA0, 0xBF),
@@ -80,6 +81,8 @@ def split(text: str, most: int) -> list[str]:
 def parts(written: str) -> list[str]:
     """The parts of one of `split`, in lower case, accents kept: at humps, between letters and digits, around CJK script."""
     said = _HUMP.sub(lambda found: f"{found[1]} {found[2]}", written)
+    if not said.isascii():
+        said = _CJK.sub(lambda found: f" {found[0]} ", said)
     return [one.lower() for one in _WORD.findall(said)]
 
 

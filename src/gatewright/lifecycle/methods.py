@@ -1,4 +1,4 @@
-"""Methods `mgp/health/ping`, `mgp/health/status` and `mgp/lifecycle/shutdown` (MGP §11.3, §11.4), for the gateway and, by `server_id`, its servers."""
+"""Methods `mgp/health/ping`, `mgp/health/status`, `mgp/lifecycle/shutdown` (MGP §11), for the gateway and, by `server_id`, its servers."""
 
 from __future__ import annotations
 

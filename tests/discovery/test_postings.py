@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gatewright.discovery.postings import Postings, Spelling, alike, trigrams
+from gatewright.transport.slices import whole
+
+
+def test_a_slot_is_filed_under_its_terms_with_its_impacts() -> None:
+    held = Postings()
+    assert held.add(3, {"read": 1.0, "file": 0.5}) == ["read", "file"]
+    assert held.add(7, {"file": 0.0001}) == []
+    found = held.of("file")
+    assert found is not None
+    assert found[0].tolist() == [3, 7]
+    assert found[1].tolist() == [128, 1]
+    assert held.of("none") is None
+    assert "read" in held
+
+
+def test_what_was_asked_for_stays_as_it_is_while_more_is_filed() -> None:
+    held = Postings()
+    held.add(1, {"file": 1.0})
+    found = held.of("file")
+    held.add(2, {"file": 1.0})
+    assert found is not None
+    assert found[0].tolist() == [1]
+
+
+def test_the_dead_are_swept_and_terms_that_nobody_has_are_gone() -> None:
+    held = Postings()
+    held.add(0, {"read": 1.0, "file": 1.0})
+    held.add(1, {"file": 1.0})
+    held.add(9, {"file": 1.0})
+    assert whole(held.sweep(np.array([True, False]))) == ["read"]
+    found = held.of("file")
+    assert found is not None
+    assert found[0].tolist() == [1, 9]
+    assert len(held) == 1
+
+
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [("raed", "read"), ("recieve", "receive"), ("fil", "file"), ("filee", "file"), ("dir", "directory"),
+     ("recommned", "recommend"), ("paqge", "page")],
+)  # fmt: skip
+def test_words_with_typing_errors_are_alike(word: str, other: str) -> None:
+    assert 0 < alike(word, other) < 1
+    spelling = Spelling()
+    spelling.add([other, "zebra"])
+    assert [one for one, _ in spelling.like(word)] == [other]
+
+
+@pytest.mark.parametrize(
+    ("word", "other"), [("read", "mail"), ("cat", "dog"), ("delete", "insert")]
+)
+def test_other_words_are_not_alike(word: str, other: str) -> None:
+    assert alike(word, other) == 0
+
+
+def test_concepts_and_short_terms_have_no_spelling() -> None:
+    spelling = Spelling()
+    spelling.add(["#123", "abc", "搜索引擎词"])
+    assert spelling.like("#12") == []
+    assert spelling.like("ab") == []
+
+
+def test_trigrams_mark_both_ends() -> None:
+    assert trigrams("file") == ["^fi", "fil", "ile", "le$"]
