@@ -35,6 +35,7 @@ NAMES = (
     "cli",
     "first_minute",
     "reload",
+    "lifecycle",
     "rooms",
     "isolation",
 )
