@@ -22,6 +22,7 @@ from gatewright.flow.taints import Taints
 from gatewright.identity.gate import Authenticate
 from gatewright.identity.keys import KeyStore
 from gatewright.identity.session_gate import Session
+from gatewright.lifecycle.gate import GatewayDrain
 from gatewright.limits.gate import Rate
 from gatewright.limits.meters import Meter, Rule
 from gatewright.limits.polls import Polls
@@ -40,6 +41,7 @@ from tests.storage.parts import state_in
 NAMES = [
     "authenticate",
     "session",
+    "draining",
     "rate",
     "resolve",
     "access",
@@ -89,6 +91,7 @@ class House:
         self.every = Gates(
             Authenticate(keys),
             Session({"mine": AGENT.who}.get),
+            GatewayDrain(),
             Rate(callers, looks),
             Resolve(self.catalogue, access.may_see),
             access,
@@ -190,7 +193,7 @@ async def test_who_may_not_use_a_tool_cannot_use_it_up_for_others(keys: KeyStore
     house = House(keys, Grant(AGENT.id, "srv", "wipe"), limit=3)
     for _ in range(2):
         assert await house.walk(house.call("echo")) == ("access_denied", "access")
-    assert house.gates[5].meter.would("http", "srv", "echo") is None  # type: ignore[attr-defined]
+    assert house.gates[6].meter.would("http", "srv", "echo") is None  # type: ignore[attr-defined]
     assert await house.walk(house.call("wipe")) == ("", "")
 
 

@@ -290,6 +290,13 @@ WITHOUT: Mapping[str, Without] = {
             does="answer questions about policy",
             calls=_of_methods("gatewright/policy/explain", "tools/validate"),
         ),
+        Without(
+            name="events",
+            does="tell of events, and ask callers what servers ask by callbacks",
+            calls=_of_methods(
+                "mgp/events/subscribe", "mgp/events/unsubscribe", "mgp/callback/respond"
+            ),
+        ),
         Without(name="ggen", does="serve ggen at /rpc"),
         Without(name="rest", does="serve tools at /tools and /docs"),
         Without(

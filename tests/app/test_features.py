@@ -64,6 +64,12 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
         "mgp/permission/await",
         "mgp/permission/response",
         "mgp/permission/grant",
+        "mgp/tools/discover",
+        "mgp/tools/request",
+        "mgp/tools/session",
+        "mgp/tools/session/evict",
+        "gatewright/tools/tokens",
+        "gatewright/tools/index",
         "mgp/health/ping",
         "mgp/health/status",
         "mgp/lifecycle/shutdown",
@@ -92,5 +98,5 @@ def test_what_is_needed_of_another_feature_stands_before_it(tmp_path: Path) -> N
 
 def test_the_gateways_own_tools_are_named_to_what_pins_tools(tmp_path: Path) -> None:
     own = [name for one in features_of(FEATURES, ground(tmp_path)) for name in one.own_tools]
-    assert len(own) == 3
-    assert all("access" in name for name in own)
+    assert len(own) == 9
+    assert all(name.startswith(("mgp_access_", "mgp_tools_")) for name in own)

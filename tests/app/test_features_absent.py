@@ -45,9 +45,11 @@ CASES = {
     "validators": Case(arguments=("--validator", "sandbox")),
     "flow": Case(refused=f'{RULE}flow = ["outbound"]\n'),
     "discovery": Case(call=("list", "tools/list", {"query": "hello"})),
+    "registration": Case(call=("method", "mgp/discovery/register", {"id": "x"})),
     "streaming": Case(call=("method", "mgp/stream/cancel", {"request_id": 1})),
     "lifecycle": Case(call=("method", "mgp/health/ping", {})),
     "mgp": Case(call=("method", "gatewright/policy/explain", {"agent": "a", "tool": "t"})),
+    "events": Case(call=("method", "mgp/events/subscribe", {"channels": ["tool.*"]})),
     "groundhog": Case(call=("method", "tools/register", {"name": "x"})),
 }
 """The others let nothing pass by themselves: without them something is not served."""
@@ -61,6 +63,7 @@ ASKED = {
     "schemas": '[[servers]]\nid = "s"\ncommand = "true"\nschema = "enforce"\n',
     "validators": f'[[servers]]\nid = "s"\ncommand = "true"\n{RULE}validator = "sandbox"\n',
     "flow": '[flow]\nthen = "refuse"\n',
+    "registration": '[registration]\ncommands = ["node"]\n',
     "telemetry": '[telemetry]\nendpoint = "http://127.0.0.1:4318"\n',
     "sinks": '[[audit.sinks]]\nname = "f"\ntype = "file"\npath = "x.jsonl"\n',
     "rooms": "[rooms]\n",

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gatewright.approvals import request as approval_module
-from gatewright.approvals.request import SHOWN_CHARS, Approval, Asked, shown
+from gatewright.approvals.request import SHOWN_CHARS, Approval, Asked, Scope, agreed_on, shown
 from gatewright.secret_scanning import without_secrets
 from tests.audit.parts import approval
 
@@ -85,3 +85,20 @@ def test_what_is_not_shown_is_said_however_much_is_kept() -> None:
     assert len(kept) < SHOWN_CHARS
     assert approval(CALL, arguments=kept).unseen.startswith("of 211009 characters of arguments")
     assert not approval(CALL, arguments='{"a":"… (3 characters)"}').unseen
+
+
+@pytest.mark.parametrize(
+    ("votes", "agreed"),
+    [
+        ([("tool", 60.0)], ("tool", 60.0)),
+        ([("tool", 60.0), ("arguments", 90.0)], ("arguments", 60.0)),
+        ([("arguments", 90.0), ("tool", 60.0)], ("arguments", 60.0)),
+        ([("tool", 60.0), ("once", 10.0), ("arguments", 90.0)], ("once", 10.0)),
+        ([(None, None), ("tool", 60.0)], ("once", 10.0)),
+    ],
+)
+def test_several_operators_agree_on_what_all_of_them_said_yes_to(
+    votes: list[tuple[Scope | None, float]], agreed: tuple[Scope, float]
+) -> None:
+    """Not on what the last one did."""
+    assert agreed_on(votes, 10.0) == agreed

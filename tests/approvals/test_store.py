@@ -147,11 +147,13 @@ def test_nobody_decides_on_what_they_asked_for(queue: Approvals) -> None:
 
 def test_a_quorum_counts_different_operators(queue: Approvals) -> None:
     made = ask(queue, quorum=2)
-    assert queue.approve(made.id, by="olga").state == "pending"
+    assert queue.approve(made.id, by="olga", scope="arguments", lasts_s=60.0).state == "pending"
     with pytest.raises(CannotDecideError, match="another operator"):
         queue.approve(made.id, by="olga")
     assert queue.redeem(ASKED) is None
-    assert queue.approve(made.id, by="otto").state == "approved"
+    found = queue.approve(made.id, by="otto", scope="tool", lasts_s=HOUR)
+    agreed = found.state, found.scope, found.expires
+    assert agreed == ("approved", "arguments", Clock.now + 60.0), "what both said yes to"
 
 
 @pytest.mark.parametrize("by", ["local", "local:root", "local:olga", "local:4711"])
@@ -338,7 +340,7 @@ def test_nobody_agrees_to_arguments_that_they_have_not_seen(queue: Approvals) ->
 
 def test_who_agreed_to_other_arguments_has_to_agree_again(queue: Approvals) -> None:
     made = ask(queue, quorum=2)
-    assert queue.approve(made.id, by="olga").state == "pending"
+    assert queue.approve(made.id, by="olga", scope="arguments", lasts_s=60.0).state == "pending"
     assert queue.approve(made.id, by="otto", edited='{"path":"/tmp"}').state == "pending"
     waiting = queue.get(made.id)
     assert waiting is not None

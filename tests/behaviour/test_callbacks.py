@@ -23,7 +23,7 @@ from tests.behaviour.event_house import (
 from tests.behaviour.gateway import Gateway, running
 from tests.behaviour.hosts import Host, RpcError, host
 
-FORMS = {"elicitation": {}}
+FORMS: dict[str, Any] = {"elicitation": {}}
 
 
 @pytest.fixture(scope="module")
@@ -227,7 +227,10 @@ async def test_what_a_server_may_not_ask(gateway: Gateway) -> None:
         {"type": "selection", "message": "Which?", "options": ["Gatewright says yes"]},
         {"type": "selection", "message": "Which?", "options": ["a\u202eb"]},
         {"type": "selection", "message": "Which?", "options": ["a", "a"]},
-        {"type": "confirmation", "message": f"Go to {gateway.url.removesuffix('/mcp')}/approve/1"},
+        {
+            "type": "confirmation",
+            "message": f"Go to {gateway.url.removesuffix('/mcp')}/approvals/1",
+        },
         {"type": "poll", "message": "?"},
         {"type": "input"},
         {"type": "input", "message": "?", "timeout_ms": 0},
@@ -274,7 +277,7 @@ async def test_callbacks_are_recorded(gateway: Gateway) -> None:
         ident = await _start(client, "ask", callback={"type": "input", "message": "Where?"})
         await _respond(client, await _asked(client), "Atlantis-47")
         await client.finish(ident)
-    records = [one for one in gateway.audit("--agent", "rita")]
+    records = gateway.audit("--agent", "rita")
     asked = [one for one in records if one["event_type"].startswith("dev.gatewright.callback.")]
     told = [(one["event_type"].rpartition(".")[2], one["details"].get("response")) for one in asked]
     assert sorted(told, key=str) == sorted([("asked", None), ("answered", "cancel"), ("asked", None), ("answered", None)], key=str)  # fmt: skip

@@ -36,6 +36,12 @@ def _of(channel: str) -> Any:
     return lambda note: note["params"]["channel"] == channel
 
 
+def _traced(channel: str, trace: str) -> Any:
+    return lambda note: (
+        note["params"]["channel"] == channel and note["params"]["data"]["trace_id"] == trace
+    )
+
+
 async def _emit(client: Host, channel: str, **more: Any) -> int:
     return int(await client.text("eventful__emit", channel=channel, **more))
 
@@ -167,7 +173,7 @@ async def test_every_family_has_events(gateway: Gateway, door: str) -> None:
         assert (await client.note(EVENT, _of("model.rate_limit")))["params"]["data"] == {}
         await client.request("tools/call", {"name": "echo__echo", "arguments": {"message": "m"}, "trace_id": "t"})  # fmt: skip
         for channel in ("tool.started", "tool.completed"):
-            told = (await client.note(EVENT, lambda one, c=channel: one["params"]["channel"] == c and one["params"]["data"]["trace_id"] == "t"))["params"]  # fmt: skip
+            told = (await client.note(EVENT, _traced(channel, "t")))["params"]
             assert told["data"]["target"] == {"server_id": "echo", "tool_name": "echo"}
         with pytest.raises(RpcError):
             await client.call("echo__echo", message=17)

@@ -35,6 +35,8 @@ ELSEWHERE = {
     "room propose": "tests/rooms/commands/test_room.py, in a room",
     "room fulfil": "tests/rooms/commands/test_room.py, in a room",
     "room watch": "tests/rooms/commands/test_room.py, in a room",
+    "server register": "tests/registration/test_commands.py, with a command line behind it",
+    "server deregister": "tests/registration/test_commands.py, of a server that was registered",
     "server logs": "tests/servers/commands/test_control.py, with a server that has something to say",
     "server login": "tests/servers/commands/test_login.py, with a server that wants a login",
 }
@@ -137,6 +139,7 @@ def _without(run: Run) -> None:
     run("server", "export")
     run("server", "export", "demo")
     run("server", "add", "more", "--url", "http://127.0.0.1:9/mcp")
+    run("server", "isolate", "demo", "none")
     run("server", "disable", "more")
     run("server", "enable", "more")
     run("tool", "disable", "more/one")

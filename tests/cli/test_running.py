@@ -233,6 +233,7 @@ EDITS = [
     ("server", "add", "x", "--", "x"),
     ("server", "disable", "x"),
     ("server", "enable", "x"),
+    ("server", "isolate", "x", "none"),
     ("tool", "disable", "x/t"),
     ("tool", "enable", "x/t"),
     ("import", "given.json", "--replace"),

@@ -104,3 +104,11 @@ def test_words_that_are_stricter_or_say_nothing_are_not_told() -> None:
     server, _ = read_native(usual)
     assert (server.mgp, server.native) == ({}, {"share": "auto"})
     assert entry.notes == usual.notes == []
+
+
+@pytest.mark.parametrize(
+    ("said", "taken"), [("strict", "strict"), ("confined", "confined"), ("none", None)]
+)
+def test_isolation_of_the_file_is_kept_and_never_taken_away(said: str, taken: str | None) -> None:
+    server, _ = read_native(Entry({"id": "a", "command": "x", "isolation": said}))
+    assert server.native.get("isolation") == taken

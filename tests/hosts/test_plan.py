@@ -212,3 +212,15 @@ def test_so_many_servers_of_one_name_are_told_apart_and_the_rest_refused() -> No
     assert [one.what for one in plan.notes if one.level == "refused"] == [
         "there are too many servers of this name"
     ] * 2
+
+
+def test_programs_come_in_isolated_where_the_operator_says_so() -> None:
+    given = _reading(
+        a={"command": "x"},
+        b={"url": "http://127.0.0.1:9/mcp"},
+        c={"command": "y", "isolation": "strict"},
+    )
+    plan = make_plan([given], Known(isolation="confined"))
+    assert {one.id: one.table.get("isolation") for one in plan.servers}["a"] == "confined"
+    assert "isolation" not in {one.id: one.table for one in plan.servers}["b"]
+    assert all("isolation" not in one.table for one in make_plan([given], Known()).servers)

@@ -49,7 +49,6 @@ ELSEWHERE = {
     "schemas/gate.py:_unusable:schema_unusable": 'schema = "off"',
     "missing.py:judge:policy_violation": "another gateway, made with the feature that the message names",
     "validators/gate.py:_unavailable:policy_violation": "a validator that is named but not there: the log names it",
-    "servers/reconnector.py:_explained:upstream_unavailable": "a flaw of the configuration, said with its place",
     # It passes by itself.
     "in_force.py:identify:server_not_ready": "the gateway is about to have started",
     "call_policy.py:__call__:server_not_ready": "the gateway is about to have started",
@@ -87,7 +86,7 @@ ELSEWHERE = {
     "dialects/groundhog/registrations.py:run:upstream_unavailable": "whoever offers the tool connects again",
     "access/methods.py:_refused:permission_denied": "its two callers name one",
     "servers/dispatch.py:__call__:upstream_unavailable": "the server was taken out while the call was on its way",
-    "servers/reconnector.py:_hopeless:": "it passes with time: the server is being started",
+    "servers/prospects.py:hopeless:": "it passes with time: the server is being started",
     "servers/relisting.py:_again:restarting": "it passes with time",
     # The reason is not written where the refusal is made, and is one that the request itself earns.
     "dialects/rest/endpoint.py:refuse:": "a request that cannot be read",

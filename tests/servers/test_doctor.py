@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from gatewright.config import Server, load
-from gatewright.servers.doctor import check_servers, fix_for, offered
+from gatewright.servers.doctor import check_isolation, check_servers, fix_for, offered
 from gatewright.servers.preflight import Found
 
 TEXT = """
@@ -66,3 +68,20 @@ def test_a_server_that_is_disabled_or_ready_is_well(tmp_path: Path) -> None:
     )
     assert [(one.level, one.what) for one in check_servers(off, server)] == [("ok", "disabled")]
     assert offered(ready) == "nothing; MCP , 12 ms"
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_what_cannot_be_isolated_is_a_problem_where_a_server_waits_for_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: bool
+) -> None:
+    async def flaw(level: str) -> str:
+        return "bwrap is not installed" if level == "strict" else ""
+
+    monkeypatch.setattr("gatewright.transport.isolation.start.flaw", flaw)
+    path = tmp_path / "mgp.toml"
+    level = "strict" if wanted else "confined"
+    path.write_text(f'[[servers]]\nid = "a"\ncommand = "x"\nisolation = "{level}"\n')
+    confined, strict = check_isolation(load(path, environ={}))
+    assert (confined.subject, confined.level, confined.why) == ("confined", "ok", "")
+    assert (strict.subject, strict.level) == ("strict", "problem" if wanted else "ok")
+    assert strict.why == "bwrap is not installed" + ("; kept down by it: a" if wanted else "")

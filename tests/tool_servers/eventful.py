@@ -112,6 +112,8 @@ async def app(call: Call) -> Any:
     seen.append({"method": call.method, "params": call.params})
     if call.id is None:
         return None
+    if call.method.startswith("mgp/"):
+        return _of_mgp(call)
     if call.method == "initialize":
         offered = call.params["capabilities"].get("mgp", {}).get("extensions", [])
         agreed = [one for one in ("security", "bidirectional") if one in offered]
@@ -122,6 +124,10 @@ async def app(call: Call) -> Any:
         return {"tools": [_tool(name) for name in names]}
     if call.method == "tools/call":
         return {"content": [{"type": "text", "text": await _run(call)}]}
+    raise RefusalError(-32601, f"Unknown method: {call.method}")
+
+
+def _of_mgp(call: Call) -> dict[str, Any]:
     if call.method == "mgp/events/subscribe":
         return _subscribe(call)
     if call.method == "mgp/events/unsubscribe":

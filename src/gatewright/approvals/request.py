@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -19,6 +20,7 @@ __all__ = [
     "CannotDecideError",
     "Scope",
     "State",
+    "agreed_on",
     "by_key",
     "canonical",
     "needs_keys",
@@ -36,6 +38,7 @@ _ESCAPE = 6
 State = Literal["pending", "approved", "denied", "used", "expired"]
 Scope = Literal["once", "arguments", "tool"]
 """What one approval lets pass: one call; these arguments again and again; the tool with any arguments."""
+_WIDER: tuple[Scope, ...] = ("once", "arguments", "tool")
 
 Asker = Literal["agent", "owner", "operator", "anonymous", "server"]
 """What kind of principal asks: one of `call.Caller.kind`, or a server that asks for a permission."""
@@ -166,6 +169,14 @@ def needs_keys(one: Approval) -> str:
         f"{one.id} needs the yes of {one.quorum} operators, and only keys tell one from another: each makes one with "
         f"`{to_type('key create NAME --operator')}` and passes it in GATEWRIGHT_KEY"
     )
+
+
+def agreed_on(votes: Sequence[tuple[Scope | None, float]], once: float) -> tuple[Scope, float]:
+    """What several operators said yes to, each for a scope and until a time: the narrowest scope, and the earliest end. `once` is
+    when an approval of one call ends."""
+    # A vote from before they were asked for what is for one call.
+    scope = min((scope or "once" for scope, _ in votes), key=_WIDER.index)
+    return scope, once if scope == "once" else min(ends for _, ends in votes)
 
 
 def canonical(arguments: str) -> str:

@@ -32,6 +32,7 @@ from gatewright.approvals.request import (
     CannotDecideError,
     Scope,
     State,
+    agreed_on,
     by_key,
     canonical,
     needs_keys,
@@ -197,8 +198,8 @@ class Approvals:
         edited: str = "",
         seen: str | None = None,
     ) -> Approval:
-        """An operator says yes. With a quorum, the request is approved with the last yes that it needs; the scope
-        is that of the last. `lasts_s` bounds the scopes beyond `once`. `edited` are arguments, as JSON, with which
+        """An operator says yes. With a quorum, the request is approved with the last yes that it needs, for what
+        all of them said yes to: the narrowest scope, and the earliest end. `lasts_s` bounds the scopes beyond `once`. `edited` are arguments, as JSON, with which
         it is to run instead: who said yes before has to say so again. `seen` are the arguments that this operator was shown: a
         yes is to them, and to no others that somebody wrote meanwhile. Raises `CannotDecideError`, `ValueError`."""
         if scope != "once" and not lasts_s:
@@ -221,19 +222,20 @@ class Approvals:
             if edited:
                 self._edit(one, edited)
             voted = self._rows.execute(
-                "INSERT INTO approval_votes (approval, operator, time) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (id, by, now),
+                "INSERT INTO approval_votes (approval, operator, time, scope, ends) VALUES (?, ?, ?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (id, by, now, scope, one.expires if scope == "once" else now + (lasts_s or 0.0)),
             ).rowcount
             if not voted:
                 raise CannotDecideError(
                     "voted", f"{by} has approved {id} already; another operator has to"
                 )
-            count = "SELECT count(*) FROM approval_votes WHERE approval = ?"
-            if self._rows.execute(count, (id,)).fetchone()[0] < one.quorum:
+            said = "SELECT scope, ends FROM approval_votes WHERE approval = ?"
+            votes: list[tuple[Scope | None, float]] = self._rows.execute(said, (id,)).fetchall()
+            if len(votes) < one.quorum:
                 self._note("voted", id, by, now)
-                return self._get(id) or one
-            ends = one.expires if scope == "once" else now + (lasts_s or 0.0)
-            self._decide(one, "approved", (scope, ends), by, comment)
+            else:
+                self._decide(one, "approved", agreed_on(votes, one.expires), by, comment)
             return self._get(id) or one
 
     def _edit(self, one: Approval, edited: str) -> None:

@@ -116,7 +116,6 @@ def _all(
         told,
         lambda: check_config(settings, problems, os.environ),
         lambda: check_environment(settings, os.environ),
-        lambda: check_isolation(settings),
         lambda: check_gateway(settings),
         lambda: check_protocol(settings),
         lambda: _features(settings),
@@ -135,6 +134,8 @@ def _all(
         lambda: check_anchors(folder),
         lambda: check_clock(_newest(folder), time.time()),
     )
+    if servers:
+        yield from _each(folder, told, lambda: check_isolation(settings))
     if servers and settings.servers:
         yield from _each(folder, told, lambda: _servers(settings, progress))
 

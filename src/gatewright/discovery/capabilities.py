@@ -47,13 +47,9 @@ def best_for(
     wanted: Requirements,
     chosen: Collection[str] = (),
 ) -> Wanted:
-    """The best of what was `found`, with its relevance. What is no riskier than preferred comes first, then what was `chosen`
-    for another capability, then what deals with the types, then the more relevant."""
-    most = (
-        len(RISKS)
-        if wanted.preferred_risk_level is None
-        else RISKS.index(wanted.preferred_risk_level)
-    )
+    """The best of what was `found`, with its relevance. What is no riskier than preferred comes first (without a preference, what is
+    not dangerous), then what was `chosen` for another capability, then what deals with the types, then the more relevant."""
+    most = RISKS.index(wanted.preferred_risk_level or "moderate")
     types = [one for text in (*wanted.input_types, *wanted.output_types) for one in words(text)]
     fitting: list[tuple[tuple[float, ...], int, Offered]] = []
     for one, score in found:

@@ -1,4 +1,4 @@
-"""`gatewright tool search`, `tool tokens`, `tool index`: search as an agent would; what each server costs in a context; one entry of the index."""
+"""`gatewright tool search`, `tool tokens`, `tool index`: search as agents do; what servers cost in a context; one entry of the index."""
 
 from __future__ import annotations
 

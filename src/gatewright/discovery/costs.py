@@ -1,4 +1,4 @@
-"""Methods for operators `gatewright/tools/tokens` and `gatewright/tools/index`: what each server costs in a context; what the index holds of a tool.
+"""Operators' methods `gatewright/tools/tokens`, `gatewright/tools/index`: what servers cost in a context; one entry of the index.
 
 What a server costs are the tokens of the definitions of its tools, as a host puts them into a model's context that lists them all.
 What search costs instead are the gateway's own three tools, and one answer of five tools of average length.

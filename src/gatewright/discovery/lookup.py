@@ -1,4 +1,4 @@
-"""`Lookup`: which tools of a profile a caller may use now, what lists show of them (`expose`, pins), how they are described and what they cost.
+"""`Lookup`: which tools of a profile a caller may use, which of them lists show (`expose`, pins), how they are described, their tokens.
 
 A tool exists for a caller where the catalogue in force lets it see it. One whose permissions it does not hold is left out, unless
 the policy is that an operator decides on permissions: then it is there, and marked `pending_approval`.
@@ -23,7 +23,9 @@ __all__ = [
     "RISKS",
     "SHOWN",
     "Lookup",
+    "Needs",
     "Offered",
+    "declared_id",
     "described",
     "exposing",
     "pins_of",
@@ -113,6 +115,13 @@ class Lookup:
             return Offered(tool, states.get(tool.target.server, "registered"), tuple(missing))
 
         return offered
+
+    def view(self, call: Call) -> Hashable:
+        """Changes with everything that an answer of `of` depends on."""
+        servers = self._now.servers
+        catalogue = servers.catalogue
+        when = id(catalogue), catalogue.version, catalogue.sight.version(), id(self._now.gates)
+        return call.caller, call.profile, call.requested, when, tuple(servers.states.items())
 
     def held(self, caller: Caller) -> Collection[str]:
         """Permissions that a caller holds."""

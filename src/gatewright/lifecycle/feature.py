@@ -14,7 +14,7 @@ from gatewright.audit.records import Actor
 from gatewright.call import Call
 from gatewright.config import Settings
 from gatewright.feature import Around, Feature, Ground, Inside, Rules
-from gatewright.lifecycle.gateway_drain import GatewayDrain
+from gatewright.lifecycle.gate import GatewayDrain
 from gatewright.lifecycle.methods import LifecycleMethods, Own
 from gatewright.lifecycle.transitions import Transitions
 from gatewright.servers.dispatch import Builtin

@@ -1,4 +1,4 @@
-"""Methods `mgp/health/ping`, `mgp/health/status` and `mgp/lifecycle/shutdown` (MGP §11.3, §11.4), for the gateway and, by `server_id`, its servers."""
+"""Methods `mgp/health/ping`, `mgp/health/status`, `mgp/lifecycle/shutdown` (MGP §11), for the gateway and, by `server_id`, its servers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.command_text import to_type
 from gatewright.identity.claims import administers
 from gatewright.kernel import Kernel
-from gatewright.lifecycle.gateway_drain import GatewayDrain
+from gatewright.lifecycle.gate import GatewayDrain
 from gatewright.lifecycle.health import Asked, Health, Status, bounded
 from gatewright.lifecycle.transitions import Transitions, timestamp
 from gatewright.mcp.wire import jsonrpc

@@ -10,7 +10,7 @@ from gatewright.call import KERNEL, Caller
 from gatewright.servers.server_life import LIFECYCLE
 from gatewright.servers.states import Change, State, way
 
-__all__ = ["Transitions", "timestamp"]
+__all__ = ["Hub", "Transitions", "timestamp"]
 
 
 class Hub(Protocol):

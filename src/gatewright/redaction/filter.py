@@ -204,6 +204,8 @@ class Redact:
         self, call: Call, event: Event, redactor: Redactor, text: str
     ) -> Event | Awaitable[Event | None]:
         """Its text is a part of one text, and all else is cleaned by itself, as of any event."""
+        if len(text) <= _PIECE and _is_bare(call, event.params):
+            return Event(event.method, self._piece(call, event.params, redactor, text))
         # The text is left out here: a secret may begin in one chunk and end in the next, which only the stream sees.
         rest = self._whole(call, Event(event.method, with_text(event.params, "")), redactor)
         if isinstance(rest, Event) and len(text) <= _PIECE:
@@ -295,6 +297,18 @@ def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     handle = {name: params[name] for name in handles if name in params}
     rest = {name: one for name, one in params.items() if name not in handle}
     return jsonrpc.encode(rest), handle
+
+
+_BARE = {"request_id", "index", "content", "done"}
+
+
+def _is_bare(call: Call, params: dict[str, Any]) -> bool:
+    """Whether a chunk has a text and nothing else in which there could be anything."""
+    content, index = params["content"], params.get("index")
+    if params.keys() != _BARE or len(content) != 2 or content.get("type") != "text":
+        return False
+    counts = type(index) is int and 0 <= index < 1_000_000  # no number of a card
+    return counts and type(params["done"]) is bool and params["request_id"] == call.id
 
 
 _TELLING = "a secret stands in what has to arrive as it is"

@@ -1,4 +1,4 @@
-"""`RegistrationFeature`: adds registered servers to each configuration, answers both methods, restores after a restart, ends with sessions."""
+"""`RegistrationFeature`: adds registered servers to each configuration, answers both methods, restores servers, ends them with sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from gatewright.config import Settings
 from gatewright.feature import Feature, GatewayParts, Ground, Inside, Serving
 from gatewright.registration.methods import Fleet, Registration
 from gatewright.registration.registered import Registered
-from gatewright.registration.script import with_script
+from gatewright.registration.rules import needs_script
+from gatewright.registration.script import check_places, with_script
 from gatewright.registration.store import KeptServers
 from gatewright.servers.dispatch import Builtin
 
@@ -42,15 +43,19 @@ class RegistrationFeature(Feature):
     def methods(self, inside: Inside) -> Mapping[str, Builtin]:
         """MGP's two."""
 
-        async def scripted(one: Registered, call: Call, settings: Settings) -> Registered:
-            return await with_script(one, call, settings, self._workers)
+        async def judged(one: Registered, call: Call, settings: Settings) -> Registered:
+            if needs_script(one, settings.registration.commands):
+                return await with_script(one, call, settings, self._workers)
+            if not one.by_operator:
+                await check_places(one, settings)
+            return one
 
         found = self._registration = Registration(
             self._fleet,
             inside.servers,
             settings=lambda: self._now.settings,
             again=inside.again,
-            scripted=scripted,
+            judged=judged,
             clock=time.time,
         )
         return {

@@ -26,7 +26,6 @@ from gatewright.registration.rules import (
     Rules,
     barred,
     configured,
-    needs_script,
     not_permitted,
 )
 from gatewright.registration.store import Kept, KeptServers
@@ -34,7 +33,7 @@ from gatewright.secret_scanning.message_text import shown
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.errors import StoreError
 
-__all__ = ["REGISTERED", "Fleet", "Registration"]
+__all__ = ["REGISTERED", "Fleet", "Record", "Registration"]
 
 log = logging.getLogger("gatewright.registration")
 
@@ -116,7 +115,7 @@ def _made(one: Registered, settings: Settings) -> Server | None:
 
 class Registration:
     """Both methods. `settings` gives the configuration in force, `again` goes on with it and what is registered now;
-    `scripted` reads and judges the script of a registration."""
+    `judged` looks at what would run: a script is read and judged."""
 
     def __init__(
         self,
@@ -125,7 +124,7 @@ class Registration:
         *,
         settings: Callable[[], Settings],
         again: Callable[[], Awaitable[None]],
-        scripted: Callable[[Registered, Call, Settings], Awaitable[Registered]],
+        judged: Callable[[Registered, Call, Settings], Awaitable[Registered]],
         clock: Callable[[], float],
     ) -> None:
         """`clock` gives Unix seconds."""
@@ -133,7 +132,7 @@ class Registration:
         self._servers = servers
         self._settings = settings
         self._again = again
-        self._scripted = scripted
+        self._judged = judged
         self._clock = clock
         self._turn = asyncio.Lock()
         self._work: set[asyncio.Task[Any]] = set()
@@ -207,8 +206,7 @@ class Registration:
         rules = Rules(settings, fleet.present, fleet.kept.named())
         try:
             one = rules.registered(wanted, call, self._clock())
-            if needs_script(one, settings.registration.commands):
-                one = await self._scripted(one, call, settings)
+            one = await self._judged(one, call, settings)
             rules.check_isolation(one)
             server_of(one, settings)
         except Denied as problem:

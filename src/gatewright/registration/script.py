@@ -19,7 +19,7 @@ from gatewright.schemas.objection import Objection
 from gatewright.transport.worker_requests import JUDGE_S, ordered, too_busy
 from gatewright.transport.workers import Busy, Overtime, Workers
 
-__all__ = ["SCRIPT_BYTES", "with_script"]
+__all__ = ["SCRIPT_BYTES", "check_places", "with_script"]
 
 SCRIPT_BYTES = 32 * 1024
 """The longest script. It is an argument of the program that runs it, of which Linux takes four times as much."""
@@ -38,6 +38,30 @@ async def with_script(
     await _judge(text, _LEVELS[one.trust_level], call, workers)
     digest = hashlib.sha256(text.encode()).hexdigest()
     return msgspec.structs.replace(one, code=text, digest=digest)
+
+
+async def check_places(one: Registered, settings: Settings) -> None:
+    """Whether the arguments of an agent's program name nothing that is here: what an interpreter is to run is shown to a server
+    that is isolated. Raises `Denied`."""
+    folders = _folders(settings, everywhere=False)
+    start = (settings.files[0] if settings.files else Path("-")).absolute().parent
+    words = [arg for arg in one.args if not arg.startswith("-")]
+    if await asyncio.to_thread(lambda: any(_leads_out(start / word, folders) for word in words)):
+        raise Denied(
+            Failure(
+                "invalid_params",
+                "an argument names a file that is not in the folders of [registration]",
+                {"field": "args"},
+            )
+        )
+
+
+def _leads_out(path: Path, folders: Sequence[Path]) -> bool:
+    try:
+        found = path.resolve(strict=True)
+        return not any(found.is_relative_to(folder.resolve()) for folder in folders)
+    except (OSError, ValueError, RuntimeError):
+        return False  # there is none
 
 
 def _folders(settings: Settings, *, everywhere: bool) -> Sequence[Path]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.invisible import visible
 from gatewright.secret_scanning.json_text import Mark
+from gatewright.secret_scanning.patterns import REACH
 from gatewright.secret_scanning.scanner import Scanner
 
 __all__ = ["Stream"]
@@ -39,7 +40,10 @@ class Stream:
         self._terms = [term.encode().lower() for term in terms]
         self._gone = b""
         self._held = b""
-        self._fed = self._looked = 0
+        self._fed = self._looked = self._fresh = 0
+        self._quiet = True
+        """Whether nothing was worth a look in all but the last `_fresh` bytes."""
+        self._reach = max([REACH, *map(len, self._terms)])
         self.rules: list[str] = []
         """The rule of each place in which something was taken out."""
 
@@ -54,6 +58,7 @@ class Stream:
 
     def _go(self, piece: bytes, *, last: bool) -> str:
         self._fed += len(piece)
+        self._fresh += len(piece)
         text = self._gone + self._held + piece
         begun = len(self._gone)
         ready = len(text) if last else self._ready(text, begun)
@@ -78,7 +83,14 @@ class Stream:
         return b"".join(pieces).decode("utf-8", "replace")
 
     def _found(self, text: bytes) -> list[Finding]:
-        if not self._scanner.worth_a_look(text):
+        worth, fresh = self._scanner.worth_a_look, self._fresh
+        self._fresh = 0
+        # Of what was looked at before only the end can be the beginning of something: no hint takes more than its line or so many bytes.
+        at = len(text) - fresh - self._reach
+        if self._quiet and not worth(text[max(0, text.rfind(b"\n", 0, max(0, at))) :]):
+            return []
+        self._quiet = not worth(text)
+        if self._quiet:
             return []
         self._looked += len(text)
         return self._scanner.find(text)

@@ -8,7 +8,7 @@ from gatewright.call import Failure
 from gatewright.mcp.client.link import Link
 from gatewright.servers.states import After, ShutdownReason
 
-__all__ = ["Drain", "InFlight"]
+__all__ = ["GONE_S", "Drain", "InFlight"]
 
 GONE_S = 5.0
 """How long the process of a server has at each step of being ended; its successor waits for that."""

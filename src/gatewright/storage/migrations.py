@@ -5,7 +5,7 @@ The form of a database is how many of them it has had. Nothing in this list is e
 
 from __future__ import annotations
 
-from gatewright.storage.schema import Index, Migration, Table, columns_of
+from gatewright.storage.schema import Column, Index, Migration, Table, columns_of
 
 __all__ = ["ANCHORED", "MIGRATIONS", "SECTIONS", "upsert"]
 
@@ -252,6 +252,13 @@ _TASKS = Migration(
 )
 _SERVERS = Migration("servers that are registered while the gateway runs", ())
 """In `documents`, in a section of their own."""
+_VOTES = Migration(
+    "what each operator said yes to",
+    (
+        Column("approval_votes", "scope", "text?"),
+        Column("approval_votes", "ends", "real?"),
+    ),
+)
 MIGRATIONS: tuple[Migration, ...] = (
     _BASE,
     _KEYS,
@@ -262,6 +269,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _DOCUMENTS,
     _TASKS,
     _SERVERS,
+    _VOTES,
 )
 
 

@@ -60,6 +60,11 @@ def _candidates(text: str) -> Iterator[str]:
     for mark in "=@":
         if mark in text:
             yield text.partition(mark)[2]
+    if ":" in text:
+        # A revision or a machine before a path (`HEAD:.env`, `box:/etc/shadow`), and a path before another (`-v /etc/shadow:/x`).
+        yield text.partition(":")[0]
+        yield text.partition(":")[2]
+        yield text.rpartition(":")[2]
     if text.startswith("-") and len(text) > 2:
         yield text[2:]
         yield text.lstrip("-").partition("=")[2]

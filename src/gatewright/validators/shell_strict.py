@@ -12,6 +12,7 @@ same as `"rm -rf /"`.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from gatewright.patterns import IGNORECASE, Pattern, escape
@@ -73,6 +74,18 @@ _PROGRAM_OPTIONS = Pattern(
     r"(?:[^\w\n-].*)?",
     IGNORECASE,
 )
+_SHORT_PROGRAM_OPTIONS = {
+    # Up to an option that takes the rest of the word.
+    "tar": Pattern(r"-[^CfbgKLNTVXH-]*[IF].*"),
+    "rsync": Pattern(r"-[^efBMT@-]*e.*"),
+    "zip": Pattern(r"-TT.*|--unzip-c.*"),
+    "sort": Pattern(r"--comp.*"),
+    "man": Pattern(r"-[A-Za-z]*[PH].*|--pag.*|--ht.*"),
+}
+"""Program → its options that name a program: short ones, which mean other things elsewhere, and such as no other has."""
+_OLD_STYLE = Pattern(r"[A-Za-z]*[IF][A-Za-z]*")
+"""`tar xIf`: options as the first word, without a dash."""
+_ALIASES = {"gtar": "tar", "bsdtar": "tar"}
 _HOST_FILES = Pattern(
     r"@?(?:\.{0,2}/)+(etc/(passwd|shadow|gshadow|sudoers|cron[^/]*|ssh|pam\.d)(/.*)?|proc/(sysrq-trigger|sys/.*)|"
     r"dev/(sd|hd|vd|nvme|xvd|mapper|mem|kmem|tcp|udp).*)",
@@ -148,7 +161,20 @@ def _words_rule(words: list[str]) -> str | None:
         _CODE_OPTIONS.fits(word) for word in words
     ):
         return "inline_code"
-    return _word_rule(words)
+    return _short_rule(words, programs) or _word_rule(words)
+
+
+def _short_rule(words: list[str], programs: set[str]) -> str | None:
+    """An option that names a program only for one of the programs among the words."""
+    there = {_ALIASES.get(one, one) for one in programs}
+    for program, options in _SHORT_PROGRAM_OPTIONS.items():
+        if program in there and any(options.fits(word) for word in words):
+            return "program_option"
+    if "tar" in there:
+        for before, word in pairwise(words):
+            if _ALIASES.get(was := _program(before), was) == "tar" and _OLD_STYLE.fits(word):
+                return "program_option"
+    return None
 
 
 def _word_rule(words: list[str]) -> str | None:

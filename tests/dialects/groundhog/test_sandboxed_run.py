@@ -119,6 +119,8 @@ async def test_a_level_is_promised_only_once_it_was_proven() -> None:
     """GRH-reg-7: explicit refusal when unavailable."""
     seen = Isolation(Scripted({"result": {"seen": ["/etc"]}}))
     assert "/etc can be seen from inside" in await seen.flaw("container")
+    open_ = Isolation(Scripted({"result": {"seen": [], "filtered": False}}))
+    assert "system calls are not filtered" in await open_.flaw("container")
     refused = Isolation(Scripted({"no_isolation": "unshare: operation not permitted"}))
     assert "unshare: operation not permitted" in await refused.flaw("container")
     broken = Isolation(Scripted({"broken": True}))
@@ -129,7 +131,7 @@ async def test_a_level_is_promised_only_once_it_was_proven() -> None:
 
 async def test_a_proof_is_made_once_and_only_for_what_needs_one() -> None:
     """GRH-reg-7."""
-    script = Scripted({"result": {"seen": []}})
+    script = Scripted({"result": {"seen": [], "filtered": True}})
     isolation = Isolation(script)
     assert [await isolation.flaw("container") for _ in range(3)] == ["", "", ""]
     assert await isolation.flaw("none") == ""

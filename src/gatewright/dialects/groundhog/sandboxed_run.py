@@ -121,4 +121,6 @@ class Isolation:
             return f"this machine refuses it: {ran.said.get('no_isolation', 'it broke')}"
         if level == "container" and result["seen"]:
             return f"it does not isolate: {', '.join(result['seen'])} can be seen from inside"
+        if level == "container" and not result.get("filtered"):
+            return "it does not isolate: system calls are not filtered"
         return ""

@@ -5,7 +5,8 @@ itself, runs the tool, and writes one JSON object: `result`, `not_allowed`, `unl
 `no_memory`, and `memory`, the bytes that it took at most.
 
 `process` is a process with limits. `container` is namespaces (user, mount, network, IPC, host name) with a file
-system in which there is nothing but the roots, read-only: what is outside cannot be named any more. It is done with
+system in which there is nothing but the roots, read-only: what is outside cannot be named any more; no privileges, and the
+filter of system calls that isolated servers have. It is done with
 the system calls themselves (unshare(2), mount(2), pivot_root(2)), because not every machine has a program for it, and
 it is proven before it is promised: `probe` reports what can still be seen.
 """
@@ -13,6 +14,7 @@ it is proven before it is promised: `probe` reports what can still be seen.
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import resource
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from gatewright.dialects.groundhog.directory import NotAllowed, Unlistable, list_directory
+from gatewright.transport.isolation.seccomp import seccomp_filter
 
 __all__ = ["NoIsolation", "isolate", "main", "run"]
 
@@ -44,11 +47,20 @@ _READ_ONLY, _NO_SUID, _NO_DEV, _NO_EXEC, _REMOUNT, _BIND, _REC, _PRIVATE = (
     1 << 18,
 )
 _DETACH = 2
+_UNKNOWN = 1
+"""No flag of unshare(2), which fails with EINVAL."""
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 _CAPSET = {"x86_64": 126, "aarch64": 91}
 _CAP_VERSION = 0x20080522
 _NO_NEW_PRIVILEGES = 38
+_SECCOMP, _MODE_FILTER, _INSTRUCTION = 22, 2, 8
 _NEW_ROOT = "/tmp"  # noqa: S108 - a mount point that every machine has; what is there is hidden, not used
+
+
+class _Filter(ctypes.Structure):
+    """`struct sock_fprog` of linux/filter.h."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("program", ctypes.c_void_p))
 
 
 class NoIsolation(Exception):  # noqa: N818 - what is missing
@@ -115,7 +127,13 @@ def _probe(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Which of these paths are there, after taking so many bytes."""
     ballast = bytearray(int(arguments.get("bytes", 0)))
     seen = [path for path in arguments.get("paths", ()) if os.path.lexists(path)]
-    return {"seen": seen, "bytes": len(ballast)}
+    return {"seen": seen, "bytes": len(ballast), "filtered": _is_filtered()}
+
+
+def _is_filtered() -> bool:
+    """Whether a namespace can no more be made, by a call that would make none."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    return libc.unshare(_NEW_UTS | _UNKNOWN) != 0 and ctypes.get_errno() == errno.EPERM
 
 
 def isolate(roots: Sequence[str]) -> None:
@@ -167,6 +185,11 @@ def _renounce(libc: ctypes.CDLL, machine: str) -> None:
     # Version 3: two times three sets of 32 bits (effective, permitted, inheritable), none of them set (capset(2)).
     header = struct.pack("Ii", _CAP_VERSION, 0)
     _check(libc.syscall(_CAPSET[machine], header, bytes(24)), "capset")
+    # The filter of isolated servers: what is left of the kernel's interface is what a tool needs.
+    program = seccomp_filter(machine, routes=False)
+    held = ctypes.create_string_buffer(program, len(program))
+    filter_ = _Filter(len(program) // _INSTRUCTION, ctypes.addressof(held))
+    _check(libc.prctl(_SECCOMP, _MODE_FILTER, ctypes.byref(filter_), 0, 0), "seccomp")
 
 
 def _check(done: int, what: str) -> None:

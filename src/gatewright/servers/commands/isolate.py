@@ -1,4 +1,4 @@
-"""`gatewright server isolate`: writes a server's isolation level and its `[servers.sandbox]` folders and network to mgp.toml, if the level can be given here."""
+"""`gatewright server isolate`: writes the isolation level of a server, its folders and network to mgp.toml, if this machine can give it."""
 
 from __future__ import annotations
 

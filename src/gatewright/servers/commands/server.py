@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from gatewright.cli.running import Endpoint, endpoint
 from gatewright.discovery.commands import would_pay
 from gatewright.discovery.costs import TOKENS
 from gatewright.pins.commands import pin
+from gatewright.registration.commands import deregister, register
 from gatewright.servers.commands.check import check, inspect
 from gatewright.servers.commands.control import drain, logs, restart, start, stop
 from gatewright.servers.commands.edit import add, disable_server, enable_server, remove
@@ -70,14 +72,21 @@ def list_servers(
         rows.append([shown.get(column) for column in _COLUMNS])
     print_rows(_COLUMNS, rows)
     for server in servers:
-        if server.get("reason"):
-            note(f"{server.get('id')}: {server['reason']}")
-        for line in unseen_notes(server):
+        for line in _notes(server):
             note(line)
     if told.get("pays"):
         note(would_pay(told))
     if not servers:
         note("no servers; add [[servers]] to mgp.toml")
+
+
+def _notes(server: dict[str, Any]) -> Iterator[str]:
+    """What has to be said of a server beside its row."""
+    if server.get("created_by"):
+        yield f"{server.get('id')}: registered by {server['created_by']}"
+    if server.get("reason"):
+        yield f"{server.get('id')}: {server['reason']}"
+    yield from unseen_notes(server)
 
 
 def _costs(where: Endpoint) -> dict[str, Any]:
@@ -103,6 +112,8 @@ app.command("pin")(pin)
 app.command("permit")(permit)
 app.command("add")(add)
 app.command("rm")(remove)
+app.command("register")(register)
+app.command("deregister")(deregister)
 app.command("enable")(enable_server)
 app.command("disable")(disable_server)
 app.command("isolate")(isolate)

@@ -1,6 +1,7 @@
-"""Script run inside a sandbox: tries what an isolated child must not be able to do, and prints what it could as a JSON list.
+"""Script run inside a sandbox: tries what an isolated child must not be able to do, and prints what it could, a line each.
 
 `python -I -S -c TEXT ORDER`. It stands alone: in the sandbox there is no package of ours. It changes nothing where it succeeds.
+The last line is `tried`.
 """
 
 from __future__ import annotations
@@ -87,4 +88,4 @@ def _status() -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    json.dump(list(could(json.loads(sys.argv[1]))), sys.stdout)
+    sys.stdout.write("\n".join([*could(json.loads(sys.argv[1])), "tried"]))

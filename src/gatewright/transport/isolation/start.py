@@ -18,8 +18,6 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from gatewright.transport.isolation.cgroups import sweep
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation, Level
 from gatewright.transport.isolation.sandbox import Sandbox, missing, prepare
@@ -39,7 +37,21 @@ async def launch_isolated(
     """A child with three pipes that is kept to its rules. Raises `CannotStart`."""
     if why := await flaw(rules.level):
         raise CannotIsolate(f"isolation {rules.level!r} cannot be given here: {why}")
-    return _launch(rules, command, args, env, cwd)
+    # Control groups are made in a thread: the kernel may take its time for that.
+    preparing = asyncio.ensure_future(asyncio.to_thread(prepare, rules, command, args, env, cwd))
+    try:
+        sandbox = await asyncio.shield(preparing)
+    except asyncio.CancelledError:
+        preparing.add_done_callback(_discard)
+        raise
+    return _started(sandbox), sandbox
+
+
+def _discard(preparing: asyncio.Future[Sandbox]) -> None:
+    """Nobody wants it any more."""
+    if not preparing.cancelled() and preparing.exception() is None:
+        preparing.result().started()
+        preparing.result().remove()
 
 
 async def flaw(level: Level) -> str:
@@ -59,18 +71,15 @@ async def flaw(level: Level) -> str:
     return why
 
 
-def _launch(
-    rules: Isolation, command: str, args: Sequence[str], env: Mapping[str, str], cwd: str | None
-) -> tuple[subprocess.Popen[bytes], Sandbox]:
-    sandbox = prepare(rules, command, args, env, cwd)
+def _started(sandbox: Sandbox) -> subprocess.Popen[bytes]:
+    """To be called by a thread that lives as long as the child is to: it dies with the thread that started it."""
     try:
-        process = start(sandbox.command, env={}, cwd="/", descriptors=sandbox.descriptors)
+        return start(sandbox.command, env={}, cwd="/", descriptors=sandbox.descriptors)
     except CannotStart:
         sandbox.remove()
         raise
     finally:
         sandbox.started()
-    return process, sandbox
 
 
 def _prove(level: Level) -> str:
@@ -91,7 +100,8 @@ def _prove(level: Level) -> str:
         text = _PROBE.read_text(encoding="utf-8")
         args = ["-I", "-S", "-c", text, json.dumps(order)]
         try:
-            process, sandbox = _launch(rules, sys.executable, args, {}, "/")
+            sandbox = prepare(rules, sys.executable, args, {}, "/")
+            process = _started(sandbox)
         except (CannotStart, OSError) as problem:
             return str(problem)
         try:
@@ -106,13 +116,11 @@ def _prove(level: Level) -> str:
             for pipe in (process.stdin, process.stdout, process.stderr):
                 if pipe is not None:
                     pipe.close()
-    try:
-        could = msgspec.json.decode(said, type=list[str])
-    except msgspec.DecodeError:
+    could = said.decode("utf-8", "replace").splitlines()
+    if not could or could.pop() != "tried":
         last = errors.decode("utf-8", "replace").strip().splitlines()
-        return (
-            f"a trial server did not start: {last[-1] if last else f'status {process.returncode}'}"
-        )
+        why = last[-1] if last else f"status {process.returncode}"
+        return f"a trial server did not start: {why}"
     return f"a trial server could {', '.join(could)}" if could else ""
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.transport.isolation.inside import HELD
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 USERS = ("root", "ordinary") if os.geteuid() == 0 else ("ordinary",)
 AS = [(user, level) for user in USERS for level in ("strict", "confined")]
 

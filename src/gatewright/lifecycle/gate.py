@@ -1,4 +1,4 @@
-"""`GatewayDrain`: gate `draining`, which refuses new calls once the gateway is told to shut down (2001); waits for those in flight, then stops."""
+"""Gate `draining`: refuses new calls once the gateway is told to shut down (2001); `GatewayDrain` waits for those in flight, then stops it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatewright.call_policy import Judge
 from gatewright.command_text import to_type
 from gatewright.servers.states import ShutdownReason
 
-__all__ = ["STILL_ANSWERED", "GatewayDrain"]
+__all__ = ["STILL_ANSWERED", "Calls", "GatewayDrain"]
 
 STILL_ANSWERED = frozenset({"mgp/health/ping", "mgp/health/status", "mgp/lifecycle/shutdown"})
 """What is answered to the end: how the shutdown goes, and that it is to go quicker."""

@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from gatewright.discovery.catalogue_index import entry_of
+from gatewright.discovery.index import ToolIndex
+from tests.discovery.houses import House, defined
+from tests.discovery.offers import made
+
+
+async def found(house: House, query: str) -> list[str]:
+    return [one.tool_id for one in (await house.index.search(query, lambda _: True)).hits]
+
+
+async def test_it_follows_what_servers_list_one_by_one() -> None:
+    """MGP-16.4-1."""
+    house = House(
+        {"a": [defined("read_file", "Read a file")], "b": [defined("send_mail", "Send a mail")]}
+    )
+    assert await found(house, "read file") == ["a/read_file"]
+    taken: list[str] = []
+    put = house.index.index.put
+
+    def noted(server: str, entries: Any) -> Any:
+        taken.append(server)
+        return put(server, entries)
+
+    house.index.index.put = noted  # type: ignore[method-assign]
+    house.lists("b", [defined("write_file", "Write a file")])
+    assert (await found(house, "write file"))[0] == "b/write_file"
+    assert "b/send_mail" not in await found(house, "send mail")
+    assert taken == ["b"]
+    assert house.index.look() is None
+    await house.index.close()
+
+
+async def test_a_search_waits_for_what_was_listed_and_not_for_ever() -> None:
+    house = House({"a": [defined(f"tool_{n}", "Do it") for n in range(50)]})
+    task = house.index.look()
+    assert task is not None
+    assert house.index.look() is task
+    await asyncio.wait_for(asyncio.shield(task), 10)
+    assert len((await house.index.search("tool", lambda _: True, limit=50)).hits) == 50
+
+
+async def test_what_may_not_be_used_is_not_found() -> None:
+    house = House({"a": [defined("read_file"), defined("read_mail")]})
+    hits = (await house.index.search("read", lambda one: one.endswith("mail"))).hits
+    assert [one.tool_id for one in hits] == ["a/read_mail"]
+
+
+async def test_a_flaw_in_the_index_does_not_end_searches() -> None:
+    class Broken(ToolIndex):
+        def put(self, server: str, entries: Any) -> Any:
+            raise RuntimeError("no room")
+
+    house = House({"a": [defined("read_file")]})
+    house.index.index = Broken()
+    assert await found(house, "read") == []
+
+
+def test_an_entry_has_words_of_all_kinds() -> None:
+    """MGP-16.4-2."""
+    tool = made(
+        "a",
+        "read_file",
+        needs=["filesystem.read"],
+        description="Read it",
+        keywords=["open", 5, ""],
+        categories=["data"],
+    )
+    entry = entry_of(tool, ("files",))
+    assert (entry.tool_id, entry.server, entry.name) == ("a/read_file", "a", "read_file")
+    assert entry.categories == ("files", "data", "filesystem/read")
+    assert entry.keywords == ("open",)
+    assert entry.description == "Read it"
+
+
+def test_members_of_another_kind_count_as_none() -> None:
+    tool = made("a", "x", description=5, keywords="all", categories={"a": 1})
+    entry = entry_of(tool)
+    assert (entry.description, entry.keywords, entry.categories) == ("", (), ())

@@ -1,0 +1,206 @@
+"""What is asked of servers: once for all who want the same, again after a new connection, and no longer than anybody wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, cast
+
+import pytest
+from msgspec.structs import replace
+
+from gatewright.call import Mgp
+from gatewright.events.server_events import ServerEvents
+from gatewright.events.subscriptions import Subscription
+from gatewright.mcp.client.link import ServerFailed
+from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.servers.supervisor import Supervisor
+from tests.events.test_subscriptions import ANN, BOB, CALL, _House, _Listener
+
+NOW = "2026-01-01T00:00:00Z"
+
+
+class _Link:
+    open = True
+
+    def __init__(self, *names: str) -> None:
+        self.hello: Any = Hello("2025-11-25", {}, {}, "", Mgp("0.2.0", ("bidirectional",)))
+        self.told_on = 1
+        self.names = names
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.before: list[dict[str, Any]] = []
+        self.hears: Any = None
+
+    async def fetch(self, method: str, params: dict[str, Any], timeout_s: float) -> bytes:
+        self.asked.append((method, params))
+        if not self.names:
+            raise ServerFailed("no")
+        for one in self.before:
+            self.hears(("s", one))
+        found = [one for one in params.get("channels", ()) if one in self.names]
+        return json.dumps(
+            {"subscribed": found, "unsupported": [], "subscription_id": f"u{self.told_on}"}
+        ).encode()
+
+
+class _Server:
+    def __init__(self, link: _Link) -> None:
+        self.link = link
+
+
+class _Servers:
+    """A supervisor, as far as it is asked here: ann sees the server, bob does not."""
+
+    def __init__(self, link: _Link) -> None:
+        self.fleet = self
+        self.servers_: dict[str, _Server] = {"s": _Server(link)}
+        self.catalogue = _Catalogue()
+
+    @property
+    def servers(self) -> dict[str, _Server]:
+        return self.servers_
+
+
+class _Catalogue:
+    def knows(self, profile: str) -> bool:
+        return True
+
+    def servers(self, profile: str, caller: Any) -> list[str]:
+        return ["s"] if caller == ANN else []
+
+
+class _Wanting:
+    def __init__(self, *names: str) -> None:
+        self.house = _House()
+        self.link = _Link(*names)
+        self.events = ServerEvents(
+            cast("Supervisor", _Servers(self.link)), self.house.all, lambda: NOW
+        )
+        self.link.hears = self.events.take
+        self.house.all.ended = self.events.ended
+
+    async def want(self, *channels: str, caller: Any = ANN) -> Subscription:
+        made = self.house.begin(replace(CALL, caller=caller), *channels)
+        found = await self.events.want(made)
+        self.house.all.accept(made, tuple(one for one in made.asked if one in found))
+        return made
+
+    @property
+    def heard(self) -> list[dict[str, Any]]:
+        return self.house.listeners["s1"].heard
+
+    def say(self, **more: Any) -> None:
+        self.events.take(
+            ("s", {"subscription_id": "u1", "channel": "model.x", "data": {"n": 1}, **more})
+        )
+
+
+async def _turns() -> None:
+    for _ in range(10):
+        await asyncio.sleep(0)
+
+
+async def test_what_is_wanted_twice_is_asked_once_and_ended_once() -> None:
+    """MGP-13.2-1 and MGP-13.2-2."""
+    wanting = _Wanting("model.x")
+    one, other = await wanting.want("model.x", "model.y"), await wanting.want("model.y", "model.x")
+    assert one.channels == other.channels == ("model.x",)
+    assert wanting.link.asked == [("mgp/events/subscribe", {"channels": ["model.x", "model.y"]})]
+    wanting.say()
+    assert {each["subscription_id"] for each in wanting.heard} == {one.id, other.id}
+    wanting.house.all.end(one)
+    await _turns()
+    assert len(wanting.link.asked) == 1
+    wanting.house.all.end(other)
+    await _turns()
+    assert wanting.link.asked[1:] == [("mgp/events/unsubscribe", {"subscription_id": "u1"})]
+    await wanting.events.close()
+
+
+async def test_an_event_says_where_it_is_from_and_how_severe() -> None:
+    """MGP-13.3-1."""
+    wanting = _Wanting("model.x")
+    made = await wanting.want("model.x")
+    wanting.say(severity="error", timestamp="then", extra="no")
+    wanting.say(timestamp=7)
+    assert wanting.heard == [
+        {"subscription_id": made.id, "channel": "model.x", "timestamp": "then", "data": {"n": 1}, "server_id": "s", "severity": "error", "sequence": 1},
+        {"subscription_id": made.id, "channel": "model.x", "timestamp": NOW, "data": {"n": 1}, "server_id": "s", "sequence": 2},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"subscription_id": "u9"}, {"subscription_id": None}, {"channel": "model.other"}, {"channel": 1}, {"channel": "model.*"}, {"channel": "x.y"}],
+)  # fmt: skip
+async def test_what_was_not_asked_for_is_dropped(wrong: dict[str, Any]) -> None:
+    wanting = _Wanting("model.x")
+    await wanting.want("model.x")
+    wanting.say(**wrong)
+    assert wanting.heard == []
+
+
+async def test_a_server_that_a_caller_may_not_see_is_not_asked() -> None:
+    wanting = _Wanting("model.x")
+    made = await wanting.want("model.x", caller=BOB)
+    assert made.channels == ()
+    assert wanting.link.asked == []
+
+
+async def test_who_sees_it_no_more_hears_it_no_more() -> None:
+    wanting = _Wanting("model.x")
+    await wanting.want("model.x")
+    wanting.house.listeners["s1"] = _Listener(BOB)
+    wanting.say()
+    assert wanting.heard == []
+
+
+async def test_what_comes_before_the_answer_is_not_lost() -> None:
+    wanting = _Wanting("model.x")
+    wanting.link.before = [{"subscription_id": "u1", "channel": "model.x", "data": {"n": 0}}]
+    await wanting.want("model.x")
+    await _turns()
+    assert [one["data"]["n"] for one in wanting.heard] == [0]
+
+
+async def test_a_server_that_refuses_or_does_not_answer_has_nothing() -> None:
+    wanting = _Wanting()
+    made = await wanting.want("model.x")
+    assert made.channels == ()
+    await _turns()
+    assert not wanting.events._held
+
+
+async def test_a_new_connection_is_asked_anew() -> None:
+    wanting = _Wanting("model.x")
+    await wanting.want("model.x")
+    wanting.events.look()
+    await _turns()
+    assert len(wanting.link.asked) == 1
+    wanting.link.told_on = 2
+    wanting.events.look()
+    await _turns()
+    assert len(wanting.link.asked) == 2
+    wanting.say(subscription_id="u2")
+    assert len(wanting.heard) == 1
+
+
+async def test_the_least_severity_is_told_to_the_server() -> None:
+    """MGP-13.2-3."""
+    wanting = _Wanting("model.x")
+    made = wanting.house.begin(CALL, "model.x")
+    made.severity, made.least = "warning", 3
+    await wanting.events.want(made)
+    assert wanting.link.asked[0][1]["filter"] == {"min_severity": "warning"}
+    wanting.say(severity="info")
+    wanting.say(data={"severity": "info"})
+    wanting.say(severity="error")
+    assert [one.get("severity") for one in wanting.heard] == ["error"]
+
+
+async def test_servers_without_the_extension_are_not_asked() -> None:
+    wanting = _Wanting("model.x")
+    wanting.link.hello = Hello("2025-11-25", {}, {}, "", Mgp("0.2.0", ("security",)))
+    made = await wanting.want("model.x")
+    assert made.channels == ()
+    assert wanting.link.asked == []

@@ -1,0 +1,83 @@
+"""A gateway that is told to shut down takes no more calls, waits for those in flight, and stops."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from gatewright.call import Call, Refusal
+from gatewright.lifecycle.gate import STILL_ANSWERED, GatewayDrain
+from tests.gate_parts import Mute, a_call
+
+
+class Calls:
+    """The calls of a gateway, and what they are ended with."""
+
+    def __init__(self, in_flight: int = 0) -> None:
+        self.in_flight = in_flight
+        self.ended: list[Refusal] = []
+
+    def end_refused(self, judges: Sequence[Any] | None = None) -> int:
+        for judge in judges or ():
+            found = judge.judge(a_call(name="srv__echo"))
+            if found is not None and self.in_flight:
+                self.ended.append(found)
+        return len(self.ended)
+
+
+async def until(true: Any) -> None:
+    async with asyncio.timeout(10):
+        while not true():
+            await asyncio.sleep(0.005)
+
+
+def test_every_call_passes_as_it_is_until_then() -> None:
+    call = a_call(name="srv__echo")
+    assert GatewayDrain()(call, Mute()) is call
+
+
+async def test_from_then_on_only_health_and_shutdown_are_answered() -> None:
+    """MGP-14.3-8"""
+    drain, calls, stopped = GatewayDrain(), Calls(1), list[int]()
+    drain.begin(calls, lambda: stopped.append(1), "kernel_shutdown", 30.0)
+    found = drain(a_call(name="srv__echo"), Mute())
+    assert isinstance(found, Refusal)
+    assert (found.reason, found.gate) == ("draining", "draining")
+    for method in STILL_ANSWERED:
+        call = a_call("method", "", method=method)
+        assert drain(call, Mute()) is call
+    assert drain.draining
+    assert drain.since(a_call(name="srv__echo")) is None
+    calls.in_flight = 0
+    await until(lambda: stopped)
+    assert not calls.ended
+
+
+async def test_what_has_not_ended_in_time_is_answered_with_3003() -> None:
+    """MGP-11.4-3"""
+    drain, calls, stopped = GatewayDrain(), Calls(1), list[int]()
+    drain.begin(calls, lambda: stopped.append(1), "kernel_shutdown", 60.0)
+    drain.begin(calls, lambda: stopped.append(2), "kernel_shutdown", 0.05)
+    await until(lambda: stopped)
+    assert stopped == [1]
+    assert [one.reason for one in calls.ended] == ["timeout"]
+
+
+async def test_a_gateway_that_ends_for_another_reason_is_not_told_again() -> None:
+    drain, stopped = GatewayDrain(), list[int]()
+    drain.close()
+    drain.begin(Calls(), lambda: stopped.append(1), "kernel_shutdown", 0.0)
+    drain.close()
+    await asyncio.sleep(0.2)
+    assert not stopped
+
+
+@pytest.mark.parametrize("method", ["tools/list", "mgp/access/query"])
+async def test_no_other_method_passes(method: str) -> None:
+    drain = GatewayDrain()
+    drain.begin(Calls(1), lambda: None, "operator_request", 5.0)
+    assert not isinstance(drain(a_call("method", "", method=method), Mute()), Call)
+    drain.close()

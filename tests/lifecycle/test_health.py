@@ -1,0 +1,84 @@
+"""How a server is: by its own word, by whether it answers, by its state."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from gatewright.lifecycle import health as health_module
+from gatewright.lifecycle.health import Health, bounded
+from gatewright.mcp.client.link import ServerFailed
+from gatewright.mcp.protocol.negotiate import Face
+from gatewright.servers.supervisor import Supervisor
+from tests.servers.rig import ask, python, running, text
+
+PING = "mgp/health/ping"
+SPEAKS = Face(("lifecycle",))
+
+
+async def asked(on: Supervisor, ident: str, method: str = PING) -> Any:
+    return await Health().of(on.fleet.servers[ident], method, {})
+
+
+@pytest.mark.parametrize("status", ["healthy", "degraded", "unhealthy"])
+async def test_a_server_that_speaks_it_says_it_itself(status: str) -> None:
+    """MGP-11.3-3"""
+    async with running(python("living", "--mgp", "--status", status, id="s", face=SPEAKS)) as on:
+        found = await asked(on, "s")
+        assert (found.status, found.said["uptime_secs"]) == (status, 77)
+
+
+async def test_a_word_that_there_is_not_counts_as_none() -> None:
+    spec = python("living", "--mgp", "--status", "splendid", id="s", face=SPEAKS)
+    async with running(spec) as on:
+        found = await asked(on, "s")
+        assert (found.status, found.said) == ("healthy", {})
+        assert "ping" in text(await ask(on, "s__requests"))
+
+
+async def test_another_refusal_than_unsupported_is_no_health() -> None:
+    spec = python("living", "--mgp", id="s", face=SPEAKS)
+    async with running(spec) as on:
+        assert (await asked(on, "s", "other/method")).status == "healthy"  # -32601: asked in MCP
+    spec = python("living", "--mgp", "--unsupported", "-32603", id="s", face=SPEAKS)
+    async with running(spec) as on:
+        assert (await asked(on, "s", "other/method")).status == "unhealthy"
+
+
+async def test_a_server_that_does_not_answer_is_unhealthy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health_module, "ANSWER_S", 0.2)
+    async with running(python("living", id="s")) as on:
+        link = on.fleet.servers["s"].link
+        assert link is not None
+
+        async def silent(*_: Any) -> bytes:
+            await asyncio.sleep(0.1)
+            raise ServerFailed("no answer")
+
+        monkeypatch.setattr(link, "fetch", silent)
+        assert (await asked(on, "s")).status == "unhealthy"
+
+
+async def test_many_who_ask_at_once_are_one_question() -> None:
+    async with running(python("living", id="s")) as on:
+        health, server = Health(), on.fleet.servers["s"]
+        found = await asyncio.gather(*(health.of(server, PING, {}) for _ in range(50)))
+        assert {one.status for one in found} == {"healthy"}
+        assert text(await ask(on, "s__requests")).count('"ping"') == 1
+
+
+def test_what_a_server_says_of_itself_is_bounded() -> None:
+    """MGP-11.3-5"""
+    assert bounded(None) == {}
+    assert bounded({"n": 1, "b": True, "none": None, "list": [1], "object": {}}) == {
+        "n": 1,
+        "b": True,
+        "none": None,
+    }
+    many = bounded({f"k{number}": number for number in range(1000)})
+    assert len(many) == 64
+    long = bounded({"x" * 500: "y" * 5000})
+    assert [(len(name), len(value)) for name, value in long.items()] == [(64, 200)]
+    assert "\x1b" not in str(bounded({"a\x1b[2J": "b\x1b[2J"}))

@@ -1,0 +1,48 @@
+"""What a reload replaced ends with the last call that could need it, and not before."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from gatewright.servers.retiring import RETIRING_MOST, Retiring
+from gatewright.servers.spec import ServerSpec
+from tests.servers.rig import within
+
+
+class Old:
+    """A server that only notes its end."""
+
+    def __init__(self) -> None:
+        self.id = "s"
+        self.spec = ServerSpec(id="s", command="x")
+        self.closed = ""
+
+    async def close(self, grace_s: float, reason: str) -> None:
+        self.closed = reason
+
+
+async def test_it_ends_when_no_call_needs_it() -> None:
+    over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    retiring, old = Retiring(), Old()
+    made: Any = old
+    retiring.add(made, [over], 60.0, "it was replaced")
+    await asyncio.sleep(0.01)
+    assert (list(retiring), old.closed) == ([made], "")
+    over.set_result(None)
+    async with asyncio.timeout(5):
+        while list(retiring):
+            await asyncio.sleep(0.001)
+    assert old.closed == "it was replaced"
+
+
+async def test_of_one_server_only_so_many_wait() -> None:
+    retiring, every = Retiring(), [Old() for _ in range(RETIRING_MOST + 1)]
+    for old in every:
+        never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        made: Any = old
+        retiring.add(made, [never], 60.0, "again")
+    await asyncio.sleep(0.01)
+    assert [bool(one.closed) for one in every] == [True] + [False] * RETIRING_MOST
+    await within(retiring.hurried())
+    assert all(one.closed for one in every)

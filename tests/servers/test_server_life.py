@@ -1,0 +1,134 @@
+"""Transitions of a real server: what is told and recorded, and how it is shut down."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from gatewright.call import Answer, Failure
+from gatewright.servers.spec import Restart
+from gatewright.servers.states import NO_MORE_RESTARTS, Change
+from tests.servers.rig import alive, ask, python, running, text, within
+
+FAST = Restart(first_s=0.01, most_s=0.02)
+
+
+def ends(told: list[Change]) -> list[str]:
+    return [one.after for one in told]
+
+
+async def until(true: Any) -> None:
+    async with asyncio.timeout(20):
+        while not true():
+            await asyncio.sleep(0.005)
+
+
+async def test_a_server_that_starts_and_crashes_is_told_step_by_step() -> None:
+    """MGP-11.2-2, MGP-6.4-8 and MGP-6.4-9"""
+    told: list[Change] = []
+    events: list[tuple[str, str]] = []
+    spec = python("living", id="s", restart=FAST)
+    async with running(
+        spec, changed=told.append, event=lambda e, s, d: events.append((e, s))
+    ) as on:
+        assert ends(told) == ["connecting", "connected"]
+        await ask(on, "s__leave", {"status": 3})
+        await until(lambda: ends(told)[-1] == "connected" and len(told) > 2)
+        assert ends(told)[2:] == ["disconnected", "restarting", "connected"]
+        assert told[2].cause == "connection_lost"
+    assert [one for one, _ in events][:3] == [
+        "SERVER_CONNECTED",
+        "SERVER_DISCONNECTED",
+        "SERVER_CONNECTED",
+    ]
+
+
+async def test_a_failed_start_is_an_error_that_keeps_its_reason() -> None:
+    """MGP-11.2-3"""
+    told: list[Change] = []
+    spec = python("bad", "exit-at-start", id="s", restart=Restart(policy="never"))
+    async with running(spec, changed=told.append) as on:
+        await until(lambda: on.states["s"] == "error")
+        assert ends(told) == ["connecting", "error"]
+        assert "exited with status" in on.status()[0].reason
+
+
+async def test_too_many_crashes_are_recorded_with_their_detail() -> None:
+    """MGP-11.5-6 and MGP-11.5-7"""
+    told: list[Change] = []
+    details: list[dict[str, Any]] = []
+
+    def event(name: str, server: str, more: dict[str, Any]) -> None:
+        if name == "SERVER_DISCONNECTED":
+            details.append(more)
+
+    rule = Restart(max=5, first_s=0.001, most_s=0.01)
+    spec = python("bad", "exit-at-start", id="s", restart=rule)
+    async with running(spec, changed=told.append, event=event):
+        await until(lambda: told and told[-1].cause == NO_MORE_RESTARTS)
+        assert ends(told).count("restarting") == 5
+        assert details == [{"reason": details[0]["reason"], "detail": "restart_limit_exceeded"}]
+        await asyncio.sleep(0.1)
+        assert ends(told).count("restarting") == 5
+
+
+async def test_a_drain_waits_for_the_call_and_restarts_where_it_always_runs() -> None:
+    """MGP-11.2-6, MGP-11.2-7: and the process before has ended by then."""
+    told: list[Change] = []
+    spec = python("living", id="s", restart=Restart(policy="always", first_s=0.01))
+    async with running(spec, changed=told.append) as on:
+        pid = int(text(await ask(on, "s__pid")))
+        slow = asyncio.ensure_future(ask(on, "s__slow", {"seconds": 0.5}))
+        life = on.fleet.servers["s"].life
+        await until(lambda: life.pending == 1)
+        begun = await life.shut_down("configuration_change", 20.0)
+        assert begun is not None
+        assert begun.pending == 1
+        refused = await ask(on, "s__pid")
+        assert isinstance(refused, Failure)
+        assert refused.reason == "draining"
+        assert isinstance(await slow, Answer)
+        await until(lambda: ends(told)[-1] == "connected" and len(told) > 2)
+        assert ends(told)[2:] == ["draining", "restarting", "connected"]
+        assert {one.cause for one in told[2:4]} == {"configuration_change"}
+        assert not alive(pid)
+        assert int(text(await ask(on, "s__pid"))) != pid
+
+
+async def test_one_that_is_shut_down_stays_down_until_it_is_started() -> None:
+    async with running(python("living", id="s")) as on:
+        life = on.fleet.servers["s"].life
+        assert await life.shut_down("operator_request", 1.0) is not None
+        await within(life.shut())
+        assert on.states["s"] == "disconnected"
+        refused = await ask(on, "s__pid")
+        assert isinstance(refused, Failure)
+        assert "server start s" in refused.message
+        assert await life.shut_down("operator_request", 1.0) is None
+
+
+async def test_connections_of_sessions_drain_with_it() -> None:
+    """Whatever a session has for itself is of the same server."""
+    async with running(python("living", id="s", share="session")) as on:
+        pid = int(text(await ask(on, "s__pid", session="one")))
+        slow = asyncio.ensure_future(ask(on, "s__slow", {"seconds": 0.4}, session="one"))
+        life = on.fleet.servers["s"].life
+        await until(lambda: life.pending == 1)
+        await life.shut_down("operator_request", 20.0)
+        for session in ("one", "two"):
+            refused = await ask(on, "s__pid", session=session)
+            assert isinstance(refused, Failure)
+            assert refused.reason == "draining"
+        assert isinstance(await slow, Answer)
+        await until(lambda: not alive(pid))
+
+
+async def test_an_idle_server_waits_to_be_called() -> None:
+    """MGP-11.4-5"""
+    told: list[Change] = []
+    async with running(python("living", id="s", idle_s=0.3), changed=told.append) as on:
+        life = on.fleet.servers["s"].life
+        await until(lambda: life.waits)
+        assert (ends(told)[-2:], told[-1].cause) == (["draining", "disconnected"], "idle_timeout")
+        assert text(await ask(on, "s__pid")).isdigit()
+        assert not life.waits
