@@ -23,7 +23,7 @@ def test_a_word_of_the_name_counts_more_than_one_of_the_description_or_a_paramet
     held = impacts(Entry("t", "acme", "alpha", "beta", ("gamma",), ("delta",)))
     assert 1 > held["alpha"] > held["beta"] > held["gamma"] > 0
     assert held["delta"] > 0
-    assert held["acm"] > 0
+    assert held["acme"] > 0
 
 
 def test_a_word_in_a_longer_description_counts_less() -> None:
