@@ -52,15 +52,8 @@ def list_servers(
     """
     where = endpoint(config, url=url, key=key, role="operator")
     params = {} if status is None else {"filter": {"status": status}}
-    result = ask(where, "mgp/discovery/list", params)
-    found = result.get("servers")
     told = _costs(where)
-    cost = {one["server_id"]: one["tokens"] for one in told.get("servers", [])}
-    servers = [
-        {**one, "tokens": cost[one["id"]]} if one.get("id") in cost else one
-        for one in (found if isinstance(found, list) else [])
-        if isinstance(one, dict)
-    ]
+    servers = _with_costs(ask(where, "mgp/discovery/list", params).get("servers"), told)
     if json:
         print_document(servers)
         return
@@ -70,6 +63,10 @@ def list_servers(
         shown = {**server, "tools": len(tools) if isinstance(tools, list) else ""}
         rows.append([shown.get(column) for column in _COLUMNS])
     print_rows(_COLUMNS, rows)
+    _notes(servers, told)
+
+
+def _notes(servers: list[dict[str, Any]], told: dict[str, Any]) -> None:
     for server in servers:
         if server.get("reason"):
             note(f"{server.get('id')}: {server['reason']}")
@@ -81,6 +78,15 @@ def list_servers(
         note(would_pay(told))
     if not servers:
         note("no servers; add [[servers]] to mgp.toml")
+
+
+def _with_costs(found: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
+    cost = {one["server_id"]: one["tokens"] for one in told.get("servers", [])}
+    return [
+        {**one, "tokens": cost[one["id"]]} if one.get("id") in cost else one
+        for one in (found if isinstance(found, list) else [])
+        if isinstance(one, dict)
+    ]
 
 
 def _costs(where: Endpoint) -> dict[str, Any]:
