@@ -35,7 +35,10 @@ NAMES = (
     "cli",
     "first_minute",
     "reload",
+    "lifecycle",
     "rooms",
+    "isolation",
+    "streams",
 )
 DEADLINE = 1800.0
 

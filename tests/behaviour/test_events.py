@@ -36,6 +36,12 @@ def _of(channel: str) -> Any:
     return lambda note: note["params"]["channel"] == channel
 
 
+def _traced(channel: str, trace: str) -> Any:
+    return lambda note: (
+        note["params"]["channel"] == channel and note["params"]["data"]["trace_id"] == trace
+    )
+
+
 async def _emit(client: Host, channel: str, **more: Any) -> int:
     return int(await client.text("eventful__emit", channel=channel, **more))
 
@@ -167,7 +173,7 @@ async def test_every_family_has_events(gateway: Gateway, door: str) -> None:
         assert (await client.note(EVENT, _of("model.rate_limit")))["params"]["data"] == {}
         await client.request("tools/call", {"name": "echo__echo", "arguments": {"message": "m"}, "trace_id": "t"})  # fmt: skip
         for channel in ("tool.started", "tool.completed"):
-            told = (await client.note(EVENT, lambda one, c=channel: one["params"]["channel"] == c and one["params"]["data"]["trace_id"] == "t"))["params"]  # fmt: skip
+            told = (await client.note(EVENT, _traced(channel, "t")))["params"]
             assert told["data"]["target"] == {"server_id": "echo", "tool_name": "echo"}
         with pytest.raises(RpcError):
             await client.call("echo__echo", message=17)
@@ -245,7 +251,7 @@ async def test_a_server_is_asked_once_and_told_when_nobody_wants_it(
 async def _shared(gateway: Gateway) -> None:
     async with listening(gateway, "http 2025-11-25") as probe:
         await _until(probe, 0)
-        async with listening(gateway, "http 2025-11-25") as one:
+        async with listening(gateway, "websocket 2025-11-25") as one:
             async with listening(gateway, "websocket 2025-11-25") as other:
                 mine = await subscribed(one, "model.*")
                 await subscribed(other, "model.*")
@@ -367,7 +373,7 @@ async def test_secrets_in_events_of_servers_are_taken_out(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """MGP-13.3-1: events are redacted as all notifications are; what comes under an id that is nobody's is dropped."""
-    secret = "AKIAIOSFODNN7EXAMPLE"
+    secret = "ghp_" + "x7Kq2Wm9Zt" * 3 + "Ab12Cd"
     content = configured(redaction={"level": "secrets"})
     with running(tmp_path_factory.mktemp("redacted"), content) as gateway:
         async with listening(gateway, "http 2025-11-25") as client:

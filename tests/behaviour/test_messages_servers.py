@@ -89,6 +89,8 @@ def told(case: Case, server: str, client: str) -> bool:
         or not (row.within(server) and row.within(client))
     ):
         return False
+    if row.method.startswith("notifications/mgp."):
+        return False  # these servers negotiated nothing of MGP
     if row.method == "notifications/message":
         return True  # about no call in particular: it is of the one that runs
     silent = QUIET | (OF_LEGACY if client == MODERN else frozenset())

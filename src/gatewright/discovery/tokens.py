@@ -25,10 +25,14 @@ _INDENTED, _SPACED_DIGIT, _SPACED_MARK = 0.49, 1.31, 0.61
 
 
 class _Classes(dict[int, str]):
-    """The class of a character; filled in as characters come."""
+    """The class of a character; filled in as characters of the first plane come."""
 
     def __missing__(self, code: int) -> str:
-        found = self[code] = _class_of(code)
+        found = _class_of(code)
+        if (
+            code < 0x10000
+        ):  # a text with every character there is must not leave a million entries behind
+            self[code] = found
         return found
 
 

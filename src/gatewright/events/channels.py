@@ -1,4 +1,4 @@
-"""Table of the gateway's own event channels: which audit records each is made of, its severity, who may hear it; channel patterns.
+"""Table of the gateway's own event channels: which audit records each is made of, its severity, which callers hear it; channel patterns.
 
 An event is never more than the record says: arguments and results are in neither.
 """

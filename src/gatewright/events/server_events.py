@@ -1,4 +1,4 @@
-"""`ServerEvents`: subscribes at MGP servers to channels that somebody here wants, passes their events on, unsubscribes when nobody does.
+"""`ServerEvents`: subscribes at MGP servers to event channels that clients want, passes their events on, unsubscribes after the last client.
 
 Clients that want the same of a server share one subscription there. It is made on the server's main connection, and made again
 whenever that is a new one. What a server sends under an id that it did not give out is dropped.
@@ -72,13 +72,13 @@ class ServerEvents:
 
     async def want(self, one: Subscription) -> set[str]:
         """Subscribe to what was asked for at every server that its caller may see; which of that any server has."""
-        links, channels = self._links(), tuple(sorted(one.asked))
+        links, channels = self._connections(), tuple(sorted(one.asked))
         seen = self._servers.catalogue.servers(one.profile, one.caller)
         keys = [_Key(name, channels, one.severity) for name in seen if name in links]
         found = await asyncio.gather(*(self._ask(key, links[key.server], one) for key in keys))
         return {name for honoured in found for name in honoured}
 
-    def _links(self) -> dict[str, Link]:
+    def _connections(self) -> dict[str, Link]:
         """The servers that take part, as they are connected now."""
         found = {}
         for name, server in self._servers.fleet.servers.items():
@@ -152,7 +152,7 @@ class ServerEvents:
         if not len(self._every):
             self._seen = {}
             return
-        now = {name: link.told_on for name, link in self._links().items()}
+        now = {name: link.told_on for name, link in self._connections().items()}
         if now != self._seen:
             self._seen = now
             for one in self._every:

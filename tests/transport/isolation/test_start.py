@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import sys
+import tarfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,12 +63,46 @@ async def test_a_level_that_was_not_proven_is_not_given_and_is_tried_again(
         return next(answers)
 
     monkeypatch.setattr(starting, "_prove", prove)
-    monkeypatch.setattr(starting, "_launch", lambda *_: pytest.fail("it was started"))
+    monkeypatch.setattr(starting, "_started", lambda *_: pytest.fail("it was started"))
     with pytest.raises(CannotIsolate, match="could see /x"):
         await launch_isolated(rules(tmp_path), "sh", [], env={}, cwd=None)
     assert await flaw("strict") == ""
     assert await flaw("strict") == ""
     assert tried == ["strict", "strict"]
+
+
+async def test_who_gives_up_while_it_is_prepared_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting, "missing", lambda: "")
+    starting._proven.add("strict")
+    going, goes = threading.Event(), threading.Event()
+    read, write = os.pipe()
+
+    def slowly(*_: Any) -> Sandbox:
+        going.set()
+        goes.wait(20)
+        return Sandbox([], (read, write))
+
+    monkeypatch.setattr(starting, "prepare", slowly)
+    work = launch_isolated(rules(tmp_path), "sh", [], env={}, cwd=None)
+    task = asyncio.create_task(work)
+    await asyncio.to_thread(going.wait, 20)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    goes.set()
+    async with asyncio.timeout(20):
+        while _is_open(read) or _is_open(write):
+            await asyncio.sleep(0.01)
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 @pytest.mark.sandbox
@@ -219,3 +256,45 @@ async def test_a_confined_server_keeps_its_home_and_writes_where_it_may(tmp_path
     ], collector.lines
     assert (work / "new").read_text() == "y"
     assert (work / "mgp.toml").read_text() == "secret = 1"
+
+
+@pytest.mark.peers
+@pytest.mark.sandbox
+async def test_a_package_runner_works_in_a_confined_sandbox_and_keeps_its_cache(
+    tmp_path: Path,
+) -> None:
+    """npx installs a package, offline from an archive that it may read, and starts what is in it."""
+    archive = tmp_path / "packed.tgz"
+    parts = {
+        "package/package.json": b'{"name":"packed","version":"1.0.0","bin":{"packed":"cli.js"}}',
+        "package/cli.js": b'#!/usr/bin/env node\nconsole.log(require("os").homedir())\n',
+    }
+    with tarfile.open(archive, "w:gz") as file:
+        for name, content in parts.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o755
+            file.addfile(entry, io.BytesIO(content))
+    confined = Isolation(
+        server="packed",
+        level="confined",
+        state=str(tmp_path / "state"),
+        read=(str(archive),),
+        network=False,
+        processes=512,
+        open_files=4096,
+        memory_bytes=2 << 30,
+    )
+    collector = Collector()
+    child = await spawn(
+        "npx",
+        ["--offline", "-y", f"--package=file:{archive}", "packed"],
+        env={"npm_config_update_notifier": "false"},
+        receiver=collector,
+        stderr=collector.line,
+        isolation=confined,
+    )
+    async with asyncio.timeout(60):
+        await child.wait_closed()
+    await within(child.stop(5))
+    assert collector.messages == [b"/home/server"], collector.lines
+    assert (tmp_path / "state" / "isolated" / "packed" / ".npm").is_dir()

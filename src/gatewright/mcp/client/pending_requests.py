@@ -68,6 +68,16 @@ class PendingRequest(msgspec.Struct, eq=False):
         future = self.future
         return future.done() and not future.cancelled() and future.result() is not EXPIRED
 
+    @property
+    def why(self) -> str:
+        """What the server is told where nobody waits for its answer any more."""
+        return "the time limit was reached" if self.given_up is None else self.given_up.message
+
+    def expired(self, server: str, method: str) -> Failure:
+        """What the caller hears where its time is over, or it was given up before."""
+        said = f"server {server} did not answer {method} in time; it was told to stop"
+        return self.given_up or Failure("upstream_timeout", said)
+
     def settle(self, reply: Reply) -> bool:
         """Give the answer; False where there was one already."""
         future = self.future
