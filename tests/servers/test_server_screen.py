@@ -17,7 +17,6 @@ from gatewright.call import (
     Client,
     Event,
     Failure,
-    Outcome,
     Question,
 )
 from gatewright.mcp.client.link import Link
@@ -46,23 +45,18 @@ class House:
         self.screen = Screen("files", told)
 
 
-def ended(screen: Screen, call: Call, outcome: Outcome) -> Outcome:
-    """The end of a call as its caller may see it, at once."""
-    return whole(screen._seen(call, outcome))
-
-
 def called(method: str = "tools/call", **more: Any) -> Call:
     return make_call("tool", method, {"name": "t"}, **more)
 
 
 def answered(text: str | dict[str, Any], call: Call | None = None, modern: bool = False) -> Any:
     raw = text if isinstance(text, str) else json.dumps(text)
-    return ended(House().screen, call or called(), Answer(raw.encode(), modern=modern))
+    return whole(House().screen._seen(call or called(), Answer(raw.encode(), modern=modern)))
 
 
 def failed(data: Any, code: int = 1, call: Call | None = None) -> Any:
     error = json.dumps({"code": code, "message": "m", "data": data}).encode()
-    found = ended(House().screen, call or called(), Failure("upstream_error", error=error))
+    found = whole(House().screen._seen(call or called(), Failure("upstream_error", error=error)))
     assert isinstance(found, Failure)
     assert found.error is not None
     return json.loads(found.error)
@@ -108,7 +102,7 @@ async def test_a_plain_look_at_an_answer_misses_nothing_that_is_found_in_its_mem
 
 def test_an_ordinary_answer_stays_the_bytes_that_came() -> None:
     answer = Answer(b'{"content": [ ],"_meta":{"vendor/x":1}, "n":1.0e1}')
-    assert ended(House().screen, called(), answer) is answer
+    assert whole(House().screen._seen(called(), answer)) is answer
 
 
 @pytest.mark.parametrize("key", OURS)
@@ -155,7 +149,7 @@ def test_error_data_carries_no_member_of_the_gateways(member: dict[str, Any]) ->
 @pytest.mark.parametrize("extra", ['"_mgp":{"retryable":true}', '"\\u005fmgp":{}', '"status":"x"'])
 def test_an_error_has_the_members_of_json_rpc_alone(more: str, extra: str) -> None:
     error = f'{{"code":1,"message":"m"{more},{extra}}}'.encode()
-    found = ended(House().screen, called(), Failure("upstream_error", error=error))
+    found = whole(House().screen._seen(called(), Failure("upstream_error", error=error)))
     assert isinstance(found, Failure)
     assert found.error == f'{{"code":1,"message":"m"{more}}}'.encode()
 
@@ -164,7 +158,7 @@ def test_a_server_that_negotiated_mgp_says_its_words_in_their_own_spelling() -> 
     house = House()
     house.screen._mgp = True
     error = b'{"code":1,"message":"m","data":{"_mgp":{},"trace_id":"t","_MGP":{},"Trace_Id":"t"}}'
-    found = ended(house.screen, called(), Failure("upstream_error", error=error))
+    found = whole(house.screen._seen(called(), Failure("upstream_error", error=error)))
     assert isinstance(found, Failure)
     assert found.error == b'{"code":1,"message":"m","data":{"_mgp":{},"trace_id":"t"}}'
 
@@ -329,7 +323,7 @@ def test_what_a_task_asks_is_for_whoever_has_it_through_any_session(
     def polled(session: str, who: str, can: dict[str, Any]) -> list[str]:
         client = type(MODERN)(MODERN.revision, can)
         call = called("tasks/get", session=session, caller=Caller(who), client=client)
-        outcome = ended(screen, call, Answer(json.dumps(asks).encode()))
+        outcome = whole(screen._seen(call, Answer(json.dumps(asks).encode())))
         assert isinstance(outcome, Answer)
         said = json.loads(outcome.raw)
         assert said["status"] == "working"

@@ -296,11 +296,8 @@ class Access:
         found = _touched(call, bounds)
         if found is None:
             return too_many(call)
-        looks: Validator = _Known(bounds, found)
-        named: list[tuple[str, Validator]] = (
-            [("declared", bounds), ("named", looks)] if pointers else [("named", looks)]
-        )
-        checks = Checks(named, {"declared": pointers})
+        declared: list[tuple[str, Validator]] = [("declared", bounds)] if pointers else []
+        checks = Checks([*declared, ("named", _Known(bounds, found))], {"declared": pointers})
         said = checks.objection(call.arguments, _TOUCHED_US)
         if said is None:
             return None
