@@ -35,8 +35,10 @@ NAMES = (
     "cli",
     "first_minute",
     "reload",
+    "lifecycle",
     "rooms",
     "streams",
+    "isolation",
 )
 DEADLINE = 1800.0
 

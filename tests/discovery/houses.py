@@ -26,6 +26,7 @@ from gatewright.servers.view import Profile
 __all__ = ["AGENT", "House", "defined"]
 
 AGENT = Caller("ann")
+BUDGET = Discovery()
 
 
 def defined(name: str, description: str = "", **more: Any) -> dict[str, msgspec.Raw]:
@@ -68,7 +69,7 @@ class House:
         held: Sequence[str] = (),
         settings: Settings | None = None,
         profiles: Mapping[str, ProfileTable] = {},
-        budget: Discovery = Discovery(),
+        budget: Discovery = BUDGET,
     ) -> None:
         self.hidden = set(hidden)
         self.settings = settings or Settings(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -74,12 +74,15 @@ class CatalogueIndex:
         strategy: str = "auto",
         categories: Sequence[str] = (),
         limit: int = 5,
+        view: Hashable = None,
     ) -> Found:
-        """The best tools among those for whose id `may` is true. Never holds the loop for more than some milliseconds."""
+        """The best tools among those for whose id `may` is true. Never holds the loop for more than some milliseconds. `view` names
+        what `may` says: with the same one a tool is asked about once."""
         await self._followed()
-        return await in_slices(
-            self.index.search(query, strategy=strategy, may=may, categories=categories, limit=limit)
+        sought = self.index.search(
+            query, strategy=strategy, may=may, categories=categories, limit=limit, view=view
         )
+        return await in_slices(sought)
 
     async def export(self, tool: Tool) -> Mapping[str, Any]:
         """What the index holds of a tool. Raises `KeyError` where it has none of it."""

@@ -116,6 +116,13 @@ class Lookup:
 
         return offered
 
+    def view(self, call: Call) -> Hashable:
+        """Changes with everything that an answer of `of` depends on."""
+        servers = self._now.servers
+        catalogue = servers.catalogue
+        when = id(catalogue), catalogue.version, catalogue.sight.version(), id(self._now.gates)
+        return call.caller, call.profile, call.requested, when, tuple(servers.states.items())
+
     def held(self, caller: Caller) -> Collection[str]:
         """Permissions that a caller holds."""
         needs = self._needs()

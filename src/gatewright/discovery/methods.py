@@ -120,12 +120,14 @@ class MetaTools:
                 "params: `query` says what is looked for, or `filter.categories` where",
             )
         offered = self.lookup.of(call)
+        browses = not asked.query.strip()
         found = await self._index.search(
-            asked.query,
+            " ".join(asked.filter.categories) if browses else asked.query,
             _passing(offered, asked.filter),
-            strategy=asked.strategy,
+            strategy="category" if browses else asked.strategy,
             categories=asked.filter.categories,
             limit=asked.max_results,
+            view=(self.lookup.view(call), asked.filter.risk_level_max, asked.filter.status),
         )
         # Again: what the caller may use may have changed meanwhile.
         offered = self.lookup.of(call)
@@ -184,7 +186,7 @@ class MetaTools:
         if asked.task_trace_id:
             call.facts["task_trace_id"] = asked.task_trace_id[:128]
         offered = self.lookup.of(call)
-        found = await self._covering(wanted, asked, offered)
+        found = await self._covering(call, wanted, asked, offered)
         context = self._context(call, offered)
         loaded = context.load(
             dict.fromkeys(one.usable.id for one in found if one.usable is not None)
@@ -208,15 +210,18 @@ class MetaTools:
         }
 
     async def _covering(
-        self, wanted: Sequence[str], asked: _Request, offered: Callable[[str], Offered | None]
+        self,
+        call: Call,
+        wanted: Sequence[str],
+        asked: _Request,
+        offered: Callable[[str], Offered | None],
     ) -> list[Wanted]:
         """What covers each capability best; a tool that covers another one already is as good as any."""
         found: list[Wanted] = []
-        passing = _passing(offered, _Filter())
+        passing, view = _passing(offered, _Filter()), (self.lookup.view(call), None, "connected")
         for capability in wanted:
-            hits = await self._index.search(
-                capability.replace("_", " ")[:QUERY_CHARS], passing, limit=_LOOKED_AT
-            )
+            query = capability.replace("_", " ")[:QUERY_CHARS]
+            hits = await self._index.search(query, passing, limit=_LOOKED_AT, view=view)
             fitting = [
                 (one, hit.score) for hit in hits.hits if (one := offered(hit.tool_id)) is not None
             ]

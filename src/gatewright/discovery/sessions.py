@@ -40,7 +40,7 @@ class Sessions:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._callers: dict[Hashable, OrderedDict[_Key, _Session]] = {}
-        self._where: dict[str, tuple[Hashable, _Key]] = {}
+        self._where: dict[str, set[tuple[Hashable, _Key]]] = {}
         self._count = 0
 
     def used(self, call: Call, tool: str) -> None:
@@ -60,7 +60,7 @@ class Sessions:
             found = mine[key] = _Session(OrderedDict(), now)
             self._count += 1
             if call.session is not None:
-                self._where[call.session] = who, key
+                self._where.setdefault(call.session, set()).add((who, key))
         elif call.session is None and now - found.touched > _IDLE_S:
             found.used.clear()
         found.touched = now
@@ -73,9 +73,8 @@ class Sessions:
 
     def forget(self, session: str) -> None:
         """A session is over."""
-        where = self._where.get(session)
-        if where is not None:
-            self._drop(*where)
+        for who, key in [*self._where.get(session, ())]:
+            self._drop(who, key)
 
     def __len__(self) -> int:
         return self._count
@@ -87,7 +86,10 @@ class Sessions:
         del mine[key]
         self._count -= 1
         if key[1] is not None:
-            self._where.pop(key[1], None)
+            where = self._where[key[1]]
+            where.discard((who, key))
+            if not where:
+                del self._where[key[1]]
         if not mine:
             del self._callers[who]
 

@@ -83,9 +83,7 @@ class Link(abc.ABC):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
-        self.number = next(
-            _numbers
-        )  # of this process; a session that is made again counts as another
+        self.number = next(_numbers)  # of this process; a session that is made again is another
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
@@ -93,9 +91,7 @@ class Link(abc.ABC):
         self._hello: Hello | None = None
         # Who alone has been served on this connection (`PendingRequest.party`): empty as long as nobody was, None for several.
         self.sole: str | None = ""
-        self.dropped = (
-            0  # messages that belonged to nothing: late answers, unknown ids, unreadable lines
-        )
+        self.dropped = 0  # messages that belonged to nothing: late answers, unknown ids
         self._loop = asyncio.get_running_loop()
         self._closing = ""
         self._ended: asyncio.Future[str] = self._loop.create_future()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -71,16 +72,21 @@ def list_servers(
         rows.append([shown.get(column) for column in _COLUMNS])
     print_rows(_COLUMNS, rows)
     for server in servers:
-        if server.get("reason"):
-            note(f"{server.get('id')}: {server['reason']}")
-        if server.get("created_by"):
-            note(f"{server.get('id')}: registered by {server['created_by']}")
-        for line in unseen_notes(server):
+        for line in _notes(server):
             note(line)
     if told.get("pays"):
         note(would_pay(told))
     if not servers:
         note("no servers; add [[servers]] to mgp.toml")
+
+
+def _notes(server: dict[str, Any]) -> Iterator[str]:
+    """What has to be said of a server beside its row."""
+    if server.get("created_by"):
+        yield f"{server.get('id')}: registered by {server['created_by']}"
+    if server.get("reason"):
+        yield f"{server.get('id')}: {server['reason']}"
+    yield from unseen_notes(server)
 
 
 def _costs(where: Endpoint) -> dict[str, Any]:
