@@ -37,8 +37,8 @@ NAMES = (
     "reload",
     "lifecycle",
     "rooms",
-    "isolation",
     "streams",
+    "isolation",
 )
 DEADLINE = 1800.0
 
