@@ -37,9 +37,7 @@ def _of(channel: str) -> Any:
 
 
 def _traced(channel: str, trace: str) -> Any:
-    return lambda note: (
-        note["params"]["channel"] == channel and note["params"]["data"]["trace_id"] == trace
-    )
+    return lambda note: _of(channel)(note) and note["params"]["data"]["trace_id"] == trace
 
 
 async def _emit(client: Host, channel: str, **more: Any) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gatewright.cli.app import run
 from gatewright.discovery.batch import entries_of, indexed, ranked_ids, records
 
 TOOLS = [
@@ -41,3 +42,25 @@ def test_a_line_that_is_no_object_is_named(tmp_path: Path) -> None:
     file.write_text(f"{json.dumps(TOOLS[0])}\n\n[1]\n", encoding="utf-8")
     with pytest.raises(ValueError, match="line 3"):
         records(file)
+
+
+def test_the_command_answers_a_file_of_queries_over_a_file_of_tools(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools, queries = tmp_path / "tools.jsonl", tmp_path / "queries.jsonl"
+    tools.write_text("\n".join(map(json.dumps, TOOLS)), encoding="utf-8")
+    queries.write_text('{"query_id": "q1", "query": "read a file"}', encoding="utf-8")
+    both = ["tool", "search", "--catalogue", str(tools), "--queries", str(queries), "--json"]
+    assert run(both) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [one["query_id"] for one in lines] == ["q1"]
+    assert lines[0]["tool_ids"][0] == "f::read"
+    assert run([*both, "--strategy", "keyword"]) == 0
+
+
+@pytest.mark.parametrize("given", [["--catalogue", "t.jsonl"], ["--queries", "q.jsonl"], []])
+def test_the_command_says_what_is_missing(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["tool", "search", *given]) == 2
+    assert "error" in capsys.readouterr().err

@@ -29,14 +29,10 @@ from gatewright.transport.slices import whole
 from tests.servers.rig import LEGACY, MODERN, FakeBack, make_call, within
 from tests.servers.scripted import linked, start
 
-OURS = [
-    "dev.gatewright/redaction",
-    "gatewright/x",
-    "DEV.Gatewright/tool",
-    " dev.gatewright/y",
-    "dev.cloto/mgp",
-    "io.modelcontextprotocol/subscriptionId",
-]
+OURS = (
+    "dev.gatewright/redaction,gatewright/x,DEV.Gatewright/tool, dev.gatewright/y,"
+    "dev.cloto/mgp,io.modelcontextprotocol/subscriptionId"
+).split(",")
 NONE = {"type": "object", "properties": {}}
 FORM = {"method": ELICIT, "params": {"mode": "form", "message": "who?", "requestedSchema": NONE}}
 

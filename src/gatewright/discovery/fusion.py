@@ -23,6 +23,7 @@ FEATURES = ("lexical", "share", "concepts", "vector", "clause", "name", "fuzzy")
 _KEPT = 200
 _FIRST_LOOK = 600
 _SPELLINGS = 4
+_MISSPELT = 8
 _FITS = 0.35
 """What of the best score a tool needs to count as one that fits."""
 
@@ -169,9 +170,8 @@ def _summed(
 def _spelled(asked: Query, sight: Sight) -> dict[str, float]:
     """Terms of tools that are spelled like terms of the query which no tool has."""
     found: dict[str, float] = {}
-    for term, weight in asked.terms.items():
-        if _is_seen(term, sight):
-            continue
+    unknown = [(term, weight) for term, weight in asked.terms.items() if not _is_seen(term, sight)]
+    for term, weight in unknown[:_MISSPELT]:
         like = [one for one in sight.spelling.like(term) if _is_seen(one[0], sight)]
         for other, alike in like[:_SPELLINGS]:
             found[other] = max(found.get(other, 0.0), weight * alike)
@@ -206,10 +206,10 @@ def _alike(triples: list[str], sight: Sight) -> Floats:
 
 def _best(scores: Floats, most: int) -> NDArray[np.intp]:
     """The places of the best scores above zero."""
-    if len(scores) > most:
-        found = np.argpartition(scores, -most)[-most:]
-        return found[scores[found] > 0]
-    return np.flatnonzero(scores > 0)
+    found = np.flatnonzero(scores > 0)
+    if len(found) > most:
+        return found[np.argpartition(scores[found], -most)[-most:]]
+    return found
 
 
 def _of_most(values: Floats) -> Floats:

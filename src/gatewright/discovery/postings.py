@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 Slots = NDArray[np.uint32]
 
 _TYPOS_FROM = 4
-_CANDIDATES = 64
+_CANDIDATES = 24
 
 
 class Postings:
@@ -110,6 +110,9 @@ class Spelling:
         if not lists:
             return []
         numbers, shared = np.unique(np.concatenate(lists), return_counts=True)
+        # One wrong letter costs three triples: what shares fewer than a fourth is no typing error.
+        near = shared * 4 >= len(word)
+        numbers, shared = numbers[near], shared[near]
         best = np.argsort(-shared, kind="stable")[:_CANDIDATES]
         found = [(term, alike(word, term)) for term in (self._terms[numbers[one]] for one in best)]
         return sorted((one for one in found if one[1] > 0), key=lambda one: -one[1])

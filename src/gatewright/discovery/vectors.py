@@ -1,7 +1,7 @@
 """Static word vectors: the packaged table, pooling of texts, and a store of tool vectors in int8 with a float32 head for a first look.
 
-A text's vector is the weighted sum of its words' vectors, of length 1. The table (`vectors.npz`) has words of many languages in
-one space; `scripts/vectors` makes it. Its components are ordered by how much they tell, so that the first ones alone find
+A text's vector is the weighted sum of its words' vectors, of length 1. The table (`vectors.npz`) has English words in one
+space; docs/decisions/0070 says how it was made. Its components are ordered by how much they tell, so that the first ones alone find
 the candidates, and all of them are compared for these only.
 """
 

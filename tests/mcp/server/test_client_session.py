@@ -45,6 +45,7 @@ class Kept:
 
 
 SPEAKS = Client("2025-11-25")
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}}
 
 
 def peer_of(house: House, said: list[bytes] | None = None) -> ClientSession:
@@ -62,9 +63,6 @@ def peer_of(house: House, said: list[bytes] | None = None) -> ClientSession:
 
 def effect_of(peer: ClientSession, data: bytes) -> Any:
     return peer.conversation.receive(jsonrpc.parse(data))
-
-
-HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}}
 
 
 async def test_a_host_subscribes_to_so_many_resources_and_no_more() -> None:

@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import numpy as np
+
+from gatewright.discovery.fusion import FEATURES, Sight, features, judged
+from gatewright.discovery.index import Entry
+from gatewright.discovery.lexicon import lexicon
+from gatewright.discovery.postings import Postings, Spelling
+from gatewright.discovery.query import analysed, impacts_of
+from gatewright.discovery.vectors import VectorStore, table
+from gatewright.discovery.words import Words
+from gatewright.transport.slices import whole
+
+WORDS = Words(lexicon(), table().row)
+TOOLS = [
+    Entry("read", "f", "read_file", "Read the contents of a file"),
+    Entry("mail", "m", "send_email", "Send a message to somebody"),
+    Entry("rain", "w", "weather", "Temperature and rain for a city"),
+]
+
+
+def sight(*hidden: int) -> Sight:
+    postings, names, spelling = Postings(), Postings(), Spelling()
+    vectors = VectorStore(table().dimensions)
+    vectors.grow(len(TOOLS))
+    for slot, one in enumerate(TOOLS):
+        impacts, triples, vector = impacts_of(one, WORDS, table())
+        spelling.add(postings.add(slot, impacts))
+        names.add(slot, triples)
+        vectors.put(slot, vector)
+    seen = np.ones(len(TOOLS), dtype=np.bool_)
+    seen[list(hidden)] = False
+    return Sight(seen, postings, names, spelling, vectors)
+
+
+def of(query: str, feature: str, *hidden: int) -> dict[int, float]:
+    slots, columns = whole(features(analysed(query, WORDS, table()), sight(*hidden)))
+    found = columns[:, FEATURES.index(feature)]
+    return {int(slot): float(one) for slot, one in zip(slots, found, strict=True)}
+
+
+def test_each_stage_says_what_it_knows() -> None:
+    assert of("read", "lexical")[0] == 1
+    assert of("raed", "fuzzy")[0] == 1
+    assert of("read_file", "name")[0] == 1
+    assert of("umbrella", "vector")[2] > 0.1
+    assert of("Nachricht schicken", "concepts")[1] == 1
+    assert of("read file", "share")[0] > of("read zebra", "share")[0] > 0
+
+
+def test_what_is_hidden_is_no_candidate() -> None:
+    assert 0 not in of("read file", "lexical", 0)
+    assert of("read file", "lexical", 0, 1, 2) == {}
+
+
+def test_the_best_has_score_one_and_what_hardly_fits_is_left_out() -> None:
+    slots, scores, used = whole(judged(analysed("read_file", WORDS, table()), sight(), "auto"))
+    assert slots == [0]
+    assert scores.tolist() == [1]
+    assert used == "auto"
+
+
+def test_nothing_fits_a_query_without_words() -> None:
+    slots, _, _ = whole(judged(analysed("?", WORDS, table()), sight(), "auto"))
+    assert slots == []
