@@ -33,7 +33,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.supervisor import Supervisor
 
-__all__ = ["CHANNELS_MOST", "EventMethods"]
+__all__ = ["CHANNELS_MOST", "EventMethods", "negotiated"]
 
 log = logging.getLogger("gatewright.events")
 
