@@ -38,6 +38,7 @@ NAMES = (
     "lifecycle",
     "rooms",
     "isolation",
+    "streams",
 )
 DEADLINE = 1800.0
 

@@ -64,6 +64,8 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
         "mgp/permission/await",
         "mgp/permission/response",
         "mgp/permission/grant",
+        "mgp/callback/respond",
+        "mgp/stream/cancel",
         "mgp/tools/discover",
         "mgp/tools/request",
         "mgp/tools/session",

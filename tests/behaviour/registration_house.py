@@ -24,6 +24,7 @@ __all__ = [
     "REGISTERS",
     "Registry",
     "registry_in",
+    "said",
     "seed_request",
 ]
 

@@ -251,7 +251,7 @@ async def test_a_server_is_asked_once_and_told_when_nobody_wants_it(
 async def _shared(gateway: Gateway) -> None:
     async with listening(gateway, "http 2025-11-25") as probe:
         await _until(probe, 0)
-        async with listening(gateway, "http 2025-11-25") as one:
+        async with listening(gateway, "websocket 2025-11-25") as one:
             async with listening(gateway, "websocket 2025-11-25") as other:
                 mine = await subscribed(one, "model.*")
                 await subscribed(other, "model.*")
@@ -373,7 +373,7 @@ async def test_secrets_in_events_of_servers_are_taken_out(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     """MGP-13.3-1: events are redacted as all notifications are; what comes under an id that is nobody's is dropped."""
-    secret = "AKIAIOSFODNN7EXAMPLE"
+    secret = "ghp_" + "x7Kq2Wm9Zt" * 3 + "Ab12Cd"
     content = configured(redaction={"level": "secrets"})
     with running(tmp_path_factory.mktemp("redacted"), content) as gateway:
         async with listening(gateway, "http 2025-11-25") as client:

@@ -83,7 +83,7 @@ def _with_a_gateway(run: Run, operator: str, state: Path) -> None:
     for words in (("list",), ("show", "demo"), ("logout", "demo"), ("pin", "demo", "--all")):
         run("server", *words)
     run("server", "permit", "demo", "system.info", "--for", "1h", "--key", operator)
-    for word in ("restart", "stop", "start"):
+    for word in ("restart", "drain", "stop", "start"):
         run("server", word, "demo")
     _tools(run)
     run("top", "--once")

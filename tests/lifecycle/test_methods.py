@@ -20,12 +20,14 @@ from gatewright.call import (
     Outcome,
     Refusal,
     Unrecorded,
+    UserContext,
 )
 from gatewright.call_policy import CLOSED
 from gatewright.kernel import Kernel
 from gatewright.lifecycle.gate import GatewayDrain
 from gatewright.lifecycle.methods import PING, SHUTDOWN, STATUS, LifecycleMethods, Own
 from gatewright.lifecycle.transitions import Transitions
+from gatewright.mcp.wire.permissions import REGISTRY_WRITE
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 from gatewright.servers.administration import Administration
 from gatewright.servers.supervisor import Supervisor
@@ -143,6 +145,15 @@ async def test_only_who_administers_may_shut_anything_down() -> None:
                 assert isinstance(refused, Refusal)
                 assert refused.reason == "access_denied"
         assert found.recorded == []
+
+
+async def test_the_right_to_write_registrations_is_enough() -> None:
+    """ggen's `AdminWrite`."""
+    chief = Caller("ann", user=(UserContext(permissions=(REGISTRY_WRITE,)),))
+    async with house() as found:
+        done = await found.ask(SHUTDOWN, chief, reason="idle_timeout", server_id="s")
+        assert isinstance(done, Answer | Failure)
+        assert not isinstance(await found.ask(SHUTDOWN, chief, reason="idle_timeout"), Refusal)
 
 
 async def test_a_shutdown_is_answered_and_recorded() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Caller, Client, Failure, Outcome, Unrecorded
+from gatewright.call import Answer, Call, Caller, Client, Failure, Outcome, Unrecorded, UserContext
 from gatewright.config import Settings
 from gatewright.registration.methods import REGISTERED, Fleet, Registration
 from gatewright.registration.registered import Registered
@@ -175,13 +175,23 @@ async def test_a_caller_that_goes_away_leaves_nothing_half_done(tmp_path: Path) 
         assert one.servers.fleet.states == {"dynamic.x": "connected"}
 
 
-async def test_so_many_wait_for_each_other_and_no_more(tmp_path: Path) -> None:
+async def test_of_agents_so_many_wait_for_each_other_and_operators_are_not_kept_out(
+    tmp_path: Path,
+) -> None:
+    said = UserContext(permissions=("kernel.registry.write",))
     async with house(tmp_path) as one:
-        asked = [asyncio.create_task(one.register(id="no id")) for _ in range(12)]
-        found = [await each for each in asked]
-        busy = [each for each in found if getattr(each, "reason", "") == "resource_exhausted"]
-        assert len(busy) == 4
-        assert all(getattr(each, "retry_after_ms", None) for each in busy)
+        agents = [Caller(f"a{number}", user=(said,)) for number in range(6)]
+        callers = [*(agent for agent in agents for _ in range(3)), *[OPERATOR] * 9]
+        asked = [asyncio.create_task(one.register(caller, id="no id")) for caller in callers]
+        found = [(await each, caller) for each, caller in zip(asked, callers, strict=True)]
+        busy = [
+            (each, caller.id)
+            for each, caller in found
+            if getattr(each, "reason", "") == "resource_exhausted"
+        ]
+        # Two of each of four, which are eight.
+        assert [name for _, name in busy] == ["a0", "a1", "a2", "a3", *["a4"] * 3, *["a5"] * 3]
+        assert all(getattr(each, "retry_after_ms", None) for each, _ in busy)
 
 
 async def test_who_may_not_and_who_did_not_negotiate_are_refused(tmp_path: Path) -> None:

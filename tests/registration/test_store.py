@@ -47,6 +47,14 @@ def test_the_oldest_ids_without_a_server_are_forgotten(tmp_path: Path) -> None:
     assert [*KeptServers(state).named()] == ["first", "b", "c"]
 
 
+def test_nobody_has_the_id_of_another_forgotten_by_using_up_new_ones(tmp_path: Path) -> None:
+    kept = KeptServers(state_in(tmp_path), most=3)
+    kept.put("bobs", Kept("agent", "bob"))
+    for number in range(9):
+        kept.put(f"a{number}", Kept("agent", "ann"))
+    assert [*kept.named()] == ["bobs", "a7", "a8"]
+
+
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     state = state_in(tmp_path)
     Documents(state.section("servers", "")).put("a", "{}")

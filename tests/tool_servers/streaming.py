@@ -7,7 +7,7 @@ cancellation is a plain string; a call that was cancelled gets its own normal re
 reports progress as MCP has it.
 
 Tools: `think` (`text`, in pieces at blanks or of `size` characters, `pause` seconds after each), `slow` (waits, and says how far it is), `seen` (what it was
-sent, as JSON), `flood` (`count` pieces of `size` characters).
+sent, as JSON).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.tool_servers.wires import Call, RefusalError, hello, serve_stdio
 
 __all__ = ["app", "main"]
 
-NAMES = ("think", "slow", "seen", "flood", "wrong")
+NAMES = ("think", "slow", "seen", "wrong")
 plain = False
 seen: list[dict[str, Any]] = []
 active: dict[Any, list[str]] = {}
@@ -112,9 +112,6 @@ async def _call(call: Call) -> Any:
         size = given.get("size")
         pieces = re.findall(f"(?s).{{1,{size}}}" if size else r"\S+\s*", given["text"])
         return await _think(call, pieces, given.get("pause", 0.0))
-    if name == "flood":
-        pieces = [f"{n:06d}".ljust(given["size"], ".") for n in range(given["count"])]
-        return await _think(call, pieces, 0.0)
     if name == "slow":
         return await _slow(call, given.get("steps", 4), given.get("pause", 0.02))
     if name == "wrong":

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from gatewright.config.check import Report
     from gatewright.config.toml_positions import KeyPath
 
-__all__ = ["Isolation", "IsolationLevel", "SandboxTable", "complete_isolation", "isolation_of"]
+__all__ = [
+    "Isolated",
+    "Isolation",
+    "IsolationLevel",
+    "SandboxTable",
+    "complete_isolation",
+    "isolation_of",
+]
 
 IsolationLevel = Literal["none", "confined", "strict"]
 

@@ -15,6 +15,7 @@ from gatewright.call import KERNEL, Call, Caller, Target, Tool
 from gatewright.config import Settings
 from gatewright.discovery.catalogue_index import tool_id
 from gatewright.discovery.tokens import count
+from gatewright.identity.claims import administers
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.names import is_meta, meta_tool
@@ -127,6 +128,19 @@ class Lookup:
         """Permissions that a caller holds."""
         needs = self._needs()
         return () if needs is None else needs.held(caller)
+
+    def may_create(self, caller: Caller) -> bool:
+        """Whether a caller may make itself a tool that there is not (MGP §16.6): it may run code and register servers, every
+        permission is approved without a question, and there is registration, with a folder for its programs."""
+        settings = self._now.settings
+        there = "registration" not in self._now.gates  # what is missing has its name there
+        return (
+            there
+            and settings.permissions.policy == "auto_approve"
+            and bool(settings.registration.folders)
+            and "code_execution" in self.held(caller)
+            and administers(caller, "write")
+        )
 
     def _needs(self) -> Needs | None:
         found: object = self._now.gates.get("permission")

@@ -201,8 +201,10 @@ class MetaTools:
             for one in found
             if one.usable is None or one.usable.id not in loaded
         ]
+        status = self._status(call, bool(loaded), lacking)
         return {
-            "status": self._status(call, bool(loaded), lacking),
+            "status": status,
+            **({"creation": _CREATION} if status == "creating" else {}),
             "tools_loaded": tools,
             "tools_unavailable": lacking,
             "session_tools_count": len(context.pinned) + len(context.cached),
@@ -237,7 +239,7 @@ class MetaTools:
             return "partial"
         if any(one["reason"] == "pending_approval" for one in lacking):
             return "pending_approval"
-        return "unavailable"
+        return "creating" if self.lookup.may_create(call.caller) else "unavailable"
 
     # -- the session
 
@@ -291,7 +293,17 @@ class MetaTools:
         return Context(self._now.settings.discovery, cost, pinned, self._sessions.of(call))
 
 
+_REGISTER = "mgp/discovery/register"
 _SEARCH = f"{kernel_names(meta_tool('discover'))[0]} finds what there is"
+_CREATION = {
+    "method": _REGISTER,
+    "steps": [
+        "write a Python program that serves the missing tools by MCP on stdio into a folder of [registration]",
+        f"register it with {_REGISTER} as a sandboxed server; its code is judged (code_safety) and run isolated",
+        "where the code is refused, mend what the refusal names and register again",
+        f"ask for the capability again with {kernel_names(meta_tool('request'))[1]}",
+    ],
+}
 _NOTHING = (
     "nothing fits: name the capability in other words, in a few nouns and verbs; "
     f"{kernel_names(meta_tool('request'))[0]} asks for what is missing"

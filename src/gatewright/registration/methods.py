@@ -15,7 +15,17 @@ from typing import Any, Protocol
 from msgspec.structs import replace
 
 from gatewright.audit.records import GATEWAY, Actor, Subject
-from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal, Unrecorded
+from gatewright.call import (
+    Answer,
+    Back,
+    Call,
+    Caller,
+    Failure,
+    Outcome,
+    Refusal,
+    Unrecorded,
+    Who,
+)
 from gatewright.command_text import to_type
 from gatewright.config import Server, Settings, SettingsError
 from gatewright.mcp.wire import jsonrpc
@@ -40,8 +50,8 @@ log = logging.getLogger("gatewright.registration")
 REGISTERED, DEREGISTERED = (
     f"dev.gatewright.server.{what}" for what in ("registered", "deregistered")
 )
-_WAITING = 8
-"""So many registrations may wait for each other: each waits for its server."""
+_WAITING, _OF_ONE = 8, 2
+"""So much of agents may wait for each other, and of one of them: each registration waits for its server."""
 
 
 class Record(Protocol):
@@ -135,7 +145,7 @@ class Registration:
         self._judged = judged
         self._clock = clock
         self._turn = asyncio.Lock()
-        self._work: set[asyncio.Task[Any]] = set()
+        self._work: dict[asyncio.Task[Any], Who] = {}
 
     async def register(self, call: Call, back: Back) -> Outcome:
         """Answer `mgp/discovery/register`."""
@@ -144,7 +154,7 @@ class Registration:
         wanted = read_wanted(call.params)
         if isinstance(wanted, Failure):
             return wanted
-        return await self._in_turn(self._register(wanted, call))
+        return await self._in_turn(call.caller, self._register(wanted, call))
 
     async def deregister(self, call: Call, back: Back) -> Outcome:
         """Answer `mgp/discovery/deregister`."""
@@ -153,7 +163,7 @@ class Registration:
         ending = read_ending(call.params)
         if isinstance(ending, Failure):
             return ending
-        return await self._in_turn(self._deregister(ending, call))
+        return await self._in_turn(call.caller, self._deregister(ending, call))
 
     async def restore(self) -> None:
         """Start what was registered before the gateway was started."""
@@ -182,9 +192,9 @@ class Registration:
 
     # -- inside
 
-    async def _in_turn(self, work: Coroutine[Any, Any, Outcome]) -> Outcome:
+    async def _in_turn(self, caller: Caller, work: Coroutine[Any, Any, Outcome]) -> Outcome:
         """One after the other. Goes on where its caller is gone: nothing is left half done."""
-        if len(self._work) >= _WAITING:
+        if caller.kind != "operator" and self._crowded(caller):
             work.close()
             return Refusal(
                 "resource_exhausted",
@@ -197,9 +207,13 @@ class Registration:
                 return await work
 
         task = asyncio.create_task(turn())
-        self._work.add(task)
-        task.add_done_callback(self._work.discard)
+        self._work[task] = caller.who
+        task.add_done_callback(self._work.pop)
         return await asyncio.shield(task)
+
+    def _crowded(self, caller: Caller) -> bool:
+        agents = [who for who in self._work.values() if who[0] != "operator"]
+        return len(agents) >= _WAITING or agents.count(caller.who) >= _OF_ONE
 
     async def _register(self, wanted: Wanted, call: Call) -> Outcome:
         settings, fleet = self._settings(), self._fleet

@@ -13,7 +13,7 @@ from gatewright.storage.state import StateDatabase
 __all__ = ["MOST_IDS", "Kept", "KeptServers"]
 
 MOST_IDS = 1000
-"""So many ids are remembered with who had them; then the one that was written longest ago is forgotten."""
+"""So many ids are remembered with who had them; then the oldest of whoever needs another one is forgotten."""
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -64,6 +64,8 @@ class KeptServers:
             return
         rest = {name: one for name, one in self._kept.items() if name != server}
         gone = [name for name, one in rest.items() if one.server is None]
+        # Its own first: nobody has another's id forgotten by using up ever new ones.
+        gone.sort(key=lambda name: rest[name].who != kept.who)
         over = len(rest) + 1 - self._most
         if over > 0:
             for name in gone[:over]:

@@ -20,7 +20,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "messages.md"
 EVERY = (*LEGACY, *MODERN)
 EXTENSIONS = extensions_of(FEATURES)
 REGISTRY = frozenset({"mgp/discovery/register", "mgp/discovery/deregister"})
-"""The registry is the operator's file, and no client's."""
+"""Answered to operators, and to agents with the permission for it."""
 TAKEN = {
     "notifications/initialized": "the connection",
     "notifications/cancelled": "the call that it names",
@@ -53,10 +53,10 @@ def of_clients(word: Word) -> str:
     """What a client reads that sends it."""
     if word.notification:
         return TAKEN.get(word.method, "dropped, recorded")
-    if word.method in RULED:
+    if word.method in RULED or word.method in REGISTRY:
         return "operators are answered"
     served = not word.extension or word.extension in EXTENSIONS
-    return "answered" if served and word.method not in REGISTRY else "-32601"
+    return "answered" if served else "-32601"
 
 
 def _of_servers(word: Word) -> str:

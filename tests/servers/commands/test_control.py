@@ -75,7 +75,20 @@ def test_what_a_server_wrote_is_shown_across_its_restarts(beside: Shell) -> None
     assert last.document == {"id": "talks", "line": "word 2"}
 
 
-@pytest.mark.parametrize("verb", ["restart", "start", "stop", "logs"])
+def test_a_server_drains_stays_down_and_is_started(beside: Shell) -> None:
+    """MGP-11.4-1"""
+    done = beside.run("server", "drain", "demo", "--timeout", "5")
+    assert (done.code, done.rows, done.err) == (0, [["demo", "yes", "0", "0"]], "")
+    refused = beside.run("tool", "call", "demo__echo", "text=x")
+    assert refused.error["code"] in ("draining", "upstream_unavailable")
+    assert beside.run("server", "start", "demo").rows == [["demo", "connected"]]
+    assert beside.run("tool", "call", "demo__echo", "text=x").out == "x\n"
+    made = beside.run("key", "create", "bot", "--key", _operator(beside))
+    agent = beside.run("server", "drain", "demo", "--key", made.out.strip())
+    assert agent.error["code"] == "access_denied"
+
+
+@pytest.mark.parametrize("verb", ["restart", "drain", "start", "stop", "logs"])
 def test_an_unknown_server_is_told_with_the_way_out(beside: Shell, verb: str) -> None:
     done = beside.run("server", verb, "nobody")
     assert (done.code, done.error["code"]) == (2, "not_found")

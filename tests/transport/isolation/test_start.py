@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 import signal
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -254,3 +256,45 @@ async def test_a_confined_server_keeps_its_home_and_writes_where_it_may(tmp_path
     ], collector.lines
     assert (work / "new").read_text() == "y"
     assert (work / "mgp.toml").read_text() == "secret = 1"
+
+
+@pytest.mark.peers
+@pytest.mark.sandbox
+async def test_a_package_runner_works_in_a_confined_sandbox_and_keeps_its_cache(
+    tmp_path: Path,
+) -> None:
+    """npx installs a package, offline from an archive that it may read, and starts what is in it."""
+    archive = tmp_path / "packed.tgz"
+    parts = {
+        "package/package.json": b'{"name":"packed","version":"1.0.0","bin":{"packed":"cli.js"}}',
+        "package/cli.js": b'#!/usr/bin/env node\nconsole.log(require("os").homedir())\n',
+    }
+    with tarfile.open(archive, "w:gz") as file:
+        for name, content in parts.items():
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mode = len(content), 0o755
+            file.addfile(entry, io.BytesIO(content))
+    confined = Isolation(
+        server="packed",
+        level="confined",
+        state=str(tmp_path / "state"),
+        read=(str(archive),),
+        network=False,
+        processes=512,
+        open_files=4096,
+        memory_bytes=2 << 30,
+    )
+    collector = Collector()
+    child = await spawn(
+        "npx",
+        ["--offline", "-y", f"--package=file:{archive}", "packed"],
+        env={"npm_config_update_notifier": "false"},
+        receiver=collector,
+        stderr=collector.line,
+        isolation=confined,
+    )
+    async with asyncio.timeout(60):
+        await child.wait_closed()
+    await within(child.stop(5))
+    assert collector.messages == [b"/home/server"], collector.lines
+    assert (tmp_path / "state" / "isolated" / "packed" / ".npm").is_dir()

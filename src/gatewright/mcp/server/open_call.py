@@ -44,8 +44,7 @@ KEPT_BYTES = 1024 * 1024
 KEPT_IN_ALL = 64 * 1024 * 1024
 """So much of all calls together."""
 SLOW_BYTES = 128 * 1024
-"""A client that leaves more than this waiting gets its chunks merged. Half of what makes it a slow reader (`transport.base`), so that
-chunks alone cost nobody the connection."""
+"""A client that leaves more than this waiting gets its chunks merged: half of what makes it a slow reader (`transport.base`)."""
 HELD_CHARS = 64 * 1024
 """So much text of one call waits for such a client; what is more is left out."""
 _LOOK_S = 0.05

@@ -56,7 +56,8 @@ def drain(
     if json:
         print_document({"id": id, **shown})
     else:
-        print_rows(("id", *names), [(id, *shown.values())])
+        accepted = "yes" if shown["accepted"] else "no"
+        print_rows(("id", *names), [(id, accepted, *list(shown.values())[1:])])
 
 
 def start(

@@ -53,15 +53,8 @@ def list_servers(
     """
     where = endpoint(config, url=url, key=key, role="operator")
     params = {} if status is None else {"filter": {"status": status}}
-    result = ask(where, "mgp/discovery/list", params)
-    found = result.get("servers")
     told = _costs(where)
-    cost = {one["server_id"]: one["tokens"] for one in told.get("servers", [])}
-    servers = [
-        {**one, "tokens": cost[one["id"]]} if one.get("id") in cost else one
-        for one in (found if isinstance(found, list) else [])
-        if isinstance(one, dict)
-    ]
+    servers = _with_costs(ask(where, "mgp/discovery/list", params).get("servers"), told)
     if json:
         print_document(servers)
         return
@@ -71,6 +64,10 @@ def list_servers(
         shown = {**server, "tools": len(tools) if isinstance(tools, list) else ""}
         rows.append([shown.get(column) for column in _COLUMNS])
     print_rows(_COLUMNS, rows)
+    _tell(servers, told)
+
+
+def _tell(servers: list[dict[str, Any]], told: dict[str, Any]) -> None:
     for server in servers:
         for line in _notes(server):
             note(line)
@@ -87,6 +84,15 @@ def _notes(server: dict[str, Any]) -> Iterator[str]:
     if server.get("reason"):
         yield f"{server.get('id')}: {server['reason']}"
     yield from unseen_notes(server)
+
+
+def _with_costs(found: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
+    cost = {one["server_id"]: one["tokens"] for one in told.get("servers", [])}
+    return [
+        {**one, "tokens": cost[one["id"]]} if one.get("id") in cost else one
+        for one in (found if isinstance(found, list) else [])
+        if isinstance(one, dict)
+    ]
 
 
 def _costs(where: Endpoint) -> dict[str, Any]:
