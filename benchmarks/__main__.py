@@ -35,7 +35,9 @@ NAMES = (
     "cli",
     "first_minute",
     "reload",
+    "lifecycle",
     "rooms",
+    "isolation",
 )
 DEADLINE = 1800.0
 

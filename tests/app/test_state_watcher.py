@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.app.state_watcher import StateWatcher
+from gatewright.app.state_watcher import OTHERS_S, StateWatcher
 from gatewright.audit.events import Events
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Unrecorded
@@ -138,3 +138,23 @@ async def test_when_keys_were_used_is_written_down_while_the_gateway_runs(world:
     (found,) = other.keys()
     assert found.last_used is not None
     assert world.callers.take_used() == {}
+
+
+async def test_who_holds_the_state_holds_up_the_loop_for_a_moment_and_no_longer(
+    world: World,
+) -> None:
+    """Another process that writes for long, or stands still in the middle: what the gateway would change then fails by name."""
+
+    async def tell() -> None:
+        """Nobody."""
+
+    task = asyncio.create_task(world.office.follow((), tell))
+    await asyncio.sleep(0)
+    other = state_in(world.folder)
+    began = time.monotonic()
+    with other.engine.transaction(), pytest.raises(StoreError, match="locked"):
+        world.callers.create("ann", by="root")
+    assert time.monotonic() - began < 3 * OTHERS_S
+    other.close()
+    world.callers.create("ann", by="root")
+    task.cancel()

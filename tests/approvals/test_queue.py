@@ -384,9 +384,7 @@ async def test_who_waits_is_woken_at_a_later_look_where_the_queue_could_not_be_r
         await waiting
 
 
-async def test_failing_steps_hold_up_none(
-    desk: ApprovalQueue, tmp_path: Path, trail: Trail
-) -> None:
+async def test_failing_steps_hold_up_none(desk: Any, tmp_path: Path, trail: Trail) -> None:
     names, rule = [f"p{n}" for n in range(2 * STEPS_A_LOOK)], Mock(side_effect=StoreError("no"))
     made = [desk.want("files", name, risk="safe", quorum=1) for name in names]
     desk.ruled.listen(rule)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.audit.sink_builder import positions_of, sinks_of
 from gatewright.config import Settings, load
@@ -96,3 +97,21 @@ async def test_a_file_that_a_sink_names_is_the_one_beside_the_configuration(tmp_
     await sinks.close()
     await log.close()
     assert (settings.storage.path / "right.jsonl").exists()
+
+
+async def test_a_file_that_is_not_as_it_was_accepted_makes_no_sink(tmp_path: Path) -> None:
+    settings = configured(
+        tmp_path, '[[audit.sinks]]\nname = "a"\ntype = "file"\npath = "${file:where}"\n'
+    )
+    (tmp_path / "where").write_text("elsewhere.jsonl\n")
+    settings.storage.path.mkdir()
+    accepted = {settings.files[0]: {str(tmp_path / "where"): "another digest"}}
+    sinks = sinks_of(replace(settings, accepted=accepted), positions_of(settings), nobody)
+    log = a_log(settings.storage.path)
+    sinks.start()
+    log.event("com.example.made")
+    await until(lambda: sinks.states()["a"].problem is not None)
+    assert "has changed since it was looked at" in str(sinks.states()["a"].problem)
+    await sinks.close()
+    await log.close()
+    assert not (settings.storage.path / "elsewhere.jsonl").exists()

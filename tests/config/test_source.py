@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -116,3 +117,48 @@ def test_the_files_that_are_followed_are_absolute_and_in_the_groups_of_which_one
     project, user = source(tmp_path).follows()
     assert project == [tmp_path / "mgp.toml", tmp_path / "mcp.toml"]
     assert user[0] == tmp_path / "home/.config/mgp/servers.toml"
+
+
+def test_a_file_that_nobody_accepted_keeps_no_other_from_being_read_again(tmp_path: Path) -> None:
+    """At the start it is asked about; later it counts as it was accepted, or not at all, and a warning says so."""
+    user = tmp_path / "home" / ".config" / "mgp" / "servers.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(SERVER.format("u1"))
+    project = tmp_path / "mgp.toml"
+    found = source(tmp_path)
+
+    def servers() -> list[str]:
+        return [one.id for one in found.load().servers]
+
+    assert servers() == ["u1"]
+    project.write_text(SERVER.format("p1"))
+    user.write_text(SERVER.format("u2"))
+    assert servers() == ["u2"]
+    (warning,) = found.load().warnings
+    assert "never accepted: it does not count; read it, then `gatewright config trust" in str(
+        warning
+    )
+    with pytest.raises(SettingsError, match="never accepted"):
+        source(tmp_path).load()
+    accept_file(project, home(tmp_path))
+    assert servers() == ["p1", "u2"]
+    project.write_text(SERVER.format("p2"))
+    user.write_text(SERVER.format("u3"))
+    assert servers() == ["p1", "u3"]
+    (warning,) = found.load().warnings
+    assert "changed since it was accepted: what was accepted before counts" in str(warning)
+    assert str(project) in str(warning)
+    accept_file(project, home(tmp_path))
+    assert servers() == ["p2", "u3"]
+    assert found.load().warnings == ()
+
+
+def test_what_was_accepted_is_known_to_whoever_reads_files_later(tmp_path: Path) -> None:
+    project = tmp_path / "mgp.toml"
+    project.write_text(SERVER.format("a") + 'env = { A = "${file:token}" }\n')
+    (tmp_path / "token").write_text("one")
+    accept_file(project, home(tmp_path))
+    settings = source(tmp_path).load()
+    digest = hashlib.sha256(b"one").hexdigest()
+    assert settings.accepted == {project: {str(tmp_path / "token"): digest}}
+    assert source(tmp_path, config=project).load().accepted == {}

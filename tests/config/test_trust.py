@@ -105,7 +105,8 @@ def test_a_document_is_believed_as_it_was_accepted(folder: Path) -> None:
     (folder / "api.json").write_text('{"other": 1}')
     assert source.stamp() != before
     with pytest.raises(NotAccepted, match=r"file api\.json = other content"):
-        source.load()
+        FileSource(environ=environ(folder), cwd=folder).load()
+    assert source.load().servers[0].accepted == hashlib.sha256(b"{}").hexdigest()
     take(folder)
     assert source.load().servers[0].accepted == hashlib.sha256(b'{"other": 1}').hexdigest()
     (folder / "api.json").unlink()
@@ -209,8 +210,7 @@ def test_a_running_gateway_sees_that_a_change_was_accepted(folder: Path) -> None
     source = FileSource(environ=environ(folder), cwd=folder)
     source.load()
     (folder / "mgp.toml").write_text(SERVER.replace("x", "y"))
-    with pytest.raises(NotAccepted):
-        source.load()
+    assert source.load().servers[0].command == "x"
     before = source.stamp()
     take(folder)
     assert source.stamp() != before

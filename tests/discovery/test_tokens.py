@@ -21,18 +21,18 @@ TOOL = {
 
 # What o200k_base makes of them.
 SAMPLES = [
-    (TOOL["description"], 17),
-    (json.dumps(TOOL), 85),
-    (json.dumps(TOOL, indent=2), 127),
+    (TOOL["description"], 18),
+    (json.dumps(TOOL), 77),
+    (json.dumps(TOOL, indent=2), 101),
     (
         "指定されたファイルの内容を読み取り、テキストとして返します。パスは絶対パスでなければなりません。"
         * 3,
-        90,
+        96,
     ),
     (
         "Liest den Inhalt einer Datei und gibt ihn als Text zurück. Der Pfad muss absolut sein."
         * 3,
-        63,
+        58,
     ),
 ]
 

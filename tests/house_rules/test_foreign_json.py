@@ -86,6 +86,7 @@ ALLOWED = {
     "access/permissions.py": _OWN,
     "audit/reader.py": _OWN,
     "dialects/groundhog/registrations.py": _OWN,
+    "registration/store.py": _OWN,
     "rooms/trust_store.py": _OWN,
     "config/sealed_file.py": _OWN,
     "config/trust.py": _OWN,

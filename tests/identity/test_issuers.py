@@ -9,6 +9,7 @@ import pytest
 from gatewright.config import Settings, load
 from gatewright.identity.issuer import Introspection, Trusted
 from gatewright.identity.issuers import Known, base_of, known_of, trusted_of
+from tests.accepting import accept_file
 
 ONE = '[[oauth.issuers]]\nname = "corp"\nissuer = "https://auth.example"\n'
 ASKED = ONE + 'client_id = "gw"\nclient_secret = "${GW_TEST_SECRET}"\n'
@@ -84,3 +85,19 @@ def test_an_issuer_whose_secret_is_missing_takes_nobody_in(tmp_path: Path) -> No
     assert "GW_TEST_SECRET" in found.problem
     assert found.introspection is not None
     assert found.introspection.client_secret == ""
+
+
+def test_a_secret_in_a_file_is_the_one_that_was_accepted(tmp_path: Path) -> None:
+    secret, file = tmp_path / "secret", tmp_path / "mgp.toml"
+    file.write_text(ONE + 'client_id = "gw"\nclient_secret = "${file:secret}"\n')
+    secret.write_text("mine")
+    home = {"HOME": str(tmp_path)}
+    accept_file(file, home)
+    loaded = load(environ=home, cwd=tmp_path)
+    (found,) = trusted_of(loaded)
+    assert (found.problem, found.introspection) == ("", Introspection("gw", "mine", ""))
+    secret.write_text("another's")
+    (found,) = trusted_of(loaded)
+    assert "has changed since it was looked at" in found.problem
+    (named,) = trusted_of(load(file, environ=home))
+    assert named.problem == "", "one that is named is not asked about"

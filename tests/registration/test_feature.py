@@ -9,6 +9,7 @@ from gatewright.feature import Counts, Inside, Rights
 from gatewright.kernel import Kernel
 from gatewright.registration.feature import RegistrationFeature
 from gatewright.registration.store import Kept, KeptServers
+from gatewright.servers.administration import Administration
 from gatewright.servers.supervisor import Supervisor
 from tests.feature_parts import ground, settings
 from tests.kernel_parts import Book
@@ -19,6 +20,10 @@ async def _again() -> None:
     """Goes on with the same configuration."""
 
 
+async def never(_: object) -> None:
+    """Nothing is started anew."""
+
+
 async def test_it_answers_both_methods_and_adds_nothing_before_something_is_registered(
     tmp_path: Path,
 ) -> None:
@@ -27,13 +32,15 @@ async def test_it_answers_both_methods_and_adds_nothing_before_something_is_regi
     feature = RegistrationFeature(on)
     said = settings(tmp_path)
     assert feature.extend(said) is said
+    servers = Supervisor([], info={})
     inside = Inside(
-        servers=Supervisor([], info={}),
+        servers=servers,
         kernel=Kernel(*CLOSED, Book()),
         gates=(),
         rights=Rights(),
         counts=Counts(),
         again=_again,
+        administration=Administration(servers, never, lambda *_: None),
     )
     assert set(feature.methods(inside)) == {"mgp/discovery/register", "mgp/discovery/deregister"}
     assert feature._registration is not None

@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Call, Caller, CannotAsk, Client, Event, Failure, Question
+from gatewright.call import (
+    Answer,
+    Call,
+    Caller,
+    CannotAsk,
+    Client,
+    Event,
+    Failure,
+    Outcome,
+    Question,
+)
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.protocol.eras import read_interim
 from gatewright.servers.elicitation import COMPLETE, ELICIT
@@ -40,18 +50,23 @@ class House:
         self.screen = Screen("files", told)
 
 
+def ended(screen: Screen, call: Call, outcome: Outcome) -> Outcome:
+    """The end of a call as its caller may see it, at once."""
+    return whole(screen._seen(call, outcome))
+
+
 def called(method: str = "tools/call", **more: Any) -> Call:
     return make_call("tool", method, {"name": "t"}, **more)
 
 
 def answered(text: str | dict[str, Any], call: Call | None = None, modern: bool = False) -> Any:
     raw = text if isinstance(text, str) else json.dumps(text)
-    return House().screen.outcome(call or called(), Answer(raw.encode(), modern=modern))
+    return ended(House().screen, call or called(), Answer(raw.encode(), modern=modern))
 
 
 def failed(data: Any, code: int = 1, call: Call | None = None) -> Any:
     error = json.dumps({"code": code, "message": "m", "data": data}).encode()
-    found = House().screen.outcome(call or called(), Failure("upstream_error", error=error))
+    found = ended(House().screen, call or called(), Failure("upstream_error", error=error))
     assert isinstance(found, Failure)
     assert found.error is not None
     return json.loads(found.error)
@@ -97,7 +112,7 @@ async def test_a_plain_look_at_an_answer_misses_nothing_that_is_found_in_its_mem
 
 def test_an_ordinary_answer_stays_the_bytes_that_came() -> None:
     answer = Answer(b'{"content": [ ],"_meta":{"vendor/x":1}, "n":1.0e1}')
-    assert House().screen.outcome(called(), answer) is answer
+    assert ended(House().screen, called(), answer) is answer
 
 
 @pytest.mark.parametrize("key", OURS)
@@ -144,7 +159,7 @@ def test_error_data_carries_no_member_of_the_gateways(member: dict[str, Any]) ->
 @pytest.mark.parametrize("extra", ['"_mgp":{"retryable":true}', '"\\u005fmgp":{}', '"status":"x"'])
 def test_an_error_has_the_members_of_json_rpc_alone(more: str, extra: str) -> None:
     error = f'{{"code":1,"message":"m"{more},{extra}}}'.encode()
-    found = House().screen.outcome(called(), Failure("upstream_error", error=error))
+    found = ended(House().screen, called(), Failure("upstream_error", error=error))
     assert isinstance(found, Failure)
     assert found.error == f'{{"code":1,"message":"m"{more}}}'.encode()
 
@@ -153,7 +168,7 @@ def test_a_server_that_negotiated_mgp_says_its_words_in_their_own_spelling() -> 
     house = House()
     house.screen._mgp = True
     error = b'{"code":1,"message":"m","data":{"_mgp":{},"trace_id":"t","_MGP":{},"Trace_Id":"t"}}'
-    found = house.screen.outcome(called(), Failure("upstream_error", error=error))
+    found = ended(house.screen, called(), Failure("upstream_error", error=error))
     assert isinstance(found, Failure)
     assert found.error == b'{"code":1,"message":"m","data":{"_mgp":{},"trace_id":"t"}}'
 
@@ -318,7 +333,7 @@ def test_what_a_task_asks_is_for_whoever_has_it_through_any_session(
     def polled(session: str, who: str, can: dict[str, Any]) -> list[str]:
         client = type(MODERN)(MODERN.revision, can)
         call = called("tasks/get", session=session, caller=Caller(who), client=client)
-        outcome = screen.outcome(call, Answer(json.dumps(asks).encode()))
+        outcome = ended(screen, call, Answer(json.dumps(asks).encode()))
         assert isinstance(outcome, Answer)
         said = json.loads(outcome.raw)
         assert said["status"] == "working"

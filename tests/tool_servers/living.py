@@ -1,10 +1,10 @@
 """A server with a life: it answers the methods of MGP §11, is slow, ends as it is told to, and says that it drains.
 
-    python tests/tool_servers/living.py [--mgp] [--status STATUS] [--unsupported CODE] [--slow-start SECONDS] [--log FILE]
+    python tests/tool_servers/living.py [--mgp] [--status STATUS] [--unsupported CODE] [--slow-start SECONDS] [--log FILE] [--exit STATUS]
 
 Tools: `slow` (seconds), `pid`, `requests` (the methods it was sent), `leave` (ends with a status), `drains` (notifies
 `notifications/mgp.lifecycle` with the params given). Without `--mgp` it is plain MCP, and refuses unknown methods with `--unsupported`.
-With `--log` it writes a line to a file when it starts.
+With `--log` it writes a line to a file when it starts; with `--exit` it ends right then.
 """
 
 from __future__ import annotations
@@ -112,10 +112,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--unsupported", type=int, default=-32601)
     parser.add_argument("--slow-start", type=float, default=0.0)
     parser.add_argument("--log", type=Path)
+    parser.add_argument("--exit", type=int)
     options = parser.parse_args(arguments)
     if options.log is not None:
         with options.log.open("a") as log:
             log.write(f"{time.time()}\n")
+    if options.exit is not None:
+        return int(options.exit)
     time.sleep(options.slow_start)
     return serve_stdio(app)
 

@@ -29,12 +29,7 @@ from gatewright.access.refusals import BY_CALLER, GATE, lacks, outside, too_many
 from gatewright.call import KERNEL, Back, Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.identity.claims import rights_of, runs_programs
-from gatewright.mcp.wire.permissions import (
-    INVOKE,
-    LIST_ALL,
-    REGISTRY_READ,
-    REGISTRY_WRITE,
-)
+from gatewright.mcp.wire.permissions import INVOKE, LIST_ALL, REGISTRY_READ, REGISTRY_WRITE
 from gatewright.schemas.json_strings import Place, outweighs
 from gatewright.schemas.objection import Validator
 from gatewright.servers.definition_digest import definition_digest
@@ -101,9 +96,8 @@ class Access:
         folders: Mapping[str, str] | None = None,
         private: Container[str] = (),
     ) -> None:
-        """`clock` gives Unix seconds. `open_methods` are the `mgp/…` methods that everybody may call,
-        `folders` says in which folder of this machine a server runs, `private` are servers that the owner's host does
-        not have by default."""
+        """`clock` gives Unix seconds. `open_methods` are the `mgp/…` methods that everybody may call, `folders` says in which folder
+        of this machine a server runs, `private` are servers that the owner's host does not have by default."""
         self._grants = grants
         self._clock = clock
         self._open = open_methods
@@ -225,8 +219,7 @@ class Access:
         return _judge(caller, word, _OPERATOR if self._closed(server) else _ROLES)
 
     def _closed(self, server: str) -> bool:
-        """Whether operators alone have a server where the table says nothing. Claims open none of its tools; they can only take
-        them away."""
+        """Whether operators alone have a server where the table says nothing. Claims open none of its tools."""
         return server == KERNEL or server in self._private
 
     def _may_invoke(self, caller: Caller, target: Target, tool: Tool | None) -> bool | None:

@@ -23,6 +23,10 @@ __all__ = ["POLLED_S", "StateWatcher"]
 POLLED_S = 0.25
 """How soon a change by another process holds."""
 
+OTHERS_S = 0.5
+"""How long a change of the gateway's own waits for another process that writes: it waits on the event loop, with everybody. The
+writes of others take some milliseconds, and a disk."""
+
 LAST_USED_TURNS = 40
 """After how many looks it is written down when keys were last used."""
 
@@ -52,6 +56,7 @@ class StateWatcher:
         """For ever: a store that fails must not keep alive what was revoked. `others` is
         what else has to be looked at, `tell` says which lists have changed."""
         told = ""
+        self._state.engine.wait_at_most(OTHERS_S)
         for turn in count():
             # At first nobody listens yet: what changes from here on is told.
             steps: Sequence[Callable[[], object]] = [self.look, *others] if turn else []

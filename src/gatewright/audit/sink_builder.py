@@ -59,7 +59,8 @@ def sinks_of(settings: Settings, positions: SinkPositions, inform: Inform) -> Si
             file = settings.file_of(table)
             # `${file:…}` is meant from where it was written, as in all other tables: what was accepted is what stands there.
             folder = file.absolute().parent if settings.files else place
-            made[sink.name] = _Later(partial(_made, settings, sink, sources.of(file), folder))
+            believed = sources.of(file, settings.accepted.get(file))
+            made[sink.name] = _Later(partial(_made, settings, sink, believed, folder))
     return Sinks(place, made, positions)
 
 

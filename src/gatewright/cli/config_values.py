@@ -19,7 +19,7 @@ _ADDRESSES = ("url", "openapi", "base_url")
 _SECRET_AUTH = ("client_secret", "bearer")
 _REFERENCE = Pattern(r"(?:Bearer )?\$\{(?:(?:env|secret|file):)?[^:{}]+\}")
 _HIDDEN = {"origin", "problem", "written"}
-_NO_TABLES = {"servers", "grants", "files", "warnings", "origins", "form", "rooms"}
+_NO_TABLES = {"servers", "accepted", "grants", "files", "warnings", "origins", "form", "rooms"}
 
 
 def values_of(settings: Settings) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from gatewright.cli.serve import Ready
 from gatewright.command_text import to_type
 from gatewright.config import Grant, Origin, Server, Settings
 from gatewright.config.command_environment import typed_for
+from gatewright.config.file_tables import SERVER_ID
 from gatewright.config.model import Gateway, Storage
 from gatewright.config.reserved_server_ids import taken_for
 
@@ -33,7 +34,7 @@ app = group("Run one server behind policy, ad hoc.")
 
 _ORIGIN = Origin(Path("the command line"))
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_SERVER_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SERVER_ID = re.compile(SERVER_ID)
 _UNFIT = re.compile(r"[^A-Za-z0-9_-]+")
 _RUNNERS = frozenset(
     {"npx", "uvx", "bunx", "python", "python3", "node", "docker", "uv", "deno", "run"}

@@ -46,7 +46,7 @@ _APPLIED = (
     "protocol.rate_limits",  # put into limits.doors when the file is read (`config.groundhog_merge`)
 )
 
-_NOT_SAID = frozenset({"files", "form", "warnings", "origins"})
+_NOT_SAID = frozenset({"accepted", "files", "form", "warnings", "origins"})
 _NO_VALUE = frozenset({"origin", "written"})
 _SECRET = (".env.", ".headers.", ".credentials.", ".auth.bearer", ".auth.client_secret")
 _ABSENT = object()

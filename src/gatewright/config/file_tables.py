@@ -39,6 +39,7 @@ from gatewright.config.oversight import (
 from gatewright.config.rooms import RoomsTable
 
 __all__ = [
+    "SERVER_ID",
     "TRANSPORTS",
     "AuthTable",
     "FileTable",
@@ -82,10 +83,12 @@ TransportWord = Literal[
     "openapi",
 ]
 
+SERVER_ID = r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"
+"""How ids of servers are spelled."""
 ServerId = Annotated[
     str,
     Meta(
-        pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z",
+        pattern=SERVER_ID,
         description="letters, digits, '.', '_' and '-', at most 64 of them",
         examples=['"files"'],
     ),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -18,11 +18,11 @@ import platformdirs
 
 from gatewright.config.api import is_url
 from gatewright.config.build import build, with_form
-from gatewright.config.documents import MAX_BYTES, parse, read
+from gatewright.config.documents import MAX_BYTES, Document, parse, read
 from gatewright.config.gh_aw_form import is_form, read_form
 from gatewright.config.model import Server, Settings
 from gatewright.config.problems import Origin, Problem, SettingsError
-from gatewright.config.trust import check_accepted
+from gatewright.config.trust import NotAccepted, check_accepted
 
 __all__ = ["STDIN", "candidates", "find", "given", "groups", "load", "state_directory", "user_file"]
 
@@ -37,29 +37,63 @@ def load(
     *,
     environ: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    kept: dict[Path, Document] | None = None,
+    again: bool = False,
 ) -> Settings:
     """Read and check the configuration. No file at all is fine: then everything is a default.
 
     Raises `SettingsError`, which names file, line, key and what to write instead; `NotAccepted` where a project's file
-    was found that the user did not accept.
+    was found that the user did not accept. Those that are accepted are put into `kept`; where it is read `again`, another is a
+    warning: it counts as it was kept, or not at all.
     """
     variables = os.environ if environ is None else environ
     if config == STDIN:
         # One byte more tells a text that is too long.
         return given(sys.stdin.buffer.read(MAX_BYTES + 1), variables)
     documents = [read(path) for path in find(config, environ=variables, cwd=cwd)]
-    accepted: dict[Path, dict[str, str]] = {}
+    ignored: list[NotAccepted] = []
     # A file that was named is used; one that was found, or named relative to wherever this runs, has to be accepted.
     if config is None and not Path(variables.get("MGP_CONFIG_PATH", "")).is_absolute():
-        own = {*_user(variables)}
-        for number, document in enumerate(documents):
-            if document.path not in own:
-                digests = accepted[document.path] = check_accepted(document, variables)
-                # What it names is read again below, and may be another file by then.
-                documents[number] = msgspec.structs.replace(document, accepted=digests)
+        former = kept if again and kept is not None else None
+        documents, ignored = _accepted(documents, variables, former)
+    accepted = {one.path: one.accepted for one in documents if one.accepted is not None}
+    if kept is not None:
+        kept |= {one.path: one for one in documents if one.path in accepted}
     settings = build(documents, variables, state_directory(variables))
     servers = tuple(_as_accepted(one, accepted) for one in settings.servers)
-    return msgspec.structs.replace(settings, servers=servers) if accepted else settings
+    warnings = (*settings.warnings, *map(_ignored, ignored))
+    return msgspec.structs.replace(settings, servers=servers, accepted=accepted, warnings=warnings)
+
+
+def _accepted(
+    documents: Sequence[Document],
+    variables: Mapping[str, str],
+    kept: Mapping[Path, Document] | None,
+) -> tuple[list[Document], list[NotAccepted]]:
+    """Those that count, each with what was accepted with it, and what was found and does not. Raises `NotAccepted` without
+    `kept`."""
+    own, found, ignored = {*_user(variables)}, list[Document](), list[NotAccepted]()
+    for document in documents:
+        if document.path in own:
+            found.append(document)
+            continue
+        try:
+            digests = check_accepted(document, variables)
+        except NotAccepted as problem:
+            if kept is None:
+                raise
+            # Nobody's file keeps a user's own from being read again.
+            ignored.append(problem)
+            found += [kept[document.path]] if document.path in kept else []
+            continue
+        # What it names is read again by `build`, and may be another file by then.
+        found.append(msgspec.structs.replace(document, accepted=digests))
+    return found, ignored
+
+
+def _ignored(problem: NotAccepted) -> Problem:
+    what = "what was accepted before counts" if problem.changed else "it does not count"
+    return Problem(problem.problems[0].origin, "", f"{problem.what}: {what}", problem.instead)
 
 
 def _as_accepted(server: Server, accepted: Mapping[Path, Mapping[str, str]]) -> Server:

@@ -366,6 +366,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Problem, ...] = ()
     origins: Mapping[str, Origin] = {}
     """Dotted key (`gateway.port`, `servers.ID.command`) → where it was written; others are defaults."""
+    accepted: Mapping[Path, Mapping[str, str]] = {}
+    """Configuration file that had to be accepted → the files that were accepted with it: path → SHA-256 of the content in hex."""
 
     def file_of(self, key: str) -> Path:
         """The file whose words are in force for a table or key, the highest of those that say something of it; the first

@@ -119,8 +119,9 @@ class Reloader:
         mended, self._broken = bool(self._broken), ""
         if change or mended:
             self._say(change, former, mended)
-            self._warn(before)
-        elif forced:
+        # Also where nothing else is new: a file that nobody accepted changes nothing but this.
+        warned = self._warn(before)
+        if forced and not (change or mended or warned):
             self._tell(f"configuration read again: nothing changed, policy {self._version}")
 
     async def _adopted(self, wanted: Settings, forced: bool) -> bool:
@@ -177,15 +178,19 @@ class Reloader:
         }
         self._event("dev.gatewright.config.applied", "success", details)
 
-    def _warn(self, before: Settings) -> None:
-        """What is odd now and was not before."""
+    def _warn(self, before: Settings) -> bool:
+        """Say what is odd now and was not before; whether there is any."""
+        said = False
         known = {str(problem) for problem in before.warnings}
         for problem in map(str, self._read.warnings):
             if problem not in known:
                 self._tell(f"warning: {problem}")
+                said = True
         for server in self._read.servers:
             if server.problem is not None and before.server(server.id) != server:
                 self._tell(f"{server.id} stays down: {server.problem}")
+                said = True
+        return said
 
     def _placed(self, keys: Sequence[str]) -> str:
         """Keys with the place where they stand now."""

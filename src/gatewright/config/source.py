@@ -12,6 +12,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
 
 from gatewright.config.build import override
+from gatewright.config.documents import Document
 from gatewright.config.lookup import STDIN, candidates, groups, load
 from gatewright.config.model import Settings
 from gatewright.config.secrets import CHANGED
@@ -43,18 +44,24 @@ class FileSource:
         self._cwd = Path.cwd() if cwd is None else cwd
         self._given: Settings | None = None
         self._values: tuple[Path, ...] = ()
+        self._kept: dict[Path, Document] = {}
+        """The files that were accepted, as they were then."""
+        self._loaded = False
         self.used: Hashable = None
         """The stamp from before the last `load`."""
 
     def load(self) -> Settings:
-        """Read everything; standard input but once. Raises `SettingsError`."""
+        """Read everything; standard input but once. Raises `SettingsError`. Once there is a configuration, a file that nobody has
+        accepted is left out, with a warning, or counts as it was accepted last."""
         if self._given is not None:
             return self._given
         # Stamped before it is read: a change in between is then one more change, and not missed.
         before = self._places()
         values = {path: _stamp(path) for path in self._values}
         self.used = (*before, *values.values())
-        found = load(self._config, environ=self._environ, cwd=self._cwd)
+        config, environ, cwd = self._config, self._environ, self._cwd
+        found = load(config, environ=environ, cwd=cwd, kept=self._kept, again=self._loaded)
+        self._loaded = True
         self._values = tuple(_value_files(found))
         # One that changes while it is read is not the one that was read.
         self.used = (*before, *(values.get(path, _stamp(path)) for path in self._values))

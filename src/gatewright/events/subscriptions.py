@@ -8,6 +8,7 @@ from the last number that it saw. Everything that is counted here is bounded.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -31,6 +32,8 @@ __all__ = [
     "Subscription",
     "Subscriptions",
 ]
+
+log = logging.getLogger("gatewright.events")
 
 KEPT = 1000
 """Events of one subscription that are kept for whoever comes back."""
@@ -244,7 +247,14 @@ class Subscriptions:
         return found
 
     def tell(self, one: Subscription, severity: int | None, may: May, say: Say) -> None:
-        """Tell one subscription of an event, where its caller may hear of it now."""
+        """Tell one subscription of an event, where its caller may hear of it now. Never raises: whose call or server it is does
+        not hang on who hears of it."""
+        try:
+            self._tell(one, severity, may, say)
+        except Exception:
+            log.exception("an event could not be told to a subscriber")
+
+    def _tell(self, one: Subscription, severity: int | None, may: May, say: Say) -> None:
         if not one.wants(severity):
             return
         listener = None if one.lingers is not None else self._find(one.holder)

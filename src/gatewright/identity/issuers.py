@@ -70,11 +70,13 @@ def base_of(settings: Settings) -> str:
 def trusted_of(settings: Settings) -> list[Trusted]:
     """What is said of each issuer. One whose secret is missing takes nobody in, and says why."""
     place, secrets = settings.storage.path, settings.secrets
+    file = settings.file_of("oauth.issuers")
     sources = Sources(
         os.environ,
         lambda: open_secrets(place, secrets.store, key_file=secrets.key_file),
         store=place,
-        file=settings.file_of("oauth.issuers"),
+        file=file,
+        accepted=settings.accepted.get(file),
     )
     return [_trusted(settings, one, sources) for one in settings.oauth.issuers]
 

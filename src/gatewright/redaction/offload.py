@@ -15,14 +15,14 @@ from gatewright.redaction.filter import reported
 from gatewright.secret_scanning import Clean, Held, Redactor
 from gatewright.secret_scanning.held import MOST as MOST_HELD
 from gatewright.secret_scanning.invisible import visible_value
-from gatewright.transport import worker_requests
-from gatewright.transport.worker_requests import BUSY_MS, Answered, ordered, too_busy
-from gatewright.transport.workers import Busy, Overtime, Workers
+from gatewright.transport.worker_requests import Answered, of_arguments, of_result
+from gatewright.transport.workers import Workers
 
 __all__ = ["CLEAN_S", "Cleaners", "cleaned", "looked_through"]
 
 CLEAN_S = 25
 """Seconds for one result."""
+_CLEANED = "cleaned", "{} take more than {} s to be cleaned of secrets"
 _held = Held()
 
 
@@ -34,14 +34,11 @@ class Cleaners:
 
     async def visible(self, call: Call) -> tuple[Any, int] | Refusal:
         """The arguments of a call without what nobody sees in them, and how many pieces went."""
-        load, seconds = jsonrpc.encode(call.arguments), worker_requests.JUDGE_S
-        try:
-            said, text = await ordered(self.workers, call, {"do": "look"}, load, seconds)
-        except Busy:
-            return too_busy()
-        except Overtime:
-            why = f"the arguments take more than {seconds} s to be looked through; send less"
-            return Refusal("invalid_args", why, {"rule": "too_costly"})
+        load = jsonrpc.encode(call.arguments)
+        found = await of_arguments(self.workers, call, {"do": "look"}, load, "looked through")
+        if isinstance(found, Refusal):
+            return found
+        said, text = found
         if "error" in said:
             why = f"the arguments could not be looked through: {said['error']}"
             return Refusal("invalid_args", why, {"rule": "depth"})
@@ -54,14 +51,10 @@ class Cleaners:
         order: dict[str, Any] = {"do": "clean", "policy": redactor.policy, "report": report}
         if redactor.held is not None:
             order["held"] = redactor.held.values
-        try:
-            said, load = await ordered(self.workers, call, order, raw, CLEAN_S)
-        except Busy:
-            text = "too many large results wait to be cleaned already; ask for less at a time"
-            return Failure("resource_exhausted", text, retry_after_ms=BUSY_MS)
-        except Overtime:
-            text = f"{len(raw)} bytes take more than {CLEAN_S} s to be cleaned of secrets; ask the tool for less"
-            return Failure("output_invalid", text, {"rule": "too_costly", "bytes": len(raw)})
+        found = await of_result(self.workers, call, order, raw, CLEAN_S, _CLEANED)
+        if isinstance(found, Failure):
+            return found
+        said, load = found
         if "error" in said:
             text = f"the result could not be cleaned of secrets: {said['error']}"
             return Failure("output_invalid", text)

@@ -1,4 +1,4 @@
-"""Commands `register` and `deregister` of `gatewright server`: start and end a server of the running gateway without a change of mgp.toml."""
+"""Commands `register` and `deregister` of `gatewright server`: start and end a server of the running gateway, mgp.toml unchanged."""
 
 from __future__ import annotations
 

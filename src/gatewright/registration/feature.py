@@ -1,4 +1,4 @@
-"""`RegistrationFeature`: adds registered servers to each configuration, answers both methods, restores after a restart, ends with sessions."""
+"""`RegistrationFeature`: adds registered servers to each configuration, answers both methods, restores servers, ends them with sessions."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ from gatewright.secret_scanning.message_text import shown
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.errors import StoreError
 
-__all__ = ["REGISTERED", "Fleet", "Registration"]
+__all__ = ["REGISTERED", "Fleet", "Record", "Registration"]
 
 log = logging.getLogger("gatewright.registration")
 

@@ -1,4 +1,4 @@
-"""`Registered`: one server registered at run time as it is kept; turns it into a `[[servers]]` entry with grant, as the configuration has them."""
+"""`Registered`: one server registered at run time, as it is kept; makes the `[[servers]]` entry and the grant for it."""
 
 from __future__ import annotations
 

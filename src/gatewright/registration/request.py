@@ -1,4 +1,4 @@
-"""Reads the params of `mgp/discovery/register` and `mgp/discovery/deregister` (MGP §15.4, §15.5), with bounds; says what is wrong with them."""
+"""Reads the params of `mgp/discovery/register` and `deregister` (MGP §15.4, §15.5) within bounds; says what is wrong with them."""
 
 from __future__ import annotations
 

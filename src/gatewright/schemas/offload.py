@@ -16,8 +16,7 @@ from gatewright.schemas.messages import MOST, misfits
 from gatewright.schemas.objection import Objection
 from gatewright.schemas.output_filter import JUDGED
 from gatewright.schemas.schema import CompiledSchema, compile_schema
-from gatewright.transport import worker_requests
-from gatewright.transport.worker_requests import Answered, ordered, too_busy
+from gatewright.transport.worker_requests import Answered, of_arguments, ordered
 from gatewright.transport.workers import Busy, Overtime, Workers
 
 __all__ = ["FIT_S", "Fits", "checked", "fitted"]
@@ -37,13 +36,10 @@ class Fits:
     ) -> tuple[Objection, list[dict[str, str]]] | Refusal | None:
         """What is wrong with the arguments of a call by the schema of their tool, and every flaw in words."""
         order, load = {"do": "check", **_of(schema, bounds)}, jsonrpc.encode(call.arguments)
-        try:
-            said, _ = await ordered(self.workers, call, order, load, worker_requests.JUDGE_S)
-        except Busy:
-            return too_busy()
-        except Overtime:
-            text = f"the arguments take more than {worker_requests.JUDGE_S} s to be checked against their schema; send less"
-            return Refusal("invalid_args", text, {"rule": "too_costly"})
+        found = await of_arguments(self.workers, call, order, load, "checked against their schema")
+        if isinstance(found, Refusal):
+            return found
+        said, _ = found
         if "ok" in said:
             return None
         if "objection" in said:

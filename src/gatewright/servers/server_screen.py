@@ -40,7 +40,7 @@ from gatewright.servers.task_owners import Owner, owner_of
 from gatewright.servers.task_screening import METHODS as OF_TASKS
 from gatewright.servers.task_screening import Said, judged, too_many, unrelated
 from gatewright.transport.large_text import LARGE, holds_any
-from gatewright.transport.slices import in_slices, whole
+from gatewright.transport.slices import in_slices
 
 __all__ = ["LOG", "Screen"]
 
@@ -101,10 +101,6 @@ class Screen:
         return await in_slices(self._seen(call, found))
 
     # -- how a call ends
-
-    def outcome(self, call: Call, outcome: Outcome) -> Outcome:
-        """The end of a call as its caller may see it."""
-        return whole(self._seen(call, outcome))
 
     def _seen(self, call: Call, outcome: Outcome) -> Generator[None, None, Outcome]:
         if type(outcome) is Answer:

@@ -8,13 +8,14 @@ from typing import Any
 from gatewright.call import Call, Failure
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.link_filter import MOST_NAMED, led, named
-from gatewright.transport.worker_requests import BUSY_MS, Answered, ordered
-from gatewright.transport.workers import Busy, Overtime, Workers
+from gatewright.transport.worker_requests import Answered, of_result
+from gatewright.transport.workers import Workers
 
 __all__ = ["READ_S", "UriReaders", "names", "shows"]
 
 READ_S = 5
 """Seconds for one result."""
+_READ = "read", "the links in {} take more than {} s to be read"
 
 
 class UriReaders:
@@ -35,18 +36,11 @@ class UriReaders:
         return found if isinstance(found, Failure) else found[1] or raw
 
     async def _read(self, call: Call, order: Mapping[str, Any], raw: bytes) -> Answered | Failure:
-        try:
-            said, load = await ordered(self.workers, call, order, raw, READ_S)
-        except Busy:
-            text = "too many large results wait to be read already; ask for less at a time"
-            return Failure("resource_exhausted", text, retry_after_ms=BUSY_MS)
-        except Overtime:
-            text = f"the links in {len(raw)} bytes take more than {READ_S} s to be read; ask the tool for less"
-            return Failure("output_invalid", text, {"rule": "too_costly", "bytes": len(raw)})
-        if "error" in said:
-            text = f"the links in the result could not be read: {said['error']}"
+        found = await of_result(self.workers, call, order, raw, READ_S, _READ)
+        if not isinstance(found, Failure) and "error" in found[0]:
+            text = f"the links in the result could not be read: {found[0]['error']}"
             return Failure("output_invalid", text)
-        return said, load
+        return found
 
 
 def names(order: Mapping[str, Any], load: bytes) -> Answered:

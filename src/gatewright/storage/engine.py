@@ -49,6 +49,9 @@ class Engine(Protocol):
     def generation(self) -> int:
         """A number that changes whenever another connection has changed anything. One cheap statement."""
 
+    def wait_at_most(self, seconds: float) -> None:
+        """For another writer, from now on."""
+
     def form(self) -> int:
         """How many migrations the database has had; 0 where it is new."""
 

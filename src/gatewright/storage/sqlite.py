@@ -253,6 +253,10 @@ class StateFile(Database):
         """`PRAGMA data_version`."""
         return self.data_version()
 
+    def wait_at_most(self, seconds: float) -> None:
+        """`PRAGMA busy_timeout`."""
+        self.execute(f"PRAGMA busy_timeout = {int(seconds * 1000):d}")
+
     def form(self) -> int:
         """`PRAGMA user_version`."""
         return self.version()

@@ -28,6 +28,28 @@ async def test_a_question_is_answered_by_whoever_the_options_name() -> None:
     assert roots == {"roots": [{"uri": "file:///a"}]}
 
 
+CALLED_BACK = Question(
+    "notifications/mgp.callback.request", {"type": "confirmation", "message": "go?"}
+)
+
+
+async def test_a_callback_is_answered_by_who_answers_forms() -> None:
+    """MGP-13.4-2, for the SDK's own client."""
+
+    def yes(params: dict[str, Any]) -> dict[str, Any]:
+        offered = params["requestedSchema"]["properties"]["response"]["enum"]
+        return {"action": "accept", "content": {"response": offered[0]}}
+
+    assert await answer_question(Options(elicit=yes), CALLED_BACK) == {"response": "confirm"}
+    declined = Options(elicit=lambda _: {"action": "decline"})
+    assert await answer_question(declined, CALLED_BACK) == {"response": "cancel"}
+    odd_one = Options(elicit=lambda _: {"action": "accept", "content": {"response": "perhaps"}})
+    with pytest.raises(CannotAsk, match="no answer"):
+        await answer_question(odd_one, CALLED_BACK)
+    with pytest.raises(CannotAsk, match="does not answer"):
+        await answer_question(Options(), CALLED_BACK)
+
+
 def no(params: dict[str, Any]) -> dict[str, Any]:
     raise ValueError("not today")
 

@@ -22,7 +22,10 @@ def test_a_client_offers_exactly_what_it_has_an_answer_for() -> None:
 
 
 def test_mgp_is_offered_unless_it_is_turned_off() -> None:
-    assert Options().face == Face(EXTENSIONS)
+    assert Options(elicit=nobody).face == Face(EXTENSIONS)
+    without = tuple(one for one in EXTENSIONS if one != "bidirectional")
+    assert Options().face == Face(without)  # nobody could answer a callback
+    assert Options(mgp=["bidirectional"]).face == Face(("bidirectional",))
     assert Options(mgp=["security"]).face == Face(("security",))
     assert Options(mgp=None).face is None
 

@@ -40,7 +40,7 @@ def test_nothing_but_the_system_is_there_unless_it_is_named(tmp_path: Path) -> N
     shown = {
         one
         for one in bound(found, "--ro-bind")
-        if not one.startswith(("/usr", "/lib", "/bin", "/sbin", "/nix"))
+        if not one.startswith(("/usr", "/lib", "/bin", "/sbin", "/nix", "/etc", "/proc"))
     }
     assert shown == set()
     assert not {"/etc/passwd", "/etc/shadow", "/etc/hosts", "/root", "/home"} & set(found)
@@ -69,7 +69,7 @@ def test_temporary_files_have_their_size(tmp_path: Path) -> None:
 
 
 def test_kernel_settings_are_read_only(tmp_path: Path) -> None:
-    assert {"/proc/sys", "/proc/sysrq-trigger"} <= {*bound(options(tmp_path), "--ro-bind-try")}
+    assert "/proc/sys" in bound(options(tmp_path), "--ro-bind")
 
 
 def test_names_are_looked_up_only_where_there_is_a_network(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -60,12 +61,46 @@ async def test_a_level_that_was_not_proven_is_not_given_and_is_tried_again(
         return next(answers)
 
     monkeypatch.setattr(starting, "_prove", prove)
-    monkeypatch.setattr(starting, "_launch", lambda *_: pytest.fail("it was started"))
+    monkeypatch.setattr(starting, "_started", lambda *_: pytest.fail("it was started"))
     with pytest.raises(CannotIsolate, match="could see /x"):
         await launch_isolated(rules(tmp_path), "sh", [], env={}, cwd=None)
     assert await flaw("strict") == ""
     assert await flaw("strict") == ""
     assert tried == ["strict", "strict"]
+
+
+async def test_who_gives_up_while_it_is_prepared_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(starting, "missing", lambda: "")
+    starting._proven.add("strict")
+    going, goes = threading.Event(), threading.Event()
+    read, write = os.pipe()
+
+    def slowly(*_: Any) -> Sandbox:
+        going.set()
+        goes.wait(20)
+        return Sandbox([], (read, write))
+
+    monkeypatch.setattr(starting, "prepare", slowly)
+    work = launch_isolated(rules(tmp_path), "sh", [], env={}, cwd=None)
+    task = asyncio.create_task(work)
+    await asyncio.to_thread(going.wait, 20)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    goes.set()
+    async with asyncio.timeout(20):
+        while _is_open(read) or _is_open(write):
+            await asyncio.sleep(0.01)
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 @pytest.mark.sandbox

@@ -1,9 +1,8 @@
 """`Link`: base of client connections to a server: pending requests, time limits, revision translation, questions and notifications.
 
-A connection takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites
-request ids and progress tokens (both are small integers of the connection's own), adds and takes away what
-differs between the eras, and gives everything that comes back meanwhile to the call it belongs to.
-How bytes travel is the business of the subclasses.
+A connection takes a call that is allowed, in the server's own names, and returns its outcome. It rewrites request ids and progress
+tokens (both are small integers of the connection's own), adds and takes away what differs between the eras, and gives everything that
+comes back meanwhile to the call it belongs to. How bytes travel is the business of the subclasses.
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ FIRST_ID = 16
 """Ids below this one belong to the handshake."""
 
 _ROUNDS = 16
-_ADAPTED = frozenset(("_meta", "_mgp", "inputResponses", "trace_id"))
-"""Members of params that have something in them for the server to see otherwise; most calls have none of them."""
 _OURS = frozenset(("_meta", "_mgp", "trace_id"))
+_ADAPTED = _OURS | {"inputResponses"}
+"""Members of params that have something in them for the server to see otherwise; most calls have none of them."""
 _numbers = itertools.count(1)
 
 
@@ -84,9 +83,7 @@ class Link(abc.ABC):
 
     def __init__(self, spec: Endpoint, info: Mapping[str, Any], sink: Sink) -> None:
         self.spec = spec
-        self.number = next(
-            _numbers
-        )  # of this process; a session that is made again counts as another
+        self.number = next(_numbers)  # of this process; a session that is made again is another
         self.sink = sink
         self.admits: Admits | None = None
         self.modern = False
@@ -94,9 +91,7 @@ class Link(abc.ABC):
         self._hello: Hello | None = None
         # Who alone has been served on this connection (`PendingRequest.party`): empty as long as nobody was, None for several.
         self.sole: str | None = ""
-        self.dropped = (
-            0  # messages that belonged to nothing: late answers, unknown ids, unreadable lines
-        )
+        self.dropped = 0  # messages that belonged to nothing: late answers, unknown ids
         self._loop = asyncio.get_running_loop()
         self._closing = ""
         self._ended: asyncio.Future[str] = self._loop.create_future()
@@ -167,8 +162,8 @@ class Link(abc.ABC):
 
     def give_up(self, why: Failure) -> None:
         """Answer every call in flight with this, and tell the server that nobody waits."""
-        for one in [one for one in self._pending.values() if one.call is not None]:
-            if one.settle(why):
+        for one in list(self._pending.values()):
+            if one.call is not None and one.settle(why):
                 self._abandon(one, why.message)
 
     async def wait_closed(self) -> str:
@@ -184,8 +179,7 @@ class Link(abc.ABC):
 
     @abc.abstractmethod
     async def stop(self, grace_s: float) -> None:
-        """Like `close`, and wait until nothing of the server is left on this machine, giving it
-        `grace_s` seconds at each step."""
+        """Like `close`, and wait until nothing of the server is left on this machine, giving it `grace_s` seconds at each step."""
 
     @abc.abstractmethod
     def notify(self, method: str, params: dict[str, Any]) -> None:
@@ -194,8 +188,7 @@ class Link(abc.ABC):
     def request(
         self, method: str, params: dict[str, Any], *, call: Call, back: Back, deadline: float
     ) -> Coroutine[Any, Any, Outcome]:
-        """Put a call to the server. `params` is in the server's own names; `deadline` is in the
-        loop's seconds. Never raises, except for the cancellation of the caller's task."""
+        """Put a call to the server, `params` in its own names; `deadline` is in the loop's seconds. Raises only its task's cancellation."""
         if self.sole is not None:
             self.serves(call.session or call.id)
         # A modern caller answers an `input_required` itself; a legacy one is asked by requests (`_rounds`).

@@ -1,4 +1,4 @@
-"""`CallHandlers` of an SDK client's call: passes progress and events to listeners; answers elicitation, sampling and roots requests."""
+"""`CallHandlers` of an SDK client's call: passes progress and events to listeners; answers elicitation, callbacks, sampling and roots."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from gatewright.call import CannotAsk, Event, Question
+from gatewright.mcp.protocol.callbacks import form_of, read_callback, response_of_form
+from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.sdk.client.options import Answer, Options
 from gatewright.sdk.client.results import Progress
 
@@ -51,6 +53,8 @@ async def answer_question(options: Options, question: Question) -> dict[str, Any
     params = question.params or {}
     if question.method == "roots/list" and options.roots is not None:
         return {"roots": [{"uri": uri} for uri in options.roots]}
+    if question.method == CALLBACK and options.elicit is not None:
+        return await _called_back(options, params)
     handlers = {"elicitation/create": options.elicit, "sampling/createMessage": options.sample}
     handler = handlers.get(question.method)
     if handler is None:
@@ -63,6 +67,17 @@ async def answer_question(options: Options, question: Question) -> dict[str, Any
     if not isinstance(found, dict):
         raise CannotAsk("the client's answer is no object", _REFUSED)
     return found
+
+
+async def _called_back(options: Options, params: dict[str, Any]) -> dict[str, Any]:
+    """An MGP callback, as the form that asks the same."""
+    callback = read_callback({"callback_id": 0, **params})
+    form = {"mode": "form", "message": callback.message, "requestedSchema": form_of(callback)}
+    answer = await answer_question(options, Question("elicitation/create", form))
+    said = response_of_form(callback, answer)
+    if said is None:
+        raise CannotAsk("the user gave no answer", _REFUSED)
+    return {"response": said}
 
 
 async def _called(handler: Answer, params: dict[str, Any]) -> Any:

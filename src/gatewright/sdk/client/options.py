@@ -53,7 +53,8 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     era: Literal["auto", "legacy", "modern"] = "auto"
     """Which MCP revisions are tried: all five, those with a handshake, or 2026-07-28 only."""
     mgp: Sequence[str] | None = EXTENSIONS
-    """The MGP extensions that are offered (§2.2); None: the server never hears of MGP."""
+    """The MGP extensions that are offered (§2.2); None: the server never hears of MGP. Unless it is named here, `bidirectional` is
+    offered with `elicit` alone, which then answers callbacks, too."""
     timeout_s: float = 30.0
     """The time limit of one call, repetitions included; the time that a person takes to answer does not count."""
     connect_s: float = 20.0
@@ -82,7 +83,11 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def face(self) -> Face | None:
         """What is offered of MGP."""
-        return None if self.mgp is None else Face(tuple(self.mgp))
+        if self.mgp is None:
+            return None
+        if self.mgp is EXTENSIONS and self.elicit is None:  # it could be asked, and not answer
+            return Face(tuple(one for one in EXTENSIONS if one != "bidirectional"))
+        return Face(tuple(self.mgp))
 
     @property
     def info(self) -> dict[str, Any]:

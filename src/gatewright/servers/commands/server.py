@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -63,16 +64,8 @@ def list_servers(
         shown = {**server, "tools": len(tools) if isinstance(tools, list) else ""}
         rows.append([shown.get(column) for column in _COLUMNS])
     print_rows(_COLUMNS, rows)
-    _notes(servers, told)
-
-
-def _notes(servers: list[dict[str, Any]], told: dict[str, Any]) -> None:
     for server in servers:
-        if server.get("reason"):
-            note(f"{server.get('id')}: {server['reason']}")
-        if server.get("created_by"):
-            note(f"{server.get('id')}: registered by {server['created_by']}")
-        for line in unseen_notes(server):
+        for line in _notes(server):
             note(line)
     if told.get("pays"):
         note(would_pay(told))
@@ -87,6 +80,15 @@ def _with_costs(found: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
         for one in (found if isinstance(found, list) else [])
         if isinstance(one, dict)
     ]
+
+
+def _notes(server: dict[str, Any]) -> Iterator[str]:
+    """What has to be said of a server beside its row."""
+    if server.get("created_by"):
+        yield f"{server.get('id')}: registered by {server['created_by']}"
+    if server.get("reason"):
+        yield f"{server.get('id')}: {server['reason']}"
+    yield from unseen_notes(server)
 
 
 def _costs(where: Endpoint) -> dict[str, Any]:

@@ -20,22 +20,13 @@ HOME = "/home/server"
 """Where a confined child finds the folder that it keeps between its lives: caches of package runners above all."""
 
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store")
-_ETC = (
-    *("alternatives", "ca-certificates", "crypto-policies", "fonts", "gai.conf", "host.conf"),
-    *(
-        "java",
-        "ld.so.cache",
-        "ld.so.conf",
-        "ld.so.conf.d",
-        "localtime",
-        "mime.types",
-        "nsswitch.conf",
-    ),
-    *("os-release", "pki", "protocols", "services", "ssl", "timezone"),
-)
-_ETC_OF_NETWORK = ("hosts", "resolv.conf")
-_PROC = ("sys", "sysrq-trigger", "irq", "bus", "fs", "acpi", "scsi")
-"""Parts of /proc that somebody who is root in some namespace could write to."""
+# Each mount costs a start a millisecond or two, so a server gets those that it can have use for.
+_ETC = ("alternatives", "ld.so.cache", "localtime", "nsswitch.conf", "pki", "ssl")
+_ETC_OF_CONFINED = ("crypto-policies", "fonts", "java", "mime.types", "os-release")
+_ETC_OF_NETWORK = ("gai.conf", "host.conf", "hosts", "protocols", "resolv.conf", "services")
+_PROC = ("sys", "sysrq-trigger")
+_PROC_OF_CONFINED = ("irq", "bus", "fs", "acpi", "scsi")
+"""Parts of /proc that somebody who is root in some namespace could write to; a `strict` child never is."""
 _NEVER = frozenset({"/", "/dev", "/proc", "/sys", "/run", "/tmp", "/etc"})  # noqa: S108
 _DEEPEST = 16
 """So many links and interpreters are followed."""
@@ -47,16 +38,15 @@ def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: 
     Raises `CannotIsolate`.
     """
     found = [*_system(), *_folder("/etc")]
-    for name in (*_ETC, *(_ETC_OF_NETWORK if rules.network else ())):
-        found += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
-    found += ["--proc", "/proc"]
-    for name in _PROC:
-        found += ["--ro-bind-try", f"/proc/{name}", f"/proc/{name}"]
+    confined = rules.level == "confined"
+    etc = (*_ETC, *(_ETC_OF_CONFINED * confined), *(_ETC_OF_NETWORK * rules.network))
+    found += [*_shown("/etc", etc), "--proc", "/proc"]
+    found += _shown("/proc", (*_PROC, *(_PROC_OF_CONFINED * confined)))
     room = ["--perms", "1777", "--size", str(rules.tmp_bytes), "--tmpfs"]
     found += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev", *room, "/tmp"]  # noqa: S108
     found += [*_folder("/var"), "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
     places = _places(rules, program, args, path, cwd)
-    homes = [HOME] if rules.level == "confined" else []
+    homes = [HOME] if confined else []
     for folder in sorted({one for place in (*places, *homes, cwd) for one in _above(place)}):
         found += _folder(folder)
     for place, writable in sorted(places.items()):
@@ -64,6 +54,12 @@ def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: 
     for home in homes:
         found += ["--bind", str(home_of(rules)), home]
     return [*found, *_hidden(rules, places), *_folder(cwd), "--chdir", cwd]
+
+
+def _shown(folder: str, names: Iterable[str]) -> list[str]:
+    """Parts of a folder that are there."""
+    paths = [f"{folder}/{name}" for name in names if Path(folder, name).exists()]
+    return [word for path in paths for word in ("--ro-bind", path, path)]
 
 
 def _system() -> Iterator[str]:

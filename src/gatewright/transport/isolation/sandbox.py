@@ -140,7 +140,7 @@ def prepare(
     ]
     options += ["--seccomp", str(held[0])]
     for number, file in ((held[1], "/etc/passwd"), (held[2], "/etc/group")):
-        options += ["--perms", "0444", "--ro-bind-data", str(number), file]
+        options += ["--perms", "0444", "--file", str(number), file]
     options += ["--remount-ro", "/"]
     held.append(_descriptor(b"".join(os.fsencode(one) + b"\0" for one in options)))
     inside = [program, *args]

@@ -37,7 +37,21 @@ async def launch_isolated(
     """A child with three pipes that is kept to its rules. Raises `CannotStart`."""
     if why := await flaw(rules.level):
         raise CannotIsolate(f"isolation {rules.level!r} cannot be given here: {why}")
-    return _launch(rules, command, args, env, cwd)
+    # Control groups are made in a thread: the kernel may take its time for that.
+    preparing = asyncio.ensure_future(asyncio.to_thread(prepare, rules, command, args, env, cwd))
+    try:
+        sandbox = await asyncio.shield(preparing)
+    except asyncio.CancelledError:
+        preparing.add_done_callback(_discard)
+        raise
+    return _started(sandbox), sandbox
+
+
+def _discard(preparing: asyncio.Future[Sandbox]) -> None:
+    """Nobody wants it any more."""
+    if not preparing.cancelled() and preparing.exception() is None:
+        preparing.result().started()
+        preparing.result().remove()
 
 
 async def flaw(level: Level) -> str:
@@ -57,18 +71,15 @@ async def flaw(level: Level) -> str:
     return why
 
 
-def _launch(
-    rules: Isolation, command: str, args: Sequence[str], env: Mapping[str, str], cwd: str | None
-) -> tuple[subprocess.Popen[bytes], Sandbox]:
-    sandbox = prepare(rules, command, args, env, cwd)
+def _started(sandbox: Sandbox) -> subprocess.Popen[bytes]:
+    """To be called by a thread that lives as long as the child is to: it dies with the thread that started it."""
     try:
-        process = start(sandbox.command, env={}, cwd="/", descriptors=sandbox.descriptors)
+        return start(sandbox.command, env={}, cwd="/", descriptors=sandbox.descriptors)
     except CannotStart:
         sandbox.remove()
         raise
     finally:
         sandbox.started()
-    return process, sandbox
 
 
 def _prove(level: Level) -> str:
@@ -89,7 +100,8 @@ def _prove(level: Level) -> str:
         text = _PROBE.read_text(encoding="utf-8")
         args = ["-I", "-S", "-c", text, json.dumps(order)]
         try:
-            process, sandbox = _launch(rules, sys.executable, args, {}, "/")
+            sandbox = prepare(rules, sys.executable, args, {}, "/")
+            process = _started(sandbox)
         except (CannotStart, OSError) as problem:
             return str(problem)
         try:
