@@ -32,8 +32,8 @@ def test_servers_are_listed_as_rows_with_the_operators_token(
     done = shell.run("server", "list")
     assert (done.code, done.err) == (0, "")
     assert done.rows == [
-        ["files", "connected", "2", "0.2.0", "standard", "security,audit"],
-        ["web", "error", "0", "", "standard", ""],
+        ["files", "connected", "2", "", "0.2.0", "standard", "security,audit"],
+        ["web", "error", "0", "", "", "standard", ""],
     ]
     assert endpoint.headers[0]["Authorization"] == "Bearer operator-token"
 
@@ -65,6 +65,25 @@ def test_tools_that_nobody_sees_are_said_with_the_command_that_goes_on(
     ]
 
 
+def test_what_tools_cost_stands_in_the_row_and_what_would_save_below(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": SERVERS}
+    servers = [{"server_id": "files", "tools": 2, "tokens": 9000}]
+    told = {
+        "servers": servers,
+        "tokens": 9000,
+        "meta_tokens": 400,
+        "answer_tokens": 600,
+        "pays": True,
+    }
+    endpoint.replies["gatewright/tools/tokens"] = lambda _: told
+    done = shell.run("server", "list")
+    assert [row[3] for row in done.rows] == ["9000", ""]
+    assert 'expose = "discover"' in done.err
+    assert shell.run("server", "list", "--json").document[0]["tokens"] == 9000
+
+
 def test_the_filter_goes_to_the_gateway(shell: Shell, endpoint: Endpoint) -> None:
     endpoint.replies["mgp/discovery/list"] = lambda message: {
         "servers": [
@@ -79,7 +98,8 @@ def test_on_a_terminal_there_is_a_table(shell: Shell, endpoint: Endpoint) -> Non
     endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": SERVERS}
     done = shell.run_at_terminal("server", "list")
     heading, first, *_ = done.out.splitlines()
-    assert heading.split() == ["ID", "STATUS", "TOOLS", "MGP_VERSION", "TRUST_LEVEL", "EXTENSIONS"]
+    columns = "ID STATUS TOOLS TOKENS MGP_VERSION TRUST_LEVEL EXTENSIONS"
+    assert heading.split() == columns.split()
     assert first.split()[:3] == ["files", "connected", "2"]
 
 
@@ -95,4 +115,4 @@ def test_no_server_is_an_empty_answer_with_a_word_about_what_to_do(
 
 def test_an_answer_of_another_shape_breaks_nothing(shell: Shell, endpoint: Endpoint) -> None:
     endpoint.replies["mgp/discovery/list"] = lambda _: {"servers": [5, {"id": None}, "x"]}
-    assert shell.run("server", "list").rows == [[""] * 6]
+    assert shell.run("server", "list").rows == [[""] * 7]

@@ -64,10 +64,6 @@ def list_servers(
         shown = {**server, "tools": len(tools) if isinstance(tools, list) else ""}
         rows.append([shown.get(column) for column in _COLUMNS])
     print_rows(_COLUMNS, rows)
-    _tell(servers, told)
-
-
-def _tell(servers: list[dict[str, Any]], told: dict[str, Any]) -> None:
     for server in servers:
         for line in _notes(server):
             note(line)
@@ -77,15 +73,6 @@ def _tell(servers: list[dict[str, Any]], told: dict[str, Any]) -> None:
         note("no servers; add [[servers]] to mgp.toml")
 
 
-def _notes(server: dict[str, Any]) -> Iterator[str]:
-    """What has to be said of a server beside its row."""
-    if server.get("created_by"):
-        yield f"{server.get('id')}: registered by {server['created_by']}"
-    if server.get("reason"):
-        yield f"{server.get('id')}: {server['reason']}"
-    yield from unseen_notes(server)
-
-
 def _with_costs(found: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
     cost = {one["server_id"]: one["tokens"] for one in told.get("servers", [])}
     return [
@@ -93,6 +80,15 @@ def _with_costs(found: Any, told: dict[str, Any]) -> list[dict[str, Any]]:
         for one in (found if isinstance(found, list) else [])
         if isinstance(one, dict)
     ]
+
+
+def _notes(server: dict[str, Any]) -> Iterator[str]:
+    """What has to be said of a server beside its row."""
+    if server.get("created_by"):
+        yield f"{server.get('id')}: registered by {server['created_by']}"
+    if server.get("reason"):
+        yield f"{server.get('id')}: {server['reason']}"
+    yield from unseen_notes(server)
 
 
 def _costs(where: Endpoint) -> dict[str, Any]:
