@@ -63,6 +63,7 @@ ASKED = {
     "schemas": '[[servers]]\nid = "s"\ncommand = "true"\nschema = "enforce"\n',
     "validators": f'[[servers]]\nid = "s"\ncommand = "true"\n{RULE}validator = "sandbox"\n',
     "flow": '[flow]\nthen = "refuse"\n',
+    "discovery": '[discovery]\nexpose = "discover"\n',
     "registration": '[registration]\ncommands = ["node"]\n',
     "telemetry": '[telemetry]\nendpoint = "http://127.0.0.1:4318"\n',
     "sinks": '[[audit.sinks]]\nname = "f"\ntype = "file"\npath = "x.jsonl"\n',

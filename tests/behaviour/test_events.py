@@ -241,10 +241,11 @@ async def test_a_server_is_asked_once_and_told_when_nobody_wants_it(
 ) -> None:
     """MGP-13.2-2: clients that want the same share one subscription at the server; the last one ends it."""
     with running(tmp_path_factory.mktemp("shared"), configured()) as gateway:
-        await _shared(gateway)
+        assert await _shared(gateway) == ["model.*"]
 
 
-async def _shared(gateway: Gateway) -> None:
+async def _shared(gateway: Gateway) -> Any:
+    """What the first one subscribed to."""
     async with listening(gateway, "http 2025-11-25") as probe:
         await _until(probe, 0)
         async with listening(gateway, "websocket 2025-11-25") as one:
@@ -259,6 +260,7 @@ async def _shared(gateway: Gateway) -> None:
             await subscribed(one, "model.*")
             await _until(probe, 1)
         await _until(probe, 0)
+        return mine["subscribed"]
 
 
 async def _until(client: Host, count: int) -> None:

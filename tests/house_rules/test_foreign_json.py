@@ -66,6 +66,7 @@ ALLOWED = {
     "sdk/client/results.py": _CLIENT,
     "sdk/foreign_types.py": _CLIENT,
     "config/gh_aw_form.py": _OPERATOR,
+    "discovery/batch.py": _OPERATOR,
     "config/review.py": _OWN,
     "audit/records.py": _OWN,
     "audit/sinks/file.py": _OWN,

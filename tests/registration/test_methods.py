@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Client, Failure, Outcome, Unrecorded, UserContext
 from gatewright.config import Settings
-from gatewright.registration.methods import REGISTERED, Fleet, Registration
+from gatewright.registration.methods import REGISTERED, RegisteredServers, Registration
 from gatewright.registration.registered import Registered
 from gatewright.registration.store import KeptServers
 from gatewright.servers.catalogue import EVERYTHING
@@ -36,7 +36,7 @@ class House:
         self.state = state
         self.settings = settings(folder, text)
         self.events: list[tuple[str, str, str, Any]] = []
-        self.fleet = Fleet(KeptServers(state), self)
+        self.fleet = RegisteredServers(KeptServers(state), self)
         self.servers = Supervisor([], info={"name": "test", "version": "1"})
         self.turns = 0
         self.fails: Callable[[], None] = lambda: None
@@ -245,7 +245,7 @@ async def test_it_ends_with_its_session(tmp_path: Path) -> None:
 
 def test_profiles_of_one_server_keep_its_names(tmp_path: Path) -> None:
     text = '[[servers]]\nid = "files"\ncommand = "true"\n[profiles.p]\nunprefixed = true\n'
-    fleet = Fleet(KeptServers(state_in(tmp_path)), House.__new__(House))
+    fleet = RegisteredServers(KeptServers(state_in(tmp_path)), House.__new__(House))
     said = settings(tmp_path, text)
     assert fleet.extend(said) is said
     fleet.present["dynamic.x"] = registered()

@@ -21,7 +21,7 @@ from gatewright.discovery.query import Query, analysed, impacts_of
 from gatewright.discovery.vectors import VectorStore, table
 from gatewright.discovery.words import Words
 
-__all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex"]
+__all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex", "within"]
 
 STRATEGIES = ("auto", "keyword", "semantic", "category")
 

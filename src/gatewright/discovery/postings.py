@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Floats", "Postings", "Slots", "Spelling", "trigrams"]
+__all__ = ["Bools", "Floats", "Postings", "Slots", "Spelling", "alike", "trigrams"]
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from gatewright.call import Call
 from gatewright.config import Settings
 from gatewright.feature import Feature, GatewayParts, Ground, Inside, Serving
-from gatewright.registration.methods import Fleet, Registration
+from gatewright.registration.methods import RegisteredServers, Registration
 from gatewright.registration.registered import Registered
 from gatewright.registration.rules import needs_script
 from gatewright.registration.script import check_places, with_script
@@ -33,7 +33,7 @@ class RegistrationFeature(Feature):
     def __init__(self, ground: Ground) -> None:
         self._now = ground.now
         self._workers = ground.workers
-        self._fleet = Fleet(KeptServers(ground.database), ground.audit)
+        self._fleet = RegisteredServers(KeptServers(ground.database), ground.audit)
         self._registration: Registration | None = None
 
     def extend(self, settings: Settings) -> Settings:

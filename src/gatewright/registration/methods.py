@@ -1,6 +1,6 @@
 """Methods `mgp/discovery/register` and `deregister` (MGP §15.4, §15.5): start and end servers at run time, by the staging of a reload.
 
-What is registered is added to whatever configuration is in force (`Fleet.extend`) and started by going on with that: a server of
+What is registered is added to whatever configuration is in force (`RegisteredServers.extend`) and started by going on with that: a server of
 the configuration and one that was registered are staged, judged and retired alike. Who registers is known from authentication.
 """
 
@@ -43,7 +43,7 @@ from gatewright.secret_scanning.message_text import shown
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.errors import StoreError
 
-__all__ = ["REGISTERED", "Fleet", "Record", "Registration"]
+__all__ = ["REGISTERED", "RegisteredServers", "Record", "Registration"]
 
 log = logging.getLogger("gatewright.registration")
 
@@ -63,7 +63,7 @@ class Record(Protocol):
         """Raises `Unrecorded`."""
 
 
-class Fleet:
+class RegisteredServers:
     """The servers that are registered now, by id, in the order in which they came."""
 
     def __init__(self, kept: KeptServers, record: Record) -> None:
@@ -129,7 +129,7 @@ class Registration:
 
     def __init__(
         self,
-        fleet: Fleet,
+        fleet: RegisteredServers,
         servers: Supervisor,
         *,
         settings: Callable[[], Settings],

@@ -67,7 +67,7 @@ class Server:
         self.stderr = StandardError(self._log)
         self._loop = asyncio.get_running_loop()
         seen = told, self.stderr, self._relisting
-        self.life = ServerLife(spec, *seen, self._keepers, self.spawn)
+        self.life = ServerLife(spec, *seen, self._reconnectors, self.spawn)
         self._main = Reconnector(
             spec,
             # May ask anything of anybody: whose question it is, is found by the calls in flight (decision 0004).
@@ -89,7 +89,7 @@ class Server:
 
     # -- life ----------------------------------------------------------------------------------------
 
-    def _keepers(self) -> list[Reconnector]:
+    def _reconnectors(self) -> list[Reconnector]:
         return [self._main, *self._lanes.all()]
 
     def start(self) -> None:
@@ -110,7 +110,7 @@ class Server:
     def adopt(self, spec: ServerSpec) -> None:
         """Go on with changed settings that need no new connection (`server_set.reconnects`)."""
         self.spec = self.life.spec = spec
-        for keeper in self._keepers():
+        for keeper in self._reconnectors():
             keeper.adopt(spec)
 
     def follow(self, before: Server) -> None:
@@ -306,7 +306,7 @@ class Server:
 
     def permitted(self, *, blocked: str) -> None:
         """Its permissions stand differently. `blocked` says why it may not be connected, where that is so."""
-        for keeper in self._keepers():
+        for keeper in self._reconnectors():
             if blocked:
                 keeper.bar(blocked)
             else:
