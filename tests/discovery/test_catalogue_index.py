@@ -20,6 +20,7 @@ async def test_it_follows_what_servers_list_one_by_one() -> None:
     )
     assert await found(house, "read file") == ["a/read_file"]
     taken: list[str] = []
+    assert house.index.index is not None
     put = house.index.index.put
 
     def noted(server: str, entries: Any) -> Any:
@@ -32,6 +33,15 @@ async def test_it_follows_what_servers_list_one_by_one() -> None:
     assert "b/send_mail" not in await found(house, "send mail")
     assert taken == ["b"]
     assert house.index.look() is None
+    await house.index.close()
+
+
+async def test_the_engine_is_loaded_when_somebody_searches_and_once() -> None:
+    house = House({"a": [defined("read_file", "Read a file")]})
+    assert not house.index.wanted
+    both = await asyncio.gather(found(house, "read"), found(house, "file"))
+    assert list(both) == [["a/read_file"]] * 2
+    assert isinstance(house.index.index, ToolIndex)
     await house.index.close()
 
 
