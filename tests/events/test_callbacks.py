@@ -30,7 +30,12 @@ from tests.gate_parts import a_call
 MGP = Client("2025-11-25", mgp=Mgp("0.2.0", ("bidirectional",)))
 FORMS = Client("2025-11-25", {"elicitation": {}})
 ASKED = Question(CALLBACK, {"type": "confirmation", "message": "Go?"}, server="s")
-OURS = Question("elicitation/create", {"mode": "form", "message": "Run it?"})
+YES = "Yes runs this call, and for 10 min further calls of this tool without asking."
+FIELDS = {"confirm": {"type": "boolean", "title": "Run it", "description": YES}}
+OURS = Question(
+    "elicitation/create",
+    {"mode": "form", "message": "Run it?", "requestedSchema": {"properties": FIELDS}},
+)
 
 
 class _Record(AuditLog):
@@ -152,7 +157,7 @@ async def test_a_client_of_plain_mcp_gets_a_form() -> None:
 async def test_the_gateways_own_question_becomes_a_confirmation() -> None:
     house, back, call = _House(), _Back(), a_call(client=MGP)
     task = await house.asking(call, back, OURS)
-    assert back.events[0].params["message"] == "Run it?"
+    assert back.events[0].params["message"] == f"Run it?\n{YES}"  # a yes to no more than was said
     await house.respond(call, back.events[0].params["callback_id"], "confirm")
     assert await task == {"action": "accept", "content": {"confirm": True}}
     task = await house.asking(call, back, OURS)

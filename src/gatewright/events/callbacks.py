@@ -116,7 +116,7 @@ class CallbackBook:
 
     async def confirm(self, call: Call, back: Back, question: Question) -> dict[str, Any]:
         """The gateway's own question whether a call may run, answered as the form that it is. Raises `CannotAsk`."""
-        message = str((question.params or {}).get("message", ""))
+        message = _whole(question.params or {})
         callback = Callback(0, "confirmation", message, ("confirm", "cancel"), _PATIENCE_S)
         if await self._asked(call, back, callback, "") == "confirm":
             return {"action": "accept", "content": {"confirm": True}}
@@ -218,6 +218,12 @@ class CallbackBook:
 def _chosen(callback: Callback, response: str) -> dict[str, Any]:
     """Of an answer, what was chosen of that which was offered; what somebody wrote is in no record."""
     return {"response": response[:_SHOWN]} if callback.options else {"characters": len(response)}
+
+
+def _whole(form: Mapping[str, Any]) -> str:
+    """All that a form says: a callback has no fields, and what a yes lets pass stands in the description of one."""
+    fields = form.get("requestedSchema", {}).get("properties", {}).values()
+    return "\n".join((form["message"], *(one["description"] for one in fields)))
 
 
 class _Asking:
