@@ -120,6 +120,18 @@ async def test_an_mgp_client_is_asked_by_the_gateways_own_id_and_answers_once() 
     assert house.record.events[1][1]["response"] == "confirm"
 
 
+@pytest.mark.parametrize("kind", ["resource", "prompt", "method"])
+async def test_whatever_call_asks_is_asked_by_a_notification(kind: Any) -> None:
+    """MGP-13.4-1: never by a request that has the name of one."""
+    house, back = _House(), _Back()
+    call = replace(a_call(client=MGP, session="s1"), kind=kind)
+    task = await house.asking(call, back)
+    assert [one.method for one in back.events] == [CALLBACK]
+    assert not back.questions
+    await house.respond(call, back.events[0].params["callback_id"], "confirm")
+    assert await task == {"response": "confirm"}
+
+
 async def test_nobody_else_can_answer() -> None:
     house, back, call = _House(), _Back(), a_call(client=MGP, session="s1")
     task = await house.asking(call, back)

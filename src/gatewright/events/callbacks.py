@@ -83,8 +83,8 @@ class CallbackBook:
     # -- the way back of calls -----------------------------------------------------------------------
 
     def around(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
-        """The kernel's hook: tool calls may ask by callbacks."""
-        if call.kind != "tool":
+        """The kernel's hook: whatever goes to one server may ask by callbacks."""
+        if call.kind == "list":
             return further(call, back)
         return further(call, _Asking(self, call, back))
 
