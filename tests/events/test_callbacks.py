@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,7 +26,10 @@ from gatewright.call import (
     Unrecorded,
 )
 from gatewright.events.callbacks import OPEN_EACH, CallbackBook
+from gatewright.mcp.server.open_call import SLOW_BYTES
+from gatewright.mcp.server.streams import Streams
 from gatewright.mcp.wire.methods import CALLBACK
+from gatewright.secret_scanning.chunks import CHUNK
 from tests.gate_parts import a_call
 
 MGP = Client("2025-11-25", mgp=Mgp("0.2.0", ("bidirectional",)))
@@ -57,6 +62,7 @@ class _Back:
         self.events: list[Event] = []
         self.questions: list[Question] = []
         self.answer = answer
+        self.behind = 0
 
     def emit(self, event: Event) -> None:
         self.events.append(event)
@@ -130,6 +136,25 @@ async def test_whatever_call_asks_is_asked_by_a_notification(kind: Any) -> None:
     assert not back.questions
     await house.respond(call, back.events[0].params["callback_id"], "confirm")
     assert await task == {"response": "confirm"}
+
+
+async def test_a_stream_inside_knows_how_far_behind_its_client_is() -> None:
+    """What is merged for a slow reader hangs on that."""
+    house, back, found = _House(), _Back(), []
+    streams = Streams(time.monotonic, lambda size: bytes(size))
+    back.behind = 2 * SLOW_BYTES
+    call = a_call(client=replace(MGP, mgp=Mgp("0.2.0", ("streaming",))), session="s1")
+    call.params["_mgp"] = {"stream": True}
+
+    async def further(call: Call, inner: Any) -> Outcome:
+        for text in "ab":
+            inner.emit(Event(CHUNK, {"content": {"type": "text", "text": text}}))
+        found.extend(one for one in back.events if one.method == CHUNK)
+        return Answer(b"{}")
+
+    await house.book.around(call, back, partial(streams.around, further=further))
+    assert found == []
+    assert [one.params["content"]["text"] for one in back.events if one.method == CHUNK] == ["ab"]
 
 
 async def test_nobody_else_can_answer() -> None:

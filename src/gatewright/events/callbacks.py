@@ -236,6 +236,12 @@ class _Asking:
         self._call = call
         self._back = back
 
+    @property
+    def behind(self) -> int:
+        """Bytes that the caller has not taken yet: streams inside ask for it (`mcp.server.open_call`)."""
+        found: int = getattr(self._back, "behind", 0)
+        return found
+
     def emit(self, event: Event) -> None:
         """Send one event; a callback that wants no answer as its caller can hear it."""
         if event.method == CALLBACK:
