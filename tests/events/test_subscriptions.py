@@ -14,6 +14,7 @@ from gatewright.events.subscriptions import (
     CALLER_MOST,
     HOLDER_MOST,
     KEPT,
+    Said,
     Subscription,
     Subscriptions,
 )
@@ -70,7 +71,7 @@ class _House:
 
     def tell(self, channel: str = "tool.completed", severity: int | None = None) -> None:
         for one in self.all.about(channel):
-            self.all.tell(one, severity, lambda *_: True, lambda _: {"channel": channel})
+            self.all.tell(one, severity, lambda *_: True, lambda _: Said({"channel": channel}))
 
 
 async def test_events_are_numbered_for_each() -> None:

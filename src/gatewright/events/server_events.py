@@ -16,7 +16,7 @@ import msgspec
 
 from gatewright.call import Caller
 from gatewright.events.channels import LONGEST_NAME, is_channel, matches, severity_of
-from gatewright.events.subscriptions import Subscription, Subscriptions
+from gatewright.events.subscriptions import Said, Subscription, Subscriptions
 from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.supervisor import Supervisor
@@ -211,9 +211,10 @@ class ServerEvents:
             catalogue = self._servers.catalogue
             return catalogue.knows(profile) and server in catalogue.servers(profile, caller)
 
+        said = Said(told)
         for one in tuple(held.users):
             if any(matches(pattern, channel) for pattern in one.channels):
-                self._every.tell(one, severity, may, lambda _: told)
+                self._every.tell(one, severity, may, lambda _: said)
 
 
 def _is_word(said: Any) -> bool:
