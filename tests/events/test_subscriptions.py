@@ -161,6 +161,19 @@ async def test_what_is_kept_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch)
     assert house.all._bytes == 0
 
 
+async def test_what_others_keep_leaves_room_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscriptions, "EVERY_KEPT_BYTES", 4000 * subscriptions.EVERY_MOST)
+    house = _House()
+    house.begin()
+    house.all._bytes = subscriptions.EVERY_KEPT_BYTES  # all of it, by others
+    quiet = house.begin()
+    house.tell()
+    assert house.all.missed(quiet, 0) == (1, 0)
+    for _ in range(100):
+        house.tell()
+    assert 0 < quiet.bytes <= 4000
+
+
 async def test_it_ends_some_time_after_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subscriptions, "LINGERS_S", 0.02)
     house = _House()

@@ -300,8 +300,10 @@ class Subscriptions:
         self._bytes += event.size
         kept.append(event)
         while kept and (
-            len(kept) > KEPT or one.bytes > KEPT_BYTES or self._bytes > EVERY_KEPT_BYTES
-        ):
+            len(kept) > KEPT
+            or one.bytes > KEPT_BYTES
+            or (self._bytes > EVERY_KEPT_BYTES and one.bytes > EVERY_KEPT_BYTES // EVERY_MOST)
+        ):  # so much of each is kept however much others have
             gone = kept.popleft().size
             one.bytes -= gone
             self._bytes -= gone
