@@ -164,7 +164,9 @@ class ServerEvents:
             self._seen = {}
             return
         for key in tuple(self._held):
-            if key.server not in self._servers.fleet.servers:  # servers come and go, subscriptions stay
+            if (
+                key.server not in self._servers.fleet.servers
+            ):  # servers come and go, subscriptions stay
                 del self._held[key]
         now = {name: link.told_on for name, link in self._connections().items()}
         if now != self._seen:

@@ -28,8 +28,8 @@ __all__ = [
     "KEPT",
     "KEPT_BYTES",
     "LINGERS_S",
-    "Said",
     "Heard",
+    "Said",
     "Subscription",
     "Subscriptions",
 ]
