@@ -258,6 +258,7 @@ async def test_the_gateways_own_question_comes_as_a_callback(
         asked = await _asked(client)
         assert (asked["type"], asked["request_id"]) == ("confirmation", ident)
         assert "asks to run the tool echo" in asked["message"]
+        assert asked["message"].endswith("Yes runs exactly this call once.")
         await _respond(client, asked, said)
         if said == "confirm":
             assert "content" in await client.finish(ident)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
+from functools import partial
 from typing import Any
 
 import pytest
@@ -24,13 +26,21 @@ from gatewright.call import (
     Unrecorded,
 )
 from gatewright.events.callbacks import OPEN_EACH, CallbackBook
+from gatewright.mcp.server.open_call import SLOW_BYTES
+from gatewright.mcp.server.streams import Streams
 from gatewright.mcp.wire.methods import CALLBACK
+from gatewright.secret_scanning.chunks import CHUNK
 from tests.gate_parts import a_call
 
 MGP = Client("2025-11-25", mgp=Mgp("0.2.0", ("bidirectional",)))
 FORMS = Client("2025-11-25", {"elicitation": {}})
 ASKED = Question(CALLBACK, {"type": "confirmation", "message": "Go?"}, server="s")
-OURS = Question("elicitation/create", {"mode": "form", "message": "Run it?"})
+YES = "Yes runs this call, and for 10 min further calls of this tool without asking."
+FIELDS = {"confirm": {"type": "boolean", "title": "Run it", "description": YES}}
+OURS = Question(
+    "elicitation/create",
+    {"mode": "form", "message": "Run it?", "requestedSchema": {"properties": FIELDS}},
+)
 
 
 class _Record(AuditLog):
@@ -52,6 +62,7 @@ class _Back:
         self.events: list[Event] = []
         self.questions: list[Question] = []
         self.answer = answer
+        self.behind = 0
 
     def emit(self, event: Event) -> None:
         self.events.append(event)
@@ -115,6 +126,37 @@ async def test_an_mgp_client_is_asked_by_the_gateways_own_id_and_answers_once() 
     assert house.record.events[1][1]["response"] == "confirm"
 
 
+@pytest.mark.parametrize("kind", ["resource", "prompt", "method"])
+async def test_whatever_call_asks_is_asked_by_a_notification(kind: Any) -> None:
+    """MGP-13.4-1: never by a request that has the name of one."""
+    house, back = _House(), _Back()
+    call = replace(a_call(client=MGP, session="s1"), kind=kind)
+    task = await house.asking(call, back)
+    assert [one.method for one in back.events] == [CALLBACK]
+    assert not back.questions
+    await house.respond(call, back.events[0].params["callback_id"], "confirm")
+    assert await task == {"response": "confirm"}
+
+
+async def test_a_stream_inside_knows_how_far_behind_its_client_is() -> None:
+    """What is merged for a slow reader hangs on that."""
+    house, back, found = _House(), _Back(), []
+    streams = Streams(time.monotonic, bytes)
+    back.behind = 2 * SLOW_BYTES
+    call = a_call(client=replace(MGP, mgp=Mgp("0.2.0", ("streaming",))), session="s1")
+    call.params["_mgp"] = {"stream": True}
+
+    async def further(call: Call, inner: Any) -> Outcome:
+        for text in "ab":
+            inner.emit(Event(CHUNK, {"content": {"type": "text", "text": text}}))
+        found.extend(one for one in back.events if one.method == CHUNK)
+        return Answer(b"{}")
+
+    await house.book.around(call, back, partial(streams.around, further=further))
+    assert found == []
+    assert [one.params["content"]["text"] for one in back.events if one.method == CHUNK] == ["ab"]
+
+
 async def test_nobody_else_can_answer() -> None:
     house, back, call = _House(), _Back(), a_call(client=MGP, session="s1")
     task = await house.asking(call, back)
@@ -152,7 +194,7 @@ async def test_a_client_of_plain_mcp_gets_a_form() -> None:
 async def test_the_gateways_own_question_becomes_a_confirmation() -> None:
     house, back, call = _House(), _Back(), a_call(client=MGP)
     task = await house.asking(call, back, OURS)
-    assert back.events[0].params["message"] == "Run it?"
+    assert back.events[0].params["message"] == f"Run it?\n{YES}"  # a yes to no more than was said
     await house.respond(call, back.events[0].params["callback_id"], "confirm")
     assert await task == {"action": "accept", "content": {"confirm": True}}
     task = await house.asking(call, back, OURS)

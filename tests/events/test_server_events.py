@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Mgp
-from gatewright.events.server_events import ServerEvents
+from gatewright.events.server_events import EVENT_MOST, ServerEvents
 from gatewright.events.subscriptions import Subscription
 from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.protocol.mcp_client import Hello
@@ -140,6 +140,15 @@ async def test_what_was_not_asked_for_is_dropped(wrong: dict[str, Any]) -> None:
     assert wanting.heard == []
 
 
+async def test_an_event_for_everybody_is_no_larger_than_it_may_be() -> None:
+    wanting = _Wanting("model.x")
+    await wanting.want("model.x")
+    wanting.say(data="x" * EVENT_MOST)
+    assert wanting.heard == []
+    wanting.say(data="x" * (EVENT_MOST - 200))
+    assert len(wanting.heard) == 1
+
+
 async def test_a_server_that_a_caller_may_not_see_is_not_asked() -> None:
     wanting = _Wanting("model.x")
     made = await wanting.want("model.x", caller=BOB)
@@ -183,6 +192,28 @@ async def test_a_new_connection_is_asked_anew() -> None:
     assert len(wanting.link.asked) == 2
     wanting.say(subscription_id="u2")
     assert len(wanting.heard) == 1
+
+
+async def test_what_another_server_of_that_name_says_is_nobodys() -> None:
+    wanting = _Wanting("model.x")
+    await wanting.want("model.x")
+    wanting.link.open = False  # gone, and another one is there before anybody has looked
+    wanting.say()
+    assert wanting.heard == []
+
+
+async def test_of_a_server_that_is_no_more_nothing_is_kept() -> None:
+    wanting = _Wanting("model.x")
+    one = await wanting.want("model.x")
+    servers = cast("_Servers", wanting.events._servers)
+    del servers.servers_["s"]
+    wanting.events.look()
+    assert wanting.events._held == {}
+    servers.servers_["s"] = _Server(wanting.link)
+    wanting.events.look()
+    await _turns()
+    assert [each.users for each in wanting.events._held.values()] == [[one]]
+    await wanting.events.close()
 
 
 async def test_the_least_severity_is_told_to_the_server() -> None:

@@ -14,6 +14,7 @@ from gatewright.events.subscriptions import (
     CALLER_MOST,
     HOLDER_MOST,
     KEPT,
+    Said,
     Subscription,
     Subscriptions,
 )
@@ -70,7 +71,7 @@ class _House:
 
     def tell(self, channel: str = "tool.completed", severity: int | None = None) -> None:
         for one in self.all.about(channel):
-            self.all.tell(one, severity, lambda *_: True, lambda _: {"channel": channel})
+            self.all.tell(one, severity, lambda *_: True, lambda _: Said({"channel": channel}))
 
 
 async def test_events_are_numbered_for_each() -> None:
@@ -158,6 +159,19 @@ async def test_what_is_kept_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch)
     house.all.end(one)
     house.all.end(other)
     assert house.all._bytes == 0
+
+
+async def test_what_others_keep_leaves_room_for_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(subscriptions, "EVERY_KEPT_BYTES", 4000 * subscriptions.EVERY_MOST)
+    house = _House()
+    house.begin()
+    house.all._bytes = subscriptions.EVERY_KEPT_BYTES  # all of it, by others
+    quiet = house.begin()
+    house.tell()
+    assert house.all.missed(quiet, 0) == (1, 0)
+    for _ in range(100):
+        house.tell()
+    assert 0 < quiet.bytes <= 4000
 
 
 async def test_it_ends_some_time_after_its_session(monkeypatch: pytest.MonkeyPatch) -> None:

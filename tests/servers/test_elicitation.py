@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.call import CannotAsk, Client, Question
+from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.servers.elicitation import ELICIT, SAMPLE, quoted, screened
 
 ALL = Client("2025-11-25", {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}})
@@ -71,6 +72,14 @@ def test_only_the_modes_that_the_client_declared_are_asked(declared: Any, mode: 
     client = Client("2025-11-25", {"elicitation": declared})
     with pytest.raises(CannotAsk, match="did not declare elicitation of the mode"):
         ask(client, mode=mode, message="", url="https://a.test", requestedSchema=NAME)
+
+
+@pytest.mark.parametrize("wrong", [{"type": "poll"}, {"message": 5}, {"timeout_ms": -1}])
+def test_a_callback_that_cannot_be_is_refused_and_breaks_nothing(wrong: dict[str, Any]) -> None:
+    """A server may ask for one in an interim result as well, where nobody has read it before."""
+    with pytest.raises(CannotAsk, match="cannot be"):
+        ask(method=CALLBACK, **{"type": "input", "message": "?", **wrong})
+    assert ask(method=CALLBACK, type="input", message="?")["message"] == 'Server "files" asks: ?'
 
 
 @pytest.mark.parametrize("method", [ELICIT, SAMPLE, "roots/list"])

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Caller, Refusal, UserContext
+from gatewright.mcp.wire.methods import EVENT
 from gatewright.servers.notifications import AUDIT, UPDATED, Listener, ServerNotifications
 
 ANN, BOB = Caller("ann"), Caller("bob")
@@ -65,6 +66,17 @@ def test_what_a_sessions_own_connection_says_is_for_that_session_alone() -> None
     nobody, _ = listening(hub, ANN, "")
     hub.tell("open", "notifications/x", {}, session="s1")
     assert (len(mine), other, nobody) == (1, [], [])
+
+
+def test_an_event_on_a_sessions_own_connection_is_nobodys() -> None:
+    """MGP-13.3-1: others have the ids that a server gave out on the connection that all share."""
+    hub, happened = ServerNotifications(may_see), []
+    hub.happened.listen(happened.append)
+    params = {"subscription_id": "sub-1", "channel": "model.x"}
+    hub.tell("open", EVENT, params, session="s1")
+    assert happened == []
+    hub.tell("open", EVENT, params)
+    assert happened == [("open", params)]
 
 
 def test_a_changed_resource_is_told_by_every_name_that_was_granted_to_a_listener() -> None:

@@ -8,19 +8,12 @@ from itertools import product
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from gatewright.call import (
-    Answer,
-    Call,
-    Caller,
-    CannotAsk,
-    Client,
-    Event,
-    Failure,
-    Question,
-)
+from gatewright.call import Answer, Call, Caller, CannotAsk, Client, Event, Failure, Mgp, Question
 from gatewright.mcp.client.link import Link
 from gatewright.mcp.protocol.eras import read_interim
+from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.servers.elicitation import COMPLETE, ELICIT
 from gatewright.servers.server_screen import LOG, Screen
 from gatewright.servers.status import Told
@@ -227,6 +220,13 @@ def test_an_interim_result_with_anything_that_cannot_be_asked_fails(more: dict[s
     assert isinstance(found, Failure)
     assert found.error is not None
     assert b"wants to ask what it may not" in found.error
+
+
+def test_a_callback_is_no_question_of_an_interim_result() -> None:
+    client = replace(MODERN, mgp=Mgp("0.2.0", ("bidirectional",)))  # MGP-13.4-1
+    asked = {"q": {"method": CALLBACK, "params": {"type": "input", "message": "?"}}}
+    said = {"resultType": "input_required", "inputRequests": asked}
+    assert isinstance(answered(said, called(client=client)), Failure)
 
 
 def test_where_nothing_can_be_asked_an_interim_result_is_a_fault() -> None:

@@ -83,8 +83,8 @@ class CallbackBook:
     # -- the way back of calls -----------------------------------------------------------------------
 
     def around(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
-        """The kernel's hook: tool calls may ask by callbacks."""
-        if call.kind != "tool":
+        """The kernel's hook: whatever goes to one server may ask by callbacks."""
+        if call.kind == "list":
             return further(call, back)
         return further(call, _Asking(self, call, back))
 
@@ -116,7 +116,7 @@ class CallbackBook:
 
     async def confirm(self, call: Call, back: Back, question: Question) -> dict[str, Any]:
         """The gateway's own question whether a call may run, answered as the form that it is. Raises `CannotAsk`."""
-        message = str((question.params or {}).get("message", ""))
+        message = _whole(question.params or {})
         callback = Callback(0, "confirmation", message, ("confirm", "cancel"), _PATIENCE_S)
         if await self._asked(call, back, callback, "") == "confirm":
             return {"action": "accept", "content": {"confirm": True}}
@@ -220,6 +220,12 @@ def _chosen(callback: Callback, response: str) -> dict[str, Any]:
     return {"response": response[:_SHOWN]} if callback.options else {"characters": len(response)}
 
 
+def _whole(form: Mapping[str, Any]) -> str:
+    """All that a form says: a callback has no fields, and what a yes lets pass stands in the description of one."""
+    fields = form.get("requestedSchema", {}).get("properties", {}).values()
+    return "\n".join((form["message"], *(one["description"] for one in fields)))
+
+
 class _Asking:
     """The way back of one call, on which callbacks can be asked."""
 
@@ -229,6 +235,12 @@ class _Asking:
         self._book = book
         self._call = call
         self._back = back
+
+    @property
+    def behind(self) -> int:
+        """Bytes that the caller has not taken yet: streams inside ask for it (`mcp.server.open_call`)."""
+        found: int = getattr(self._back, "behind", 0)
+        return found
 
     def emit(self, event: Event) -> None:
         """Send one event; a callback that wants no answer as its caller can hear it."""

@@ -26,7 +26,7 @@ from gatewright.events.channels import (
     severity_of,
 )
 from gatewright.events.server_events import ServerEvents
-from gatewright.events.subscriptions import Subscriptions
+from gatewright.events.subscriptions import Said, Subscriptions
 from gatewright.kernel import Further
 from gatewright.mcp.protocol.mcp_server import LOG_LEVELS
 from gatewright.mcp.wire import jsonrpc
@@ -221,20 +221,28 @@ class EventMethods:
 
     def _publish(self, happened: Happened) -> None:
         channel = happened.channel
+        of_server = CHANNELS[channel].hears == "server"  # else nobody has to be looked up
 
         def may(caller: Caller, profile: str, session: str | None) -> bool:
             catalogue = self._servers.catalogue
-            known = bool(happened.server) and catalogue.knows(profile)
+            known = of_server and bool(happened.server) and catalogue.knows(profile)
             sees = known and happened.server in catalogue.servers(profile, caller)
             return happened.is_for(caller, session, sees=sees)
 
-        def say(caller: Caller) -> Mapping[str, Any]:
-            return {
-                "channel": channel,
-                "timestamp": happened.timestamp,
-                "severity": happened.severity,
-                "data": happened.data_for(caller),
-            }
+        each: dict[bool, Said] = {}
+
+        def say(caller: Caller) -> Said:
+            whole = caller.kind == "operator"
+            if whole not in each:
+                each[whole] = Said(
+                    {
+                        "channel": channel,
+                        "timestamp": happened.timestamp,
+                        "severity": happened.severity,
+                        "data": happened.data_for(caller),
+                    }
+                )
+            return each[whole]
 
         severity = severity_of(happened.severity)
         for one in tuple(self.every.about(channel)):

@@ -16,12 +16,12 @@ import msgspec
 
 from gatewright.call import Caller
 from gatewright.events.channels import LONGEST_NAME, is_channel, matches, severity_of
-from gatewright.events.subscriptions import Subscription, Subscriptions
+from gatewright.events.subscriptions import Said, Subscription, Subscriptions
 from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.supervisor import Supervisor
 
-__all__ = ["SERVER_MOST", "ServerEvents"]
+__all__ = ["EVENT_MOST", "SERVER_MOST", "ServerEvents"]
 
 log = logging.getLogger("gatewright.events")
 
@@ -31,7 +31,11 @@ SERVER_MOST = 256
 ANSWERS_S = 5.0
 """How long a server has to answer a subscription: who asked for it waits meanwhile."""
 
+EVENT_MOST = 64 * 1024
+"""Bytes of one event, as JSON: it goes to everybody who wants it."""
+
 _EARLY = 100
+_WARNED_MOST = 256
 _WORD_MOST = 128
 
 
@@ -52,6 +56,11 @@ class _Held(msgspec.Struct, eq=False):
     ident: Any = None
     users: list[Subscription] = []
 
+    @property
+    def stands(self) -> bool:
+        """Whether its server still knows it: a connection that is made anew may be to another one."""
+        return self.link.open and self.number == self.link.told_on
+
 
 class ServerEvents:
     """`timestamp` is for events of servers that say no time."""
@@ -63,8 +72,9 @@ class ServerEvents:
         self._every = every
         self._timestamp = timestamp
         self._held: dict[_Key, _Held] = {}
-        self._early: dict[str, deque[dict[str, Any]]] = {}
-        """By server: events that came while it was being asked, whose id may be in the answer."""
+        self._early: dict[str, deque[bytes]] = {}
+        """By server, as text: events that came while it was being asked, whose id may be in the answer."""
+        self._warned: set[str] = set()
         self._seen: Mapping[str, int] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -112,8 +122,8 @@ class ServerEvents:
             params: dict[str, Any] = {"channels": list(key.channels)}
             if key.severity is not None:
                 params["filter"] = {"min_severity": key.severity}
-            raw = await held.link.fetch("mgp/events/subscribe", params, ANSWERS_S)
-            held.ident, honoured = _read(raw, key.channels)
+            answer = await held.link.fetch("mgp/events/subscribe", params, ANSWERS_S)
+            held.ident, honoured = _read(answer, key.channels)
         except (ServerFailed, ValueError) as problem:
             log.info("server %s: no events of %s: %s", key.server, ", ".join(key.channels), problem)
         finally:
@@ -122,14 +132,15 @@ class ServerEvents:
                 self._early.clear()
         if self._held.get(key) is held and not (honoured and held.users):
             self._give_up(held)
-        for params in tuple(early):
+        for raw in tuple(early):
+            params = jsonrpc.decode(raw)
             if params.get("subscription_id") == held.ident:
                 self._tell(held, params)
 
     def _give_up(self, held: _Held) -> None:
         if self._held.get(held.key) is held:
             del self._held[held.key]
-        if held.ident is not None and held.link.open and held.number == held.link.told_on:
+        if held.ident is not None and held.stands:
             self._spawn(self._unsubscribe(held))
 
     async def _unsubscribe(self, held: _Held) -> None:
@@ -152,6 +163,11 @@ class ServerEvents:
         if not len(self._every):
             self._seen = {}
             return
+        for key in tuple(self._held):
+            if (
+                key.server not in self._servers.fleet.servers
+            ):  # servers come and go, subscriptions stay
+                del self._held[key]
         now = {name: link.told_on for name, link in self._connections().items()}
         if now != self._seen:
             self._seen = now
@@ -183,13 +199,24 @@ class ServerEvents:
         ident, known = params.get("subscription_id"), False
         if not isinstance(ident, str | int):
             return
+        raw = jsonrpc.encode(params)
+        if len(raw) > EVENT_MOST:
+            self._large(server)
+            return
         for held in tuple(self._held.values()):
             if held.key.server == server and held.ident == ident and held.done.done():
+                if not held.stands:
+                    continue
                 known = True
                 self._tell(held, params)
         early = self._early.get(server)
         if not known and early is not None:
-            early.append(params)
+            early.append(raw)
+
+    def _large(self, server: str) -> None:
+        if server not in self._warned and len(self._warned) < _WARNED_MOST:
+            self._warned.add(server)
+            log.warning("server %s sent an event of more than %d bytes: nobody hears those", server, EVENT_MOST)  # fmt: skip
 
     def _tell(self, held: _Held, params: dict[str, Any]) -> None:
         channel, data = params.get("channel"), params.get("data", {})
@@ -211,9 +238,10 @@ class ServerEvents:
             catalogue = self._servers.catalogue
             return catalogue.knows(profile) and server in catalogue.servers(profile, caller)
 
+        said = Said(told)
         for one in tuple(held.users):
             if any(matches(pattern, channel) for pattern in one.channels):
-                self._every.tell(one, severity, may, lambda _: told)
+                self._every.tell(one, severity, may, lambda _: said)
 
 
 def _is_word(said: Any) -> bool:

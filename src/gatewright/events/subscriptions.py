@@ -29,6 +29,7 @@ __all__ = [
     "KEPT_BYTES",
     "LINGERS_S",
     "Heard",
+    "Said",
     "Subscription",
     "Subscriptions",
 ]
@@ -48,12 +49,31 @@ HOLDER_MOST, CALLER_MOST, EVERY_MOST = 16, 64, 4096
 """Subscriptions of one session, of one caller, and of all."""
 
 _CHANNELS_KNOWN = 1024
+_EACH = 128  # bytes of one that is kept, besides its text
 
 May = Callable[[Caller, str, str | None], bool]
 """Whether a caller in a profile and a session may hear of an event."""
 
-Say = Callable[[Caller], Mapping[str, Any]]
-"""The params of an event for a caller, besides number and subscription."""
+
+class Said:
+    """The params of an event besides number and subscription. Their text is made once, however many hear of it."""
+
+    __slots__ = ("_raw", "params")
+
+    def __init__(self, params: Mapping[str, Any]) -> None:
+        self.params = params
+        self._raw: bytes | None = None
+
+    @property
+    def raw(self) -> bytes:
+        """The same as JSON."""
+        if self._raw is None:
+            self._raw = jsonrpc.encode(self.params)
+        return self._raw
+
+
+Say = Callable[[Caller], Said]
+"""What a caller is told of an event."""
 
 
 class Heard(Protocol):
@@ -68,10 +88,15 @@ class Heard(Protocol):
 
 
 class _Kept(msgspec.Struct, frozen=True):
+    """One event, as text: decoded it can take twenty times as much."""
+
     sequence: int
-    size: int
-    params: dict[str, Any]
+    raw: bytes
     may: May
+
+    @property
+    def size(self) -> int:
+        return len(self.raw) + _EACH
 
 
 class Subscription(msgspec.Struct, eq=False):
@@ -263,20 +288,22 @@ class Subscriptions:
             return
         one.caller = now
         one.sequence += 1
-        params = {"subscription_id": one.id, **say(now), "sequence": one.sequence}
-        self._keep(one, params, may)
+        said = say(now)
+        self._keep(one, _Kept(one.sequence, said.raw, may))
         if listener is not None and one.ready:
             one.sent = one.sequence
-            listener.take("", EVENT, params)
+            listener.take("", EVENT, _numbered(one, said.params, one.sequence))
 
-    def _keep(self, one: Subscription, params: dict[str, Any], may: May) -> None:
-        kept, size = one.kept, len(jsonrpc.encode(params))
-        one.bytes += size
-        self._bytes += size
-        kept.append(_Kept(one.sequence, size, params, may))
+    def _keep(self, one: Subscription, event: _Kept) -> None:
+        kept = one.kept
+        one.bytes += event.size
+        self._bytes += event.size
+        kept.append(event)
         while kept and (
-            len(kept) > KEPT or one.bytes > KEPT_BYTES or self._bytes > EVERY_KEPT_BYTES
-        ):
+            len(kept) > KEPT
+            or one.bytes > KEPT_BYTES
+            or (self._bytes > EVERY_KEPT_BYTES and one.bytes > EVERY_KEPT_BYTES // EVERY_MOST)
+        ):  # so much of each is kept however much others have
             gone = kept.popleft().size
             one.bytes -= gone
             self._bytes -= gone
@@ -306,5 +333,10 @@ class Subscriptions:
         for each in tuple(one.kept):
             if each.sequence > since and now is not None:
                 if each.may(now, one.profile, one.session):
-                    listener.take("", EVENT, each.params)
+                    params = jsonrpc.decode(each.raw)
+                    listener.take("", EVENT, _numbered(one, params, each.sequence))
                 one.sent = max(one.sent, each.sequence)
+
+
+def _numbered(one: Subscription, said: Mapping[str, Any], sequence: int) -> dict[str, Any]:
+    return {"subscription_id": one.id, **said, "sequence": sequence}

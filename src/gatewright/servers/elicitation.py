@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from gatewright.call import CannotAsk, Client, Question
 from gatewright.mcp.protocol.callbacks import form_of, read_callback
 from gatewright.mcp.protocol.mcp_server import can_answer
+from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.methods import CALLBACK
 from gatewright.mcp.wire.spellings import SAID, flaw_of_params
 from gatewright.secret_scanning.escape_invisible import spelled
@@ -144,7 +145,10 @@ def _called_back(server: str, params: dict[str, Any], client: Client, ours: Ours
         declared is not None and _declares(declared, "form")
     ):
         raise CannotAsk("its client negotiated no MGP callbacks and declared no elicitation")
-    callback = read_callback({"callback_id": 0, **params})
+    try:
+        callback = read_callback({"callback_id": 0, **params})
+    except ValueError as flaw:
+        raise CannotAsk(f"this callback cannot be: {flaw}", jsonrpc.INVALID_PARAMS) from None
     _judge_options(callback.options, ours)
     judge_addresses([callback.message], ours)
     judge_form(callback.message, form_of(callback), ours)

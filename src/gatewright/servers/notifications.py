@@ -175,7 +175,9 @@ class ServerNotifications:
         that nobody else shares. With `owner`, to that caller only (`task_owners.place_of`), and where `sees`
         says, in place of whether the server exists for it, that it may know of this in that profile."""
         if method == EVENT:
-            found = self._clean(server, method, params) if self.happened.listeners else None
+            # Events are asked for on the connection that all share: on a session's own one nobody was given an id.
+            heard = session is None and self.happened.listeners
+            found = self._clean(server, method, params) if heard else None
             if found is not None:
                 self.happened.send((server, found))
             return

@@ -185,6 +185,8 @@ class Screen:
             raise CannotAsk("a question has to name its method", jsonrpc.INVALID_PARAMS)
         if flaw := flaw_of_members("a question", one, _OF_QUESTION):
             raise CannotAsk(flaw, jsonrpc.INVALID_PARAMS)
+        if one["method"] == CALLBACK:
+            raise CannotAsk("a callback is a notification", jsonrpc.INVALID_REQUEST)
         if call.method not in OF_TASKS and named(one.get("params")) is not None:
             raise CannotAsk(OF_ITS_CALL, jsonrpc.INVALID_PARAMS)
         found = self.question(call, Question(one["method"], one.get("params")))

@@ -98,7 +98,9 @@ def _seconds(said: Any) -> float:
         return USUAL_S
     if isinstance(said, bool) or not isinstance(said, int | float) or not said > 0:
         raise ValueError("timeout_ms must be a number of milliseconds greater than 0")
-    return float(min(said / 1000, LONGEST_S))
+    return (
+        min(said, LONGEST_S * 1000) / 1000
+    )  # a number of any length, and divided it has to be a float
 
 
 def flaw_of_response(callback: Callback, response: Any) -> str:
