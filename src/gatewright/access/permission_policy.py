@@ -85,7 +85,10 @@ def _rules_of(settings: Settings) -> dict[str, _Rule]:
         own = None if mgp is None else mgp.permission_policy
         listed = frozenset(() if mgp is None else mgp.permissions_required)
         degrades = mgp is not None and mgp.missing_permissions == "degrade"
-        rules[one.id] = _Rule(own or settings.permissions.policy, listed, degrades)
+        policy = own or settings.permissions.policy
+        if one.private and policy == "auto_approve":  # nobody chose it: an agent registered it
+            policy = "interactive"
+        rules[one.id] = _Rule(policy, listed, degrades)
     return rules
 
 
