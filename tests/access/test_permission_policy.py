@@ -284,6 +284,20 @@ def test_what_nobody_chose_is_never_approved_by_itself(world: World) -> None:
     assert world.permitting.value("files", "shell.execute") is None
 
 
+def test_what_was_approved_for_the_program_before_is_asked_again(world: World) -> None:
+    said = world.settings()
+    world.say("camera", "approved")
+    world.say("shell.execute", "denied")
+    for now, stands in ((99.0, "approved"), (101.0, "deferred")):
+        server = replace(said.servers[0], private=True, registered_at=now)
+        world.permitting.adopt(replace(said, servers=(server,)))
+        found = world.declare("camera", "shell.execute")
+        assert found == {"camera": stands, "shell.execute": "denied"}
+    world.clock.now = 102.0
+    world.say("camera", "approved")
+    assert world.declare("camera") == {"camera": "approved"}
+
+
 def test_a_server_may_do_with_less_where_the_configuration_says_so(tmp_path: Path) -> None:
     """MGP-3.6-3"""
     world = World(tmp_path, permission_policy="deny_all", missing_permissions="degrade")

@@ -86,6 +86,7 @@ def server_of(one: Registered, settings: Settings, problem: str = "") -> Server:
         mgp=_mgp(one, built.mgp, settings),
         created_by=one.created_by,
         private=not one.by_operator,
+        registered_at=0.0 if one.by_operator else one.at,
         origin=origin,
         problem=down if problem else built.problem,
     )
