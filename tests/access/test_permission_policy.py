@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gatewright.access.permission_policy import ServerPermissions
 from gatewright.access.permissions import Permissions, Word
@@ -271,6 +272,30 @@ def test_a_server_that_numbers_its_requests_without_end_is_forgotten_and_nobody_
 
 def test_a_server_that_is_not_configured_has_nothing(world: World) -> None:
     assert world.permitting.declared("other", ["camera"])["camera"].value == "denied"
+
+
+def test_what_nobody_chose_is_never_approved_by_itself(world: World) -> None:
+    """A server that an agent registered as plain MCP has no table of its own that would say so."""
+    said = world.settings()
+    policy = replace(said.permissions, policy="auto_approve")
+    server = replace(said.servers[0], mgp=None, private=True)
+    world.permitting.adopt(replace(said, permissions=policy, servers=(server,)))
+    assert world.declare("camera") == {"camera": "deferred"}
+    assert world.permitting.value("files", "shell.execute") is None
+
+
+def test_what_was_approved_for_the_program_before_is_asked_again(world: World) -> None:
+    said = world.settings()
+    world.say("camera", "approved")
+    world.say("shell.execute", "denied")
+    for now, stands in ((99.0, "approved"), (101.0, "deferred")):
+        server = replace(said.servers[0], private=True, registered_at=now)
+        world.permitting.adopt(replace(said, servers=(server,)))
+        found = world.declare("camera", "shell.execute")
+        assert found == {"camera": stands, "shell.execute": "denied"}
+    world.clock.now = 102.0
+    world.say("camera", "approved")
+    assert world.declare("camera") == {"camera": "approved"}
 
 
 def test_a_server_may_do_with_less_where_the_configuration_says_so(tmp_path: Path) -> None:

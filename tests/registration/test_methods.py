@@ -91,6 +91,22 @@ async def house(folder: Path, text: str = "") -> AsyncIterator[House]:
         await found.servers.close()
 
 
+async def test_a_configured_server_that_came_first_is_not_taken_for_it(tmp_path: Path) -> None:
+    async with house(tmp_path) as one:
+        text = f'[[servers]]\nid = "dynamic.x"\ncommand = "python3"\nargs = ["{SCRIPT}"]\n'
+
+        def reload() -> None:
+            one.settings = settings(tmp_path, text)
+
+        one.fails = reload
+        made = await one.register()
+        assert isinstance(made, Failure)
+        assert made.reason == "registration_conflict"
+        assert one.fleet.present == {}
+        assert KeptServers(one.state).servers == []
+        assert one.servers.fleet.servers["dynamic.x"].status().state == "connected"
+
+
 async def test_it_is_recorded_started_kept_and_ended(tmp_path: Path) -> None:
     async with house(tmp_path) as one:
         made = await one.register(env={"TOKEN": "hunter2"})

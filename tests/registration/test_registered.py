@@ -20,11 +20,12 @@ def test_the_code_of_a_script_runs_in_isolated_mode_and_no_file(tmp_path: Path) 
     one = registered(args=("x.py", "--more"), code="print('${HOME}')")
     made = server_of(one, settings(tmp_path))
     assert made.command == sys.executable
-    assert made.args == ("-I", "-c", "print('${HOME}')\n", "--more")
+    assert made.args == ("-I", "-Xutf8", "-c", "print('${HOME}')\n", "--more")
     assert (made.confinement.level, made.confinement.network) == ("strict", False)
     assert made.confinement.memory_bytes == 256 << 20
     assert made.confinement.read == ()
     assert (made.default_policy, made.pin, made.private) == ("opt-in", "first-use", True)
+    assert made.registered_at == one.at > 0
     assert (made.call_timeout_s, made.created_by) == (30.0, "ann")
 
 

@@ -83,6 +83,9 @@ def test_look_alikes_of_registered_ones_are_found_as_the_configuration_in_force_
     rules = Rules(said, {}, {})
     assert reason(rules, id="dynamic.ABC") == "registration_conflict"
     assert reason(rules, id="dynamic.abc.d") == "registration_conflict"
+    assert reason(rules, id="dynamic.ABC.d") == "registration_conflict"
+    # Its tool `x` would be called as the other one's `_x`.
+    assert reason(rules, id="dynamic.abc_") == "registration_conflict"
     assert reason(rules, id="dynamic_abc") == "invalid_params"
 
 

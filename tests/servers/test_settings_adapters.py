@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
+
 from gatewright.config import Settings, load
 from gatewright.servers.catalogue import EVERYTHING
 from gatewright.servers.reserved_names import Reserved
@@ -66,6 +69,28 @@ def test_a_server_keeps_what_its_entry_says(tmp_path: Path) -> None:
     assert (one.call_s, one.limits.frame_bytes, one.catalogue.tools) == (7, 1000, 11)
     assert (two.transport, two.url, two.call_s) == ("http", "http://127.0.0.1:1/mcp", 3)
     assert two.face is None
+
+
+def test_what_an_isolated_server_must_not_see_is_said_by_whole_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    said = load(Path("mgp.toml"), environ={"GATEWRIGHT_STATE": f"{tmp_path}/state"})
+    found = spec_of(said, said.servers[0]).isolation
+    assert found is not None
+    assert set(found.hidden) == {f"{tmp_path}/mgp.toml", f"{tmp_path}/state"}
+    assert found.scripts is None
+
+
+def test_only_scripts_of_the_folders_for_them_are_shown_to_servers_of_agents(
+    tmp_path: Path,
+) -> None:
+    said = settings(tmp_path)
+    folders = replace(said.registration, folders=("scripts",))
+    found = spec_of(replace(said, registration=folders), replace(said.servers[0], private=True))
+    assert found.isolation is not None
+    assert found.isolation.scripts == (f"{tmp_path}/scripts",)
 
 
 def test_profiles_come_with_the_default_one(tmp_path: Path) -> None:

@@ -76,16 +76,18 @@ class _Rule(NamedTuple):
     policy: PermissionPolicy
     listed: frozenset[str]
     degrades: bool
+    since: float
 
 
 def _rules_of(settings: Settings) -> dict[str, _Rule]:
-    rules = {}
+    rules = {}  # nobody chose a server that an agent registered: it has nothing approved by itself
     for one in settings.servers:
         mgp = one.mgp
-        own = None if mgp is None else mgp.permission_policy
+        policy = (mgp and mgp.permission_policy) or settings.permissions.policy
+        policy = "interactive" if one.private and policy == "auto_approve" else policy
         listed = frozenset(() if mgp is None else mgp.permissions_required)
         degrades = mgp is not None and mgp.missing_permissions == "degrade"
-        rules[one.id] = _Rule(own or settings.permissions.policy, listed, degrades)
+        rules[one.id] = _Rule(policy, listed, degrades, one.registered_at)
     return rules
 
 
@@ -307,7 +309,8 @@ class ServerPermissions:
             return Standing("denied", _BY_FILE)
         word = self._store.word(server, name)
         # A deny holds under every policy; `config_only` leaves out what operators allowed.
-        if word is not None and (word.value == "denied" or rule.policy != "config_only"):
+        since = float("inf") if rule.policy == "config_only" else rule.since
+        if word is not None and (word.value == "denied" or word.decided >= since):
             return Standing(word.value, word.by, word.expires)
         if name in rule.listed:
             return Standing("approved", _BY_FILE)

@@ -274,6 +274,8 @@ class Server(msgspec.Struct, frozen=True, kw_only=True):
     """Who registered it while the gateway runs; empty where it is configured."""
     private: bool = False
     """Whether the default is that it is there for operators and for whom a grant names, and not for the owner's host."""
+    registered_at: float = 0.0
+    """When an agent registered it, in Unix seconds: what was approved for a server of its id before was for another program."""
     origin: Origin
     problem: Problem | None = None
 

@@ -235,6 +235,9 @@ class Registration:
         fleet.present[one.id] = one
         try:
             await self._again()
+            if fleet.present.get(one.id) is not one:  # a reload came first, and `adopt` forgot it
+                what = f"the configuration has a server {one.id} by now: choose another id"
+                return Failure("registration_conflict", what, {"field": "id"})
             if not (flaw := self._down(one.id)):
                 persistent = one if one.lifetime == "persistent" else None
                 fleet.kept.put(one.id, Kept(one.kind, one.by, persistent))

@@ -86,6 +86,7 @@ def server_of(one: Registered, settings: Settings, problem: str = "") -> Server:
         mgp=_mgp(one, built.mgp, settings),
         created_by=one.created_by,
         private=not one.by_operator,
+        registered_at=0.0 if one.by_operator else one.at,
         origin=origin,
         problem=down if problem else built.problem,
     )
@@ -93,9 +94,9 @@ def server_of(one: Registered, settings: Settings, problem: str = "") -> Server:
 
 def _args(one: Registered, code: str) -> tuple[str, ...]:
     """The text that was judged runs, and no file that somebody could change. Isolated mode: neither variables nor files where
-    it is started say what it imports."""
+    it is started say what it imports. In UTF-8, as it was judged: in the locale that a variable names a `\\` may be half a character."""
     # With a line end nobody takes it for the name of a file.
-    return "-I", "-c", code if code.endswith("\n") else f"{code}\n", *one.args[1:]
+    return "-I", "-Xutf8", "-c", code if code.endswith("\n") else f"{code}\n", *one.args[1:]
 
 
 def _mgp(one: Registered, said: Mgp | None, settings: Settings) -> Mgp | None:

@@ -13,7 +13,7 @@ from gatewright.identity.claims import administers
 from gatewright.mcp.wire.permissions import REGISTRY_WRITE
 from gatewright.registration.registered import Registered, runs_script
 from gatewright.registration.request import Wanted
-from gatewright.schemas.lookalikes import keys
+from gatewright.schemas.lookalikes import folded, keys
 from gatewright.transport.isolation.sandbox import missing
 
 __all__ = [
@@ -243,7 +243,8 @@ def needs_script(one: Registered, commands: Collection[str]) -> bool:
 
 def _within(server: str, other: str) -> bool:
     """Whether `server.tool`, or `server__tool`, could be a tool of the other one whose name has the separator in it."""
-    return server.startswith((f"{other}.", f"{other}__"))
+    dotted, joined = server.casefold(), f"{folded(server)}__"
+    return dotted.startswith(f"{other.casefold()}.") or joined.startswith(f"{folded(other)}__")
 
 
 def _conflict(what: str) -> Denied:

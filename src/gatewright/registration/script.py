@@ -57,11 +57,15 @@ async def check_places(one: Registered, settings: Settings) -> None:
 
 
 def _leads_out(path: Path, folders: Sequence[Path]) -> bool:
-    try:
-        found = path.resolve(strict=True)
-        return not any(found.is_relative_to(folder.resolve()) for folder in folders)
-    except (OSError, ValueError, RuntimeError):
-        return False  # there is none
+    # Programs follow links on the way to `..`, and the sandbox takes the path as it is spelled: both have to be good.
+    for one in (path, Path(os.path.normpath(path))):
+        try:
+            found = one.resolve(strict=True)
+            if not any(found.is_relative_to(folder.resolve()) for folder in folders):
+                return True
+        except (OSError, ValueError, RuntimeError):
+            continue  # there is none
+    return False
 
 
 def _folders(settings: Settings, *, everywhere: bool) -> Sequence[Path]:

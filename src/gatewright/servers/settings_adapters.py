@@ -149,7 +149,8 @@ def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
         level=wanted.level,
         read=tuple(map(str, wanted.read)),
         write=tuple(map(str, wanted.write)),
-        hidden=tuple(str(one) for one in (settings.storage.path, *settings.files)),
+        scripts=_scripts_of_agents(settings) if server.private else None,
+        hidden=tuple(str(one.absolute()) for one in (settings.storage.path, *settings.files)),
         state=str(settings.storage.path),
         network=wanted.network,
         memory_bytes=wanted.memory_bytes,
@@ -159,6 +160,11 @@ def _isolation_of(settings: Settings, server: said.Server) -> Isolation | None:
         file_bytes=wanted.file_bytes,
         cpu_s=wanted.cpu_s,
     )
+
+
+def _scripts_of_agents(settings: Settings) -> tuple[str, ...]:
+    folder = settings.file_of("registration.folders").absolute().parent
+    return tuple(str(folder / one) for one in settings.registration.folders)
 
 
 def _hints(settings: Settings, server: said.Server) -> bool:

@@ -33,6 +33,16 @@ def test_v2_has_one_group(tmp_path: Path) -> None:
     assert (tmp_path / name / "memory.swap.max").read_text() == "0"
 
 
+def test_who_is_left_is_killed_and_somebody_of_another_namespace_is_not_taken_for_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(os, "kill", lambda pid, number: killed.append(pid))
+    (tmp_path / "cgroup.procs").write_text("0\n4242\n")
+    Group((tmp_path,)).remove()
+    assert killed == [4242]
+
+
 def test_where_no_group_can_be_made_there_is_none(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert make_group("one", 1, 1, {"memory": tmp_path / "file"}) == Group()

@@ -101,6 +101,30 @@ def test_configuration_and_state_are_hidden_in_folders_that_are_shown(tmp_path: 
     assert f"--tmpfs {tmp_path}/me" not in text
 
 
+def test_what_is_hidden_is_hidden_under_every_name_of_its_folder(tmp_path: Path) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "mgp.toml").write_text("secret")
+    (tmp_path / "link").symlink_to(work)
+    (tmp_path / "my.toml").symlink_to(work / "mgp.toml")
+    hidden = (f"{tmp_path}/my.toml",)
+    text = " ".join(options(tmp_path, read=(f"{tmp_path}/link",), hidden=hidden))
+    assert f"--ro-bind {os.devnull} {tmp_path}/link/mgp.toml" in text
+
+
+def test_a_script_elsewhere_is_not_shown_where_folders_are_said(tmp_path: Path) -> None:
+    mine, other = tmp_path / "here" / "mine", tmp_path / "here" / "other"
+    for folder in (mine, other):
+        program(folder / "server.js")
+    (mine / "linked.js").symlink_to(other / "server.js")
+    (other / "back.js").symlink_to(mine / "server.js")
+    said = {"scripts": (str(mine),)}
+    assert str(mine) in bound(options(tmp_path, "mine/server.js", **said), "--ro-bind")
+    for name in ("other/server.js", "no/../other/server.js", "other/back.js"):
+        assert str(other) in bound(options(tmp_path, name), "--ro-bind"), name
+        assert str(other) not in bound(options(tmp_path, name, **said), "--ro-bind"), name
+
+
 def test_the_folder_of_a_script_is_shown(tmp_path: Path) -> None:
     script = tmp_path / "here" / "src" / "server.py"
     program(script)

@@ -163,6 +163,39 @@ def test_where_it_cannot_be_isolated_it_is_not_started(
         prepare(rules, "sh", [], {}, None)
 
 
+@pytest.mark.parametrize("value", ["x\0--bind\0/\0/all", "\ud800"])
+def test_a_variable_never_becomes_an_option_and_nothing_is_left_open(
+    ready: Any, monkeypatch: pytest.MonkeyPatch, value: str
+) -> None:
+    group = Group()
+    monkeypatch.setattr(made, "make_group", lambda *_: group)
+    removed: list[Group] = []
+    monkeypatch.setattr(Group, "remove", lambda one: not removed.append(one))
+    before = len([*Path("/proc/self/fd").iterdir()])
+    with pytest.raises(CannotIsolate, match="cannot be described"):
+        ready(env={"A": value})
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
+    assert removed == [group]
+
+
+def test_what_cannot_be_had_in_the_middle_leaves_nothing_open(
+    ready: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, left = os.memfd_create, [2]
+
+    def few(name: str) -> int:
+        if not left[0]:
+            raise OSError(24, "Too many open files")
+        left[0] -= 1
+        return real(name)
+
+    monkeypatch.setattr(os, "memfd_create", few)
+    before = len([*Path("/proc/self/fd").iterdir()])
+    with pytest.raises(CannotIsolate, match="Too many open files"):
+        ready()
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
 def test_a_program_that_is_not_there_is_told_as_ever(ready: Any, tmp_path: Path) -> None:
     rules = Isolation(server="a", level="strict", state=str(tmp_path))
     with pytest.raises(CommandNotFound):

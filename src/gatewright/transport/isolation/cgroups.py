@@ -78,9 +78,11 @@ def _bound(folder: Path, controller: str, most: int) -> None:
 
 def _removed(folder: Path) -> bool:
     try:
-        for pid in (folder / "cgroup.procs").read_text().split():
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(pid), signal.SIGKILL)
+        for pid in map(int, (folder / "cgroup.procs").read_text().split()):
+            # Somebody of another namespace is listed as 0, which for kill(2) is our own process group.
+            if pid > 0:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
         folder.rmdir()
     except FileNotFoundError:
         return True

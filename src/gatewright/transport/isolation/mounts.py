@@ -95,7 +95,7 @@ def _places(
     """Each path → whether the child may write to it. Sorted, a folder stands before what is in it."""
     found = dict.fromkeys(program_places(program, path), False)
     script = _script(args, cwd)
-    if script is not None:
+    if script is not None and (rules.scripts is None or _is_within(script, rules.scripts)):
         found[script] = False
     for places, writable in ((rules.read, False), (rules.write, True)):
         for place in places:
@@ -117,13 +117,19 @@ def _folder(path: str) -> list[str]:
 
 
 def _hidden(rules: Isolation, places: Iterable[str]) -> Iterator[str]:
-    shown = {*map(Path, places)}
-    for place in rules.hidden:
-        if shown.isdisjoint({Path(place), *Path(place).parents}):
-            continue  # to hide it would be to tell where it is
-        if Path(place).is_dir():
+    shown = [(Path(one), Path(one).resolve()) for one in places]
+    # As links lead: what is shown may have another name than what is hidden. Elsewhere, to hide it would be to tell where it is.
+    hidden = [Path(one).resolve() for one in rules.hidden]
+    found = {
+        str(place / one.relative_to(real)): one
+        for one in hidden
+        for place, real in shown
+        if one.is_relative_to(real)
+    }
+    for place, one in found.items():
+        if one.is_dir():
             yield from ("--tmpfs", place, "--remount-ro", place)
-        elif Path(place).exists():
+        elif one.exists():
             yield from ("--ro-bind", os.devnull, place)
 
 
@@ -186,6 +192,11 @@ def _script(args: Sequence[str], cwd: str) -> str | None:
     except OSError:  # code that is given as an argument is too long for a name
         return None
     return str(script if _too_wide(script.parent) else script.parent)
+
+
+def _is_within(path: str, folders: Iterable[str]) -> bool:
+    """As links lead."""
+    return any(Path(path).resolve().is_relative_to(Path(one).resolve()) for one in folders)
 
 
 def _is_system(path: str) -> bool:

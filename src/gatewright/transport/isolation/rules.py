@@ -29,6 +29,8 @@ class Isolation(msgspec.Struct, frozen=True, kw_only=True):
     """The folder where user ids and the homes of servers are kept."""
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    scripts: tuple[str, ...] | None = None
+    """The folders in which a script must be to be shown because an argument names it; None: anywhere."""
     hidden: tuple[str, ...] = ()
     """Files and folders that it sees none of, wherever they are."""
     network: bool = False

@@ -133,16 +133,11 @@ def prepare(
         if name not in later:
             options += ["--setenv", name, value]
     group = make_group(secrets.token_hex(6), rules.memory_bytes, rules.processes + _KEEPERS)
-    held = [
-        _descriptor(seccomp_filter(os.uname().machine, routes=rules.network)),
-        _descriptor(f"server:x:{user}:{user}::{variables['HOME']}:/bin/sh\n".encode()),
-        _descriptor(f"server:x:{user}:\n".encode()),
-    ]
-    options += ["--seccomp", str(held[0])]
-    for number, file in ((held[1], "/etc/passwd"), (held[2], "/etc/group")):
-        options += ["--perms", "0444", "--file", str(number), file]
-    options += ["--remount-ro", "/"]
-    held.append(_descriptor(b"".join(os.fsencode(one) + b"\0" for one in options)))
+    try:
+        held = _held(options, user, variables["HOME"], routes=rules.network)
+    except (OSError, ValueError) as problem:
+        group.remove()
+        raise CannotIsolate(f"its sandbox cannot be described: {problem}") from None
     inside = [program, *args]
     if later:
         inside = [_tool("env"), *(f"{name}={value}" for name, value in later.items()), *inside]
@@ -153,7 +148,7 @@ def prepare(
     if group.folders:
         joins = " ".join(str(folder / "cgroup.procs") for folder in group.folders)
         whole = ["/bin/sh", "-c", _JOIN, "sh", joins, *whole]
-    return Sandbox(whole, tuple(held), group)
+    return Sandbox(whole, held, group)
 
 
 def _namespaces(rules: Isolation, *, root: bool) -> list[str]:
@@ -207,6 +202,31 @@ def _variables(
 def _tool(name: str) -> str:
     """A program of the system, wherever the child's PATH leads."""
     return shutil.which(name, path=_PATH) or name
+
+
+def _held(options: Sequence[str], user: int, home: str, *, routes: bool) -> tuple[int, ...]:
+    """Descriptors of what bubblewrap reads, its options last of all. Raises `OSError`, `ValueError`."""
+    files = {
+        "/etc/passwd": f"server:x:{user}:{user}::{home}:/bin/sh\n",
+        "/etc/group": f"server:x:{user}:\n",
+    }
+    held: list[int] = []
+    whole = list(options)
+    try:
+        held.append(_descriptor(seccomp_filter(os.uname().machine, routes=routes)))
+        whole += ["--seccomp", str(held[-1])]
+        for file, content in files.items():
+            held.append(_descriptor(content.encode()))
+            whole += ["--perms", "0444", "--file", str(held[-1]), file]
+        whole += ["--remount-ro", "/"]
+        if any("\0" in one for one in whole):  # what follows it would be an option of its own
+            raise ValueError("a variable or a path has a NUL")
+        held.append(_descriptor(b"".join(os.fsencode(one) + b"\0" for one in whole)))
+    except BaseException:
+        for one in held:
+            os.close(one)
+        raise
+    return tuple(held)
 
 
 def _descriptor(content: bytes) -> int:
