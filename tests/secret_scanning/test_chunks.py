@@ -46,6 +46,19 @@ def test_a_secret_over_a_border_is_found_as_in_one(at: int, ends: bool) -> None:
     assert [one["done"] for one in found] == [False] * 3 + ([True] if ends else [False] * 2)
 
 
+def test_a_server_that_says_done_of_each_chunk_gets_no_secret_through() -> None:
+    chunks = Chunks()
+    pieces = ["found ", *(TOKEN[at : at + 5] for at in range(0, len(TOKEN), 5)), " here"]
+    found = [
+        chunks.clean("c", chunk(index, piece, done=True), REDACTOR.stream)[0]
+        for index, piece in enumerate(pieces)
+    ]
+    rest, _ = chunks.rest("c")
+    assert not chunks
+    said = text_of([*found, *([] if rest is None else [rest])])
+    assert said == REDACTOR.text(f"found {TOKEN} here").text.decode()
+
+
 def test_a_text_without_secrets_is_the_same_text() -> None:
     """MGP-12.5-1"""
     pieces = ["one two", " three", " four\n"]

@@ -56,6 +56,40 @@ def test_no_border_anywhere_lets_a_secret_through(cuts: list[int]) -> None:
     assert [one for one in SECRETS if one in found] == []
 
 
+@pytest.mark.parametrize("size", [1, 3, 8, 20])
+@pytest.mark.parametrize(
+    ("said", "secret"),
+    [
+        ('{"password": "correct horse 7 battery staple 9x!", "a": 1} and on', "correct"),
+        (
+            "seed phrase: legal winner thank year wave sausage worth useful legal winner thank yellow\n",
+            "legal",
+        ),
+        ('passphrase = "orbit kettle maple window ladder"', "orbit"),
+        ('{"value": "q7w2e9r4t1y8u3i6o5p0", "name": "DB_PASSWORD"}', "q7w2e9r4"),
+        ("- value: q7w2e9r4t1y8u3i6o5p0\n  name: DB_PASSWORD\n", "q7w2e9r4"),
+        ("Please use grauerIgel58 as the root password", "grauerIgel58"),
+        ("echo 'grauerIgel58' | sudo -S ls", "grauerIgel58"),
+    ],
+)
+def test_a_secret_of_several_words_or_before_its_name_is_found_as_in_one_piece(
+    said: str, secret: str, size: int
+) -> None:
+    redactor = Redactor(b"key")
+    text = f"First: {said}\nnothing else"
+    stream = redactor.stream()
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    found = "".join([*map(stream.feed, pieces), stream.end()])
+    assert secret not in found
+    assert found == redactor.text(text).text.decode()
+
+
+def test_a_line_with_a_hint_is_not_held_for_ever() -> None:
+    stream = REDACTOR.stream()
+    said = [stream.feed("so the password: is a word ") for _ in range(100)]
+    assert len("".join(said)) >= 100 * 27 - 600
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.lists(st.text(max_size=30), max_size=20))
 def test_text_without_secrets_comes_out_as_it_went_in(pieces: list[str]) -> None:

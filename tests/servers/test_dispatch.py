@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import msgspec
 import pytest
 
-from gatewright.call import Answer, Back, Call, Client, Failure, Mgp, Outcome, Target
+from gatewright.call import Answer, Back, Call, Client, Event, Failure, Mgp, Outcome, Target, Tool
+from gatewright.secret_scanning.chunks import CHUNK
 from gatewright.servers.client_notices import connection_of
 from gatewright.servers.declared_methods import META_SERVER
-from gatewright.servers.dispatch import Builtin
+from gatewright.servers.dispatch import Builtin, Dispatch
 from gatewright.servers.names import wrap_uri
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.view import Profile
@@ -313,3 +315,36 @@ async def test_a_shared_method_is_ours_first_and_asks_servers_about_the_rest(
     assert both.answers("tasks/cancel")
     seen = said(await ask(two, "asker/facts"))["methods"]
     assert [one for one in seen if one.startswith("tasks/")] == ["tasks/cancel"]
+
+
+@pytest.mark.parametrize("streams", [True, False])
+async def test_what_has_sent_a_part_of_its_result_is_not_made_again(streams: bool) -> None:
+    """MGP-12.5-1, MGP-14.6-5"""
+    asked: list[str] = []
+    said = {"code": 3000, "message": "no", "data": {"_mgp": {"retryable": True}}}
+    failure = Failure("upstream_error", error=json.dumps(said).encode())
+
+    async def answer(method: str, params: dict[str, Any], call: Call, back: Back) -> Outcome:
+        asked.append(method)
+        if streams:
+            back.emit(Event(CHUNK, {"content": {"type": "text", "text": "half "}, "done": False}))
+        return failure
+
+    async def persisting(outcome: Failure, call: Call, back: Back, again: Any) -> Outcome:
+        found: Outcome = await again()
+        return found
+
+    target = Target("s", "t")
+    owner = SimpleNamespace(id="s", hello=SimpleNamespace(mgp=object()), call=answer)
+    catalogue = SimpleNamespace(shown_as=lambda *_: None)
+    fleet = SimpleNamespace(
+        owners={"s": owner}, catalogue=catalogue, standing=None, reason=None, permissions=None
+    )
+    led = Dispatch(cast("Any", fleet), cast("Any", None), persisting=cast("Any", persisting))
+    params = {"name": "s__t", "_mgp": {"stream": True}}
+    tool = Tool(target, "s__t", {}, repeatable=True)
+    back = FakeBack()
+    call = make_call("tool", "tools/call", params, target=target, tool=tool)
+    assert isinstance(await led(call, back), Failure)
+    assert len(asked) == (1 if streams else 2)
+    assert len(back.events) == (1 if streams else 0)

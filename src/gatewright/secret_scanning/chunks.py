@@ -20,9 +20,10 @@ CHUNK = "notifications/mgp.stream.chunk"
 
 
 class _Running:
-    __slots__ = ("last", "stream")
+    __slots__ = ("done", "last", "stream")
 
     def __init__(self, stream: Stream) -> None:
+        self.done = False
         self.stream = stream
         self.last: dict[str, Any] = {}
 
@@ -53,9 +54,10 @@ class Chunks:
         before = len(one.stream.rules)
         said = one.stream.feed(text)
         one.last = params
-        if params.get("done") is True:
+        # Believed once: a server that says it of each piece would have a secret go in pieces.
+        if params.get("done") is True and not one.done:
+            one.done = True
             said += one.stream.end()
-            del self._running[call]
         return with_text(params, said), one.stream.rules[before:]
 
     def rest(self, call: str) -> tuple[dict[str, Any] | None, Sequence[str]]:

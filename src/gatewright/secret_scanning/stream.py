@@ -1,16 +1,18 @@
 """`Stream`: redacts a text that arrives in chunks; holds back what may become part of a secret, keeps the last bytes as context.
 
-What may still become part of a secret is held back: the last run without a space, and numbers in groups. All else goes
-on at once, so a stream stays one. What has gone is kept a while as the context of what
+What may still become part of a secret is held back: the last run without a space, numbers in groups, what follows a hint on its
+line (a password of several words), and what may be named only behind it (`{"value": …, "name": …}`). All else goes on at once, so
+a stream stays one. What has gone is kept a while as the context of what
 comes: a name before its value, the beginning of a key of many lines.
 """
 
 from __future__ import annotations
 
+from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.invisible import visible
 from gatewright.secret_scanning.json_text import Mark
-from gatewright.secret_scanning.patterns import REACH
+from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern
 from gatewright.secret_scanning.scanner import Scanner
 
 __all__ = ["Stream"]
@@ -24,6 +26,18 @@ _AGAIN, _FREE = 8, 1 << 19
 _NUMBERED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ().-"
 _NO_BEGIN, _PLUS = b" ).-", b"+"
 _NUMBER_MOST = 61
+_WORDED = AnyOf([context.HINTS, passwords.HINTS])
+"""What may have several words behind it; tokens are one run."""
+_HINTED = 512
+"""So much behind a hint waits for the end of its line."""
+_EARLY = Pattern(
+    r"(?i:value)[\\\"'`]{0,8}[\s\x0b]{0,8}[:=]"
+    r"|\b(?i:use|with|enter|try|echo)[ \t]{1,8}(?:-n )?[^\s0-9]{0,64}[0-9]",
+    bounded=True,
+)
+"""What has a value that may be called a secret only behind it."""
+_NAMED_WITHIN = 256
+"""So soon behind the beginning of that."""
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
 
 
@@ -112,6 +126,7 @@ class Stream:
         # A key of many lines is one secret: all of it waits for its end.
         if begins >= 0 and text.find(_END, begins) < 0:
             ready = min(ready, begins)
+        ready = min(ready, _hinted(text), _early(text))
         return max(
             begun, min([ready, *(len(text) - self._begun(text, one) for one in self._terms)])
         )
@@ -133,3 +148,16 @@ def _open(text: bytes, from_: int) -> int:
         begun -= 1
     groups = tail[begun:].lstrip(_NO_BEGIN)
     return min(run, len(text) - len(groups))
+
+
+def _hinted(text: bytes) -> int:
+    """Where the first hint on the last line is: what it is of may have several words."""
+    line = text[max(text.rfind(b"\n") + 1, len(text) - _HINTED) :]
+    if not _WORDED.hits(line):
+        return len(text)
+    return len(text) - len(line) + _WORDED.next(line)(0)[0]
+
+
+def _early(text: bytes) -> int:
+    found = _EARLY.after(text, max(0, len(text) - _NAMED_WITHIN))
+    return len(text) if found is None else found[0][0]

@@ -12,12 +12,13 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, Call, Failure, Outcome, Target
+from gatewright.call import Answer, Back, Call, Event, Failure, Outcome, Question, Target
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.protocol.retry_hints import renamed
 from gatewright.mcp.protocol.tasks import wanted
 from gatewright.mcp.wire.groundhog import WISHES
 from gatewright.mcp.wire.methods import NOTIFICATIONS
+from gatewright.secret_scanning.chunks import CHUNK
 from gatewright.servers.call_sender import Route
 from gatewright.servers.client_notices import roots_changed, tell
 from gatewright.servers.declared_methods import without_address
@@ -43,6 +44,21 @@ _DONE = Answer(b"{}", own=True)
 
 LEVEL_S = 10.0
 """How long servers have to take a log level: their caller waits for the slowest of them."""
+
+
+class _Listening:
+    """The way back of a call that may stream, which remembers whether it did."""
+
+    def __init__(self, back: Back) -> None:
+        self._back = back
+        self.streamed = False
+
+    def emit(self, event: Event) -> None:
+        self.streamed = self.streamed or event.method == CHUNK
+        self._back.emit(event)
+
+    async def ask(self, question: Question) -> dict[str, Any]:
+        return await self._back.ask(question)
 
 
 class Owner(Protocol):
@@ -108,6 +124,8 @@ class Dispatch:
         if params.get(member) != target.name:
             params = params.copy()
             params[member] = target.name
+        if "_mgp" in params:
+            back = _Listening(back)
         outcome = await self._asked(owner, params, call, back)
         if type(outcome) is Failure and outcome.error is not None:
             return await self._failed(outcome, owner, params, call, back)
@@ -157,7 +175,9 @@ class Dispatch:
         async def put() -> Outcome:
             return await self._asked(owner, params, call, back)
 
-        found = await self._persisting(outcome, call, back, put)
+        # What has sent a part of its result has run, whatever its error says; and the caller would have that part twice.
+        streamed = isinstance(back, _Listening) and back.streamed
+        found = outcome if streamed else await self._persisting(outcome, call, back, put)
         if type(found) is not Failure or found.error is None:
             return found
 

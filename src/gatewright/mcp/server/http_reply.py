@@ -198,7 +198,7 @@ class StreamWriter:
 
     def cut(self) -> None:
         """Give the connection up."""
-        self._ended = True
+        self._ended, self.waiting = True, 0
         self._queue.clear()
         if self._task is not None and not self._task.done():
             self._task.cancel()
@@ -218,7 +218,7 @@ class StreamWriter:
         except Exception:
             log.exception("an event stream broke")
         finally:
-            self._ended = True
+            self._ended, self.waiting = True, 0
             self._backlog.stop()
 
     async def _write(self) -> None:
