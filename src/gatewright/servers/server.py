@@ -275,7 +275,7 @@ class Server:
             self._stale.add(CHANGES[method])
             self._relist.ask()
         elif method == LIFECYCLE:
-            self.life.heard(params)
+            self.life.heard(link, params)
         else:
             self._screen.said_by(link, method, params)
 
