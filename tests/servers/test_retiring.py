@@ -46,3 +46,21 @@ async def test_of_one_server_only_so_many_wait() -> None:
     assert [bool(one.closed) for one in every] == [True] + [False] * RETIRING_MOST
     await within(retiring.hurried())
     assert all(one.closed for one in every)
+
+
+async def test_one_that_takes_long_to_end_does_not_keep_the_next_from_ending() -> None:
+    class Slow(Old):
+        async def close(self, grace_s: float, reason: str) -> None:
+            self.closed = reason
+            await may_end
+
+    may_end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    retiring, every = Retiring(), [Slow() for _ in range(RETIRING_MOST + 3)]
+    for old in every:
+        never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        made: Any = old
+        retiring.add(made, [never], 60.0, "again")
+        await asyncio.sleep(0.01)
+    assert [bool(one.closed) for one in every] == [True] * 3 + [False] * RETIRING_MOST
+    may_end.set_result(None)
+    await within(retiring.hurried())

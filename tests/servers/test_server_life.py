@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from gatewright.call import Answer, Failure
+from gatewright.call import Answer, Caller, Failure
 from gatewright.servers.server_life import LIFECYCLE
 from gatewright.servers.spec import Restart
 from gatewright.servers.states import NO_MORE_RESTARTS, Change
-from tests.servers.rig import alive, ask, python, running, text, within
+from tests.servers.rig import alive, ask, make_call, python, running, text, within
 
 FAST = Restart(first_s=0.01, most_s=0.02)
 
@@ -188,3 +188,16 @@ async def test_a_call_of_a_session_wakes_the_whole_server() -> None:
             await until(lambda: life.waits)
             assert isinstance(await ask(on, "s__pid", session="one"), Answer)
             await until(lambda: on.states["s"] == "connected")
+
+
+async def test_a_server_where_somebody_has_a_task_is_not_idle() -> None:
+    async with running(python("living", id="s", idle_s=0.2)) as on:
+        life, made = on.fleet.servers["s"].life, on.tasks.made
+        call = make_call("tool", "tools/call", {}, caller=Caller("ann", "agent"))
+        task = await made.make(call, "s", "", "t1", 3600.0)
+        assert task is not None
+        began = life.since
+        await asyncio.sleep(0.8)
+        assert (on.states["s"], life.since) == ("connected", began)
+        await made.forget(task)
+        await until(lambda: life.waits)

@@ -30,8 +30,8 @@ class Retiring:
         """Stop a server when all of `over` are done, or after the time limit of a call and `held_s`."""
         crowd = [one for one in self._hurries if one.id == server.id]
         # A file that is saved again and again must not leave a process behind each time.
-        if len(crowd) >= RETIRING_MOST:
-            _hurry(self._hurries[crowd[0]])
+        for one in crowd[: max(0, len(crowd) - RETIRING_MOST + 1)]:
+            _hurry(self._hurries[one])
         self._hurries[server] = asyncio.get_running_loop().create_future()
         # A call of the former configuration may still be on its way through the gates.
         most_s = server.spec.call_s + server.spec.restart_wait_s + held_s

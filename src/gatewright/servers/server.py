@@ -100,7 +100,7 @@ class Server:
         elif self.spec.enabled:
             self._main.start()
             if self.spec.idle_s:
-                self.spawn(self.life.watch_idleness(self.spec.idle_s, self.wishes.resources.wanted))
+                self.spawn(self.life.watch_idleness(self.spec.idle_s, self.wishes.wanted))
 
     async def settled(self) -> None:
         """Wait until the first attempt has succeeded or failed."""

@@ -183,12 +183,19 @@ class ServerLife:
             self.quiet = True
 
     async def watch_idleness(self, idle_s: float, wanted: Callable[[], Sequence[str]]) -> None:
-        """Shut the server down whenever no call was made of it for so long, and nobody wants to hear of its resources."""
+        """Shut the server down whenever no call was made of it for so long, nobody wants to hear of its resources, and nobody has
+        a task there, which would end with it."""
+        tasks = self._told.tasks
         while True:
             keepers = self._keepers()
             last = max(self.since, *(one.calls.last for one in keepers))
             now = self._loop.time()
-            if self.pending or wanted() or keepers[0].state != "connected":
+            if (
+                self.pending
+                or wanted()
+                or keepers[0].state != "connected"
+                or (now - last >= idle_s and tasks is not None and tasks.any_at(self.spec.id))
+            ):
                 last = now
             if now - last >= idle_s:
                 await self.shut_down("idle_timeout", GONE_S)
