@@ -144,7 +144,7 @@ def slow_to_say(life: ServerLife) -> asyncio.Event:
         await answers.wait()
         return begun
 
-    life.shut_down = slowly  # type: ignore[method-assign]
+    life.shut_down = slowly  # type: ignore[method-assign, assignment]
     return answers
 
 
