@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
@@ -12,9 +13,10 @@ import pytest
 from gatewright.call import Answer, Caller, Failure, Unrecorded
 from gatewright.servers.administration import Administration
 from gatewright.servers.catalogue import EVERYTHING
+from gatewright.servers.server_life import ServerLife
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.supervisor import Supervisor
-from tests.servers.rig import DEADLINE, FakeBack, dispatch, make_call, python, running, within
+from tests.servers.rig import DEADLINE, FakeBack, ask, dispatch, make_call, python, running, within
 
 OPERATOR = Caller("root", "operator", "key1")
 
@@ -131,3 +133,50 @@ async def test_what_names_no_server_is_refused(
         outcome = await found.ask(verb, **params)
         assert isinstance(outcome, Failure)
         assert (outcome.reason, found.recorded) == (reason, [])
+
+
+def slow_to_say(life: ServerLife) -> asyncio.Event:
+    """Have whoever shuts a server down wait for the event: the server is asked how long it takes."""
+    shut_down, answers = life.shut_down, asyncio.Event()
+
+    async def slowly(*arguments: Any) -> Any:
+        begun = await shut_down(*arguments)
+        await answers.wait()
+        return begun
+
+    life.shut_down = slowly  # type: ignore[method-assign, assignment]
+    return answers
+
+
+async def test_a_server_that_is_started_while_it_shuts_down_is_started() -> None:
+    """Whoever wants it down waits for the server's word of how long it takes; what is wanted meanwhile counts."""
+    async with desk(python("living", id="s")) as found:
+        life = found.supervisor._servers["s"].life
+        slow = asyncio.ensure_future(ask(found.supervisor, "s__slow", {"seconds": 0.3}))
+        async with asyncio.timeout(DEADLINE):
+            while not life.pending:
+                await asyncio.sleep(0.005)
+        answers = slow_to_say(life)
+        asked = found.all.shut_down(OPERATOR, "s", "operator_request", 10.0)
+        shutting = asyncio.ensure_future(asked)
+        await asyncio.sleep(0.02)
+        assert (await found.ask("start", server="s"))["status"] == "connected"
+        answers.set()
+        await within(shutting)
+        await within(slow)
+        await asyncio.sleep(0.05)
+        assert found.supervisor.states["s"] == "connected"
+
+
+async def test_what_is_to_be_down_stays_down_whoever_asked_and_left() -> None:
+    async with desk(python("living", id="s")) as found:
+        slow_to_say(found.supervisor._servers["s"].life)
+        asked = found.all.shut_down(OPERATOR, "s", "operator_request", 1.0)
+        shutting = asyncio.ensure_future(asked)
+        await asyncio.sleep(0.01)
+        shutting.cancel()
+        async with asyncio.timeout(DEADLINE):
+            while found.supervisor.states["s"] != "disconnected":
+                await asyncio.sleep(0.01)
+        await found._again(("s",))
+        assert found.supervisor.states["s"] == "disconnected"

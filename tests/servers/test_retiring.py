@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from typing import Any
 
-from gatewright.servers.retiring import RETIRING_MOST, Retiring
+from gatewright.servers.retiring import COLLECT_EACH, RETIRING_MOST, Retiring
 from gatewright.servers.spec import ServerSpec
 from tests.servers.rig import within
 
@@ -46,3 +48,40 @@ async def test_of_one_server_only_so_many_wait() -> None:
     assert [bool(one.closed) for one in every] == [True] + [False] * RETIRING_MOST
     await within(retiring.hurried())
     assert all(one.closed for one in every)
+
+
+async def test_one_that_takes_long_to_end_does_not_keep_the_next_from_ending() -> None:
+    class Slow(Old):
+        async def close(self, grace_s: float, reason: str) -> None:
+            self.closed = reason
+            await may_end
+
+    may_end: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    retiring, every = Retiring(), [Slow() for _ in range(RETIRING_MOST + 3)]
+    for old in every:
+        never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        made: Any = old
+        retiring.add(made, [never], 60.0, "again")
+        await asyncio.sleep(0.01)
+    assert [bool(one.closed) for one in every] == [True] * 3 + [False] * RETIRING_MOST
+    may_end.set_result(None)
+    await within(retiring.hurried())
+
+
+async def test_what_has_ended_is_given_back_before_there_is_much_of_it() -> None:
+    """Servers are in cycles of references, and the gateway lets Python look for those rarely."""
+    retiring, left = Retiring(), weakref.WeakSet[Old]()
+    gc.disable()
+    try:
+        for _ in range(COLLECT_EACH):
+            made: Any = Old()
+            made.itself = made
+            left.add(made)
+            retiring.add(made, [], 60.0, "again")
+        del made
+        async with asyncio.timeout(5):
+            while list(retiring):
+                await asyncio.sleep(0.001)
+        assert len(left) <= 2
+    finally:
+        gc.enable()

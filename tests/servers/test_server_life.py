@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from gatewright.call import Answer, Failure
+from gatewright.call import Answer, Caller, Failure
+from gatewright.servers.server_life import LIFECYCLE
 from gatewright.servers.spec import Restart
 from gatewright.servers.states import NO_MORE_RESTARTS, Change
-from tests.servers.rig import alive, ask, python, running, text, within
+from tests.servers.rig import alive, ask, make_call, python, running, text, within
 
 FAST = Restart(first_s=0.01, most_s=0.02)
 
@@ -132,3 +133,71 @@ async def test_an_idle_server_waits_to_be_called() -> None:
         assert (ends(told)[-2:], told[-1].cause) == (["draining", "disconnected"], "idle_timeout")
         assert text(await ask(on, "s__pid")).isdigit()
         assert not life.waits
+
+
+async def test_a_server_that_says_that_it_drains_cannot_undo_what_an_operator_wants() -> None:
+    told: list[Change] = []
+    spec = python("living", "--mgp", id="s", restart=Restart(policy="always", first_s=0.01))
+    async with running(spec, changed=told.append) as on:
+        server = on.fleet.servers["s"]
+        link = server.link
+        assert link is not None
+        slow = asyncio.ensure_future(ask(on, "s__slow", {"seconds": 0.4}))
+        await until(lambda: server.life.pending == 1)
+        await server.life.shut_down("operator_request", 20.0)
+        server.said(link, LIFECYCLE, {"new_state": "draining"})  # as it does when it is told to
+        assert isinstance(await slow, Answer)
+        await within(server.life.shut())
+        assert ends(told)[2:] == ["draining", "disconnected"]
+
+
+async def test_a_server_that_drains_each_time_is_restarted_as_often_as_its_rule_says() -> None:
+    """MGP-11.5-6: what it says of itself is no way around the limit."""
+    told: list[Change] = []
+    rule = Restart(policy="always", max=3, first_s=0.01, most_s=0.02)
+    async with running(python("living", id="s", restart=rule), changed=told.append) as on:
+        server = on.fleet.servers["s"]
+
+        def again() -> bool:
+            if server.link is not None:
+                server.said(server.link, LIFECYCLE, {"new_state": "draining"})
+            return told[-1].after == "error"
+
+        await until(again)
+        assert told[-1].cause == NO_MORE_RESTARTS
+        assert ends(told).count("connected") == 4
+
+
+async def test_a_server_that_is_down_is_not_started_for_another_session() -> None:
+    async with running(python("living", id="s", share="session")) as on:
+        assert isinstance(await ask(on, "s__pid", session="one"), Answer)
+        life = on.fleet.servers["s"].life
+        await life.shut_down("kernel_shutdown", 1.0)
+        await within(life.shut())
+        for session in ("one", "two"):
+            refused = await ask(on, "s__pid", session=session)
+            assert isinstance(refused, Failure)
+            assert "server start s" in refused.message
+
+
+async def test_a_call_of_a_session_wakes_the_whole_server() -> None:
+    """Else it would be listed as down, and watched by nobody for idleness, while it serves."""
+    async with running(python("living", id="s", share="session", idle_s=0.3)) as on:
+        life = on.fleet.servers["s"].life
+        for _ in range(2):
+            await until(lambda: life.waits)
+            assert isinstance(await ask(on, "s__pid", session="one"), Answer)
+            await until(lambda: on.states["s"] == "connected")
+
+
+async def test_a_server_where_somebody_has_a_task_is_not_idle() -> None:
+    async with running(python("living", id="s", idle_s=0.2)) as on:
+        life, made = on.fleet.servers["s"].life, on.tasks.made
+        call = make_call("tool", "tools/call", {}, caller=Caller("ann", "agent"))
+        task = await made.make(call, "s", "", "t1", 3600.0)
+        assert task is not None
+        began = life.since
+        await asyncio.sleep(0.8)
+        assert (on.states["s"], life.since) == ("connected", began)
+        await made.forget(task)
+        await until(lambda: life.waits)

@@ -112,11 +112,13 @@ def bounded(said: Any) -> dict[str, Any]:
         if len(found) >= _MEMBERS:
             break
         if isinstance(value, bool | int | float) or value is None:
-            found[_clean(name)[:_NAME_CHARS]] = value
+            found[_clean(name, _NAME_CHARS)] = value
         elif isinstance(value, str):
-            found[_clean(name)[:_NAME_CHARS]] = _clean(value[: 4 * _TEXT_CHARS])[:_TEXT_CHARS]
+            found[_clean(name, _NAME_CHARS)] = _clean(value, _TEXT_CHARS)
     return found
 
 
-def _clean(text: str) -> str:
-    return spelled(without_secrets(text.encode("utf-8", "replace")).decode())
+def _clean(text: str, most: int) -> str:
+    """So many characters of it; more are looked at, as a secret may begin among them."""
+    seen = text[: 4 * most].encode("utf-8", "replace")
+    return spelled(without_secrets(seen).decode())[:most]

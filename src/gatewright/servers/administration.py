@@ -100,13 +100,13 @@ class Administration:
         Raises `KeyError` for a server that there is not, and `Unrecorded`."""
         found = self._servers.fleet.servers[server]
         self._acted(caller, "dev.gatewright.server.shutdown", server)
-        begun = await found.life.shut_down(reason, timeout_s)
         if reason == "operator_request":
+            # Before anything waits: whoever asked may leave, or have it started again, while the server says how long it takes.
             self._stopped.add(server)
             task = asyncio.get_running_loop().create_task(self._settle(found))
             self._settling.add(task)
             task.add_done_callback(self._settling.discard)
-        return begun
+        return await found.life.shut_down(reason, timeout_s)
 
     async def _settle(self, server: Server) -> None:
         await server.life.shut()

@@ -59,6 +59,8 @@ class Drain:
         self.reason = reason
         self.after = after
         self.text = f"it was told to shut down ({reason})"
+        self.counts = False
+        """Whether a restart after it counts against the limit: the server began it, and could again as soon as it is back."""
         self._link = link
         self._calls = calls
         self._timeout_s = timeout_s

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 
 from gatewright.call import Back, Failure
 from gatewright.command_text import to_type
@@ -192,12 +192,10 @@ class Reconnector:
         link = self.link
         if link is None or not link.open:
             return False
-        self.drain = drain = Drain(
-            link, self.calls, reason=reason, after=after, timeout_s=timeout_s
-        )
+        self.drain = Drain(link, self.calls, reason=reason, after=after, timeout_s=timeout_s)
         self.link = None  # to those who call; what is in flight on it goes on
-        self._to("draining", drain.text, reason)
-        drain.begin()
+        self._to("draining", self.drain.text, reason)
+        self.drain.begin()
         return True
 
     def wanted(self) -> None:
@@ -241,35 +239,40 @@ class Reconnector:
         hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
         died = self.spec.transport == "stdio" and reason.startswith(_DIED)
         log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
-        # Only a process has a limit: another attempt at a URL starts nothing.
-        stdio = self.spec.transport == "stdio"
-        exhausted = stdio and self._restarts.exhausted(self.spec.restart, now)
+        exhausted = self._exhausted(now)
         if self._failed_start():
             self._to("error", reason, NO_MORE_RESTARTS if exhausted else "")
         else:
             self._to("disconnected", reason)
         await self._pause(now, exhausted)
 
+    def _exhausted(self, now: float) -> bool:
+        """Only a process has a limit: another attempt at a URL starts nothing."""
+        return self.spec.transport == "stdio" and self._restarts.exhausted(self.spec.restart, now)
+
     def _failed_start(self) -> bool:
         """Whether there was no connection. A URL that does not answer is no error: it is only tried again."""
         return not self._greeted and (self._barred or self.spec.transport == "stdio")
 
     async def _drained(self, drain: Drain) -> None:
-        """What comes after a shutdown. Its restart is none that counts against the limit."""
-        self.drain, self._restarts.quick = None, 0
+        """What comes after a shutdown. A restart that was wished for does not count against the limit."""
+        self.drain, now = None, self._loop.time()
         if drain.task is not None:
             drain.task.cancel()
-        self._next_at = self._loop.time()
+        self._next_at, self._restarts.quick = now, self._restarts.quick if drain.counts else 0
         if drain.after == "restart":
             self._to("restarting", drain.text, drain.reason)
             await drain.gone()
+            if drain.counts:
+                self._restarts.ended(self._tried_at, now)
+                await self._pause(now, self._exhausted(now))
             return
-        self._down = drain.after == "stays"
-        self.idle = not self._down
+        self._down, self.idle = drain.after == "stays", drain.after != "stays"
         self._poke.clear()
         self._to("disconnected", drain.text, drain.reason)
         await self._poke.wait()
         self.idle = self._down = False
+        await drain.gone()
 
     async def _attempt(self) -> str:
         """Connect, stay connected, and return why that ended."""
@@ -288,8 +291,7 @@ class Reconnector:
             return self._tried(f"internal error: {problem}")
         finally:
             self._limit = None
-        self.link = link
-        self._greeted = True
+        self.link, self._greeted = link, True
         self._to("connected", "")
         try:
             await self._connected(link)
@@ -340,11 +342,9 @@ class Reconnector:
         self._next_at = now + delay_s
         self._to(state, self.reason)
         if delay_s:
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout_at(self._next_at):
                     await self._poke.wait()
-            except TimeoutError:
-                pass
 
     # -- what calls see ------------------------------------------------------------------------------
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gatewright.servers.server import Server
 
-__all__ = ["RETIRING_MOST", "Retiring"]
+__all__ = ["COLLECT_EACH", "RETIRING_MOST", "Retiring"]
 
 RETIRING_MOST = 4
 """Of one server so many may wait for the calls that could need them; then the oldest of them ends."""
+
+COLLECT_EACH = 32
+"""After so many have ended, what they and their configurations held is given back: each is some 60 KB in cycles of references,
+which Python would look for only after millions of new objects (`app.run.collecting_rarely`)."""
 
 
 class Retiring:
@@ -20,6 +25,7 @@ class Retiring:
     def __init__(self) -> None:
         self._hurries: dict[Server, asyncio.Future[None]] = {}
         self._departures: set[asyncio.Task[None]] = set()
+        self._ended = 0
 
     def __iter__(self) -> Iterator[Server]:
         return iter(list(self._hurries))
@@ -30,8 +36,8 @@ class Retiring:
         """Stop a server when all of `over` are done, or after the time limit of a call and `held_s`."""
         crowd = [one for one in self._hurries if one.id == server.id]
         # A file that is saved again and again must not leave a process behind each time.
-        if len(crowd) >= RETIRING_MOST:
-            _hurry(self._hurries[crowd[0]])
+        for one in crowd[: max(0, len(crowd) - RETIRING_MOST + 1)]:
+            _hurry(self._hurries[one])
         self._hurries[server] = asyncio.get_running_loop().create_future()
         # A call of the former configuration may still be on its way through the gates.
         most_s = server.spec.call_s + server.spec.restart_wait_s + held_s
@@ -53,6 +59,9 @@ class Retiring:
         await asyncio.wait(either, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
         await server.close(5.0, why)
         del self._hurries[server]
+        self._ended += 1
+        if self._ended % COLLECT_EACH == 0:
+            gc.collect()
 
 
 def _hurry(waiting: asyncio.Future[None]) -> None:

@@ -100,7 +100,7 @@ class Server:
         elif self.spec.enabled:
             self._main.start()
             if self.spec.idle_s:
-                self.spawn(self.life.watch_idleness(self.spec.idle_s, self.wishes.resources.wanted))
+                self.spawn(self.life.watch_idleness(self.spec.idle_s, self.wishes.wanted))
 
     async def settled(self) -> None:
         """Wait until the first attempt has succeeded or failed."""
@@ -275,7 +275,7 @@ class Server:
             self._stale.add(CHANGES[method])
             self._relist.ask()
         elif method == LIFECYCLE:
-            self.life.heard(params)
+            self.life.heard(link, params)
         else:
             self._screen.said_by(link, method, params)
 

@@ -97,7 +97,7 @@ class ServerLife:
             self._told.event("SERVER_DISCONNECTED", self.spec.id, {"reason": reason})
         elif state == "error":
             self._failed(before, main.cause, reason)
-        if state != "draining" and main.drain is None:
+        if state == "connected":
             self.quiet = False
         self._told.changed(Change(self.spec.id, before, state, main.cause))
 
@@ -169,24 +169,33 @@ class ServerLife:
         """Return once no shutdown is going on."""
         await self._keepers()[0].shut()
 
-    def heard(self, params: dict[str, Any]) -> None:
+    def heard(self, link: Link, params: dict[str, Any]) -> None:
         """The server says that its own state is another. One that drains takes no more calls, so it gets none; of all else the
-        gateway knows better."""
-        if params.get("new_state") != "draining":
+        gateway knows better, and of what comes after a shutdown that was begun here."""
+        main = self._keepers()[0]
+        if params.get("new_state") != "draining" or link is not main.link:
             return
         said = params.get("reason")
         reason: ShutdownReason = next((one for one in REASONS if one == said), REASONS[1])
         then = AFTER["configuration_change"][self.spec.restart.policy]
-        if self._keepers()[0].shut_down(reason, then, _OWN_DRAIN_S):
+        if main.shut_down(reason, then, _OWN_DRAIN_S) and main.drain is not None:
+            main.drain.counts = True
             self.quiet = True
 
     async def watch_idleness(self, idle_s: float, wanted: Callable[[], Sequence[str]]) -> None:
-        """Shut the server down whenever no call was made of it for so long, and nobody wants to hear of its resources."""
+        """Shut the server down whenever no call was made of it for so long, nobody wants to hear of its resources, and nobody has
+        a task there, which would end with it."""
+        tasks = self._told.tasks
         while True:
             keepers = self._keepers()
             last = max(self.since, *(one.calls.last for one in keepers))
             now = self._loop.time()
-            if self.pending or wanted() or keepers[0].state != "connected":
+            if (
+                self.pending
+                or wanted()
+                or keepers[0].state != "connected"
+                or (now - last >= idle_s and tasks is not None and tasks.any_at(self.spec.id))
+            ):
                 last = now
             if now - last >= idle_s:
                 await self.shut_down("idle_timeout", GONE_S)

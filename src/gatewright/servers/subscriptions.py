@@ -172,6 +172,11 @@ class ServerSubscriptions:
         """What those want to hear of who share the main connection."""
         return self._common.resources
 
+    def wanted(self) -> list[str]:
+        """The resources that anybody wants to hear of, on whichever connection."""
+        every = self._common, *self._own.values()
+        return [uri for one in every for uri in one.resources.wanted()]
+
     @property
     def _chain(self) -> list[ServerSubscriptions]:
         """These, and those of whoever took the server's place since: the last is the one that is heard now."""

@@ -167,6 +167,11 @@ class MadeTasks:
         made = self._known.get((server, connection, task)) if isinstance(task, str) else None
         return made if made is not None and made.ends > self._clock() else None
 
+    def any_at(self, server: str) -> bool:
+        """Whether anybody has a task at a server. Linear in the tasks."""
+        now = self._clock()
+        return any(one.server == server and one.ends > now for one in self._made.values())
+
     async def forget(self, made: ServerTask) -> None:
         """It is not there any more."""
         if self._made.get(made.id) is made:
