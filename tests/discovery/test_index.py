@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -143,6 +144,38 @@ def test_a_parent_category_contains_its_children(full: ToolIndex) -> None:
     assert "f/read" not in found(full, "read file", categories=("people",))
     assert "f/read" not in found(full, "read file", categories=("dat",))
     assert set(found(full, "", categories=("data",))) == {"f/read", "f/remove", "f/dir"}
+
+
+@pytest.mark.parametrize(
+    ("query", "how"),
+    [
+        ("z " * 1000, {"strategy": "category"}),
+        ("data", {"strategy": "category"}),
+        ("read", {"categories": [f"{'z' * 500}{one}" for one in range(100)]}),
+        (" ".join(f"t{one}h readx" for one in range(64)), {}),
+        (" ".join(["天地玄黄宇宙洪荒" * 24] * 10), {}),
+    ],
+)
+def test_no_query_holds_the_loop(query: str, how: dict[str, Any]) -> None:
+    """What is done for tools and words is done in steps, and its size is not a product of what is asked and what there is."""
+    made = ToolIndex()
+    deep = "/".join("abcdefgh")
+    whole(
+        made.put(
+            "s",
+            [
+                Entry(f"s/{n}", "s", f"read_{n}", "Read data", (), (f"data/{n % 9}", deep))
+                for n in range(4000)
+            ],
+        )
+    )
+    steps, longest = made.search(query, may=lambda _: True, **how), 0.0
+    while True:
+        began = time.thread_time()
+        if next(steps, steps) is steps:
+            break
+        longest = max(longest, time.thread_time() - began)
+    assert longest < 0.05  # a step takes 5 ms on a machine that has nothing else to do
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

@@ -28,6 +28,8 @@ STRATEGIES = ("auto", "keyword", "semantic", "category")
 _ROOM = 1024
 _VIEWS = 64
 _AT_ONCE = 512
+_FEW = 64
+"""Tools between two steps where what is done for each depends on what it says of itself."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -132,10 +134,9 @@ class ToolIndex:
         seen = yield from self._seen(may, view)
         if categories:
             seen = yield from self._filed(seen, categories)
-        asked = analysed(query, self._words, self._table)
+        asked = yield from analysed(query, self._words, self._table)
         if strategy == "category" or (categories and not query.strip()):
-            yield
-            return self._by_category(seen, asked, limit)
+            return (yield from self._by_category(seen, asked, limit))
         sight = Sight(seen, self._postings, self._names, self._spelling, self._vectors)
         slots, scores, used = yield from judged(asked, sight, strategy)
         hits = []
@@ -245,30 +246,37 @@ class ToolIndex:
         return view
 
     def _filed(self, seen: Bools, categories: Collection[str]) -> Generator[None, None, Bools]:
-        wanted = [one.casefold().strip("/") for one in categories]
+        wanted = frozenset(one.casefold().strip("/") for one in categories)
         kept = np.zeros(len(seen), dtype=np.bool_)
         for at, slot in enumerate(np.flatnonzero(seen)):
             entry = self._entries[slot]
             kept[slot] = entry is not None and within(entry.categories, wanted)
-            if at % _AT_ONCE == 0:
+            if at % _FEW == 0:
                 yield
         return kept
 
-    def _by_category(self, seen: Bools, asked: Query, limit: int) -> Found:
+    def _by_category(self, seen: Bools, asked: Query, limit: int) -> Generator[None, None, Found]:
         """Those whose category, or one above it, is named in the query, in the order of their ids; all where the query is empty."""
-        hits = []
-        for slot in np.flatnonzero(seen):
+        wanted, best, more, count = frozenset(asked.paths), list[str](), list[str](), 0
+        for at, slot in enumerate(np.flatnonzero(seen)):
             entry = self._entries[slot]
-            if entry and (not asked.paths or within(entry.categories, asked.paths)):
-                hits.append(entry.tool_id)
-        best = tuple(Hit(one, 1.0) for one in sorted(hits)[:limit])
-        return Found(best, len(hits), "category")
+            if entry and (not wanted or within(entry.categories, wanted)):
+                more.append(entry.tool_id)
+                count += 1
+            if at % _FEW == 0:
+                best, more = sorted((*best, *more))[:limit], []
+                yield
+        best = sorted((*best, *more))[:limit]
+        return Found(tuple(Hit(one, 1.0) for one in best), count, "category")
 
 
-def within(categories: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether one of the categories is one of those wanted (in lower case), or below it."""
-    return any(
-        has == one or has.startswith(f"{one}/")
-        for has in (text.casefold().strip("/") for text in categories)
-        for one in wanted
-    )
+def within(categories: Sequence[str], wanted: Collection[str]) -> bool:
+    """Whether one of the categories is one of those wanted (a set of texts in lower case), or below it."""
+    for text in categories:
+        has = text.casefold().strip("/")
+        while has:
+            if has in wanted:
+                return True
+            # Upwards, so that the work does not grow with how much is wanted.
+            has = has.rpartition("/")[0]
+    return False
