@@ -6,7 +6,6 @@ the gateway by any host, under three names (decisions C-14, C-15).
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeVar
@@ -22,6 +21,7 @@ from gatewright.discovery.sessions import Context, Sessions
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.names import kernel_names, meta_tool
+from gatewright.transport.slices import in_slices
 
 __all__ = ["MOST_RESULTS", "QUERY_CHARS", "MetaTools"]
 
@@ -228,8 +228,8 @@ class MetaTools:
                 (one, hit.score) for hit in hits.hits if (one := offered(hit.tool_id)) is not None
             ]
             chosen = {one.usable.id for one in found if one.usable is not None}
-            found.append(best_for(capability, fitting, asked.requirements, chosen))
-            await asyncio.sleep(0)  # each is compared word by word
+            comparing = best_for(capability, fitting, asked.requirements, chosen)
+            found.append(await in_slices(comparing))
         return found
 
     def _status(self, call: Call, any_loaded: bool, lacking: Sequence[Mapping[str, Any]]) -> str:
