@@ -23,6 +23,8 @@ OTHERS = [
     ),
 ]
 
+LETTERS = str.maketrans("0123456789", "bcdfghjklm")
+
 
 @pytest.fixture(scope="module")
 def full() -> ToolIndex:
@@ -176,6 +178,40 @@ def test_no_query_holds_the_loop(query: str, how: dict[str, Any]) -> None:
             break
         longest = max(longest, time.thread_time() - began)
     assert longest < 0.05  # a step takes 5 ms on a machine that has nothing else to do
+
+
+def test_what_a_server_listed_once_leaves_nothing_behind() -> None:
+    """However often it lists other tools, in words that nobody knows."""
+    made = filled()
+
+    def lists(round_: int) -> None:
+        whole(
+            made.put(
+                "s",
+                [
+                    Entry(f"s/{n}", "s", "tool", f"{round_ * 1100 + n:06}".translate(LETTERS))
+                    for n in range(1100)
+                ],
+            )
+        )
+
+    sizes = []
+    for round_ in range(12):
+        lists(round_)
+        sizes.append((len(made._spelling), len(made._postings), len(made._entries)))
+    assert max(sizes[6:]) <= max(sizes[:6])
+    assert found(made, "raed file")[:1] == ["f/read"]
+
+
+def test_the_slots_of_a_list_that_is_not_taken_up_are_had_again() -> None:
+    made = filled()
+    for _ in range(20):
+        steps = made.put("s", [Entry(f"s/{n}", "s", "same", "Words") for n in range(600)])
+        for _ in range(600):
+            next(steps)
+        steps.close()
+        whole(made.put("t", FILES))
+    assert len(made._entries) < 6000
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

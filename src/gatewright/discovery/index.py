@@ -77,6 +77,8 @@ class ToolIndex:
         self._postings = Postings()
         self._names = Postings()
         self._spelling = Spelling()
+        self._respelled: Spelling | None = None
+        """The next one, while it is made."""
         self._vectors = VectorStore(vectors.dimensions)
         self._entries: list[Entry | None] = []
         self._alive: Bools = np.zeros(0, dtype=np.bool_)
@@ -95,12 +97,17 @@ class ToolIndex:
         """Have these tools, and no others, of the server. Until the last step the old ones are found; of two that run
         at a time, the one begun last holds."""
         turn = self._turns[server] = self._turns.get(server, 0) + 1
-        slots = []
-        for entry in entries:
-            slots.append(self._file(entry))
-            yield
-        if self._turns.get(server) != turn:
-            self._dead += slots
+        slots: list[int] = []
+        there = False
+        try:
+            for entry in entries:
+                slots.append(self._file(entry))
+                yield
+            there = self._turns.get(server) == turn
+        finally:
+            if not there:
+                self._dead += slots
+        if not there:
             return
         self._forget(server)
         self._servers[server] = slots
@@ -168,9 +175,12 @@ class ToolIndex:
 
     def _file(self, entry: Entry) -> int:
         """Give a tool a slot, in which it is not found yet."""
-        slot = self._slot()
         impacts, name_impacts, vector = impacts_of(entry, self._words, self._table)
-        self._spelling.add(self._postings.add(slot, impacts))
+        slot = self._slot()
+        new = self._postings.add(slot, impacts)
+        self._spelling.add(new)
+        if self._respelled is not None:
+            self._respelled.add(new)
         self._names.add(slot, name_impacts)
         self._vectors.put(slot, vector)
         self._entries[slot] = entry
@@ -212,9 +222,20 @@ class ToolIndex:
             yield from self._names.sweep(dead)
             self._free += swept
             swept = []
+            if len(self._spelling) > 2 * len(self._postings) + _ROOM:
+                yield from self._respell()
         finally:
             self._dead += swept
             self._sweeping = False
+            self._respelled = None
+
+    def _respell(self) -> Generator[None, None, None]:
+        """Forget how terms are spelled that no tool has any more."""
+        made = self._respelled = Spelling()
+        for term in self._postings.terms():
+            made.add((term,))
+            yield
+        self._spelling = made
 
     def _seen(
         self, may: Callable[[str], bool] | None, key: Hashable
