@@ -254,7 +254,8 @@ def test_who_may_see_is_asked_once_for_a_view_and_again_for_new_tools() -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["", "   ", "?!", "the of and", "\ud800", "a" * 100_000, "😀" * 50]
+    "query",
+    ["", "   ", "?!", "the of and", "\ud800", "a" * 100_000, "😀" * 50, "\u0301", "read \u05a9 x"],
 )
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_any_text_is_a_query(full: ToolIndex, query: str, strategy: str) -> None:
@@ -281,3 +282,11 @@ def test_an_entry_is_exported_with_what_the_index_holds(full: ToolIndex) -> None
     }  # fmt: skip
     with pytest.raises(KeyError):
         full.export("o/none")
+
+
+def test_any_text_is_a_tool() -> None:
+    texts = ("\u0301", "\u0301 \u05a9", "\ud800", "\ufe0f", "ﷺ" * 50, "İ", "\u3099ー")
+    made = filled()
+    odd = [Entry(f"w/{n}", "w", one, one, (one,), (one,), (one,)) for n, one in enumerate(texts)]
+    whole(made.put("w", odd))
+    assert found(made, "read file")[0] == "f/read"

@@ -111,8 +111,14 @@ class CatalogueIndex:
             shelf = catalogue.shelf(server)
             if self._shelves.get(server) is shelf:
                 continue
-            entries = await in_slices(_entries(catalogue, shelf))
-            await in_slices(self.index.put(server, entries))
+            try:
+                entries = await in_slices(_entries(catalogue, shelf))
+                await in_slices(self.index.put(server, entries))
+            except (
+                Exception
+            ):  # what one server lists keeps nobody from finding the tools of the others
+                log.exception("the tool index could not take up what server %s lists", server)
+                self.index.drop(server)
             self._shelves[server] = shelf
 
 

@@ -163,7 +163,7 @@ class Words:
         row, weight = self._row(word)
         if row < 0 and folded != word:
             row, weight = self._row(folded)
-        if folded in STOP:
+        if not folded or folded in STOP:  # nothing is left of an accent that stands alone
             return (Word("", (), row, weight),)
         root = stem(folded)
         return (Word(root, self._concepts(folded, root), row, weight),)
