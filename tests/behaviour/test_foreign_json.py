@@ -219,7 +219,7 @@ def spoken(outcome: Any) -> None:
     """What every door makes of an outcome, and what is asked of it on the way."""
     call = make_call("tool", "tools/call", {"name": "t"})
     screen = Screen("s", Told(lambda *_: None, lambda *_: None, lambda *_: None))
-    outcome = screen.outcome(call, outcome)
+    outcome = whole(screen._seen(call, outcome))
     if isinstance(outcome, Failure):
         if outcome.error is not None:
             retry_hints.unpromised(outcome.error)

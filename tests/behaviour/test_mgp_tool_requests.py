@@ -174,7 +174,7 @@ async def test_a_call_through_the_tool_is_a_call_of_what_it_names(shop: Gateway,
 
 
 def _ran(record: dict[str, Any]) -> bool:
-    return record["event_type"] == "TOOL_EXECUTED" and record["outcome"] == "success"
+    return bool(record["event_type"] == "TOOL_EXECUTED" and record["outcome"] == "success")
 
 
 @pytest.mark.parametrize("door", [one for one in EVERY_DOOR if not one.startswith("stdio")])

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gatewright.cli.app import run
 from gatewright.discovery.batch import entries_of, indexed, ranked_ids, records
 
-TOOLS = [
+TOOLS: list[dict[str, Any]] = [
     {"tool_id": "f::read", "server_id": "f", "name": "read_file", "description": "Read a file",
      "inputSchema": {"type": "object", "properties": {"path": {"description": "Where"}, "odd": 3}},
      "categories": ["data"]},

@@ -20,6 +20,7 @@ async def test_it_follows_what_servers_list_one_by_one() -> None:
     )
     assert await found(house, "read file") == ["a/read_file"]
     taken: list[str] = []
+    assert house.index.index is not None
     put = house.index.index.put
 
     def noted(server: str, entries: Any) -> Any:
@@ -32,6 +33,15 @@ async def test_it_follows_what_servers_list_one_by_one() -> None:
     assert "b/send_mail" not in await found(house, "send mail")
     assert taken == ["b"]
     assert house.index.look() is None
+    await house.index.close()
+
+
+async def test_the_engine_is_loaded_when_somebody_searches_and_once() -> None:
+    house = House({"a": [defined("read_file", "Read a file")]})
+    assert not house.index.wanted
+    both = await asyncio.gather(found(house, "read"), found(house, "file"))
+    assert list(both) == [["a/read_file"]] * 2
+    assert isinstance(house.index.index, ToolIndex)
     await house.index.close()
 
 
@@ -85,14 +95,15 @@ def test_members_of_another_kind_count_as_none() -> None:
 
 async def test_what_one_server_lists_keeps_nobody_from_the_tools_of_others() -> None:
     house = House({"a": [defined("read_file")], "b": [defined("read_mail")]})
-    put = house.index.index.put
+    house.index.index = made = ToolIndex()
+    put = made.put
 
     def choosy(server: str, entries: Any) -> Any:
         if server == "a":
             raise ValueError("unreadable")
         return put(server, entries)
 
-    house.index.index.put = choosy  # type: ignore[method-assign]
+    made.put = choosy  # type: ignore[method-assign]
     assert await found(house, "read") == ["b/read_mail"]
     assert house.index.look() is None  # it is not tried again and again
 

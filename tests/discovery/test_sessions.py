@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import OrderedDict
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -16,7 +17,7 @@ from tests.gate_parts import a_call
 COSTS = {f"t{n}": 37 * n % 900 + 20 for n in range(60)}
 
 
-def context(used: OrderedDict[str, None], *pinned: str, **budget: int) -> Context:
+def context(used: OrderedDict[str, None], *pinned: str, **budget: Any) -> Context:
     return Context(Discovery(**budget), COSTS.get, pinned, used)
 
 

@@ -26,7 +26,7 @@ def reading(client: Any = MODERN) -> Call:
 
 def seen(said: dict[str, Any] | str, call: Call, *, modern: bool) -> Any:
     text = said if isinstance(said, str) else json.dumps(said)
-    found = House().screen.outcome(call, Answer(text.encode(), modern=modern))
+    found = whole(House().screen._seen(call, Answer(text.encode(), modern=modern)))
     assert isinstance(found, Answer)
     return json.loads(found.raw)
 
@@ -67,7 +67,7 @@ def test_what_a_modern_server_lets_read_is_for_its_reader_alone(scope: str) -> N
 )
 def test_a_modern_answer_for_its_reader_alone_stays_the_bytes_that_came(text: str) -> None:
     answer = Answer(text.encode(), modern=True)
-    assert House().screen.outcome(reading(), answer) is answer
+    assert whole(House().screen._seen(reading(), answer)) is answer
 
 
 @pytest.mark.parametrize("modern", [True, False])
@@ -85,7 +85,7 @@ def test_a_plain_look_at_what_was_read_misses_nothing(modern: bool, client: Any)
     ]
     for several in product(pieces, repeat=3):
         answer = Answer(f"{{{','.join(several)}}}".encode(), modern=modern)
-        found = House().screen.outcome(reading(client), answer)
+        found = whole(House().screen._seen(reading(client), answer))
         assert found == whole(House().screen._read(reading(client), answer))
 
 

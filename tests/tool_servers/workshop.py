@@ -87,14 +87,14 @@ OWN = [_tool("grow", "More", {}), _tool("alter", "Other", {})]
 
 def _run(name: str, given: dict[str, Any]) -> str:
     if name == "read_file":
-        return FILES[given["path"]]
+        return str(FILES[given["path"]])
     if name == "parse_csv":
         return json.dumps(list(csv.DictReader(io.StringIO(given["csv"]))))
     if "csv" in given:
         amounts = [float(row["amount"]) for row in csv.DictReader(io.StringIO(given["csv"]))]
         return json.dumps({"mean": statistics.mean(amounts), "most": max(amounts)})
     if name == "write_report":
-        return "report: " + given["numbers"]
+        return f"report: {given['numbers']}"
     if name == "summarize":
         return str(given["text"]).partition(".")[0] + "."
     return f"{name}: {json.dumps(given)}"

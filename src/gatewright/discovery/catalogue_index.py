@@ -2,6 +2,9 @@
 
 What the index has of a tool are words: its name, description, parameters, categories. Whether somebody may know of it is asked of
 the catalogue in force at each search, so what is held back, taken away or not connected is not found, whatever the index has.
+
+The engine and its word vectors cost a tenth of a second and some MiB, which only gateways pay where somebody searches; they are
+loaded beside the loop.
 """
 
 from __future__ import annotations
@@ -9,17 +12,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from gatewright.call import KERNEL, Tool
-from gatewright.discovery.index import Entry, Found, ToolIndex
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.server_catalogue import ServerCatalogue
 from gatewright.transport.slices import in_slices
+
+if TYPE_CHECKING:
+    from gatewright.discovery.index import Entry, Found, ToolIndex
 
 __all__ = ["CatalogueIndex", "entry_of", "tool_id", "words_of"]
 
@@ -42,7 +47,9 @@ class CatalogueIndex:
 
     def __init__(self, now: InForce, index: ToolIndex | None = None) -> None:
         self._now = now
-        self.index = index or ToolIndex()
+        self.index = index
+        """None until somebody searches."""
+        self._loading: asyncio.Task[ToolIndex] | None = None
         self._shelves: dict[str, ServerCatalogue] = {}
         self._seen: tuple[Catalogue, int] | None = None
         self._working: asyncio.Task[None] | None = None
@@ -51,6 +58,11 @@ class CatalogueIndex:
     def _present(self) -> tuple[Catalogue, int]:
         catalogue = self._now.servers.catalogue
         return catalogue, catalogue.version
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody has searched."""
+        return self.index is not None or self._loading is not None
 
     def look(self) -> asyncio.Task[None] | None:
         """Begin to take up what changed since; None where nothing did. Several times a second, and before each search."""
@@ -65,6 +77,8 @@ class CatalogueIndex:
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait([self._working])
+        if self._loading is not None:
+            await asyncio.wait([self._loading])  # in a thread, which nothing ends
 
     async def search(
         self,
@@ -78,16 +92,25 @@ class CatalogueIndex:
     ) -> Found:
         """The best tools among those for whose id `may` is true. Never holds the loop for more than some milliseconds. `view` names
         what `may` says: with the same one a tool is asked about once."""
+        index = await self._loaded()
         await self._followed()
-        sought = self.index.search(
+        sought = index.search(
             query, strategy=strategy, may=may, categories=categories, limit=limit, view=view
         )
         return await in_slices(sought)
 
     async def export(self, tool: Tool) -> Mapping[str, Any]:
         """What the index holds of a tool. Raises `KeyError` where it has none of it."""
+        index = await self._loaded()
         await self._followed()
-        return self.index.export(tool_id(tool))
+        return index.export(tool_id(tool))
+
+    async def _loaded(self) -> ToolIndex:
+        if self.index is None:
+            if self._loading is None:
+                self._loading = asyncio.create_task(asyncio.to_thread(_load))
+            self.index = await asyncio.shield(self._loading)
+        return self.index
 
     async def _followed(self) -> None:
         following = self.look()
@@ -103,23 +126,29 @@ class CatalogueIndex:
             log.exception("the tool index could not take up what servers list")
 
     async def _take(self, catalogue: Catalogue) -> None:
+        index = await self._loaded()
         owners = [one for one in self._now.servers.owners if one != KERNEL]
         for gone in self._shelves.keys() - owners:
-            self.index.drop(gone)
+            index.drop(gone)
             del self._shelves[gone]
         for server in owners:
             shelf = catalogue.shelf(server)
             if self._shelves.get(server) is shelf:
                 continue
+            # What one server lists keeps nobody from finding the tools of the others.
             try:
                 entries = await in_slices(_entries(catalogue, shelf))
-                await in_slices(self.index.put(server, entries))
-            except (
-                Exception
-            ):  # what one server lists keeps nobody from finding the tools of the others
+                await in_slices(index.put(server, entries))
+            except Exception:
                 log.exception("the tool index could not take up what server %s lists", server)
-                self.index.drop(server)
+                index.drop(server)
             self._shelves[server] = shelf
+
+
+def _load() -> ToolIndex:
+    from gatewright.discovery.index import ToolIndex  # noqa: PLC0415
+
+    return ToolIndex()
 
 
 def _entries(catalogue: Catalogue, shelf: ServerCatalogue) -> Generator[None, None, list[Entry]]:
@@ -133,6 +162,8 @@ def _entries(catalogue: Catalogue, shelf: ServerCatalogue) -> Generator[None, No
 def entry_of(tool: Tool, filed: Sequence[str] = ()) -> Entry:
     """What is indexed of a tool. `filed` are categories that its server or the operator put it into; beside them stand those that
     it declares, and those of its permissions: `filesystem.read` is `filesystem/read`."""
+    from gatewright.discovery.index import Entry  # noqa: PLC0415 - loaded by then
+
     needs = (one.replace(".", "/") for one in tool.security.permissions_required)
     declared = _texts(tool.definition.get("categories"))
     return Entry(

@@ -11,7 +11,7 @@ from gatewright.call import KERNEL, Answer, Call, Outcome
 from gatewright.config import Settings
 from gatewright.discovery.catalogue_index import CatalogueIndex, tool_id
 from gatewright.discovery.costs import Costs
-from gatewright.discovery.lookup import exposing
+from gatewright.discovery.lookup import exposes_less, exposing
 from gatewright.discovery.meta_tools import Through, meta_tools
 from gatewright.discovery.methods import MetaTools
 from gatewright.discovery.search import Search
@@ -75,8 +75,13 @@ class DiscoveryFeature(Feature):
         return Rules(listed=exposing(settings))
 
     def serve(self, parts: GatewayParts) -> Serving:
-        """The index follows what servers list."""
-        return Serving(looks=(self._index.look,))
+        """The index follows what servers list: from the start where lists show less than there is, else once somebody searches."""
+
+        def look() -> None:
+            if self._index.wanted or exposes_less(self._now.settings):
+                self._index.look()
+
+        return Serving(looks=(look,))
 
     async def close(self) -> None:
         """End what the index is about."""

@@ -28,6 +28,7 @@ __all__ = [
     "Offered",
     "declared_id",
     "described",
+    "exposes_less",
     "exposing",
     "pins_of",
     "tokens_in",
@@ -150,6 +151,12 @@ class Lookup:
         """Ids of the tools that are pinned for a caller and that it may use."""
         found = map(offered, pins_of(self._now.settings, call.profile, call.caller))
         return [one.id for one in found if one is not None and not one.missing]
+
+
+def exposes_less(settings: Settings) -> bool:
+    """Whether the list of any profile shows less than there is."""
+    said = (settings.discovery.expose, *(one.expose for one in settings.profiles.values()))
+    return not {None, "all"}.issuperset(said)
 
 
 def exposing(settings: Settings) -> Callable[[Caller, str, Tool], bool]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -17,13 +17,15 @@ from msgspec import Meta
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.discovery.capabilities import Requirements, Wanted, best_for
 from gatewright.discovery.catalogue_index import CatalogueIndex
-from gatewright.discovery.index import Found
 from gatewright.discovery.lookup import RISKS, Lookup, Offered, described, tokens_in
 from gatewright.discovery.sessions import Context, Sessions
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.names import kernel_names, meta_tool
 from gatewright.transport.slices import in_slices
+
+if TYPE_CHECKING:
+    from gatewright.discovery.index import Found
 
 __all__ = ["MOST_RESULTS", "QUERY_CHARS", "MetaTools"]
 

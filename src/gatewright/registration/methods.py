@@ -43,7 +43,7 @@ from gatewright.secret_scanning.message_text import shown
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.errors import StoreError
 
-__all__ = ["REGISTERED", "RegisteredServers", "Record", "Registration"]
+__all__ = ["REGISTERED", "Record", "RegisteredServers", "Registration"]
 
 log = logging.getLogger("gatewright.registration")
 

@@ -37,6 +37,8 @@ class Notes:
 class Client:
     """One client: a pipe whose other end is the test."""
 
+    waiting = 0
+
     def __init__(self, parts: Parts, caller: Caller | None, credential: str | None = None) -> None:
         self.peer = GroundhogPeer(
             parts, caller, door="groundhog", credential=credential, profile=""

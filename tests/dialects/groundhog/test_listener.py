@@ -70,6 +70,7 @@ async def test_a_post_at_its_path_is_groundhogs_where_that_is_the_transport() ->
 
 class Pipe:
     closed = False
+    waiting = 0
 
     def send(self, message: bytes) -> None:
         raise AssertionError("nothing is said yet")

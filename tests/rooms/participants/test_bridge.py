@@ -42,6 +42,8 @@ async def server(bus: Bus, name: str) -> AsyncIterator[ServerSeat]:
 class Host:
     """The other end of a seat's pipe."""
 
+    waiting = 0
+
     def __init__(self, seat: HostSeat | ServerSeat) -> None:
         self.seat = seat
         self.said: list[dict[str, Any]] = []
