@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+from time import thread_time
+from typing import Any
+
 import pytest
 
 from gatewright.call import Security
-from gatewright.discovery.capabilities import Requirements, best_for, covers
+from gatewright.discovery import capabilities
+from gatewright.discovery.capabilities import Requirements, Wanted, covers
 from gatewright.discovery.lookup import Offered
 from gatewright.discovery.ranking import words
+from gatewright.transport.slices import whole
 from tests.discovery.offers import made
+
+
+def best_for(*given: Any) -> Wanted:
+    return whole(capabilities.best_for(*given))
 
 
 def offered(name: str, text: str, risk: str = "safe", missing: tuple[str, ...] = ()) -> Offered:
@@ -57,3 +66,18 @@ def test_what_waits_for_a_permission_counts_where_nothing_else_is_there() -> Non
     found = best_for("statistics", [(waits, 1.0), (other, 0.1)], Requirements())
     assert (found.usable, found.pending) == (other, None)
     assert best_for("weather", [(other, 1.0)], Requirements()).usable is None
+
+
+def test_long_words_of_both_sides_are_compared_in_small_steps() -> None:
+    """Neither who asks nor who offers tools holds the loop: words that all begin alike are the worst."""
+    said = " ".join(f"abcd{n:04}efg" for n in range(700))
+    asked = " ".join(f"abcd{n:04}xyz" for n in range(9000, 9180))
+    found = [(offered("long", said), 1.0)] * 20
+    wanted = Requirements(input_types=[asked[:256]] * 16)
+    steps, longest = capabilities.best_for(asked, found, wanted), 0.0
+    while True:
+        began = thread_time()
+        if next(steps, steps) is steps:
+            break
+        longest = max(longest, thread_time() - began)
+    assert longest < 0.05

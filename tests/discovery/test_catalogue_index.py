@@ -91,3 +91,24 @@ def test_members_of_another_kind_count_as_none() -> None:
     tool = made("a", "x", description=5, keywords="all", categories={"a": 1})
     entry = entry_of(tool)
     assert (entry.description, entry.keywords, entry.categories) == ("", (), ())
+
+
+async def test_what_one_server_lists_keeps_nobody_from_the_tools_of_others() -> None:
+    house = House({"a": [defined("read_file")], "b": [defined("read_mail")]})
+    house.index.index = made = ToolIndex()
+    put = made.put
+
+    def choosy(server: str, entries: Any) -> Any:
+        if server == "a":
+            raise ValueError("unreadable")
+        return put(server, entries)
+
+    made.put = choosy  # type: ignore[method-assign]
+    assert await found(house, "read") == ["b/read_mail"]
+    assert house.index.look() is None  # it is not tried again and again
+
+
+async def test_an_accent_that_stands_alone_is_no_word() -> None:
+    house = House({"a": [defined("read_file", "\u0301 read")], "b": [defined("read_mail")]})
+    assert (await found(house, "read \u0301 mail"))[0] == "b/read_mail"
+    assert (await found(house, "read file"))[0] == "a/read_file"

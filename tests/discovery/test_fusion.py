@@ -34,7 +34,7 @@ def sight(*hidden: int) -> Sight:
 
 
 def of(query: str, feature: str, *hidden: int) -> dict[int, float]:
-    slots, columns = whole(features(analysed(query, WORDS, table()), sight(*hidden)))
+    slots, columns = whole(features(whole(analysed(query, WORDS, table())), sight(*hidden)))
     found = columns[:, FEATURES.index(feature)]
     return {int(slot): float(one) for slot, one in zip(slots, found, strict=True)}
 
@@ -54,12 +54,14 @@ def test_what_is_hidden_is_no_candidate() -> None:
 
 
 def test_the_best_has_score_one_and_what_hardly_fits_is_left_out() -> None:
-    slots, scores, used = whole(judged(analysed("read_file", WORDS, table()), sight(), "auto"))
+    slots, scores, used = whole(
+        judged(whole(analysed("read_file", WORDS, table())), sight(), "auto")
+    )
     assert slots == [0]
     assert scores.tolist() == [1]
     assert used == "auto"
 
 
 def test_nothing_fits_a_query_without_words() -> None:
-    slots, _, _ = whole(judged(analysed("?", WORDS, table()), sight(), "auto"))
+    slots, _, _ = whole(judged(whole(analysed("?", WORDS, table())), sight(), "auto"))
     assert slots == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ OTHERS = [
         "o/stock", "o", "get_stock_price", "Current price of a share", ("symbol",), (), ("bourse",)
     ),
 ]
+
+LETTERS = str.maketrans("0123456789", "bcdfghjklm")
 
 
 @pytest.fixture(scope="module")
@@ -145,6 +148,72 @@ def test_a_parent_category_contains_its_children(full: ToolIndex) -> None:
     assert set(found(full, "", categories=("data",))) == {"f/read", "f/remove", "f/dir"}
 
 
+@pytest.mark.parametrize(
+    ("query", "how"),
+    [
+        ("z " * 1000, {"strategy": "category"}),
+        ("data", {"strategy": "category"}),
+        ("read", {"categories": [f"{'z' * 500}{one}" for one in range(100)]}),
+        (" ".join(f"t{one}h readx" for one in range(64)), {}),
+        (" ".join(["天地玄黄宇宙洪荒" * 24] * 10), {}),
+    ],
+)
+def test_no_query_holds_the_loop(query: str, how: dict[str, Any]) -> None:
+    """What is done for tools and words is done in steps, and its size is not a product of what is asked and what there is."""
+    made = ToolIndex()
+    deep = "/".join("abcdefgh")
+    whole(
+        made.put(
+            "s",
+            [
+                Entry(f"s/{n}", "s", f"read_{n}", "Read data", (), (f"data/{n % 9}", deep))
+                for n in range(4000)
+            ],
+        )
+    )
+    steps, longest = made.search(query, may=lambda _: True, **how), 0.0
+    while True:
+        began = time.thread_time()
+        if next(steps, steps) is steps:
+            break
+        longest = max(longest, time.thread_time() - began)
+    assert longest < 0.05  # a step takes 5 ms on a machine that has nothing else to do
+
+
+def test_what_a_server_listed_once_leaves_nothing_behind() -> None:
+    """However often it lists other tools, in words that nobody knows."""
+    made = filled()
+
+    def lists(round_: int) -> None:
+        whole(
+            made.put(
+                "s",
+                [
+                    Entry(f"s/{n}", "s", "tool", f"{round_ * 1100 + n:06}".translate(LETTERS))
+                    for n in range(1100)
+                ],
+            )
+        )
+
+    sizes = []
+    for round_ in range(12):
+        lists(round_)
+        sizes.append((len(made._spelling), len(made._postings), len(made._entries)))
+    assert max(sizes[6:]) <= max(sizes[:6])
+    assert found(made, "raed file")[:1] == ["f/read"]
+
+
+def test_the_slots_of_a_list_that_is_not_taken_up_are_had_again() -> None:
+    made = filled()
+    for _ in range(20):
+        steps = made.put("s", [Entry(f"s/{n}", "s", "same", "Words") for n in range(600)])
+        for _ in range(600):
+            next(steps)
+        steps.close()
+        whole(made.put("t", FILES))
+    assert len(made._entries) < 6000
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_answer_says_by_which_strategy(full: ToolIndex, strategy: str) -> None:
     """MGP-16.5-1."""
@@ -185,7 +254,8 @@ def test_who_may_see_is_asked_once_for_a_view_and_again_for_new_tools() -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["", "   ", "?!", "the of and", "\ud800", "a" * 100_000, "😀" * 50]
+    "query",
+    ["", "   ", "?!", "the of and", "\ud800", "a" * 100_000, "😀" * 50, "\u0301", "read \u05a9 x"],
 )
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_any_text_is_a_query(full: ToolIndex, query: str, strategy: str) -> None:
@@ -212,3 +282,11 @@ def test_an_entry_is_exported_with_what_the_index_holds(full: ToolIndex) -> None
     }  # fmt: skip
     with pytest.raises(KeyError):
         full.export("o/none")
+
+
+def test_any_text_is_a_tool() -> None:
+    texts = ("\u0301", "\u0301 \u05a9", "\ud800", "\ufe0f", "ﷺ" * 50, "İ", "\u3099ー")
+    made = filled()
+    odd = [Entry(f"w/{n}", "w", one, one, (one,), (one,), (one,)) for n, one in enumerate(texts)]
+    whole(made.put("w", odd))
+    assert found(made, "read file")[0] == "f/read"

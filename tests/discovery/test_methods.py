@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import asyncio
 import json
+import time
 from typing import Any
 
 from msgspec.structs import replace
@@ -10,6 +12,7 @@ from gatewright.config import Discovery
 from tests.discovery.houses import House, defined
 from tests.gate_parts import Mute
 
+LONG_SEARCH = {"query": "read", "max_results": 50}
 TOOLS = {"a": [defined("read_file", "Read a file"), defined("read_mail", "Read a mail " * 30)]}
 
 
@@ -107,3 +110,20 @@ async def test_a_session_is_asked_about_and_emptied() -> None:
     assert (found["evicted"], found["not_cached"]) == (["a/read_file"], ["none"])
     assert (await said(house, "session"))["total_tokens"] == 0
     assert await flaw(house, "session.evict") == "invalid_params"
+
+
+async def test_long_definitions_are_counted_a_tool_at_a_time() -> None:
+    """What servers list does not hold the loop, however often somebody asks for it."""
+    long = {"inputSchema": {"type": "object", "description": "read it, " * 7000}}
+    house = House({"a": [defined(f"read_{n}", "Read", **long) for n in range(50)]})
+    await said(house, "discover", query="read")  # the index is made
+    asking = asyncio.ensure_future(house.meta.answer("discover", house.call(), LONG_SEARCH))
+    longest = 0.0
+    while not asking.done():
+        began = time.thread_time()
+        await asyncio.sleep(0)
+        longest = max(longest, time.thread_time() - began)
+    found = asking.result()
+    assert isinstance(found, dict)
+    assert len(found["left_out"]) == 50
+    assert longest < 0.05

@@ -7,12 +7,13 @@ from gatewright.discovery.lexicon import lexicon
 from gatewright.discovery.query import Query, analysed, impacts_of
 from gatewright.discovery.vectors import table
 from gatewright.discovery.words import Words
+from gatewright.transport.slices import whole
 
 WORDS = Words(lexicon(), table().row)
 
 
 def asked(text: str) -> Query:
-    return analysed(text, WORDS, table())
+    return whole(analysed(text, WORDS, table()))
 
 
 def impacts(entry: Entry) -> dict[str, float]:

@@ -65,3 +65,22 @@ def test_words_of_questions_say_nothing_about_a_tool() -> None:
 def test_only_the_beginning_of_a_long_text_is_read() -> None:
     assert split("aa bb cc", 5) == ["aa", "bb"]
     assert len(known("x" * 100_000)[0]) <= 40
+
+
+def test_what_is_long_or_stands_for_much_is_not_remembered() -> None:
+    """So that nobody fills the memory with queries."""
+    asked: list[str] = []
+
+    def row(word: str) -> tuple[int, float]:
+        asked.append(word)
+        return -1, 0.0
+
+    words = Words(lambda folded, root: (), row)
+    for written in ("read", "x" * 2000, "文" * 30):
+        counts = []
+        for _ in range(2):
+            asked.clear()
+            words.of(written)
+            counts.append(len(asked))
+        assert counts[0] > 0
+        assert counts[1] == (0 if written == "read" else counts[0])

@@ -6,7 +6,7 @@ capability stand in the tool's name, description, parameters, categories or keyw
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -20,6 +20,8 @@ __all__ = ["Requirements", "Wanted", "best_for", "covers"]
 
 _STEM = 4
 _LIKE = 0.7
+_WORDS, _COMPARED = 64, 64
+"""So many words of what is asked for are looked at, each beside so many of a tool that begin like it."""
 _Word = Annotated[str, Meta(max_length=256)]
 _Words = Annotated[list[_Word], Meta(max_length=16)]
 
@@ -46,16 +48,18 @@ def best_for(
     found: Sequence[tuple[Offered, float]],
     wanted: Requirements,
     chosen: Collection[str] = (),
-) -> Wanted:
+) -> Generator[None, None, Wanted]:
     """The best of what was `found`, with its relevance. What is no riskier than preferred comes first (without a preference, what is
-    not dangerous), then what was `chosen` for another capability, then what deals with the types, then the more relevant."""
+    not dangerous), then what was `chosen` for another capability, then what deals with the types, then the more relevant. A step for
+    a tool."""
     most = RISKS.index(wanted.preferred_risk_level or "moderate")
-    types = [one for text in (*wanted.input_types, *wanted.output_types) for one in words(text)]
+    needed, types = _few([capability]), _few([*wanted.input_types, *wanted.output_types])
     fitting: list[tuple[tuple[float, ...], int, Offered]] = []
     for one, score in found:
+        yield
         said = _words_of(one)
-        if covers(capability, said):
-            deals = sum(_among(word, said) for word in types)
+        if _cover(needed, said):
+            deals = sum(said.has(word) for word in types)
             rank = max(0, one.risk - most), float(one.id not in chosen), -deals, -score
             fitting.append((rank, len(fitting), one))
     best = [one for _, _, one in sorted(fitting)]
@@ -64,20 +68,39 @@ def best_for(
     return Wanted(capability, usable, None if usable is not None else pending)
 
 
-def covers(capability: str, said: Collection[str]) -> bool:
+def covers(capability: str, said: Iterable[str]) -> bool:
     """Whether most words of a capability are among those that are said of a tool."""
-    needed = words(capability)
-    return bool(needed) and sum(_among(word, said) for word in needed) * 2 > len(needed)
+    return _cover(_few([capability]), _Said(said))
 
 
-def _among(word: str, said: Iterable[str]) -> bool:
-    return any(_alike(word, one) for one in said)
+class _Said:
+    """Words that are said of a tool, by their beginnings: a word is compared with those that begin like it."""
+
+    def __init__(self, said: Iterable[str]) -> None:
+        self._begun: dict[str, list[str]] = {}
+        self._all = frozenset(said)
+        for one in self._all:
+            like = self._begun.setdefault(one[:_STEM], [])
+            if len(like) < _COMPARED:
+                like.append(one)
+
+    def has(self, word: str) -> bool:
+        """Whether it is among them, as it is or by its stem."""
+        if word in self._all:
+            return True
+        return any(_alike(word, one) for one in self._begun.get(word[:_STEM], ()))
+
+
+def _few(texts: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(word for text in texts for word in words(text)))[:_WORDS]
+
+
+def _cover(needed: Collection[str], said: _Said) -> bool:
+    return bool(needed) and sum(map(said.has, needed)) * 2 > len(needed)
 
 
 def _alike(one: str, other: str) -> bool:
-    """`statistics` and `statistical`, `analysis` and `analyze`."""
-    if one == other:
-        return True
+    """`statistics` and `statistical`, `analysis` and `analyze`. For words that are not the same."""
     shorter = min(len(one), len(other))
     shared = 0
     while shared < shorter and one[shared] == other[shared]:
@@ -85,7 +108,7 @@ def _alike(one: str, other: str) -> bool:
     return shared >= _STEM and shared >= _LIKE * shorter
 
 
-def _words_of(one: Offered) -> frozenset[str]:
+def _words_of(one: Offered) -> _Said:
     entry = entry_of(one.tool)
     texts = (entry.name, entry.description, *entry.parameters, *entry.categories, *entry.keywords)
-    return frozenset(word for text in texts for word in words(text))
+    return _Said(word for text in texts for word in words(text))

@@ -135,8 +135,13 @@ class CatalogueIndex:
             shelf = catalogue.shelf(server)
             if self._shelves.get(server) is shelf:
                 continue
-            entries = await in_slices(_entries(catalogue, shelf))
-            await in_slices(index.put(server, entries))
+            # What one server lists keeps nobody from finding the tools of the others.
+            try:
+                entries = await in_slices(_entries(catalogue, shelf))
+                await in_slices(index.put(server, entries))
+            except Exception:
+                log.exception("the tool index could not take up what server %s lists", server)
+                index.drop(server)
             self._shelves[server] = shelf
 
 

@@ -24,6 +24,7 @@ _KEPT = 200
 _FIRST_LOOK = 600
 _SPELLINGS = 4
 _MISSPELT = 8
+_TRIPLES = 8
 _FITS = 0.35
 """What of the best score a tool needs to count as one that fits."""
 
@@ -130,13 +131,11 @@ def candidates(stages: _Stages, seen: Bools) -> NDArray[np.intp]:
 
 def _staged(asked: Query, sight: Sight) -> Generator[None, None, _Stages]:
     count = int(sight.seen.sum())
-    lexical, most = _summed(asked.terms, sight.postings, sight.seen, count)
-    yield
-    concepts, _ = _summed(asked.concepts, sight.postings, sight.seen, count)
-    yield
-    fuzzy, _ = _summed(_spelled(asked, sight), sight.postings, sight.seen, count)
-    yield
-    name = _alike(asked.triples, sight)
+    lexical, most = yield from _summed(asked.terms, sight.postings, sight.seen, count)
+    concepts, _ = yield from _summed(asked.concepts, sight.postings, sight.seen, count)
+    spelled = yield from _spelled(asked, sight)
+    fuzzy, _ = yield from _summed(spelled, sight.postings, sight.seen, count)
+    name = yield from _alike(asked.triples, sight)
     yield
     near = sight.vectors.roughly(asked.vector)[: len(sight.seen)]
     return _Stages(lexical, concepts, fuzzy, name, near, most)
@@ -144,7 +143,7 @@ def _staged(asked: Query, sight: Sight) -> Generator[None, None, _Stages]:
 
 def _summed(
     terms: dict[str, float], postings: Postings, seen: Bools, count: int
-) -> tuple[Floats, float]:
+) -> Generator[None, None, tuple[Floats, float]]:
     """The sum of impacts of the terms, each times how rare it is among what is seen; and the most that it could be."""
     scores = np.zeros(len(seen), dtype=np.float32)
     most = 0.0
@@ -164,14 +163,20 @@ def _summed(
                 weight * rarity / 255
             )
         most += weight * float(rarity)
+        yield
     return scores, most
 
 
-def _spelled(asked: Query, sight: Sight) -> dict[str, float]:
+def _spelled(asked: Query, sight: Sight) -> Generator[None, None, dict[str, float]]:
     """Terms of tools that are spelled like terms of the query which no tool has."""
     found: dict[str, float] = {}
-    unknown = [(term, weight) for term, weight in asked.terms.items() if not _is_seen(term, sight)]
+    unknown = []
+    for term, weight in asked.terms.items():
+        yield
+        if not _is_seen(term, sight):
+            unknown.append((term, weight))
     for term, weight in unknown[:_MISSPELT]:
+        yield
         like = [one for one in sight.spelling.like(term) if _is_seen(one[0], sight)]
         for other, alike in like[:_SPELLINGS]:
             found[other] = max(found.get(other, 0.0), weight * alike)
@@ -186,13 +191,15 @@ def _is_seen(term: str, sight: Sight) -> bool:
     return bool(sight.seen[slots].any())
 
 
-def _alike(triples: list[str], sight: Sight) -> Floats:
+def _alike(triples: list[str], sight: Sight) -> Generator[None, None, Floats]:
     """How alike each name is to the query, by triples that both have (Dice's coefficient)."""
     scores = np.zeros(len(sight.seen), dtype=np.float32)
     lengths = np.zeros(len(sight.seen), dtype=np.float32)
     if not triples:
         return scores
-    for one in triples:
+    for at, one in enumerate(triples):
+        if at % _TRIPLES == 0:
+            yield
         held = sight.names.of(one)
         if held is not None:
             slots, sizes = held

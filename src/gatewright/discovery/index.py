@@ -28,6 +28,8 @@ STRATEGIES = ("auto", "keyword", "semantic", "category")
 _ROOM = 1024
 _VIEWS = 64
 _AT_ONCE = 512
+_FEW = 64
+"""Tools between two steps where what is done for each depends on what it says of itself."""
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -75,6 +77,8 @@ class ToolIndex:
         self._postings = Postings()
         self._names = Postings()
         self._spelling = Spelling()
+        self._respelled: Spelling | None = None
+        """The next one, while it is made."""
         self._vectors = VectorStore(vectors.dimensions)
         self._entries: list[Entry | None] = []
         self._alive: Bools = np.zeros(0, dtype=np.bool_)
@@ -93,12 +97,17 @@ class ToolIndex:
         """Have these tools, and no others, of the server. Until the last step the old ones are found; of two that run
         at a time, the one begun last holds."""
         turn = self._turns[server] = self._turns.get(server, 0) + 1
-        slots = []
-        for entry in entries:
-            slots.append(self._file(entry))
-            yield
-        if self._turns.get(server) != turn:
-            self._dead += slots
+        slots: list[int] = []
+        there = False
+        try:
+            for entry in entries:
+                slots.append(self._file(entry))
+                yield
+            there = self._turns.get(server) == turn
+        finally:
+            if not there:
+                self._dead += slots
+        if not there:
             return
         self._forget(server)
         self._servers[server] = slots
@@ -132,10 +141,9 @@ class ToolIndex:
         seen = yield from self._seen(may, view)
         if categories:
             seen = yield from self._filed(seen, categories)
-        asked = analysed(query, self._words, self._table)
+        asked = yield from analysed(query, self._words, self._table)
         if strategy == "category" or (categories and not query.strip()):
-            yield
-            return self._by_category(seen, asked, limit)
+            return (yield from self._by_category(seen, asked, limit))
         sight = Sight(seen, self._postings, self._names, self._spelling, self._vectors)
         slots, scores, used = yield from judged(asked, sight, strategy)
         hits = []
@@ -167,9 +175,12 @@ class ToolIndex:
 
     def _file(self, entry: Entry) -> int:
         """Give a tool a slot, in which it is not found yet."""
-        slot = self._slot()
         impacts, name_impacts, vector = impacts_of(entry, self._words, self._table)
-        self._spelling.add(self._postings.add(slot, impacts))
+        slot = self._slot()
+        new = self._postings.add(slot, impacts)
+        self._spelling.add(new)
+        if self._respelled is not None:
+            self._respelled.add(new)
         self._names.add(slot, name_impacts)
         self._vectors.put(slot, vector)
         self._entries[slot] = entry
@@ -211,9 +222,20 @@ class ToolIndex:
             yield from self._names.sweep(dead)
             self._free += swept
             swept = []
+            if len(self._spelling) > 2 * len(self._postings) + _ROOM:
+                yield from self._respell()
         finally:
             self._dead += swept
             self._sweeping = False
+            self._respelled = None
+
+    def _respell(self) -> Generator[None, None, None]:
+        """Forget how terms are spelled that no tool has any more."""
+        made = self._respelled = Spelling()
+        for term in self._postings.terms():
+            made.add((term,))
+            yield
+        self._spelling = made
 
     def _seen(
         self, may: Callable[[str], bool] | None, key: Hashable
@@ -245,30 +267,37 @@ class ToolIndex:
         return view
 
     def _filed(self, seen: Bools, categories: Collection[str]) -> Generator[None, None, Bools]:
-        wanted = [one.casefold().strip("/") for one in categories]
+        wanted = frozenset(one.casefold().strip("/") for one in categories)
         kept = np.zeros(len(seen), dtype=np.bool_)
         for at, slot in enumerate(np.flatnonzero(seen)):
             entry = self._entries[slot]
             kept[slot] = entry is not None and within(entry.categories, wanted)
-            if at % _AT_ONCE == 0:
+            if at % _FEW == 0:
                 yield
         return kept
 
-    def _by_category(self, seen: Bools, asked: Query, limit: int) -> Found:
+    def _by_category(self, seen: Bools, asked: Query, limit: int) -> Generator[None, None, Found]:
         """Those whose category, or one above it, is named in the query, in the order of their ids; all where the query is empty."""
-        hits = []
-        for slot in np.flatnonzero(seen):
+        wanted, best, more, count = frozenset(asked.paths), list[str](), list[str](), 0
+        for at, slot in enumerate(np.flatnonzero(seen)):
             entry = self._entries[slot]
-            if entry and (not asked.paths or within(entry.categories, asked.paths)):
-                hits.append(entry.tool_id)
-        best = tuple(Hit(one, 1.0) for one in sorted(hits)[:limit])
-        return Found(best, len(hits), "category")
+            if entry and (not wanted or within(entry.categories, wanted)):
+                more.append(entry.tool_id)
+                count += 1
+            if at % _FEW == 0:
+                best, more = sorted((*best, *more))[:limit], []
+                yield
+        best = sorted((*best, *more))[:limit]
+        return Found(tuple(Hit(one, 1.0) for one in best), count, "category")
 
 
-def within(categories: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Whether one of the categories is one of those wanted (in lower case), or below it."""
-    return any(
-        has == one or has.startswith(f"{one}/")
-        for has in (text.casefold().strip("/") for text in categories)
-        for one in wanted
-    )
+def within(categories: Sequence[str], wanted: Collection[str]) -> bool:
+    """Whether one of the categories is one of those wanted (a set of texts in lower case), or below it."""
+    for text in categories:
+        has = text.casefold().strip("/")
+        while has:
+            if has in wanted:
+                return True
+            # Upwards, so that the work does not grow with how much is wanted.
+            has = has.rpartition("/")[0]
+    return False

@@ -38,8 +38,8 @@ __all__ = [
 RISKS = ("safe", "moderate", "dangerous")
 SHOWN = frozenset(map(meta_tool, ("discover", "describe", "call")))
 """The gateway's own tools that lists have where not every tool is listed."""
-_LONG = 262_144
-"""Characters. A longer definition is not counted: it fits no budget."""
+_LONG = 65_536
+"""Bytes, counted in some milliseconds. A longer definition is not counted: its bytes are taken for tokens."""
 _KEPT = 65_536
 """Callers in a profile whose pins are remembered."""
 _ID_BYTES = 1024

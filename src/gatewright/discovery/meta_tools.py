@@ -98,16 +98,12 @@ def _definition(
 
 _TOLD: Mapping[str, Mapping[str, Any]] = {
     "discover": _definition(
-        "Find tools. Most tools are not listed: search before you decide that something cannot be done. Name one capability in a "
-        'few words, verb and object ("read file", "list pull requests"), not the whole task, names or values; any language. Each '
-        "result has its schema and can be called at once.",
+        "Find tools. Most are not listed: search before deciding that something cannot be done. Name one capability by verb and "
+        "object (read file, list pull requests), not the whole task, names or values; any language. Results have their schemas and "
+        "can be called at once.",
         {
-            "query": {
-                **_TEXT,
-                "maxLength": QUERY_CHARS,
-                "description": "The capability, such as: send email",
-            },
-            "max_results": {"type": "integer", "minimum": 1, "maximum": MOST_RESULTS, "default": 5},
+            "query": _TEXT,
+            "max_results": {"type": "integer", "maximum": MOST_RESULTS, "default": 5},
             "strategy": {"enum": ["auto", "keyword", "semantic", "category"], "default": "auto"},
             "filter": {
                 "type": "object",
@@ -116,16 +112,15 @@ _TOLD: Mapping[str, Mapping[str, Any]] = {
         },
     ),
     "describe": _definition(
-        "Show one tool by its name: what it does, its arguments, what it needs.",
+        "Show one tool by name: what it does, its arguments, what it needs.",
         {"name": _TEXT},
         "name",
     ),
     "call": _definition(
-        "Call any tool by its name, as found by search, where it is not among your tools. It is judged and answers as if it were "
-        "called itself.",
+        "Call any tool found by search that is not among your tools. It is judged and answers as if called itself.",
         {
             "name": _TEXT,
-            "arguments": {"type": "object", "description": "As the schema of that tool has them."},
+            "arguments": {"type": "object", "description": "By that tool's schema."},
         },
         "name",
         reads=False,

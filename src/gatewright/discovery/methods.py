@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -22,6 +22,10 @@ from gatewright.discovery.sessions import Context, Sessions
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.names import kernel_names, meta_tool
+from gatewright.transport.slices import in_slices
+
+if TYPE_CHECKING:
+    from gatewright.discovery.index import Found
 
 __all__ = ["MOST_RESULTS", "QUERY_CHARS", "MetaTools"]
 
@@ -105,6 +109,7 @@ class MetaTools:
     async def answer(self, what: str, call: Call, params: Mapping[str, Any]) -> Said:
         """The same for whatever way it was asked; `what` is a name of `META_TOOLS`."""
         await self.lookup.ready(call.profile)
+        await in_slices(self._counted(call))
         return await self._ways[what](call, params)
 
     # -- finding
@@ -129,11 +134,12 @@ class MetaTools:
             limit=asked.max_results,
             view=(self.lookup.view(call), asked.filter.risk_level_max, asked.filter.status),
         )
+        weighed = await in_slices(_weighed(found, self.lookup.of(call)))
         # Again: what the caller may use may have changed meanwhile.
         offered = self.lookup.of(call)
-        hits = [(one, hit.score) for hit in found.hits if (one := offered(hit.tool_id)) is not None]
-        shown = [described(one, {"relevance_score": round(score, 4)}) for one, score in hits]
-        kept = self._context(call, offered).answered([_tokens(one) for one in shown])
+        weighed = [one for one in weighed if offered(one[0].id) == one[0]]
+        shown = [one for _, one, _ in weighed]
+        kept = self._context(call, offered).answered([cost for _, _, cost in weighed])
         said: dict[str, Any] = {
             "tools": [one for one, fits in zip(shown, kept, strict=True) if fits],
             "total_available": found.total,
@@ -228,8 +234,11 @@ class MetaTools:
                 (one, hit.score) for hit in hits.hits if (one := offered(hit.tool_id)) is not None
             ]
             chosen = {one.usable.id for one in found if one.usable is not None}
-            found.append(best_for(capability, fitting, asked.requirements, chosen))
-            await asyncio.sleep(0)  # each is compared word by word
+            comparing = best_for(capability, fitting, asked.requirements, chosen)
+            found.append(await in_slices(comparing))
+            if (usable := found[-1].usable) is not None:
+                self.lookup.tokens(usable.tool)  # for `Context.load`, which takes all in one piece
+            await asyncio.sleep(0)
         return found
 
     def _status(self, call: Call, any_loaded: bool, lacking: Sequence[Mapping[str, Any]]) -> str:
@@ -284,6 +293,14 @@ class MetaTools:
             "max_tokens": context.budget.max_tokens,
         }
 
+    def _counted(self, call: Call) -> Generator[None, None, None]:
+        """Count what is in the context of a session, a tool in a step. What is counted is remembered."""
+        offered = self.lookup.of(call)
+        for name in (*self.lookup.pinned(call, offered), *self._sessions.of(call)):
+            if (one := offered(name)) is not None:
+                self.lookup.tokens(one.tool)
+            yield
+
     def _context(self, call: Call, offered: Callable[[str], Offered | None]) -> Context:
         def cost(name: str) -> int | None:
             one = offered(name)
@@ -320,6 +337,19 @@ def _passing(offered: Callable[[str], Offered | None], wanted: _Filter) -> Calla
         return wanted.status in (one.state, "any")
 
     return passes
+
+
+def _weighed(
+    found: Found, offered: Callable[[str], Offered | None]
+) -> Generator[None, None, list[tuple[Offered, dict[str, Any], int]]]:
+    """What was found, as it is shown and with its tokens, a tool in a step."""
+    made = []
+    for hit in found.hits:
+        if (one := offered(hit.tool_id)) is not None:
+            shown = described(one, {"relevance_score": round(hit.score, 4)})
+            made.append((one, shown, _tokens(shown)))
+        yield
+    return made
 
 
 def _tokens(shown: Mapping[str, Any]) -> int:

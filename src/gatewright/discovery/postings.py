@@ -69,6 +69,10 @@ class Postings:
             yield
         return gone
 
+    def terms(self) -> list[str]:
+        """All that there are."""
+        return list(self._terms)
+
     def __len__(self) -> int:
         return len(self._terms)
 
@@ -101,6 +105,9 @@ class Spelling:
             self._terms.append(term)
             for one in _keys(term):
                 self._by_trigram.setdefault(one, array("I")).append(number)
+
+    def __len__(self) -> int:
+        return len(self._terms)
 
     def like(self, word: str) -> list[tuple[str, float]]:
         """Terms with how alike they are (0 to 1), the most alike first."""

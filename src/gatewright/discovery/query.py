@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -112,14 +112,13 @@ def impacts_of(
     return impacts, dict.fromkeys(triples, size), table.pool(rows, weights)
 
 
-def analysed(query: str, words: Words, table: Table) -> Query:
-    """What a query asks for."""
+def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Query]:
+    """What a query asks for. A step for a word: one of two hundred Han characters takes milliseconds."""
     text = query[:_QUERY_CHARS]
-    found = [
-        one
-        for written in split(text, _QUERY_CHARS)[: 2 * _QUERY_WORDS]
-        for one in words.of(written)
-    ]
+    found: list[Word] = []
+    for written in split(text, _QUERY_CHARS)[: 2 * _QUERY_WORDS]:
+        found += words.of(written)
+        yield
     terms: dict[str, float] = {}
     concepts: dict[str, float] = {}
     for one in found:
@@ -131,7 +130,10 @@ def analysed(query: str, words: Words, table: Table) -> Query:
     clauses = []
     parts = [part for part in _CLAUSE.split(text) if part.strip()] if len(found) > 14 else []
     for part in parts[:_CLAUSES]:
-        said = [one for written in split(part, 400) for one in words.of(written)]
+        said: list[Word] = []
+        for written in split(part, 400):
+            said += words.of(written)
+            yield
         if sum(bool(one.term) for one in said) >= 2:
             clauses.append(_pooled(said, table))
     folded = fold(text)

@@ -32,7 +32,10 @@ _SPACES = {
     **{code: " " for code in range(128) if not chr(code).isalnum()},
     **{code: " " for start, end in _PUNCTUATION for code in range(start, end + 1)},
 }
-_REMEMBERED = 200_000
+_REMEMBERED = 100_000
+_REMEMBERED_CHARS = 32
+_REMEMBERED_PARTS = 8
+"""Of what is longer, or stands for more, nothing is remembered: anybody can ask for as much of it as he likes."""
 _LONGEST = 40
 _WRITTEN = 200
 
@@ -147,9 +150,10 @@ class Words:
         known = self._known.get(written)
         if known is None:
             known = tuple(one for part in parts(written[:_WRITTEN]) for one in self._look(part))
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known[written] = known
+            if len(written) <= _REMEMBERED_CHARS and len(known) <= _REMEMBERED_PARTS:
+                if len(self._known) >= _REMEMBERED:
+                    self._known.clear()
+                self._known[written] = known
         return known
 
     def _look(self, word: str) -> tuple[Word, ...]:
@@ -159,7 +163,7 @@ class Words:
         row, weight = self._row(word)
         if row < 0 and folded != word:
             row, weight = self._row(folded)
-        if folded in STOP:
+        if not folded or folded in STOP:  # nothing is left of an accent that stands alone
             return (Word("", (), row, weight),)
         root = stem(folded)
         return (Word(root, self._concepts(folded, root), row, weight),)
