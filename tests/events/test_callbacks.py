@@ -140,7 +140,8 @@ async def test_whatever_call_asks_is_asked_by_a_notification(kind: Any) -> None:
 
 async def test_a_stream_inside_knows_how_far_behind_its_client_is() -> None:
     """What is merged for a slow reader hangs on that."""
-    house, back, found = _House(), _Back(), []
+    house, back = _House(), _Back()
+    found: list[Any] = []
     streams = Streams(time.monotonic, bytes)
     back.behind = 2 * SLOW_BYTES
     call = a_call(client=replace(MGP, mgp=Mgp("0.2.0", ("streaming",))), session="s1")

@@ -95,7 +95,7 @@ async def test_severity_and_rights_are_asked_each_time() -> None:
     house.tell(severity=None)
     assert len(house.listeners["s1"].heard) == 2
     for each in house.all.about("tool.x"):
-        house.all.tell(each, None, lambda *_: False, lambda _: {})
+        house.all.tell(each, None, lambda *_: False, lambda _: Said({}))
     house.listeners["s1"].caller = None
     house.tell()
     assert one.sequence == 2

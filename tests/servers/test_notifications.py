@@ -70,7 +70,8 @@ def test_what_a_sessions_own_connection_says_is_for_that_session_alone() -> None
 
 def test_an_event_on_a_sessions_own_connection_is_nobodys() -> None:
     """MGP-13.3-1: others have the ids that a server gave out on the connection that all share."""
-    hub, happened = ServerNotifications(may_see), []
+    hub = ServerNotifications(may_see)
+    happened: list[Any] = []
     hub.happened.listen(happened.append)
     params = {"subscription_id": "sub-1", "channel": "model.x"}
     hub.tell("open", EVENT, params, session="s1")

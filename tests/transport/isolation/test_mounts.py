@@ -118,7 +118,7 @@ def test_a_script_elsewhere_is_not_shown_where_folders_are_said(tmp_path: Path) 
         program(folder / "server.js")
     (mine / "linked.js").symlink_to(other / "server.js")
     (other / "back.js").symlink_to(mine / "server.js")
-    said = {"scripts": (str(mine),)}
+    said: dict[str, Any] = {"scripts": (str(mine),)}
     assert str(mine) in bound(options(tmp_path, "mine/server.js", **said), "--ro-bind")
     for name in ("other/server.js", "no/../other/server.js", "other/back.js"):
         assert str(other) in bound(options(tmp_path, name), "--ro-bind"), name

@@ -170,7 +170,12 @@ def test_a_variable_never_becomes_an_option_and_nothing_is_left_open(
     group = Group()
     monkeypatch.setattr(made, "make_group", lambda *_: group)
     removed: list[Group] = []
-    monkeypatch.setattr(Group, "remove", lambda one: not removed.append(one))
+
+    def remove(one: Group) -> bool:
+        removed.append(one)
+        return True
+
+    monkeypatch.setattr(Group, "remove", remove)
     before = len([*Path("/proc/self/fd").iterdir()])
     with pytest.raises(CannotIsolate, match="cannot be described"):
         ready(env={"A": value})
