@@ -261,7 +261,9 @@ async def test_a_client_that_does_not_read_is_cut_and_nobody_waits_for_it() -> N
         healthy.put(b"y" * (1 << 20))
         await asyncio.sleep(0)
     assert cut.is_set()
-    assert writer.waiting == 0, "what nobody takes any more would hold back what comes on another connection"
+    assert writer.waiting == 0, (
+        "what nobody takes any more would hold back what comes on another connection"
+    )
     await within(writer.closed())
     assert end.messages == []
     healthy.end()
