@@ -169,9 +169,11 @@ def test_what_no_call_has_sent_is_of_the_server() -> None:
     """Every notification of MCP's that servers send is about one call of its sender's, or told apart from all calls."""
     of_a_call = {f"notifications/{one}" for one in ("cancelled", "progress", "message")}
     sent = {one.method for one in WORDS if "server" in one.by and not one.extension}
+    mgp = {"notifications/mgp.event", "notifications/mgp.lifecycle"}
     assert {
         one for one in sent if one.startswith(NOTIFICATIONS)
-    } == of_a_call | headers_and_meta.OF_THE_SERVER
+    } == of_a_call | headers_and_meta.OF_THE_SERVER - mgp
+    assert mgp < headers_and_meta.OF_THE_SERVER
 
 
 @pytest.mark.parametrize("digits", ["9" * 5000, f"{'9' * 5000}.0"])
