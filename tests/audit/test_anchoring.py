@@ -32,6 +32,7 @@ from gatewright.config import load
 from gatewright.dialects.groundhog.registrations import RegisteredRequests
 from gatewright.identity.keys import KeyStore
 from gatewright.pins.store import Pins, Seen
+from gatewright.registration.store import Kept, KeptServers
 from gatewright.rooms.trust_store import ParticipantChanges, Word
 from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.storage.state import StateDatabase
@@ -75,8 +76,16 @@ def _registered(state: StateDatabase, number: int) -> None:
     store.put([*store.all, {"number": number}])
 
 
+def _server(state: StateDatabase, number: int) -> None:
+    KeptServers(state).put(f"dynamic.s{number}", Kept("agent", "ann"))
+
+
 CHANGES: dict[str, Callable[[StateDatabase, int], None]] = dict(
-    zip(STORES, (_key, _grant, _permission, _pin, _approval, _room, _registered), strict=True)
+    zip(
+        STORES,
+        (_key, _grant, _permission, _pin, _approval, _room, _registered, _server),
+        strict=True,
+    )
 )
 
 

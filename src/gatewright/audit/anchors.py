@@ -1,6 +1,6 @@
 """Audit anchors: compares each state section's mark and step count with those last recorded; detects lost or older state, or a lost trail.
 
-Theory. Grants, keys, pins, permissions, approvals, registrations and words about participants take things away as well as give
+Theory. Grants, keys, pins, permissions, approvals, registered tools and servers, and words about participants take things away as well as give
 them: without them, or with an older copy of them, somebody may do again what was forbidden. The record cannot go back unseen
 (`audit/chain.py`), so it says of each section which one it is (`mark`, a random number) and how many steps
 it has taken (`steps`, which only grows). A section changes first and the record hears of it afterwards: it may
@@ -329,6 +329,7 @@ def _left_in(engine: Engine, state: StateView) -> str:
 _SAID = {
     "rooms": "operators have said something of participants",
     "registrations": "tools have been registered",
+    "servers": "servers have been registered",
 }
 
 

@@ -117,6 +117,8 @@ def test_each_notification_of_servers_is_placed() -> None:
     said = {
         one.method for one in WORDS if one.notification and "server" in one.by and not one.extension
     }
-    assert said == OF_THE_SERVER | _OF_A_CALL
+    mgp = {"notifications/mgp.event", "notifications/mgp.lifecycle"}
+    assert mgp < OF_THE_SERVER
+    assert said == OF_THE_SERVER - mgp | _OF_A_CALL
     assert not OF_THE_SERVER & _OF_A_CALL
     assert {one for one in said if "tasks" in one} == TASK_STATUS
