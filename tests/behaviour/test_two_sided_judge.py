@@ -103,6 +103,10 @@ TO_CLIENTS: dict[str, dict[str, Any]] = {
     },
     "is not its own      ": {"method": "notifications/mgp.audit", "params": {}},
     "is not its own       ": {"method": "notifications/cancelled", "params": {"requestId": "g7"}},
+    "is not its own        ": {
+        "method": "notifications/mgp.lifecycle",
+        "params": {"server_id": "one"},
+    },
     "none of its own": {
         "method": "notifications/message",
         "params": {"_meta": {"io.modelcontextprotocol/subscriptionId": 7}},

@@ -228,6 +228,9 @@ class Judge(Waits):
                 client.host.mgp
                 and (params.get("actor") or {}).get("id", client.host.agent) == client.host.agent
             ),
+            "notifications/mgp.lifecycle": lambda client, params, wrote, _: (
+                client.host.mgp and params.get("server_id") in visible(client.name) and not wrote
+            ),
             "notifications/subscriptions/acknowledged": lambda client, *_: client.modern,
             "notifications/cancelled": self._taken_back,
         }
