@@ -133,3 +133,15 @@ async def test_two_spellings_of_one_permission_say_the_same_or_nothing() -> None
     assert isinstance(found, Failure)
     assert "two spellings of shell.execute" in found.message
     assert house.said == []
+
+
+@pytest.mark.parametrize("method", ["mgp/permission/response", "mgp/permission/request"])
+@pytest.mark.parametrize("mgp", [None, Mgp("0.2.0", ("audit",))])
+async def test_who_did_not_negotiate_security_has_no_such_method(
+    method: str, mgp: Mgp | None
+) -> None:
+    house = House(perm_001={"files"})
+    found = await ask(house, method, RULING, client=Client("2025-11-25", mgp=mgp))
+    assert isinstance(found, Failure)
+    assert found.reason == "method_not_found"
+    assert not house.said

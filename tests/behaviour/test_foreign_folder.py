@@ -25,7 +25,9 @@ ARGUMENTS = {
     "server permit": ["x", "network.outbound"],
     "server add": ["new", "--", "true"],
     "server pin": ["x"],
+    "server register": ["x", "--", "true"],
     "tool call": ["x__y"],
+    "tool search": ["x"],
     "grant show": ["me", "x"],
     "grant add": ["me", "x"],
     "grant revoke": ["me", "x"],
@@ -67,8 +69,9 @@ KNOWN = {
 
 OF_THE_STATE = frozenset(
     "approve,bridge,deny,policy explain,room bridge,room fulfil,room join,room post,room propose,room watch,room who,"
-    "server list,server logs,server restart,server start,server stop,session list,tool call,tool export,tool list,"
-    "tool show,top".split(",")
+    "server deregister,server drain,server list,server logs,server register,server restart,server start,server stop,"
+    "session list,tool call,tool export,tool index,tool list,tool search,tool show,tool tokens,"
+    "top".split(",")
 )
 """Commands that need the state folder alone: they take the user's own, in which nothing runs, nothing waits and
 the key of the environment is nobody's."""

@@ -80,14 +80,15 @@ def test_gates_are_rows_and_the_sum_of_them_a_sentence(beside: tuple[Shell, str,
     shell, operator, _ = beside
     done = shell.run("policy", "explain", "ann", "demo__now", "--key", operator)
     assert done.code == 0
-    assert [row[0] for row in done.rows][:5] == [
+    assert [row[0] for row in done.rows][:6] == [
         "authenticate",
         "session",
+        "draining",
         "rate",
         "resolve",
         "access",
     ]
-    assert done.rows[4][1:3] == ["refuse", "access_denied"]
+    assert done.rows[5][1:3] == ["refuse", "access_denied"]
     assert "ann (agent) may not call demo__now like this: access refuses" in done.err
     passed = shell.run("policy", "explain", "ann", "demo__echo", "text=x", "--key", operator)
     facts = {row[0]: row[3] for row in passed.rows}

@@ -37,14 +37,19 @@ def made(
 
 
 class Offered:
-    """`hidden` are exposed names that nobody but `root` sees."""
+    """`hidden` are exposed names that nobody but `root` sees, `unlisted` those that no list has."""
 
     version = 1
 
     def __init__(
-        self, *tools: tuple[Tool, About], hidden: Sequence[str] = (), missing: Sequence[str] = ()
+        self,
+        *tools: tuple[Tool, About],
+        hidden: Sequence[str] = (),
+        missing: Sequence[str] = (),
+        unlisted: Sequence[str] = (),
     ) -> None:
         self._missing = missing
+        self._unlisted = unlisted
         self._tools = [tool for tool, _ in tools]
         self._about = {tool.target: about for tool, about in tools}
         self._hidden = hidden
@@ -55,9 +60,10 @@ class Offered:
                 return one
         return None
 
-    def visible(self, profile: str, caller: Caller) -> list[Item]:
-        root = caller.id == "root"
-        return [Item(one) for one in self._tools if root or one.exposed not in self._hidden]
+    def visible(self, profile: str, caller: Caller, *, listed: bool = False) -> list[Item]:
+        left_out = {*(() if caller.id == "root" else self._hidden)}
+        left_out |= {*(self._unlisted if listed else ())}
+        return [Item(one) for one in self._tools if one.exposed not in left_out]
 
     def about(self, tool: Tool) -> About:
         return self._about[tool.target]

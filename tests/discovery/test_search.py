@@ -29,7 +29,9 @@ OFFER = Offered(
     (made("mail", "mail", description="Send a directory by mail"), MAIL),
     (made("shell", "run", needs=["shell.execute"], _meta={"own": 1}), SHELL),
     (made("secret", "dig", description="directory"), About("dig")),
+    (made("files", "walk", description="Walk a directory"), About("walk")),
     hidden=["secret__dig"],
+    unlisted=["files__walk"],
 )
 ANN = Caller("ann")
 HELD = {"ann": {"filesystem.read"}, "root": {"filesystem.read", "shell.execute"}}
@@ -73,6 +75,11 @@ async def searched(asked: Call) -> dict[str, Any]:
 
 async def names(asked: Call) -> list[str]:
     return [one["name"] for one in (await searched(asked))["tools"]]
+
+
+async def test_what_no_list_has_is_not_found_either() -> None:
+    assert "files__walk" in [one.tool.exposed for one in OFFER.visible("", ANN)]
+    assert "files__walk" not in await names(call(ANN, query="directory"))
 
 
 async def test_only_what_the_user_may_use_is_searched() -> None:

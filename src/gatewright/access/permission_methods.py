@@ -1,6 +1,6 @@
 """Methods `mgp/permission/request` (answers deferred) and `mgp/permission/response` (stores an operator's decision), with aliases (MGP §3).
 
-An operator's connection decides with `mgp/permission/response`, the very body of §3.6. To `mgp/permission/request` everybody
+An operator's connection that negotiated `security` decides with `mgp/permission/response`, the very body of §3.6. To `mgp/permission/request` everybody
 who negotiated `security` gets an answer that says how things stand and decides nothing: the gateway itself declares no
 permissions, and what it is told by a client raises nobody's rights.
 """
@@ -51,18 +51,24 @@ def permission_methods(authority: Authority) -> dict[str, Builtin]:
     """By their names."""
 
     async def asked(call: Call, back: Back) -> Outcome:
-        return _asked(call)
+        return _asked(call) if _negotiated(call) else _no_method(call)
 
     async def ruled(call: Call, back: Back) -> Outcome:
-        return _ruled(authority, call)
+        return _ruled(authority, call) if _negotiated(call) else _no_method(call)
 
     return {**dict.fromkeys(ASKED, asked), **dict.fromkeys(RULED, ruled)}
 
 
-def _asked(call: Call) -> Outcome:
+def _negotiated(call: Call) -> bool:
     mgp = call.client.mgp
-    if mgp is None or "security" not in mgp.extensions:
-        return Failure("method_not_found", f"Method not found: {call.method}")
+    return mgp is not None and "security" in mgp.extensions
+
+
+def _no_method(call: Call) -> Failure:
+    return Failure("method_not_found", f"Method not found: {call.method}")
+
+
+def _asked(call: Call) -> Outcome:
     found = request_of(call.params)
     if isinstance(found, str):
         return Failure("invalid_params", found)

@@ -44,8 +44,8 @@ class Offer(Protocol):
     def tool(self, profile: str, name: str) -> Tool | None:
         """The tool of that name, whoever may see it."""
 
-    def visible(self, profile: str, caller: Caller) -> Sequence[Shown]:
-        """The tools that the caller may see, in their order."""
+    def visible(self, profile: str, caller: Caller, *, listed: bool = False) -> Sequence[Shown]:
+        """The tools that the caller may see, in their order; `listed`: those of them that lists have."""
 
     def about(self, tool: Tool) -> About:
         """What is said about a tool."""
@@ -99,7 +99,7 @@ class Search:
         return members, len(best)
 
     def _usable(self, call: Call, offer: Offer) -> Iterator[_Found]:
-        for item in offer.visible(call.profile, call.caller):
+        for item in offer.visible(call.profile, call.caller, listed=True):
             if item.tool is not None and self._may_use(call.caller, item.tool, call.requested):
                 yield item, item.tool, offer.about(item.tool)
 

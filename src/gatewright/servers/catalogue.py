@@ -329,9 +329,9 @@ class Catalogue:
         visible = whole(self._visible(method, profile, caller, listed=True))
         return whole(self._make(method, profile, visible, mgp))
 
-    def visible(self, profile: str, caller: Caller) -> Sequence[Item]:
-        """The tools that the caller may see, in their order, whether lists have them or not."""
-        seen = whole(self._visible("tools/list", profile, caller))
+    def visible(self, profile: str, caller: Caller, *, listed: bool = False) -> Sequence[Item]:
+        """The tools that the caller may see, in their order, whether lists have them or not; `listed`: those that they have."""
+        seen = whole(self._visible("tools/list", profile, caller, listed=listed))
         items = self.view(profile).items("tools/list")
         return [item for n, item in enumerate(items) if seen is None or n in seen]
 
