@@ -47,7 +47,7 @@ def test_a_whole_installation_is_looked_at_and_found_well(shell: Shell) -> None:
         assert shell.run("tool", "call", "demo__echo", "text=hello").code == 0
         done = shell.run("doctor", "--json")
     assert (done.code, done.document["ok"]) == (0, True)
-    checks = "config environment gateway state store host audit clock isolation server"
+    checks = "config environment gateway state store host audit clock isolation server context"
     assert levels(done) == {check: {"ok"} for check in checks.split()}
     (server,) = of(done, "server")
     assert server["what"].startswith("8 tools, 1 prompt, 2 resources, 1 template; MCP ")

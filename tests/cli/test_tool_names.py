@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,12 +13,15 @@ from hypothesis import strategies as st
 from gatewright.cli.tool_names import Subject, no_server, servers_of, spelled, split
 from tests.cli.shell import Shell
 
+NOWHERE = Path("/nonexistent/gatewright")
+"""A folder of state that there is not: no server was registered."""
+
 
 def settings(**servers: str) -> Any:
     found = [
         SimpleNamespace(id=name, tool_prefix=prefix or None) for name, prefix in servers.items()
     ]
-    return SimpleNamespace(servers=found)
+    return SimpleNamespace(servers=found, storage=SimpleNamespace(path=NOWHERE))
 
 
 @pytest.mark.parametrize(

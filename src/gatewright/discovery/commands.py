@@ -16,7 +16,7 @@ from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.running import endpoint
 from gatewright.command_text import to_type
-from gatewright.discovery.costs import INDEX, TOKENS
+from gatewright.discovery.method_names import INDEX, TOKENS
 
 __all__ = ["Strategy", "index", "search", "tokens", "would_pay"]
 

@@ -14,6 +14,7 @@ import msgspec
 from gatewright.call import KERNEL, Answer, Back, Call, Failure, Outcome, Tool
 from gatewright.discovery.catalogue_index import CatalogueIndex
 from gatewright.discovery.lookup import SHOWN, Lookup, declared_id
+from gatewright.discovery.method_names import INDEX, TOKENS
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
@@ -21,8 +22,6 @@ from gatewright.transport.slices import in_slices
 
 __all__ = ["INDEX", "PAYS", "TOKENS", "Costs"]
 
-TOKENS = "gatewright/tools/tokens"
-INDEX = "gatewright/tools/index"
 PAYS = 2
 """From this ratio on, of all tools to search with its first answer, search instead of a whole list is recommended."""
 _ANSWER = 5

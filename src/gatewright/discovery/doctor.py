@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from gatewright.call import Tool
 from gatewright.cli.finding import Finding
 from gatewright.config import Settings
-from gatewright.discovery.lookup import tokens_of
 
 __all__ = ["check_context", "cost"]
 
@@ -17,6 +16,9 @@ _MANY = 40
 
 def cost(tools: Sequence[Tool]) -> int:
     """Tokens of the definitions of some tools."""
+    # Loads the servers, which the help of a command does without.
+    from gatewright.discovery.lookup import tokens_of  # noqa: PLC0415
+
     return sum(map(tokens_of, tools))
 
 

@@ -13,7 +13,7 @@ from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import CliError, note, print_document, print_rows
 from gatewright.cli.running import Endpoint, endpoint
 from gatewright.discovery.commands import would_pay
-from gatewright.discovery.costs import TOKENS
+from gatewright.discovery.method_names import TOKENS
 from gatewright.pins.commands import pin
 from gatewright.registration.commands import deregister, register
 from gatewright.servers.commands.check import check, inspect
