@@ -1,9 +1,4 @@
-"""What of all that was said may have been said: the judge of the two-sided model (`two_sided`), who stands outside and knows only what
-each one sent and got.
-
-Everybody is told of what it asked for, subscribed to or owns, by the server that owns it; every server gets what some client said that
-may reach it, once, and answers to its own questions from whom they were about.
-"""
+"""Judge of the two-sided model (`two_sided`): what may have been said, by somebody who stands outside and knows what each sent and got."""
 
 from __future__ import annotations
 
@@ -228,12 +223,13 @@ class Judge(Waits):
                 client.host.mgp
                 and (params.get("actor") or {}).get("id", client.host.agent) == client.host.agent
             ),
-            "notifications/mgp.lifecycle": lambda client, params, wrote, _: (
-                client.host.mgp and params.get("server_id") in visible(client.name) and not wrote
-            ),
+            "notifications/mgp.lifecycle": self._seen_to_change,
             "notifications/subscriptions/acknowledged": lambda client, *_: client.modern,
             "notifications/cancelled": self._taken_back,
         }
+
+    def _seen_to_change(self, client: Client, params: Any, wrote: set[str], _: Any) -> bool:
+        return client.host.mgp and params.get("server_id") in visible(client.name) and not wrote
 
     def _progressed(self, client: Client, params: Any, _: set[str], said: Any) -> bool:
         known = [self.asked[one].token for one in about(json.dumps(said)) if one in self.asked]

@@ -50,7 +50,8 @@ def test_a_whole_installation_is_looked_at_and_found_well(shell: Shell) -> None:
     checks = "config environment gateway state store host audit clock isolation server context"
     assert levels(done) == {check: {"ok"} for check in checks.split()}
     (server,) = of(done, "server")
-    assert server["what"].startswith("8 tools, 1 prompt, 2 resources, 1 template; MCP ")
+    assert server["what"].startswith("8 tools, 1 prompt, 2 resources, 1 template of ")
+    assert " tokens; MCP " in server["what"]
     assert "records, unbroken" in of(done, "audit")[0]["what"]
 
 

@@ -14,6 +14,7 @@ def test_a_server_keeps_its_user_id_and_shares_it_with_nobody(tmp_path: Path) ->
     assert len(set(found.values())) == 50
     assert {name: user_id(tmp_path, name) for name in found} == found
     assert all(FIRST <= one < FIRST + SPAN for one in found.values())
+    assert {one.stat().st_mode & 0o777 for one in tmp_path.rglob("*") if one.is_dir()} == {0o700}
 
 
 def test_what_falls_on_an_id_that_is_taken_gets_the_next(

@@ -83,7 +83,9 @@ def home_of(rules: Isolation) -> Path:
     """The folder that a confined child has as its home. It is made where it is not there yet."""
     folder = Path(rules.state, "isolated", rules.name)
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # One by one: the mode is not that of parents that are made on the way.
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as problem:
         raise CannotIsolate(f"its own folder {folder} cannot be made: {problem.strerror}") from None
     return folder

@@ -24,7 +24,9 @@ def user_id(state: Path, server: str) -> int:
     folder = state / "isolated" / ".uids"
     start = int.from_bytes(hashlib.sha256(f"{state.resolve()}\0{server}".encode()).digest()[:8])
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        # One by one: the mode is not that of parents that are made on the way.
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         for turn in range(_TRIES):
             number = FIRST + (start + turn) % SPAN
             link = folder / str(number)
