@@ -252,17 +252,14 @@ class Handshake:
     def _modern_error(self, error: bytes) -> Step:
         code = _code(error)
         if code == _UNSUPPORTED_VERSION:
-            data = _object(error).get("data")
-            supported = data.get("supported") if isinstance(data, dict) else None
-            return self._choose(supported if isinstance(supported, list) else [])
+            return self._choose(_supported(error))
         if code in _MODERN_ERRORS:
             return Failed(f"the server refused server/discover: {_message(error)}")
         return self._legacy_or(f"the server refused server/discover: {_message(error)}")
 
     def _choose(self, supported: list[Any]) -> Step:
         """Go on in the newest revision that the server names and we know."""
-        # A server may refuse at first the very revision that it then names; but not twice.
-        modern = [one for one in MODERN if one in supported and self._discovered_in.count(one) < 2]
+        modern = self._untried(supported)
         if modern:
             return self._discover(modern[-1])
         legacy = [one for one in LEGACY if one in supported]
@@ -271,6 +268,10 @@ class Handshake:
         named = ", ".join(map(_told, supported[:8])) or "none"
         return Failed(f"no protocol version in common; the server supports: {named}")
 
+    def _untried(self, supported: list[Any]) -> list[str]:
+        """The modern revisions that a probe may still name. A server may refuse at first the very one that it then names; but not twice."""
+        return [one for one in MODERN if one in supported and self._discovered_in.count(one) < 2]
+
     def _legacy_or(self, reason: str) -> Step:
         return Failed(reason) if self._era == "modern" else self._initialize(LATEST_LEGACY)
 
@@ -278,6 +279,11 @@ class Handshake:
         if response.error:
             if self._early is not None:
                 return self._early
+            # A slow modern server may refuse `initialize` before it has answered the probe that came first: it is probed once more.
+            if self._era == "auto" and _code(response.error) == _UNSUPPORTED_VERSION:
+                modern = self._untried(_supported(response.error))
+                if modern:
+                    return self._discover(modern[-1])
             return Failed(f"the server refused initialize: {_message(response.error)}")
         result = _object(response.result)
         revision = result.get("protocolVersion")
@@ -309,6 +315,13 @@ def _object(text: bytes) -> dict[str, Any]:
     except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def _supported(error: bytes) -> list[Any]:
+    """The revisions that a refusal of a revision names."""
+    data = _object(error).get("data")
+    supported = data.get("supported") if isinstance(data, dict) else None
+    return supported if isinstance(supported, list) else []
 
 
 def _code(error: bytes) -> int | None:
