@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from gatewright.call import Answer, Failure
-from gatewright.discovery.costs import INDEX, TOKENS, Costs
+from gatewright.discovery.costs import Costs
+from gatewright.discovery.method_names import INDEX, TOKENS
 from tests.discovery.houses import House, defined
 from tests.gate_parts import Mute
 

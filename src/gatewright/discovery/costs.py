@@ -20,7 +20,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
 from gatewright.transport.slices import in_slices
 
-__all__ = ["INDEX", "PAYS", "TOKENS", "Costs"]
+__all__ = ["PAYS", "Costs"]
 
 PAYS = 2
 """From this ratio on, of all tools to search with its first answer, search instead of a whole list is recommended."""
