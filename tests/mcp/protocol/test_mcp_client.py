@@ -119,28 +119,6 @@ def test_a_late_modern_answer_counts_when_initialize_is_refused() -> None:
     assert hello.modern
 
 
-def test_a_server_that_refuses_initialize_before_it_answers_the_probe_is_probed_again() -> None:
-    handshake = machine()
-    probe = handshake.start()
-    refusal = {"code": -32022, "message": "no", "data": {"supported": [LATEST_MODERN]}}
-    again = handshake.answered(answer(handshake.silent(), error=refusal))
-    assert isinstance(again, Ask)
-    assert again.method == "server/discover"
-    assert handshake.answered(answer(probe, discovered(LATEST_MODERN))) is None
-    hello = handshake.answered(answer(again, discovered(LATEST_MODERN)))
-    assert isinstance(hello, Hello)
-    assert hello.modern
-
-
-def test_a_server_that_goes_on_refusing_initialize_is_not_probed_for_ever() -> None:
-    handshake = machine()
-    handshake.start()
-    refusal = {"code": -32022, "message": "no", "data": {"supported": [LATEST_MODERN]}}
-    assert isinstance(handshake.answered(answer(handshake.silent(), error=refusal)), Ask)
-    found = handshake.answered(answer(handshake.silent(), error=refusal))
-    assert found == Failed("the server refused initialize: no (-32022)")
-
-
 def test_a_late_refusal_of_the_probe_changes_nothing() -> None:
     handshake = machine()
     probe = handshake.start()
