@@ -1,4 +1,4 @@
-"""The names of the operators' methods of `costs`, for commands, which load no more of it."""
+"""Names of the methods `gatewright/tools/tokens` and `gatewright/tools/index`, apart from `costs`, so that commands load no servers."""
 
 from __future__ import annotations
 
