@@ -198,6 +198,11 @@ class House(Musts):
         else:
             self.fault(f"{name} was not connected again", name)
 
+    def awaits_roots(self, name: str) -> bool:
+        """Whether the gateway gives a server time to ask for roots on each new connection, as it once asked for them on the shared one."""
+        main = self.gateway.supervisor.fleet.servers[name]._main.link
+        return main is not None and main.wants_roots
+
     def now(self) -> float:
         return self._loop.time()
 

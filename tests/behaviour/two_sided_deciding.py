@@ -111,8 +111,8 @@ class Deciding(Calling):
         edited = f"{wanted.what}-edited" if word == "other" else ""
         self.house.decides(one, yes=word != "no", edited=edited)
         await self.house.rest()
-        if wanted.server == "evil" and not any(one.got for one in before):
-            await self.house.pass_time(_ROOTS_S)  # it has asked for roots, and does not ask again
+        if self.house.awaits_roots(wanted.server) and not any(one.got for one in before):
+            await self.house.pass_time(_ROOTS_S)  # no server of this model asks for roots anew on each connection
         if word == "no":
             self.house.must_end(before)
         else:
