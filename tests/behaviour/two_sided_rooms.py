@@ -330,11 +330,14 @@ class Rooms:
             self.questions[envelope["payload"]["id"]] = envelope["id"], kind
 
     def _answers(self, chair: Chair, envelope: Any, to: set[str]) -> None:
-        known = self.said.get(envelope.get("correlation_id"))
+        # Not by `said`: something else that is said later under the same id takes the place of the request there.
+        asked = envelope.get("correlation_id")
         self.results[chair] += chair.name in to
-        if known is None or KERNEL not in known.to or not known.passes:
+        put = [one for one in self.every if one.ident == asked and KERNEL in one.to and one.passes]
+        if not put:
             self._fault(chair, "heard the gateway answer what nobody asked it", envelope)
             return
+        known = put[-1]
         proposed = self.asks[HALL].get(known.about)
         also = {proposed.asker} if proposed is not None and proposed.proposed else set[str]()
         asker = self.chairs[known.sender, HALL]
