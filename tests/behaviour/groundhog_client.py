@@ -68,6 +68,7 @@ class Groundhog:
         for one in self._waiting.values():
             if not one.done():
                 one.set_exception(ConnectionError(reason))
+                one.exception()  # nobody waits for it where it could not be sent
 
     async def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
         """Send a request as it is, and return the whole response."""

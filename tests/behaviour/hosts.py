@@ -104,6 +104,7 @@ class Host:
         for waiting in self._waiting.values():
             if not waiting.done():
                 waiting.set_exception(ConnectionError(reason))
+                waiting.exception()  # nobody may have asked for the result, as of a request that lasts
 
     def spawn(self, job: Any) -> asyncio.Task[Any]:
         """Run something beside."""

@@ -194,6 +194,30 @@ async def test_a_new_connection_is_asked_anew() -> None:
     assert len(wanting.heard) == 1
 
 
+@pytest.mark.parametrize("turns", range(5))
+@pytest.mark.parametrize("anew", [False, True])
+async def test_what_ends_while_its_server_is_looked_at_is_heard_no_more(
+    turns: int, anew: bool
+) -> None:
+    """MGP-13.2-2: nothing wants it again, however far the look has come when it ends."""
+    wanting = _Wanting("model.x")
+    one = await wanting.want("model.x")
+    wanting.link.told_on += anew
+    wanting.events.look()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    wanting.house.all.end(one)
+    await _turns()
+    assert not wanting.events._held
+    stands = f"u{wanting.link.told_on}"
+    asked = [method.rpartition("/")[2] for method, _ in wanting.link.asked]
+    assert asked in (["subscribe"], ["subscribe", "unsubscribe"], ["subscribe"] * 2 + ["unsubscribe"])  # fmt: skip
+    assert asked[1:] == [] or wanting.link.asked[-1][1] == {"subscription_id": stands}
+    wanting.say(subscription_id=stands)
+    assert wanting.heard == []
+    await wanting.events.close()
+
+
 async def test_what_another_server_of_that_name_says_is_nobodys() -> None:
     wanting = _Wanting("model.x")
     await wanting.want("model.x")

@@ -112,6 +112,21 @@ async def test_nothing_is_told_before_its_caller_knows_the_id() -> None:
     assert [one["sequence"] for one in house.listeners["s1"].heard] == [1, 2]
 
 
+async def test_what_has_ended_is_told_nothing_by_whoever_still_holds_it() -> None:
+    """MGP-13.2-2."""
+    house = _House()
+    one, other = house.begin(), house.begin()
+    held = tuple(house.all.about("tool.completed"))
+    house.all.end(one)
+    assert one not in house.all
+    assert other in house.all
+    for each in held:
+        house.all.tell(each, None, lambda *_: True, lambda _: Said({}))
+    house.all.catch_up(one)
+    assert [each["subscription_id"] for each in house.listeners["s1"].heard] == [other.id]
+    assert house.all._bytes == other.bytes > 0
+
+
 async def test_whoever_comes_back_is_told_what_was_missed() -> None:
     house = _House()
     made = house.begin()

@@ -100,6 +100,8 @@ class ServerEvents:
         return found
 
     async def _ask(self, key: _Key, link: Link, one: Subscription) -> tuple[str, ...]:
+        if one not in self._every:  # it ended before this had its turn, and would never end again
+            return ()
         held = self._held.get(key)
         if held is None or held.link is not link or held.number != link.told_on:
             users = [] if held is None else held.users

@@ -151,6 +151,10 @@ class Subscriptions:
     def __iter__(self) -> Iterator[Subscription]:
         return iter(tuple(self._all.values()))
 
+    def __contains__(self, one: object) -> bool:
+        """Whether a subscription goes on: whoever waited meanwhile may still hold one that has ended."""
+        return isinstance(one, Subscription) and self._all.get(one.id) is one
+
     def get(self, ident: Any) -> Subscription | None:
         """The one with this id, whoever has it."""
         return self._all.get(ident) if isinstance(ident, str) else None
@@ -280,7 +284,7 @@ class Subscriptions:
             log.exception("an event could not be told to a subscriber")
 
     def _tell(self, one: Subscription, severity: int | None, may: May, say: Say) -> None:
-        if not one.wants(severity):
+        if one not in self or not one.wants(severity):
             return
         listener = None if one.lingers is not None else self._find(one.holder)
         now = one.caller if listener is None else listener.now()
@@ -327,7 +331,7 @@ class Subscriptions:
         since = one.since
         listener = self._find(one.holder)
         one.ready = True
-        if listener is None or one.id not in self._all:
+        if listener is None or one not in self:
             return
         now = listener.now()
         for each in tuple(one.kept):
