@@ -168,6 +168,8 @@ class Rooms:
         self.said: dict[str, Said] = {}
         """By their ids in the order in which they were said, the last of each id."""
         self.every: list[Said] = []
+        self.put: dict[str, Said] = {}
+        """What was last asked of the gateway, by id: of all that is said under one id."""
         """What was said since it was asked whether it arrived."""
         self.asks: dict[str, dict[str, _Request]] = {HALL: {}, DEN: {}}
         """By topic and id: what was asked and proposed there."""
@@ -214,6 +216,8 @@ class Rooms:
             self._note(found)
         if found.passes or known is None:
             self.said[found.ident] = found
+        if found.passes and KERNEL in found.to:
+            self.put[found.ident] = found
         self.every.append(found)
         line.receiver.message(json.dumps(envelope).encode())
         return found
@@ -330,14 +334,11 @@ class Rooms:
             self.questions[envelope["payload"]["id"]] = envelope["id"], kind
 
     def _answers(self, chair: Chair, envelope: Any, to: set[str]) -> None:
-        # Not by `said`: something else that is said later under the same id takes the place of the request there.
-        asked = envelope.get("correlation_id")
+        known = self.put.get(envelope.get("correlation_id"))
         self.results[chair] += chair.name in to
-        put = [one for one in self.every if one.ident == asked and KERNEL in one.to and one.passes]
-        if not put:
+        if known is None:
             self._fault(chair, "heard the gateway answer what nobody asked it", envelope)
             return
-        known = put[-1]
         proposed = self.asks[HALL].get(known.about)
         also = {proposed.asker} if proposed is not None and proposed.proposed else set[str]()
         asker = self.chairs[known.sender, HALL]
