@@ -168,9 +168,9 @@ class Rooms:
         self.said: dict[str, Said] = {}
         """By their ids in the order in which they were said, the last of each id."""
         self.every: list[Said] = []
-        self.put: dict[str, Said] = {}
-        """What was last asked of the gateway, by id: of all that is said under one id."""
         """What was said since it was asked whether it arrived."""
+        self.put: dict[str, Said] = {}
+        """The last request to the gateway of each id, whatever else is said under that id."""
         self.asks: dict[str, dict[str, _Request]] = {HALL: {}, DEN: {}}
         """By topic and id: what was asked and proposed there."""
         self.questions: dict[Any, tuple[str, str]] = {}
@@ -216,7 +216,7 @@ class Rooms:
             self._note(found)
         if found.passes or known is None:
             self.said[found.ident] = found
-        if found.passes and KERNEL in found.to:
+        if found.passes and KERNEL in found.to and found.is_a("mcp/request"):
             self.put[found.ident] = found
         self.every.append(found)
         line.receiver.message(json.dumps(envelope).encode())
