@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gatewright.call import Caller, Refusal
-from gatewright.dialects.groundhog.identity import Standing
+from gatewright.dialects.groundhog.identity import EARLY, EARLY_BYTES, EARLY_MOST, Standing
 from gatewright.dialects.groundhog.sessions import Session
 from gatewright.mcp.wire.groundhog import Claims
 from tests.dialects.groundhog.rig import Rig
@@ -34,6 +34,33 @@ async def test_a_token_counts_from_then_on_and_another_one_replaces_it() -> None
         assert who.known() == BOB
         assert reason(who.authenticate("nonsense")) == "auth_failed"
         assert who.known() == BOB
+
+
+@pytest.mark.parametrize("unanswered", range(EARLY))
+async def test_who_says_nothing_of_itself_is_read_so_often_however_fast_it_is_answered(
+    unanswered: int,
+) -> None:
+    """GRH-test-6."""
+    async with Rig() as rig:
+        who = standing(rig, None)
+        said = [who.is_too_much(b"{}", unanswered) for _ in range(EARLY_MOST + 2)]
+        assert said == [False] * EARLY_MOST + [True] * 2
+        named = standing(rig, None)
+        assert not named.is_too_much(b"{}", unanswered)
+        named.authenticate("key-ann")
+        assert not any(named.is_too_much(b"{}", 100) for _ in range(EARLY_MOST + 2))
+
+
+@pytest.mark.parametrize(
+    ("data", "unanswered"), [(b"{}", EARLY), (b"x" * (EARLY_BYTES + 1), 0)], ids=["many", "long"]
+)
+async def test_after_too_much_nothing_is_read(data: bytes, unanswered: int) -> None:
+    """GRH-test-6: not even who it is, which comes too late."""
+    async with Rig() as rig:
+        who = standing(rig, None)
+        assert who.is_too_much(data, unanswered)
+        who.authenticate("key-ann")
+        assert who.is_too_much(b"{}", 0)
 
 
 async def test_a_new_caller_does_not_go_on_in_the_session_of_the_one_before() -> None:

@@ -10,14 +10,14 @@ from gatewright.dialects.groundhog.sessions import ENDED, Session
 from gatewright.dialects.groundhog.types import Parts
 from gatewright.mcp.wire.groundhog import Claims
 
-__all__ = ["Standing"]
+__all__ = ["EARLY", "EARLY_BYTES", "EARLY_MOST", "Standing"]
 
 log = logging.getLogger("gatewright.floods")
 
-EARLY = 4
+EARLY, EARLY_MOST = 4, 64
 EARLY_BYTES = 16 * 1024
-"""So many messages at once, and so long ones, are read of a client that has not said yet who it is. One is enough:
-`session/create`."""
+"""So many messages at once and in all, and so long ones, are read of a client that has not said yet who it is. One is enough:
+`session/create`. What is read at once hangs on how fast answers are made, so that bound alone might never be reached."""
 
 _NOT_MINE = Refusal(
     "bad_security_context",
@@ -50,14 +50,23 @@ class Standing:
         self.profile = profile
         self.caller = caller
         self.credential = credential
+        self._early = 0
+        self._too_much = False
         self._session: Session | None = None
         self._lasting = False
         """Whether the session was asked for, and so outlives the connection."""
 
     def is_too_much(self, data: bytes, unanswered: int) -> bool:
-        """Whether a client speaks on that has not said who it is; `unanswered` messages of it came before."""
-        if self.caller is not None or (unanswered < EARLY and len(data) <= EARLY_BYTES):
+        """Whether a client speaks on that has not said who it is; `unanswered` messages of it came before. What follows then is too
+        much as well, whoever it turns out to be."""
+        if self._too_much:
+            return True
+        if self.caller is not None:
             return False
+        self._early += 1
+        if unanswered < EARLY and self._early <= EARLY_MOST and len(data) <= EARLY_BYTES:
+            return False
+        self._too_much = True
         log.warning("a Groundhog connection was closed: it spoke on before it said who it is")
         return True
 
