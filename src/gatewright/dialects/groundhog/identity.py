@@ -14,7 +14,7 @@ __all__ = ["EARLY", "EARLY_BYTES", "EARLY_MOST", "Standing"]
 
 log = logging.getLogger("gatewright.floods")
 
-EARLY, EARLY_MOST = 4, 16
+EARLY, EARLY_MOST = 4, 64
 EARLY_BYTES = 16 * 1024
 """So many messages at once and in all, and so long ones, are read of a client that has not said yet who it is. One is enough:
 `session/create`. What is read at once hangs on how fast answers are made, so that bound alone might never be reached."""
