@@ -19,7 +19,7 @@ from benchmarks.hostile.sockets import WebSocket, said_of
 __all__ = ["OBJECTS", "TEXTS", "attacks", "subscriptions"]
 
 _LARGE = frozenset({"dense_long", "letters", "rows", "deep", "long", "too_long", "no_text", "options"})  # fmt: skip
-_MANY, _FEW, _VERY_FEW = 20_000, 400, 10
+_MANY, _SOME, _FEW, _VERY_FEW = 20_000, 200, 400, 10
 _MEBIBYTES = frozenset({"dense_long", "letters"})
 _SEVERAL = frozenset({"dense", "assignments", "cookies", "numbers", "pem", "unseen"})
 _FLOOD = 5000
@@ -78,7 +78,7 @@ TEXTS: dict[str, tuple[str, str, dict[str, Any]]] = {
 def _count(kind: str) -> int:
     if kind in _MEBIBYTES:
         return _VERY_FEW
-    return _FEW if kind in _LARGE else _MANY // 10 if kind in _SEVERAL else _MANY
+    return _FEW if kind in _LARGE else _SOME if kind in _SEVERAL else _MANY
 
 
 def subscriptions(size: int) -> Iterator[tuple[str, bytes]]:
