@@ -67,7 +67,7 @@ class Hearing:
     def got(self, method: str, params: dict[str, Any], found: Any) -> None:
         """Remember what an answer gives a right to."""
         if method == "mgp/events/subscribe" and "subscription_id" in found:
-            since = params.get("since", 0)
+            since = min(params.get("since", 0), found.get("sequence", 0))
             known = Subscribed(tuple(found["subscribed"]), since)
             self.subscriptions[found["subscription_id"]] = known
         elif method == "mgp/events/unsubscribe":

@@ -51,7 +51,7 @@ class DiscoveryFeature(Feature):
 
     def around(self, servers: Supervisor) -> Around:
         """What is called through `mgp_tools_call` is called itself, and what was used is noted."""
-        return Around(hooks=Hooks(around=(Through(self._now),), ended=(self._used,)))
+        return Around(hooks=Hooks(meant=(Through(self._now),), ended=(self._used,)))
 
     def _used(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         tool = call.tool
