@@ -221,7 +221,7 @@ async def test_who_asks_what_gates_would_say_hears_it_of_the_tool_that_is_meant(
     house: House,
 ) -> None:
     """As calling does: `explain` and `validate` judge what would be called, and not the tool through which it would be."""
-    name, key = house.agent(UserContext(trust="untrusted"))
+    name, _ = house.agent(UserContext(trust="untrusted"))
     said = ("server_id", "tool_name", "verdict", "decided_by")
     async with house.host("http 2025-11-25", house.gateway.operator_token, OFFER) as operator:
         for tool, arguments in (("echo__echo", {"message": "x"}), ("open__echo", {"message": "x"})):
