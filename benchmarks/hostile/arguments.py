@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["TOOLS", "calls", "frames", "objects", "schema_calls", "words"]
+__all__ = ["CODE", "TOOLS", "calls", "frames", "objects", "schema_calls", "words"]
 
 TOOLS = {
     "shell": "sandbox",
@@ -64,7 +64,7 @@ _URLS = (
     "http://a@" * 20 + "b",
     "10.0.0.1.nip.io",
 )
-_CODE = (
+CODE = (
     "print(1)\n",
     "x = " + "+".join(["1"] * 2400),
     "x = " + "[" * 90 + "]" * 90,
@@ -86,7 +86,7 @@ _UNITS = {
     "strict": _SHELL,
     "sql": _SQL,
     "fetch": _URLS,
-    "code": _CODE,
+    "code": CODE,
     "file": _PATHS,
 }
 _KEYS = {
@@ -202,7 +202,7 @@ def objects(size: int) -> Iterator[tuple[str, bytes]]:
         if tool == "echo":
             yield name.removeprefix("json."), text
     yield "nested", _text({"deep": _nested(_URLS[0], size)})
-    yield "names", _text(_members(_CODE[0].strip(), size))
+    yield "names", _text(_members(CODE[0].strip(), size))
     most = min(40_000, size // 8)  # values: no more than are let in
     yield "ones_let_in", b'{"x":[' + b",".join([b"1"] * most) + b"]}"
     yield "lists_let_in", b'{"x":[' + b",".join([b"[]"] * most) + b"]}"
@@ -225,6 +225,15 @@ def words(size: int) -> Iterator[tuple[str, str]]:
     yield "unseen", _long("\u200b\u2063", size // 3)
     yield "wide", _long("\U0001f3f4\u00e9", size // 4)
     yield "controls", _long("\x01\n", size // 6)
+    yield "han", _han(size // 3)
+    yield "han_words", " ".join([_han(180)] * max(1, size // 541))
+    yield "marks", _long("e\u0301\u0323", size // 5)
+    yield "lone_marks", _long("\u0301 ", size // 3)
+
+
+def _han(count: int) -> str:
+    """So many characters of a script without spaces, hardly a pair of which comes twice."""
+    return "".join(chr(0x4E00 + one * 7919 % 20_000) for one in range(count))
 
 
 def frames(size: int) -> Iterator[tuple[str, bytes]]:

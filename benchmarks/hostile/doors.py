@@ -1,4 +1,5 @@
-"""Hostile inputs for the doors and methods besides calls of tools: approvals, Groundhog's contracts, TLS, rooms, what callers ask to hear, sessions.
+"""Hostile inputs for the doors and methods besides calls of tools: approvals, Groundhog's contracts, TLS, rooms, what callers ask to hear, sessions, streams,
+events, finding tools, the life of servers and registering them.
 
 `attacks(house, size)` yields (name, what makes the input); `FAMILIES` are the words with which their names begin.
 """
@@ -9,7 +10,16 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 
-from benchmarks.hostile import approvals, groundhog, rooms, secured, sessions, wishes
+from benchmarks.hostile import (
+    approvals,
+    finding,
+    groundhog,
+    rooms,
+    secured,
+    sessions,
+    streams,
+    wishes,
+)
 from benchmarks.hostile.house import House
 from benchmarks.processes import Trouble
 
@@ -25,6 +35,11 @@ _PARTS = {
     "wishes": wishes,
     "sessions": sessions,
     "methods": sessions,
+    "streams": streams,
+    "events": streams,
+    "discovery": finding,
+    "lifecycle": finding,
+    "registration": finding,
 }
 FAMILIES = tuple(_PARTS)
 _LEFT_OUT = frozenset(

@@ -29,15 +29,17 @@ from gatewright.identity.keys import KeyStore
 from gatewright.storage.opening import open_state
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["HOLD_S", "OFFER", "PEOPLE", "TOPIC", "House", "house", "modern"]
+__all__ = ["EVERYTHING", "HOLD_S", "OFFER", "PEOPLE", "TOPIC", "House", "house", "modern"]
 
 HOLD_S = 1.0
 """How long a call waits for an operator before its caller is told to come back."""
 TOPIC = "lobby"
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "access_control", "discovery", "tool_discovery", "audit"]}}  # fmt: skip
+EVERYTHING = {"mgp": {"version": "0.2.0", "extensions": [*OFFER["mgp"]["extensions"], "lifecycle", "streaming", "bidirectional"]}}  # fmt: skip
 PEOPLE = {"low": "proposal-only", "full": "full", "reader": "read-only"}
 """Participant → profile."""
 _MOST = 100_000
+_SERVERS = ("calm", "hostile", "gone", "foreign")
 
 CONFIG = """
 [gateway]
@@ -73,7 +75,15 @@ id = "gone"
 transport = "stdio"
 command = {python}
 args = [{hostile}, "--wishes", "gone"]
+[[servers]]
+id = "foreign"
+transport = "stdio"
+command = {python}
+args = [{foreign}]
+mgp = {{ extensions = ["security", "streaming", "bidirectional", "lifecycle"] }}
 {grants}
+[registration]
+folders = ["scripts"]
 [rooms]
 [rooms.kernel]
 topics = ["{topic}"]
@@ -102,7 +112,7 @@ def _token(participant: str) -> str:
 def _config(folder: Path, port: int) -> Path:
     certificate, key = made(folder)
     servers = ROOT / "benchmarks"
-    grants = (f'[[grants]]\nagent = "*"\nserver = "{one}"' for one in ("calm", "hostile", "gone"))
+    grants = (f'[[grants]]\nagent = "*"\nserver = "{one}"' for one in _SERVERS)
     people = (
         f'[[rooms.participants]]\nid = "{one}"\ntoken = "{_token(one)}"\nprofile = "{profile}"'
         for one, profile in PEOPLE.items()
@@ -117,6 +127,7 @@ def _config(folder: Path, port: int) -> Path:
         python=json.dumps(sys.executable),
         calm=json.dumps(str(servers / "servers" / "echo_stdio.py")),
         hostile=json.dumps(str(servers / "hostile" / "server.py")),
+        foreign=json.dumps(str(servers / "hostile" / "mgp_server.py")),
         hold_s=HOLD_S,
         grants="\n".join(grants),
         people="\n".join(people),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from gatewright.call import Back, Call, Event, Failure, Filter, Gate, Outcome, Refusal
 
 __all__ = ["CLOSED", "Dispatch", "Holding", "Judge", "Policy", "Since"]
+
+log = logging.getLogger("gatewright.kernel")
 
 
 class Dispatch(Protocol):
@@ -57,6 +60,14 @@ class Policy:
         self.dispatch = dispatch
         self.filters = tuple(filters)
         self.holding = tuple(one for one in self.filters if isinstance(one, Holding))
+
+    def held(self, call: Call) -> list[Event] | None:
+        """What the filters still held of a call that has ended; None where one of them broke."""
+        try:
+            return [event for one in self.holding if (event := one.rest(call)) is not None]
+        except Exception:
+            log.exception("a filter broke at the end of call %s", call.id)
+            return None
 
 
 class _Starting:

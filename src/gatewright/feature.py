@@ -117,6 +117,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Told of a call that runs and was counted, though it had been counted when it was first asked."""
     strained: Signal[tuple[Call, str]]
     """Told of a call that took longer or more memory than was configured, and which."""
+    open_methods: frozenset[str] = frozenset()
+    """As `Feature.open_methods`, of all features of the list."""
     before: Sequence[Feature] = ()
     """The features before this one in the list."""
 
@@ -247,6 +249,9 @@ class Feature:
     """What those after it in the list may find (`Ground.of`)."""
     own_tools: Sequence[str] = ()
     """What hosts see tools of the gateway itself as, that no configuration can replace."""
+    open_methods: Sequence[str] = ()
+    """Those of `methods` that exist for everybody who negotiated their extension; the others of MGP and of the gateway exist for
+    operators alone. What of them an agent may do they say themselves."""
     pages: str = ""
     """The path of pages on which operators decide, to which no server may send a person."""
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -97,6 +97,8 @@ class Hooks(NamedTuple):
     sent: tuple[Callable[[Dispatch], Dispatch], ...] = ()
     """Wrap the dispatch of each policy, the first outermost."""
     ended: tuple[Ended, ...] = ()
+    meant: tuple[Callable[[Call], Call], ...] = ()
+    """As which call a call goes on, before anything else happens to it; one that is rehearsed, too."""
 
     @staticmethod
     def of(*parts: Hooks) -> Hooks:
@@ -105,6 +107,7 @@ class Hooks(NamedTuple):
             tuple(one for part in parts for one in part.around),
             tuple(one for part in parts for one in part.sent),
             tuple(one for part in parts for one in part.ended),
+            tuple(one for part in parts for one in part.meant),
         )
 
 
@@ -188,6 +191,8 @@ class Kernel:
         """Take one call to its end, inside the hooks."""
         for one in reversed(hooks.around):
             self.handle = partial(one, further=self.handle)
+        for meant in reversed(hooks.meant):
+            self.handle = partial(_as_meant, meant, further=self.handle)
 
     def _made(self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]) -> Policy:
         for sent in reversed(self._hooks.sent):
@@ -272,7 +277,7 @@ class Kernel:
             if way.late is not None:
                 way.cancel()
             # However it ended, and once: a filter keeps what it holds of a call until it is asked (`Holding`).
-            held = _held(policy, call)
+            held = policy.held(call)
         if held is None:
             return marked(call, _BROKEN)
         way.release(held)
@@ -348,6 +353,7 @@ class Kernel:
         `rehearse` beside its `__call__`. After a refusal the gates that follow are still asked, unless
         it is not known yet what is called."""
         found: list[Verdict] = []
+        call = reduce(lambda at, meant: meant(at), self._hooks.meant, call)
         for gate in self._policy.gates:
             call = replace(call, facts=dict(call.facts))  # what each found out stays told apart
             rehearse = getattr(gate, "rehearse", None)
@@ -374,13 +380,10 @@ _BROKEN = Failure("internal", "internal error; the details are in the gateway's 
 _NOBODY = _Nobody()
 
 
-def _held(policy: Policy, call: Call) -> list[Event] | None:
-    """What the filters still held of a call that has ended; None where one of them broke."""
-    try:
-        return [event for one in policy.holding if (event := one.rest(call)) is not None]
-    except Exception:
-        log.exception("a filter broke at the end of call %s", call.id)
-        return None
+def _as_meant(
+    meant: Callable[[Call], Call], call: Call, back: Back, further: Further
+) -> Coroutine[Any, Any, Outcome]:
+    return further(meant(call), back)
 
 
 def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:

@@ -51,7 +51,18 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
         again=_again,
     )
     on = ground(tmp_path, "[mcp.protocol.transport]\nport = 0\n")
-    methods = [name for one in features_of(FEATURES, on) for name in one.methods(inside)]
+    features = features_of(FEATURES, on)
+    next(one for one in features if one.name == "events").around(servers)
+    every = {one: set(one.methods(inside)) for one in features}
+    methods = [name for names in every.values() for name in names]
+    for one, names in every.items():
+        assert set(one.open_methods) <= names, one.name
+    closed = {name for name in methods if name.startswith("mgp/")}
+    closed -= {name for one in features for name in one.open_methods}
+    assert closed == {
+        *("mgp/discovery/register", "mgp/discovery/deregister"),
+        *("mgp/permission/response", "mgp/permission/grant"),
+    }
     assert len(methods) == len(set(methods))
     assert set(methods) == {
         "gatewright/policy/explain",
@@ -64,6 +75,8 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
         "mgp/permission/await",
         "mgp/permission/response",
         "mgp/permission/grant",
+        "mgp/events/subscribe",
+        "mgp/events/unsubscribe",
         "mgp/callback/respond",
         "mgp/stream/cancel",
         "mgp/tools/discover",

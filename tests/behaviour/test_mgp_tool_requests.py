@@ -215,3 +215,25 @@ async def test_no_gate_is_passed_by_calling_through_the_tool(house: House) -> No
             )
     (record, *_) = house.gateway.audit("--tool", "echo", "--limit", "1")
     assert record["outcome"] != "success"
+
+
+async def test_who_asks_what_gates_would_say_hears_it_of_the_tool_that_is_meant(
+    house: House,
+) -> None:
+    """As calling does: `explain` and `validate` judge what would be called, and not the tool through which it would be."""
+    name, _ = house.agent(UserContext(trust="untrusted"))
+    said = ("server_id", "tool_name", "verdict", "decided_by")
+    async with house.host("http 2025-11-25", house.gateway.operator_token, OFFER) as operator:
+        for tool, arguments in (("echo__echo", {"message": "x"}), ("open__echo", {"message": "x"})):
+            asked = {"agent": name, "tool": tool, "arguments": arguments}
+            plain = await operator.request("gatewright/policy/explain", asked)
+            inner = {"name": tool, "arguments": arguments}
+            asked = {"agent": name, "tool": "mgp_tools_call", "arguments": inner}
+            through = await operator.request("gatewright/policy/explain", asked)
+            assert {one: through[one] for one in said} == {one: plain[one] for one in said}
+            assert through["tool_name"] == "echo"
+        for arguments, valid in (({"message": "x"}, True), ({"message": 5}, False)):
+            inner = {"name": "echo__echo", "arguments": arguments}
+            asked = {"name": "mgp_tools_call", "arguments": inner}
+            found = await operator.request("tools/validate", asked)
+            assert found["valid"] is valid

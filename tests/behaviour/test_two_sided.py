@@ -1,6 +1,6 @@
 """Between callers and between servers: whoever is told anything asked for it, subscribed to it or owns it, and what is somebody's arrives.
 
-Eight clients with different grants, profiles, revisions and transports, eight servers, one of which says anything at any time, every kind of
+Clients with different grants, profiles, revisions and transports, servers one of which says anything at any time, every kind of
 message both ways, connections that end and begin anew, a gateway that restarts. `two_sided_judge` judges each message from outside,
 `two_sided_musts` what has to come. How many steps: `GATEWRIGHT_MODEL_STEPS`, 5,000 where it says nothing. They are the same in each run; with
 `GATEWRIGHT_MODEL_SEED`, a number, they are others.
@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
-from tests.behaviour.two_sided_gathering import Gathering
 from tests.behaviour.two_sided_steps import inside, which
+from tests.behaviour.two_sided_streaming import Streaming
 
 _EACH = 100
 _STEPS = int(os.environ.get("GATEWRIGHT_MODEL_STEPS", "5000"))
 _SEED = os.environ.get("GATEWRIGHT_MODEL_SEED", "")
 
 
-class TwoSided(Gathering):
+class TwoSided(Streaming):
     """See the module's text."""
 
     @rule(seconds=st.sampled_from([0.1, 0.1, 0.1, 1.5, 1.5, 1.5, 7.0, 40.0]))

@@ -88,7 +88,20 @@ TO_CLIENTS: dict[str, dict[str, Any]] = {
         "method": "elicitation/create",
         "params": {"message": 'Server "one" asks: by-one', "url": "javascript:x"},
     },
-    "no server may tell": {"method": "notifications/mgp.event", "params": {}},
+    "no server may tell": {"method": "notifications/mgp.tools", "params": {}},
+    "is not its own         ": {
+        "method": "notifications/mgp.event",
+        "params": {"channel": "tool.x"},
+    },
+    "is not its own          ": {
+        "method": "notifications/mgp.stream.chunk",
+        "params": {"request_id": 1, "x": "about ann-1 by-one piece-0"},
+    },
+    "is not its own           ": {"method": "notifications/mgp.stream.progress", "params": {}},
+    "is not its own            ": {
+        "method": "notifications/mgp.callback.request",
+        "params": {"callback_id": "cb-1", "request_id": 1, "message": "by-one put-one.q1"},
+    },
     "is not its own": {"method": "notifications/resources/updated", "params": {"uri": "one://r"}},
     "is not its own ": {"method": "notifications/tools/list_changed"},
     "is not its own  ": {"method": "notifications/tasks/status", "params": {"taskId": "task_1"}},
@@ -138,6 +151,18 @@ TO_SERVERS: dict[str, dict[str, Any]] = {
         "id": 20,
         "method": "tasks/get",
         "params": {"taskId": "T-1", "_meta": {MARK: "ann-2"}},
+    },
+    "events that nobody wants": {
+        "id": 20,
+        "method": "mgp/events/subscribe",
+        "params": {"channels": ["tool.x"]},
+    },
+    "did not begin": {"id": 20, "method": "mgp/events/unsubscribe", "params": {}},
+    "whom it did not ask": {"id": 20, "method": "mgp/callback/respond", "params": {}},
+    "a stream that nobody wants": {
+        "id": 20,
+        "method": "tools/call",
+        "params": {"name": "do", "_mgp": {"stream": True}, **_OF_ANN},
     },
 }
 

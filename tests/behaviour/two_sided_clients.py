@@ -30,6 +30,7 @@ from tests.behaviour.two_sided_facts import (
     tasks_told,
     visible,
 )
+from tests.behaviour.two_sided_mgp import Hearing
 from tests.behaviour.two_sided_posts import Post
 
 __all__ = ["Client", "Question", "Sees"]
@@ -104,6 +105,7 @@ class Client:
         """What it has subscribed to, and whose that is."""
         self.holds: dict[str, str] = {}
         """What of that was granted, and by which server."""
+        self.mgp = Hearing()
         self.session = ""
         self.posts: dict[Post, None] = {}
         self._plug()
@@ -287,7 +289,7 @@ class Client:
         if method == "sampling/createMessage":
             content = {"type": "text", "text": mine}
             return {"role": "assistant", "content": content, "model": "m"}
-        return {"action": "accept", "content": {"who": mine}}
+        return {"action": "accept", "content": {"who": mine, "response": mine}}
 
     # -- what it hears
 
@@ -339,6 +341,7 @@ class Client:
 
     def _got(self, asked: Asked, found: Any) -> None:
         """Remember what an answer gives a right to."""
+        self.mgp.got(asked.method, asked.params, found)
         text = json.dumps(found)
         task = (found.get("task") or {}).get("taskId")
         if found.get("resultType") == "task":

@@ -112,7 +112,9 @@ class Deciding(Calling):
         self.house.decides(one, yes=word != "no", edited=edited)
         await self.house.rest()
         if self.house.awaits_roots(wanted.server) and not any(one.got for one in before):
-            await self.house.pass_time(_ROOTS_S)  # no server of this model asks for roots anew on each connection
+            await self.house.pass_time(
+                _ROOTS_S
+            )  # no server of this model asks for roots anew on each connection
         if word == "no":
             self.house.must_end(before)
         else:

@@ -25,6 +25,7 @@ __all__ = [
     "MODERN",
     "PEOPLE",
     "SERVERS",
+    "SERVER_EXTENSIONS",
     "WAITS",
     "Asked",
     "Hosted",
@@ -44,7 +45,18 @@ __all__ = [
 MODERN = "2026-07-28"
 MARK = "t/mark"
 """The member of `_meta` in which clients write the mark of a request."""
-EXTENSIONS = ("security", "access_control", "audit", "streaming", "lifecycle", "bidirectional")
+EXTENSIONS = (
+    "security",
+    "access_control",
+    "audit",
+    "streaming",
+    "lifecycle",
+    "bidirectional",
+    "discovery",
+    "tool_discovery",
+)
+SERVER_EXTENSIONS = ("streaming", "bidirectional")
+"""What those servers have of it that have any."""
 WAITS = "wait"
 """The tool of each server whose calls wait for an operator."""
 
@@ -68,6 +80,8 @@ HOSTS: Mapping[str, Hosted] = {
     "eve": Hosted("eve", MODERN, "http"),
     "fay": Hosted("fay", "2025-11-25", "http"),
     "gus": Hosted("gus", "2025-11-25", mgp=True),
+    "hal": Hosted("hal", "2025-11-25", mgp=True),
+    "ida": Hosted("ida", "2025-11-25", "http", mgp=True),
     "pat": Hosted("pat", "2025-11-25", "room"),
     "quin": Hosted("quin", "2025-06-18", "room"),
 }
@@ -79,9 +93,10 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
     "far": {"web": True},
     "net": {"web": True, "era": "modern"},
     "odd": {"mgp": True},
+    "imp": {"mgp": True},
     "evil": {},
 }
-"""How each is reached; `evil` alone says what it likes."""
+"""How each is reached; `evil` alone says what it likes, and `imp` what it likes of MGP."""
 KINDS = ("tools", "prompts", "resources")
 HALL, DEN = "hall", "den"
 """The topics: where the gateway's tools are offered, and one that is for `IN_DEN` alone."""
@@ -111,13 +126,15 @@ def token_of(name: str) -> str:
 
 
 _GRANTS = {
-    "ann": ("one", "two", "own", "new", "far", "net", "evil"),
+    "ann": ("one", "two", "own", "new", "far", "net", "imp", "evil"),
     "bob": ("one", "new", "odd", "evil"),
     "cid": ("evil",),
     "dan": tuple(SERVERS),
     "eve": ("one", "new", "far", "net", "evil"),
     "fay": ("two", "own", "far", "net"),
-    "gus": ("one", "odd", "evil"),
+    "gus": ("one", "odd", "imp", "evil"),
+    "hal": ("one", "odd", "imp", "evil"),
+    "ida": ("one", "imp", "evil"),
     "pat": ("one", "own", "far", "evil"),
     "quin": ("one", "two", "net", "evil"),
 }
@@ -131,6 +148,8 @@ def _config() -> str:
         text += f'[[servers]]\nid = "{name}"\n'
         text += 'url = "http://127.0.0.1:9/mcp"\n' if "web" in how else f'command = "{name}"\n'
         text += f'share = "{how["share"]}"\n' if "share" in how else ""
+        if "mgp" in how:
+            text += f"mgp = {{ extensions = {json.dumps(SERVER_EXTENSIONS)} }}\n"
         text += 'methods = ["acme/ask", "notifications/acme.told"]\n' if name == "two" else ""
         text += f'[servers.tools.{WAITS}]\nrisk_level = "dangerous"\n'
     for agent, servers in _GRANTS.items():

@@ -24,6 +24,7 @@ from tests.behaviour.two_sided_facts import (
     tasks_told,
     visible,
 )
+from tests.behaviour.two_sided_mgp import OF_ALL
 from tests.behaviour.two_sided_record import unrecorded
 from tests.behaviour.two_sided_servers import End, Made, Work
 from tests.behaviour.two_sided_waits import Waits
@@ -50,8 +51,6 @@ _OWN_ACCOUNT = frozenset(
 _LISTED = tuple(f"notifications/{kind}/list_changed" for kind in KINDS)
 _OF_A_TASK = frozenset({"tasks/get", "tasks/result", "tasks/cancel", "tasks/update"})
 _STATUS = frozenset({"notifications/tasks/status", "notifications/tasks"})
-_PATIENCE_S = 20.0
-"""Nothing is given up earlier."""
 _OURS = ("dev.gatewright/", "gatewright/")
 
 
@@ -155,7 +154,7 @@ class Judge(Waits):
             elif wrote:
                 self.fault(f"{client.name} got an answer to what is over", said)
             return
-        if asked.method.endswith("/list") and not asked.method.startswith("tasks"):
+        if asked.method in OF_ALL:
             return  # of all that it may see
         allowed = asked.servers if asked.may else frozenset()
         if wrote - allowed:
@@ -195,7 +194,7 @@ class Judge(Waits):
 
     def _notice(self, client: Client, said: Any, wrote: set[str]) -> None:
         method, params = said["method"], said.get("params") or {}
-        judge = self._notices.get(method)
+        judge = self._notices.get(method) or self.told_by_mgp.get(method)
         if judge is None:
             self.fault(f"{client.name} was told what no server may tell", said)
         elif not judge(client, params, wrote, said):
@@ -259,10 +258,6 @@ class Judge(Waits):
         """The requests that a server has not answered."""
         raise NotImplementedError
 
-    def late(self, asked: Asked) -> bool:
-        """Whether somebody may have given it up because its time is over."""
-        return self.now() - asked.at >= _PATIENCE_S
-
     def withdrawn(self, put: str) -> None:
         """A server has taken back what it asked."""
         self.back.add(put)
@@ -291,7 +286,7 @@ class Judge(Waits):
             found = holder if isinstance(holder, dict) else {}
             meta = found.get("_meta") if isinstance(found.get("_meta"), dict) else {}
             theirs = not client.host.mgp or sources(json.dumps(found.get("_mgp")))
-            if "_mgp" in found and theirs and "odd" not in wrote:
+            if "_mgp" in found and theirs and not wrote & {"odd", "imp"}:
                 self.fault(f"{client.name} got what only the gateway says", said)
             if any(str(key).startswith(_OURS) for key in meta or {}):
                 self.fault(f"{client.name} got what only the gateway says", said)
@@ -314,6 +309,7 @@ class Judge(Waits):
         told = {
             "notifications/cancelled": self._cancelled,
             "notifications/progress": self._progress,
+            **self.asked_by_mgp,
         }
         if method in told:
             told[method](end, said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gatewright.mcp.wire.headers_and_meta import META_SERVER_INFO
-from tests.behaviour.two_sided_facts import EXTENSIONS, MODERN, SERVERS, WAITS
+from tests.behaviour.two_sided_facts import MODERN, SERVER_EXTENSIONS, SERVERS, WAITS
 
 __all__ = ["LISTS", "hello", "listed"]
 
@@ -29,7 +29,7 @@ def hello(name: str, *, modern: bool) -> dict[str, Any]:
     """The answer to whoever meets it."""
     info, can = {"name": name, "version": "1"}, dict(_CAPABILITIES)
     if "mgp" in SERVERS[name]:
-        can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
+        can["mgp"] = {"version": "0.2.0", "extensions": list(SERVER_EXTENSIONS)}
     if modern:
         meta = {META_SERVER_INFO: info}
         more = {"supportedVersions": [MODERN], "capabilities": can, "_meta": meta}

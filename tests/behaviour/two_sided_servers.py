@@ -20,6 +20,7 @@ from gatewright.transport.base import Closed
 from gatewright.transport.http_client import CannotReach, ConnectionBroken, Posted
 from gatewright.transport.memory import MemoryPipe, pair
 from tests.behaviour.two_sided_facts import SERVERS, mark_of
+from tests.behaviour.two_sided_mgp import Speaks
 from tests.behaviour.two_sided_offers import LISTS, hello, listed
 
 __all__ = ["End", "Made", "Put", "Server", "Watches", "Work"]
@@ -136,10 +137,11 @@ class Server:
         return piped
 
 
-class End:
+class End(Speaks):
     """One connection of a server."""
 
     def __init__(self, server: Server) -> None:
+        super().__init__()
         self.server = server
         self.work: dict[int, Work] = {}
         self.asked: dict[str, Put] = {}
@@ -151,8 +153,6 @@ class End:
         """What it is listened to for, by the id of the request."""
         self.subscribed: set[str] = set()
         """The resources that are subscribed to."""
-        self.stopped: set[Any] = set()
-        """What it was told to stop, by id."""
         self.past: list[str] = []
         """The marks of what it has answered."""
         self.served: set[tuple[str, int]] = set()
@@ -192,7 +192,8 @@ class End:
         elif mark and method not in _AT_ONCE:
             self.work[ident] = Work(ident, mark, method, params)
         else:
-            self.say(ident, id=ident, result=self._result(method, mark))
+            found = self.of_mgp(method, params) or self._result(method, mark)
+            self.say(ident, id=ident, result=found)
 
     def _logs(self, ident: int, mark: str, uri: str) -> None:
         """Write down for which resource it was asked, and by whom where that was said."""

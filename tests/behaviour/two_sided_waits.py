@@ -14,12 +14,14 @@ from gatewright.approvals.request import Approval
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import HOSTS, WAITS, Asked, about, handles, requests
 from tests.behaviour.two_sided_servers import End
-from tests.behaviour.two_sided_watched import Watched
+from tests.behaviour.two_sided_told import Told
 
 __all__ = ["PAGES", "Held", "Waits", "Wanted"]
 
 PAGES = "http://127.0.0.1:9"
 """Where the gateway has its pages."""
+_PATIENCE_S = 20.0
+"""Nothing is given up earlier."""
 _HOLD_S = 44.0
 """For so long a call waits on the line at least."""
 
@@ -40,13 +42,14 @@ class Held(NamedTuple):
     run: int
 
 
-class Waits(Watched):
+class Waits(Told):
     """See the module's text."""
 
     asked: dict[str, Asked]
     clients: dict[str, Client]
 
     def __init__(self) -> None:
+        super().__init__()
         self.run = 0
         """How often the gateway has been started."""
         self.waits: dict[str, Wanted] = {}
@@ -67,6 +70,9 @@ class Waits(Watched):
     def now(self) -> float:
         """The time, in seconds."""
         raise NotImplementedError
+
+    def late(self, asked: Asked) -> bool:
+        return self.now() - asked.at >= _PATIENCE_S
 
     def request(self, ident: str) -> Approval | None:
         """A request for approval, as operators see it."""
@@ -122,6 +128,7 @@ class Waits(Watched):
 
     def judge_run(self, end: End, asked: Asked, params: Any) -> None:
         """Look at a call that a server got: whether somebody agreed to it, and its caller still wants it."""
+        self.judge_stream(end, asked, params)
         if params.get("name") != WAITS:
             return
         name, wanted = end.server.name, self.waits.get(asked.mark)

@@ -10,7 +10,18 @@ from typing import Any, cast
 
 import pytest
 
-from benchmarks.hostile import approvals, doors, groundhog, rooms, secured, sessions, wishes
+from benchmarks.hostile import (
+    approvals,
+    doors,
+    finding,
+    groundhog,
+    mgp_server,
+    rooms,
+    secured,
+    sessions,
+    streams,
+    wishes,
+)
 from benchmarks.hostile.arguments import frames, objects, words
 from benchmarks.hostile.certificate import made
 from benchmarks.hostile.house import House
@@ -52,6 +63,9 @@ def test_each_input_has_a_name_of_its_own_that_begins_with_its_family(names: lis
         *("rooms.low.chat", "rooms.low.proposal", "rooms.full.request", "rooms.full.hello", "rooms.capabilities"),
         *("sessions.capabilities", "sessions.client"),
         *(f"methods.{method}" for method in sessions.METHODS),
+        *streams.OBJECTS,
+        *("discovery.discover", "discovery.request", "discovery.evict", "lifecycle.ping", "lifecycle.status"),
+        *("lifecycle.shutdown", "registration.register", "registration.deregister"),
     ],
 )  # fmt: skip
 def test_whatever_takes_an_object_is_given_every_shape(names: list[str], place: str) -> None:
@@ -64,6 +78,19 @@ def test_whatever_takes_an_object_is_given_every_shape(names: list[str], place: 
         *("approvals.shown", "groundhog.list", "wishes.level", "wishes.uri", "wishes.subscribe"),
         *("rooms.member.kind", "rooms.member.id", "methods.search"),
         *(f"methods.{method}.{member}" for method, (member, _) in sessions.TEXTS.items()),
+        *streams.TEXTS,
+        *(
+            "discovery.discover.query",
+            "discovery.auto",
+            "discovery.category",
+            "discovery.categories",
+        ),
+        *(
+            "discovery.capabilities",
+            "lifecycle.ping.timestamp",
+            "registration.register.justification",
+        ),
+        "registration.let_in",
     ],
 )
 def test_whatever_takes_a_text_is_given_every_text(names: list[str], place: str) -> None:
@@ -168,3 +195,22 @@ def test_a_greeting_in_records_of_one_byte_is_the_same_greeting() -> None:
     split = secured.in_records(whole, 1)
     assert len(split) == 6 * (len(whole) - 5)
     assert split[5::6] == whole[5:]
+
+
+def test_whatever_a_server_streams_and_tells_is_of_one_call_or_subscription() -> None:
+    for kind in mgp_server.CHUNKS:
+        if kind != "foreign":
+            assert mgp_server.chunk(kind, 3, 7)["request_id"] == 7
+    for kind in mgp_server.EVENTS:
+        assert (mgp_server.event(kind, 3, "s1")["subscription_id"] == "s1") is (kind != "unasked")
+    for kind in mgp_server.CALLBACKS:
+        assert mgp_server.callback(kind, 3, 7)["request_id"] == 7
+
+
+def test_subscriptions_and_requests_are_json_objects_of_their_methods() -> None:
+    for _, params in streams.subscriptions(SIZE):
+        assert isinstance(json.loads(params)["channels"], list)
+    for method in (*finding.OBJECTS, *finding.FLOODED, *(one[0] for one in streams.TEXTS.values())):
+        assert is_known(method), method
+    for params in finding.OBJECTS.values():
+        assert isinstance(json.loads(params.replace(b"%b", b"{}")), dict)

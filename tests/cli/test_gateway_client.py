@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.cli.gateway_client import ask, ask_all, from_error
+from gatewright.cli.gateway_client import ask, ask_all, from_error, unwrapped
 from gatewright.cli.output import CliError
 from gatewright.cli.running import Endpoint as Where
 from gatewright.mcp.wire.codes import REASONS, recovery
@@ -281,3 +281,8 @@ def test_a_list_without_end_is_given_up(
     with pytest.raises(CliError, match="has no end: 5 pages"):
         ask_all(where(endpoint), "tools/list", "tools")
     assert len(endpoint.asked) == 5
+
+
+def test_a_result_is_shown_without_what_the_protocol_puts_around_it() -> None:
+    said = {"resultType": "complete", "_meta": {"a": 1}, "tools": [], "_mgp": {}}
+    assert unwrapped(said) == {"tools": [], "_mgp": {}}

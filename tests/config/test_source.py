@@ -162,3 +162,39 @@ def test_what_was_accepted_is_known_to_whoever_reads_files_later(tmp_path: Path)
     digest = hashlib.sha256(b"one").hexdigest()
     assert settings.accepted == {project: {str(tmp_path / "token"): digest}}
     assert source(tmp_path, config=project).load().accepted == {}
+
+
+@pytest.mark.parametrize("text", ["[[servers]\n", "x = \xff\n", "a" * (1 << 21)])
+def test_a_projects_file_that_cannot_be_read_keeps_no_other_from_being_read_again(
+    tmp_path: Path, text: str
+) -> None:
+    """Nobody else's slip stops a user's own changes: it counts as it was accepted, and the error is named. What it is alone is told
+    as an error, as is a user's own file."""
+    user = tmp_path / "home" / ".config" / "mgp" / "servers.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(SERVER.format("u1"))
+    project = tmp_path / "mgp.toml"
+    found = source(tmp_path)
+    assert [one.id for one in found.load().servers] == ["u1"]
+    project.write_text(text, encoding="latin-1")
+    user.write_text(SERVER.format("u2"))
+    assert [one.id for one in found.load().servers] == ["u2"]
+    (warning,) = found.load().warnings
+    assert str(project) in str(warning)
+    assert "it does not count" in str(warning)
+    with pytest.raises(SettingsError):
+        source(tmp_path).load()
+    project.write_text(SERVER.format("p1"))
+    accept_file(project, home(tmp_path))
+    assert [one.id for one in found.load().servers] == ["p1", "u2"]
+    project.write_text(text, encoding="latin-1")
+    user.write_text(SERVER.format("u3"))
+    assert [one.id for one in found.load().servers] == ["p1", "u3"]
+    (warning,) = found.load().warnings
+    assert "what was accepted before counts" in str(warning)
+    user.write_text(text, encoding="latin-1")
+    with pytest.raises(SettingsError, match="servers.toml"):
+        found.load()
+    user.unlink()
+    with pytest.raises(SettingsError, match="mgp.toml"):
+        found.load()

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from gatewright.call import KERNEL, Answer, Call, Failure, Outcome
+from gatewright.call import KERNEL, Call, Failure
 from gatewright.discovery.meta_tools import Through, meta_tools
 from gatewright.discovery.methods import MetaTools
 from gatewright.discovery.tokens import count
@@ -36,12 +36,6 @@ async def meant(name: str, params: dict[str, Any], profile: str = "") -> Call:
     """What a call of that name goes on as."""
     house = House({"a": [defined("one")]})
     house.now.servers = cast("Any", type("Servers", (), {"catalogue": Own(house)}))
-    heard: list[Call] = []
-
-    async def further(call: Call, back: object) -> Outcome:
-        heard.append(call)
-        return Answer(b"{}")
-
     call = house.call(
         kind="tool",
         method="tools/call",
@@ -49,8 +43,7 @@ async def meant(name: str, params: dict[str, Any], profile: str = "") -> Call:
         params={"name": name, **params},
         profile=profile,
     )
-    await Through(house.now)(call, Mute(), further)
-    return heard[0]
+    return Through(house.now)(call)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,40 +26,24 @@ from gatewright.in_force import InForce
 from gatewright.mcp.wire.permissions import ASKED
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.dispatch import Builtin
-from gatewright.servers.names import META_METHODS, kernel_names, meta_tool
+from gatewright.servers.names import kernel_names
 from gatewright.servers.supervisor_dependencies import ServerSide, with_own_tools
 
-__all__ = ["OPEN_METHODS", "AccessFeature"]
+__all__ = ["AccessFeature"]
 
-OPEN_METHODS = frozenset(
-    {
-        "mgp/discovery/list",
-        "mgp/access/query",
-        "mgp/access/grant",
-        "mgp/access/revoke",
-        "mgp/stream/cancel",
-        "mgp/events/subscribe",
-        "mgp/events/unsubscribe",
-        "mgp/callback/respond",
-        SESSIONS,
-        "mgp/health/ping",
-        "mgp/health/status",
-        "mgp/lifecycle/shutdown",
-        *ASKED,
-        *(kernel_names(meta_tool(name))[1] for name in META_METHODS),
-    }
-)
-"""Methods of MGP that exist for everybody who negotiated their extension; the others exist for operators
-alone. What of them an agent may do they say themselves."""
+_OF_THE_SPINE = frozenset({"mgp/discovery/list", SESSIONS})
+"""As `Feature.open_methods`, of what no feature answers."""
 
 
 class AccessFeature(Feature):
     """Offers `Rights`. Permissions of servers wait in the queue of approvals, where there is one."""
 
     name = "access"
+    open_methods = ("mgp/access/query", "mgp/access/grant", "mgp/access/revoke", *sorted(ASKED))
 
     def __init__(self, ground: Ground) -> None:
         event = ground.audit.event
+        self._open = ground.open_methods | _OF_THE_SPINE
         queue = ground.of(ApprovalQueue)
         self._authority = Authority(ground.database, ground.now, ground.who, event)
         self._permitting = permitting_of(ground.settings, ground.database, queue, event)
@@ -88,7 +72,7 @@ class AccessFeature(Feature):
         folders = folders_of(settings)
         private = frozenset(one.id for one in settings.servers if one.private)
         access = Access(
-            grants, time.time, open_methods=OPEN_METHODS, folders=folders, private=private
+            grants, time.time, open_methods=self._open, folders=folders, private=private
         )
         return _Table(grants, access, self._permitting).rules()
 

@@ -59,6 +59,9 @@ FEATURES: Sequence[type[Feature]] = (
 def features_of(kinds: Sequence[type[Feature]], ground: Ground) -> Sequence[Feature]:
     """One of each kind, in this order; each sees those before it."""
     made: list[Feature] = []
+    ground = replace(
+        ground, open_methods=frozenset(name for one in kinds for name in one.open_methods)
+    )
     for kind in kinds:
         made.append(kind(replace(ground, before=tuple(made))))
     return made

@@ -30,7 +30,7 @@ from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.patterns import Pattern
 from gatewright.web.sse import SseParser
 
-__all__ = ["ask", "ask_all", "fetch", "from_error"]
+__all__ = ["ask", "ask_all", "fetch", "from_error", "unwrapped"]
 
 _OFFERED = [
     *("security", "access_control", "audit"),
@@ -152,6 +152,11 @@ def ask_all(
         exit_code=Exit.TOOL_ERROR,
         hint=f"a server behind the gateway pages in a circle; `{to_type('server list')}`",
     )
+
+
+def unwrapped(result: Mapping[str, Any]) -> dict[str, Any]:
+    """A result without what the protocol puts around it."""
+    return {name: one for name, one in result.items() if name not in {"_meta", "resultType"}}
 
 
 def from_error(error: Any) -> CliError:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from gatewright.cli.completion_names import key_names
-from gatewright.cli.gateway_client import ask
+from gatewright.cli.gateway_client import ask, unwrapped
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url, group
 from gatewright.cli.output import note, print_document, print_rows
@@ -52,8 +52,7 @@ def explain(  # noqa: PLR0913, PLR0917 - one argument for each option
         "arguments": read_arguments(arguments or [], input_json, schema),
         "profile": profile or "",
     }
-    found = ask(where, "gatewright/policy/explain", params)
-    found = {name: value for name, value in found.items() if name not in {"resultType", "_meta"}}
+    found = unwrapped(ask(where, "gatewright/policy/explain", params))
     if json:
         print_document(found)
         return

@@ -44,56 +44,61 @@ def load(
 
     Raises `SettingsError`, which names file, line, key and what to write instead; `NotAccepted` where a project's file
     was found that the user did not accept. Those that are accepted are put into `kept`; where it is read `again`, another is a
-    warning: it counts as it was kept, or not at all.
+    warning: it counts as it was kept, or not at all. So does one beside the user's own that cannot be read or is no TOML any more.
     """
     variables = os.environ if environ is None else environ
     if config == STDIN:
         # One byte more tells a text that is too long.
         return given(sys.stdin.buffer.read(MAX_BYTES + 1), variables)
-    documents = [read(path) for path in find(config, environ=variables, cwd=cwd)]
-    ignored: list[NotAccepted] = []
+    paths, ignored = find(config, environ=variables, cwd=cwd), list[Problem]()
     # A file that was named is used; one that was found, or named relative to wherever this runs, has to be accepted.
     if config is None and not Path(variables.get("MGP_CONFIG_PATH", "")).is_absolute():
         former = kept if again and kept is not None else None
-        documents, ignored = _accepted(documents, variables, former)
+        documents, ignored = _accepted(paths, variables, former)
+    else:
+        documents = [read(path) for path in paths]
     accepted = {one.path: one.accepted for one in documents if one.accepted is not None}
     if kept is not None:
         kept |= {one.path: one for one in documents if one.path in accepted}
     settings = build(documents, variables, state_directory(variables))
     servers = tuple(_as_accepted(one, accepted) for one in settings.servers)
-    warnings = (*settings.warnings, *map(_ignored, ignored))
+    warnings = (*settings.warnings, *ignored)
     return msgspec.structs.replace(settings, servers=servers, accepted=accepted, warnings=warnings)
 
 
 def _accepted(
-    documents: Sequence[Document],
+    paths: Sequence[Path],
     variables: Mapping[str, str],
     kept: Mapping[Path, Document] | None,
-) -> tuple[list[Document], list[NotAccepted]]:
-    """Those that count, each with what was accepted with it, and what was found and does not. Raises `NotAccepted` without
-    `kept`."""
-    own, found, ignored = {*_user(variables)}, list[Document](), list[NotAccepted]()
-    for document in documents:
-        if document.path in own:
-            found.append(document)
-            continue
+) -> tuple[list[Document], list[Problem]]:
+    """Those that count, each with what was accepted with it, and why what was found does not. Raises `SettingsError` for a user's
+    own, and without `kept`; for the only one where it cannot be read."""
+    own, found, ignored = {*_user(variables)}, list[Document](), list[Problem]()
+    for path in paths:
         try:
-            digests = check_accepted(document, variables)
-        except NotAccepted as problem:
-            if kept is None:
+            document = read(path)
+            if path not in own:
+                # What it names is read again by `build`, and may be another file by then.
+                digests = check_accepted(document, variables)
+                document = msgspec.structs.replace(document, accepted=digests)
+            found.append(document)
+        except SettingsError as problem:
+            alone = len(paths) == 1 and not isinstance(problem, NotAccepted)
+            if kept is None or path in own or alone:
                 raise
             # Nobody's file keeps a user's own from being read again.
-            ignored.append(problem)
-            found += [kept[document.path]] if document.path in kept else []
-            continue
-        # What it names is read again by `build`, and may be another file by then.
-        found.append(msgspec.structs.replace(document, accepted=digests))
+            ignored.append(_ignored(problem, path in kept))
+            found += [kept[path]] if path in kept else []
     return found, ignored
 
 
-def _ignored(problem: NotAccepted) -> Problem:
-    what = "what was accepted before counts" if problem.changed else "it does not count"
-    return Problem(problem.problems[0].origin, "", f"{problem.what}: {what}", problem.instead)
+def _ignored(problem: SettingsError, known: bool) -> Problem:
+    first = problem.problems[0]
+    what, instead = first.what, first.instead
+    if isinstance(problem, NotAccepted):
+        known, what, instead = problem.changed, problem.what, problem.instead
+    counts = "what was accepted before counts" if known else "it does not count"
+    return Problem(first.origin, "", f"{what}: {counts}", instead)
 
 
 def _as_accepted(server: Server, accepted: Mapping[Path, Mapping[str, str]]) -> Server:

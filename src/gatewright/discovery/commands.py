@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from gatewright.cli.completion_names import tool_names
-from gatewright.cli.gateway_client import ask
+from gatewright.cli.gateway_client import ask, unwrapped
 from gatewright.cli.options import Config, Json, KeyText, ProfileName, Url
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.running import endpoint
@@ -82,7 +82,7 @@ def search(  # noqa: PLR0913, PLR0917 - one argument for each option
     where = endpoint(config, url=url, key=key, profile=profile)
     found = ask(where, "mgp/tools/discover", params)
     if json:
-        print_document(_own(found))
+        print_document(unwrapped(found))
         return
     rows = [
         (
@@ -133,7 +133,7 @@ def tokens(
     Columns: server, tools, tokens.
     """
     where = endpoint(config, url=url, key=key, profile=profile, role="operator")
-    found = _own(ask(where, TOKENS))
+    found = unwrapped(ask(where, TOKENS))
     if json:
         print_document(found)
         return
@@ -173,9 +173,4 @@ def index(
     """Show what the index of the search holds of a tool (MGP §16.4)."""
     del json  # it is JSON in any case
     where = endpoint(config, url=url, key=key, profile=profile, role="operator")
-    print_document(_own(ask(where, INDEX, {"tool": name})))
-
-
-def _own(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what the protocol puts around it."""
-    return {key: one for key, one in result.items() if key not in {"_meta", "resultType"}}
+    print_document(unwrapped(ask(where, INDEX, {"tool": name})))

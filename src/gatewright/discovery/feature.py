@@ -31,6 +31,7 @@ class DiscoveryFeature(Feature):
 
     name = "discovery"
     extensions = ("tool_discovery",)
+    open_methods = tuple(kernel_names(meta_tool(name))[1] for name in META_METHODS)
     own_tools = tuple(kernel_names(meta_tool(name))[0] for name in META_TOOLS)
 
     def __init__(self, ground: Ground) -> None:
@@ -50,7 +51,7 @@ class DiscoveryFeature(Feature):
 
     def around(self, servers: Supervisor) -> Around:
         """What is called through `mgp_tools_call` is called itself, and what was used is noted."""
-        return Around(hooks=Hooks(around=(Through(self._now),), ended=(self._used,)))
+        return Around(hooks=Hooks(meant=(Through(self._now),), ended=(self._used,)))
 
     def _used(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         tool = call.tool
@@ -63,7 +64,7 @@ class DiscoveryFeature(Feature):
         """Those of MGP §16, what tools cost, and search in `tools/list`."""
         servers = inside.servers
         search = Search(lambda: servers.catalogue, inside.rights.may_use, time.perf_counter)
-        meta = {kernel_names(meta_tool(name))[1]: self._meta for name in META_METHODS}
+        meta = dict.fromkeys(self.open_methods, self._meta)
         return {
             "tools/list": search,
             **meta,

@@ -6,15 +6,14 @@ gates, record, approvals and validators then see under the real tool's name. Onl
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
-from gatewright.call import KERNEL, Back, Call, Failure, Outcome, Target
+from gatewright.call import KERNEL, Back, Call, Failure, Target
 from gatewright.discovery.methods import MOST_RESULTS, QUERY_CHARS, MetaTools
 from gatewright.in_force import InForce
-from gatewright.kernel import Further
 from gatewright.servers.local import Function, Tools
 from gatewright.servers.names import kernel_names, meta_tool
 
@@ -30,16 +29,15 @@ _RISK = {"enum": ["safe", "moderate", "dangerous"]}
 
 
 class Through:
-    """Hook of the kernel: a call of `mgp_tools_call` goes on as the call of the tool that its arguments name."""
+    """Hook of the kernel: a call of `mgp_tools_call` goes on as the call of the tool that its arguments name, also where it is
+    rehearsed: who explains or validates one hears of the tool that is meant."""
 
     def __init__(self, now: InForce) -> None:
         self._now = now
 
-    def __call__(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
-        """How the call ends. `further` takes it on."""
-        if call.kind == "tool" and call.name in _CALL_NAMES:
-            call = self._meant(call)
-        return further(call, back)
+    def __call__(self, call: Call) -> Call:
+        """As which call it goes on."""
+        return self._meant(call) if call.kind == "tool" and call.name in _CALL_NAMES else call
 
     def _meant(self, call: Call) -> Call:
         catalogue, said = self._now.servers.catalogue, call.arguments

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 
 from gatewright.events.callbacks import RESPOND, CallbackBook
-from gatewright.events.methods import EventMethods
+from gatewright.events.methods import SUBSCRIBE, UNSUBSCRIBE, EventMethods
 from gatewright.feature import Around, Feature, GatewayParts, Ground, Inside, Serving
 from gatewright.kernel import Hooks
 from gatewright.mcp.wire.timestamps import moment_text
@@ -25,6 +25,7 @@ class EventsFeature(Feature):
 
     name = "events"
     extensions = ("bidirectional",)
+    open_methods = (SUBSCRIBE, UNSUBSCRIBE, RESPOND)
 
     def __init__(self, ground: Ground) -> None:
         self._audit = ground.audit

@@ -33,14 +33,14 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.supervisor import Supervisor
 
-__all__ = ["CHANNELS_MOST", "EventMethods", "negotiated"]
+__all__ = ["CHANNELS_MOST", "SUBSCRIBE", "UNSUBSCRIBE", "EventMethods", "negotiated"]
 
 log = logging.getLogger("gatewright.events")
 
 CHANNELS_MOST = 64
 """Names in one subscription."""
 
-_SUBSCRIBE, _UNSUBSCRIBE = "mgp/events/subscribe", "mgp/events/unsubscribe"
+SUBSCRIBE, UNSUBSCRIBE = "mgp/events/subscribe", "mgp/events/unsubscribe"
 _EXTENSION = "bidirectional"
 
 
@@ -79,7 +79,7 @@ class EventMethods:
     @property
     def methods(self) -> Mapping[str, Builtin]:
         """Both, by their names."""
-        return {_SUBSCRIBE: self._subscribe, _UNSUBSCRIBE: self._unsubscribe}
+        return {SUBSCRIBE: self._subscribe, UNSUBSCRIBE: self._unsubscribe}
 
     # -- the methods ---------------------------------------------------------------------------------
 
@@ -164,7 +164,7 @@ class EventMethods:
 
     def around(self, call: Call, back: Back, further: Further) -> Coroutine[Any, Any, Outcome]:
         """The kernel's hook: a subscription is heard once its answer is on its way."""
-        if call.method != _SUBSCRIBE:
+        if call.method != SUBSCRIBE:
             return further(call, back)
         return self._answered(call, back, further)
 

@@ -15,7 +15,7 @@ from gatewright.call import Call
 from gatewright.config import Settings
 from gatewright.feature import Around, Feature, Ground, Inside, Rules
 from gatewright.lifecycle.gate import GatewayDrain
-from gatewright.lifecycle.methods import LifecycleMethods, Own
+from gatewright.lifecycle.methods import PING, SHUTDOWN, STATUS, LifecycleMethods, Own
 from gatewright.lifecycle.transitions import Transitions
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.supervisor import Supervisor
@@ -29,6 +29,7 @@ class LifecycleFeature(Feature):
 
     name = "lifecycle"
     extensions = ("lifecycle",)
+    open_methods = (PING, STATUS, SHUTDOWN)
 
     def __init__(self, ground: Ground) -> None:
         self._ground = ground

@@ -19,6 +19,7 @@ class StreamingFeature(Feature):
 
     name = "streaming"
     extensions = (EXTENSION,)
+    open_methods = (CANCEL,)
 
     def __init__(self, ground: Ground) -> None:
         self._streams = Streams(time.monotonic, ground.random)

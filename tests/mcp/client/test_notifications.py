@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Target
+from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION, OF_THE_SERVER, TASK_STATUS
 from gatewright.mcp.wire.jsonrpc import Notification, parse
 from gatewright.mcp.wire.methods import WORDS
@@ -73,6 +74,30 @@ async def test_progress_is_for_the_call_that_has_its_token_by_the_name_that_its_
         assert ann.of("notifications/progress") == [{"progressToken": "hers", "progress": 5}]
         assert bob.events == []
         assert link.dropped == 5
+
+
+@pytest.mark.parametrize("what", ["chunk", "progress", "gap"])
+async def test_what_is_said_of_a_stream_is_of_the_call_that_it_names_or_nobodys(what: str) -> None:
+    """A server that only one session ever spoke to tells that one of its other doings; of a stream that it has not got, nothing."""
+    reply = {"mgp": {"version": "0.2.0", "extensions": ["streaming"]}}
+    async with linked(face=Face(("streaming",)), capabilities=reply) as (link, server):
+        back, other = FakeBack(), FakeBack()
+        calls = [start(link, back), start(link, other)]
+        hers, his = (await server.next())["id"], (await server.next())["id"]
+        method = f"notifications/mgp.stream.{what}"
+        for ident in (hers, 999, None, "x", str(hers)):
+            server.say(method=method, params={"request_id": ident, "index": 0})
+        server.say(method=method, params={"index": 0})
+        server.say(id=hers, result={"content": []})
+        await within(calls[0])
+        server.say(method=method, params={"request_id": hers, "index": 1})
+        server.say(id=his, result={"content": []})
+        await within(calls[1])
+        server.say(method=method, params={"request_id": his, "index": 1})
+        await within(asyncio.sleep(0))
+        assert len(back.of(method)) == 1
+        assert other.events == []
+        assert link.dropped >= 6
 
 
 async def test_an_acknowledgement_says_what_the_server_honours() -> None:

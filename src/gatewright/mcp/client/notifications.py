@@ -20,6 +20,8 @@ from gatewright.mcp.wire.methods import CALLBACK
 
 __all__ = ["Notes", "Speaks"]
 
+_OF_A_STREAM = "notifications/mgp.stream."
+
 
 class Speaks(Protocol):
     """The connection (`mcp.client.link`)."""
@@ -58,6 +60,8 @@ class Notes:
         """Take one; `stream` is the exchange on whose own stream it came, if any."""
         if method == "notifications/progress":
             self._progress(method, params, stream)
+        elif method.startswith(_OF_A_STREAM):
+            self._streamed(method, params, stream)
         elif method == "notifications/cancelled":
             self._questions.withdraw(jsonrpc.encode(params.get("requestId")))
         elif method in TASK_STATUS:
@@ -67,7 +71,12 @@ class Notes:
             self._unsolicited(method, params)
         elif method == CALLBACK:
             self._called_back(params, stream)
-        elif (task := named(params)) is not None:
+        else:
+            self._other(method, params, stream)
+
+    def _other(self, method: str, params: dict[str, Any], stream: PendingRequest | None) -> None:
+        """Take what does not say by its method whose it is."""
+        if (task := named(params)) is not None:
             self._of_task(task, method, params, stream)
         elif (owner := self._owner(stream, params)) is not None:
             self._emit(owner, method, params)
@@ -90,6 +99,18 @@ class Notes:
             self._link.dropped += 1  # usually progress that came after its answer
             return
         params["progressToken"] = exchange.token
+        self._emit(exchange, method, params)
+
+    def _streamed(self, method: str, params: dict[str, Any], stream: PendingRequest | None) -> None:
+        """Chunks and progress of MGP are of the call that they name (§12.4). Of one that is over, or never was, they are nobody's:
+        not even of the only session there is, as a log line would be."""
+        ident = params.get("request_id")
+        exchange = self._pending.get(ident) if type(ident) is int else None
+        if "request_id" not in params:
+            exchange = stream
+        if exchange is None or exchange.call is None or (stream and stream is not exchange):
+            self._link.dropped += 1
+            return
         self._emit(exchange, method, params)
 
     def _owner(

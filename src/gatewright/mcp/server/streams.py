@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from gatewright.call import Answer, Back, Call, Failure, Outcome
 from gatewright.mcp.protocol.mcp_server import request_key
 from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.protocol.tasks import TASK
 from gatewright.mcp.server.open_call import OpenCall, PlainProgress, Shared, token_of
 from gatewright.mcp.wire import jsonrpc
 
@@ -78,7 +79,10 @@ class Streams:
         handle = "" if call.session else self._random(16).hex()
         one = OpenCall(self.shared, call, back, handle)
         name = _name(call, request_key(call.request) if call.session else handle.encode())
-        self._named[name] = self._by_call[call.id] = one
+        self._by_call[call.id] = one
+        if call.facts.get(TASK, "taken") == "taken":
+            # Else its request was answered with a task long ago, and `tasks/cancel` is how that ends.
+            self._named[name] = one
         try:
             outcome = await further(call, one)
         except asyncio.CancelledError:
