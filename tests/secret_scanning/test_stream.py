@@ -125,3 +125,11 @@ def test_a_run_without_end_is_not_held_for_ever() -> None:
     stream = REDACTOR.stream()
     sent = sum(len(stream.feed("z" * 1000)) for _ in range(100))
     assert sent >= 80_000
+
+
+@pytest.mark.parametrize("words", ["日本語の文章", "é", "😀x", "秘密計画", "한국어"])
+@pytest.mark.parametrize("size", [1000, 8191, 30_000])
+def test_text_without_spaces_is_cut_between_characters(words: str, size: int) -> None:
+    """It goes on by its length alone, and a character has several bytes."""
+    text = (words * 30_000)[:30_000]
+    assert streamed([text[at : at + size] for at in range(0, len(text), size)]) == text

@@ -127,9 +127,8 @@ class Stream:
         if begins >= 0 and text.find(_END, begins) < 0:
             ready = min(ready, begins)
         ready = min(ready, _hinted(text), _early(text))
-        return max(
-            begun, min([ready, *(len(text) - self._begun(text, one) for one in self._terms)])
-        )
+        ready = min([ready, *(len(text) - self._begun(text, one) for one in self._terms)])
+        return max(begun, _between_characters(text, ready))
 
     @staticmethod
     def _begun(text: bytes, term: bytes) -> int:
@@ -148,6 +147,13 @@ def _open(text: bytes, from_: int) -> int:
         begun -= 1
     groups = tail[begun:].lstrip(_NO_BEGIN)
     return min(run, len(text) - len(groups))
+
+
+def _between_characters(text: bytes, at: int) -> int:
+    """The same place, or the beginning of the character that it is in: text without spaces is cut by its length alone."""
+    while 0 < at < len(text) and text[at] & 0xC0 == 0x80:
+        at -= 1
+    return at
 
 
 def _hinted(text: bytes) -> int:
