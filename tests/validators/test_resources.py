@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.schemas.json_strings import pointer
-from gatewright.validators.resources import Resources, flaw_of_pattern
+from gatewright.validators.resources import Host, Resources, flaw_of_pattern
 
 
 def _allows(text: str, *patterns: str, folder: str | None = None) -> bool:
@@ -35,8 +35,10 @@ def _allows(text: str, *patterns: str, folder: str | None = None) -> bool:
         ("/srv/data/**", "file:///srv/data/x"),
         ("https://api.example/v1/*", "https://API.example:443/v1/items?limit=3"),
         ("https://api.example", "https://api.example/any/thing#part"),
-        ("https://api.example/**", "//api.example/x"),
-        ("http://api.example/**", "//api.example/x"),
+        ("/a/**/b", "/a/b"),
+        ("**/b", "b"),
+        ("/**/b", "/b"),
+        ("https://api.example/**/b", "https://api.example/b"),
         ("asker:///alpha", "asker:///alpha"),
         ("urn:isbn:1", "urn:isbn:1"),
     ],
@@ -77,11 +79,23 @@ def test_what_a_pattern_means_fits_it(pattern: str, text: str) -> None:
         ("https://api.example/**", "https://api.example:8443/x"),
         ("https://api.example/**", "https://"),
         ("asker:///alpha", "asker:///alphabet"),
+        ("https://api.example/**", "https://api.example/x/..%2fadmin"),
+        ("https://**/b", "https://b"),
+        ("https://**/b", "https://b/"),
+        ("/a/**b/c", "/a/c"),
     ],
 )
 def test_what_only_looks_like_it_does_not_fit(pattern: str, text: str) -> None:
     """GRH-sec-5: a path outside, however it is spelled."""
     assert not _allows(text, pattern)
+
+
+def test_a_host_may_be_reached_by_any_scheme_of_the_web() -> None:
+    for scheme in ("https", "http"):
+        judge = Resources([[f"{scheme}://api.example/**"]])
+        assert judge.allows(Host("//api.example/x"))
+        assert not judge.allows(Host("//evil.example/x"))
+        assert not judge.allows("//api.example/x"), "which is a file to Linux"
 
 
 def test_every_group_has_to_allow() -> None:
@@ -110,6 +124,12 @@ def test_a_link_that_leads_outside_is_outside(tmp_path: Path) -> None:
     assert _allows(f"{data}/near/x", f"{data}/**", folder=folder)
     assert not _allows(f"{data}/way/x", f"{data}/**", folder=folder)
     assert not _allows("data/way/x", "data/**", folder=folder)
+    (secret / "deep").mkdir()
+    (data / "far").symlink_to(secret / "deep")
+    assert not _allows(f"{data}/far/../x", f"{data}/**", folder=folder), "up from where it leads"
+    assert not _allows(f"//{data}/far/../x", f"{data}/**", folder=folder)
+    assert not _allows("data/far/../x", "data/**", folder=folder)
+    assert _allows(f"{data}/near/../data/x", f"{data}/**", folder=folder)
     (tmp_path / "alias").symlink_to(data)
     assert _allows(f"{tmp_path}/alias/x", f"{tmp_path}/alias/**", folder=folder)
 

@@ -34,6 +34,8 @@ __all__ = [
     "Unresolved",
     "addresses_rule",
     "host_rule",
+    "is_called_url",
+    "is_read_alike",
     "names_url",
     "prepare",
     "sentence",
@@ -144,7 +146,17 @@ class Network:
 
 def names_url(key: str, text: str) -> bool:
     """Whether a text is a URL or a host by its member's name, and has the form of one."""
-    return _NAMED.within(key) and len(text.split(maxsplit=1)) == 1 and text == text.strip()
+    return is_called_url(key) and len(text.split(maxsplit=1)) == 1 and text == text.strip()
+
+
+def is_called_url(key: str) -> bool:
+    """Whether a member is called as one that has a URL or a host."""
+    return _NAMED.within(key)
+
+
+def is_read_alike(url: str) -> bool:
+    """Whether all programs read one and the same host in a URL of the web, wherever that is."""
+    return _host_of(url)[0] in {None, "internal_address"}
 
 
 class Loose(msgspec.Struct, frozen=True):

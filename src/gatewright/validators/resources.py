@@ -2,14 +2,14 @@
 
 Theory: a pattern is only as good as the reading of what it is compared with. A path is judged in every form
 that somebody could make of it (`validators.paths`), climbing resolved, once as it is written and once as
-its symbolic links lead; a URI as browsers write it. Whatever has no one honest reading is outside.
+its symbolic links lead; a URI as all clients read it (`validators.uris`). Whatever has no one honest reading is outside.
 
 In a pattern `*` stands for any part of one name and `**` for any number of names; a pattern without either
 means a folder or an address with everything below it. A relative path means one below the folder in which
 the server runs, where that is known, and is compared with relative patterns as it stands.
 
-Of the arguments of a tool those are judged that name something by their form (an absolute path, one that
-climbs, a URI) or by the name of their member (`path`, `file`, `url` …). A command line and a program name
+Of the arguments of a tool those are judged that name something by their form (an absolute path on one line, one that
+climbs, what begins as a URI) or by the name of their member (`path`, `file`, `url` …). A command line and a program name
 things in ways that nobody can list, which is why access refuses tools that run them to such a caller.
 """
 
@@ -26,18 +26,25 @@ import ada_url
 from gatewright.patterns import DOTALL, Pattern, escape
 from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
-from gatewright.validators.network import names_url
+from gatewright.validators.network import is_called_url
 from gatewright.validators.paths import names_path, readings
+from gatewright.validators.uris import has_scheme, host_text, is_uri, read, unbroken, unwrapped
 
-__all__ = ["Resources", "flaw_of_pattern"]
+__all__ = ["Host", "Resources", "flaw_of_pattern"]
 
-_URI = Pattern(r"[A-Za-z][A-Za-z0-9+.-]+:")
-_URL = Pattern(r"[A-Za-z][A-Za-z0-9+.-]*://\S*")
 _ABSOLUTE = Pattern(r"(?:/|~|\\|[A-Za-z]:[/\\])[^\n]*")
 """One line that begins like this is taken for a path, blanks and all: a folder may have a blank in its name."""
 _WILD = Pattern(r"\*+")
 _FILE = "file:"
 _MOST_SHOWN = 256
+_BEFORE = "".join(one for one in map(chr, range(0x3001)) if one <= " " or one.isspace()) + "\ufeff"
+"""What readers of URLs and of text leave out at the beginning."""
+
+
+class Host(str):
+    """`//host` and what follows: a URL without its scheme, of which any will do, by the name of its member."""
+
+    __slots__ = ()
 
 
 class _Pattern(NamedTuple):
@@ -75,55 +82,36 @@ class Resources:
     def parts(self, arguments: Any) -> Iterator[tuple[Place | None, Any]]:
         """Every text in some arguments that names a resource, names of members included: a map from paths to
         contents is one way to say what is to be written."""
-        return (one for one in self._looked_through(arguments) if one is not None)
+        return (one for found in self._looked_through(arguments) for one in found)
 
     def in_steps(self, arguments: Any) -> Generator[None, None, list[tuple[Place | None, Any]]]:
         """The same as a list, in steps of microseconds, one for each text."""
         found = []
-        for one in self._looked_through(arguments):
-            if one is not None:
-                found.append(one)
+        for some in self._looked_through(arguments):
+            found += some
             yield
         return found
 
     @staticmethod
-    def _looked_through(arguments: Any) -> Iterator[tuple[Place | None, Any] | None]:
+    def _looked_through(arguments: Any) -> Iterator[list[tuple[Place | None, Any]]]:
         for place, text, is_name in strings(arguments):
             key = "" if is_name else _key_of(place)
-            found = text.strip()
-            if not found:
-                yield None
-            # The marks that either has keep most texts from being compared with a pattern.
-            elif (
-                ("://" in found and _URL.fullmatch(found))
-                or ((found[0] in "/~\\" or found[1:2] == ":") and _ABSOLUTE.fullmatch(found))
-                or names_path(key, found)
-            ):
-                yield place, found
-            elif not is_name and names_url(key, found):
-                yield place, f"//{found}"
-            else:
-                yield None
+            yield [(place, one) for one in _named(key, text.lstrip(_BEFORE).rstrip())]
 
     def allows(self, text: str) -> bool:
-        """Whether it may be touched. `//host` is a URL without its scheme, of which any will do."""
-        if text.startswith("//"):
-            return any(self._uri(f"{scheme}:{text}") for scheme in ("https", "http"))
-        return self._uri(text) if _URI.match(text) else self._path(text)
+        """Whether it may be touched, by everybody's reading: `//x` is a file to Linux, and a host to a browser."""
+        if isinstance(text, Host) or text.startswith("//"):
+            found = any(self._uri(f"{scheme}:{text}") for scheme in ("https", "http"))
+            return found and (isinstance(text, Host) or self._path(text))
+        return self._uri(text) if has_scheme(text) else self._path(text)
 
     def _uri(self, text: str) -> bool:
-        try:
-            found = ada_url.URL(text)
-        except ValueError:
+        found = read(text)
+        if found is None:
             return False
-        # `https://allowed.example@elsewhere/` is read differently by people and programs.
-        if found.username or found.password or not text.isprintable():
-            return False
-        if found.protocol == _FILE:
-            local = found.hostname in ("", "localhost")
-            return local and self._path(unquote(found.pathname))
-        plain = _without_query(found.href)
-        return all(_any(group, "uri", plain) for group in self._groups)
+        return all(map(self._path, found.paths)) and all(
+            _any(group, "uri", one) for one in found.uris for group in self._groups
+        )
 
     def _path(self, text: str) -> bool:
         forms = readings(text)
@@ -142,8 +130,13 @@ class Resources:
         # Once for all groups: each component is a question to the file system. The folder each time: it may be a link that a
         # deployment turns elsewhere while the server is restarted there.
         home = os.path.realpath(self._folder)
-        real = os.path.realpath(posixpath.join(home, path))
-        return all(self._leads(real, home, group) for group in self._groups)
+        # What is behind a link and climbs again does so from where the link leads.
+        whole = f"/{form.lstrip('/')}" if path.startswith("/") else form
+        for one in {path, whole} if ".." in form else {path}:
+            real = os.path.realpath(posixpath.join(home, one))
+            if not all(self._leads(real, home, group) for group in self._groups):
+                return False
+        return True
 
     def _fits(self, path: str, group: Sequence[_Pattern]) -> bool:
         if not path.startswith("/") and not _any(group, "relative", path):
@@ -159,6 +152,28 @@ class Resources:
         return _any(group, "relative", posixpath.relpath(real, home)) or any(
             one.kind == "absolute" and one.real.fullmatch(real) for one in group
         )
+
+
+def _named(key: str, text: str) -> list[str]:
+    """What a text names, blanks around it taken away, under the name of its member; to some of its readers it may be two things."""
+    if not text:
+        return []
+    if is_uri(text):
+        plain = unwrapped(text)
+        first = plain.splitlines()[0].partition("\t")[0]
+        if first == plain or is_called_url(key) or names_path(key, "") or not is_uri(first):
+            return [plain]
+        # A text that begins with a URL: browsers leave out the ends of its lines, others read the first.
+        return [unbroken(plain), first]
+    # The marks that it has keep most texts from being compared with a pattern.
+    if (text[0] in "/~\\" or text[1:2] == ":") and _ABSOLUTE.fullmatch(text):
+        return [text]
+    if names_path(key, text):
+        return [text]
+    if not is_called_url(key):
+        return []
+    found = host_text(text)
+    return [] if found is None else [Host(found) if found else text]
 
 
 def _key_of(place: Place | None) -> str:
@@ -192,7 +207,7 @@ def _pattern(pattern: str) -> _Pattern:
         raise ValueError("a pattern is a path or a URI in plain characters")
     if pattern.startswith(_FILE):
         return _path_pattern(unquote(pattern.removeprefix(_FILE).removeprefix("//")))
-    return _uri_pattern(pattern) if _URI.match(pattern) else _path_pattern(pattern)
+    return _uri_pattern(pattern) if has_scheme(pattern) else _path_pattern(pattern)
 
 
 def _uri_pattern(pattern: str) -> _Pattern:
@@ -200,7 +215,7 @@ def _uri_pattern(pattern: str) -> _Pattern:
         spelled = ada_url.URL(pattern).href
     except ValueError:
         raise ValueError(f"{pattern!r} is no URI") from None
-    if spelled != _without_query(spelled):
+    if spelled != spelled.partition("?")[0].partition("#")[0]:
         raise ValueError(f"{pattern!r} has a query or a fragment, neither of which is looked at")
     text = _compiled(spelled)
     return _Pattern("uri", text, text)
@@ -225,6 +240,12 @@ def _real_pattern(path: str) -> str:
     return posixpath.join(plain, *names[wild:])
 
 
+def _stands_for_names(pattern: str, start: int, end: int) -> bool:
+    """Whether `**` is whole names of a path, which may be none. In the place of a host it is one."""
+    before, behind = pattern[max(0, start - 2) : start], pattern[end : end + 1]
+    return end - start > 1 and behind == "/" and before[-1:] in {"", "/"} and before != "//"
+
+
 def _compiled(pattern: str) -> Pattern[str]:
     if "*" not in pattern:
         if pattern == ".":
@@ -234,11 +255,12 @@ def _compiled(pattern: str) -> Pattern[str]:
     body = pattern[:-3] if below else pattern
     found, at = "", 0
     for wild in _WILD.finditer(body):
-        found += escape(body[at : wild.start()]) + (".*" if len(wild[0]) > 1 else "[^/]*")
+        found += escape(body[at : wild.start()])
         at = wild.end()
+        if _stands_for_names(body, *wild.span()):
+            found += "(?:.*/)?"
+            at += 1
+        else:
+            found += ".*" if len(wild[0]) > 1 else "[^/]*"
     found += escape(body[at:])
     return Pattern(found + ("(?:/.*)?" if below else ""), DOTALL)
-
-
-def _without_query(url: str) -> str:
-    return url.partition("?")[0].partition("#")[0]

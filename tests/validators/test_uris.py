@@ -1,0 +1,117 @@
+"""What would be fetched as a URI, and what all clients read in one."""
+
+import pytest
+
+from gatewright.validators.uris import (
+    Reading,
+    has_scheme,
+    host_text,
+    is_uri,
+    read,
+    unbroken,
+    unwrapped,
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://a.example",
+        "https://a.example/b c",
+        "https:a.example",
+        "https:/a.example/b c",
+        "HTTP:\\\\a.example",
+        "ht\ntps://a.example",
+        "h" + "\n" * 10_000 + "ttps://a.example",
+        "<https://a.example/>",
+        "URL: https://a.example/",
+        "https%3a%2f%2fa.example",
+        "%252fetc",
+        "file:a",
+        "file: /../etc",
+        "file: a/../../etc",
+        "jar:file:/a b!/c",
+        "local_file:///etc",
+        "asker:/a b",
+    ],
+)
+def test_what_somebody_would_fetch_is_a_uri(text: str) -> None:
+    assert is_uri(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "a",
+        "see https://a.example",
+        "https:// is it",
+        "https://a.example is",
+        "file: a b",
+        "a:b",
+        "%d of %s",
+    ],
+)
+def test_a_sentence_is_none(text: str) -> None:
+    assert not is_uri(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "uris", "paths"),
+    [
+        ("https://A.example:443/b?c#d", ["https://a.example/b"], []),
+        ("https://a.example/b c", ["https://a.example/b", "https://a.example/b%20c"], []),
+        ("https://a.example/b//c", ["https://a.example/b//c", "https://a.example/b/c"], []),
+        ("https://0x7f.1/", ["https://127.0.0.1/"], []),
+        ("urn:isbn:1", ["urn:isbn:1"], []),
+        ("file:///a/../b?c", [], ["/b", "/a/../b?c"]),
+    ],
+)
+def test_all_that_clients_read_is_told(text: str, uris: list[str], paths: list[str]) -> None:
+    found = read(text)
+    assert found is not None
+    assert (sorted(found.uris), found.paths) == (sorted(uris), paths)
+    assert isinstance(found, Reading)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://",
+        "https:a.example",
+        "https:///a.example",
+        "https://a.example\\@b.example/",
+        "https://a.example#@b.example/",
+        "https://a@b.example/",
+        "https://a.example/\u200b",
+        "https://a.example/x\ny",
+        "https://a.example/../b",
+        "https://a.example/b/..%2fc",
+        "https://a.example/b/%252e%252e/c",
+        "https://a.example/b/..;/c",
+        "https://a.example/b/{..,x}/c",
+        "https://a.example/b/\uff0e\uff0e/c",
+        "https://a.example/b/c%2fd/../e",
+        "file:a",
+        "file://b.example/a",
+        "file: /a",
+        "local_file:///a",
+    ],
+)
+def test_what_clients_read_differently_is_not_read(text: str) -> None:
+    assert read(text) is None
+
+
+def test_what_is_around_and_inside_a_url_is_taken_away() -> None:
+    assert unwrapped("<URL: https://a.example>") == "https://a.example"
+    assert unwrapped("<p>") == "p"
+    assert unbroken("a\tb\r\nc d") == "abc d"
+
+
+def test_a_host_has_no_scheme_and_no_blank() -> None:
+    assert host_text("a.example:443/b c") == "//a.example:443/b c"
+    assert host_text("::1") == "//[::1]"
+    assert host_text("urn:a") == ""
+    assert host_text("two words") is None
+    assert has_scheme("urn:a")
+    assert not has_scheme("a/b:c")
