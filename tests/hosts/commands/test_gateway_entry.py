@@ -8,9 +8,11 @@ import msgspec
 import pytest
 
 from gatewright.cli.output import CliError
+from gatewright.cli.running import Running
 from gatewright.config import Settings, load
+from gatewright.hosts.commands import gateway_entry
 from gatewright.hosts.commands.gateway_entry import Wish, check_name, tell
-from gatewright.hosts.host_table import HOSTS
+from gatewright.hosts.host_table import HOSTS, Host
 
 PROGRAM = str(Path(sys.executable).with_name("gatewright"))
 URL = "http://127.0.0.1:8420/mcp"
@@ -133,6 +135,7 @@ def test_a_bridge_is_told_of_a_state_folder_that_was_named(
         ({"profile": "none"}, "no profile 'none'"),
         ({"url": "ftp://x"}, "no URL of a gateway"),
         ({"key": "k", "project": True}, "a project's file is shared"),
+        ({"key": "k", "project": True, "stdio": True}, "a project's file is shared"),
         ({"key_env": "K", "stdio": True}, "reads its key from GATEWRIGHT_KEY"),
     ],
 )
@@ -150,9 +153,28 @@ def test_a_host_that_takes_no_variable_is_told_apart(settings: Settings) -> None
     assert "codex" in problem.value.hint
 
 
-def test_a_free_port_is_not_written_into_a_file(settings: Settings) -> None:
+@pytest.mark.parametrize("host", HOSTS.values(), ids=lambda host: host.id)
+@pytest.mark.parametrize("way", [{}, {"stdio": True}, {"url": "https://gw.example/mcp"}])
+def test_no_key_is_written_into_a_projects_file(
+    settings: Settings, host: Host, way: dict[str, Any]
+) -> None:
+    """Whichever way the host comes by: some have no URLs."""
+    with pytest.raises(CliError, match="a project's file is shared"):
+        tell(host, wish(key="gw_1", project=True, **way), settings)
+
+
+def test_a_free_port_is_not_written_into_a_file(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free = allowing(settings, port=0)
+    for keyed in ({"key": "k"}, {"key_env": "K"}):
+        with pytest.raises(CliError, match="a free port at every start"):
+            tell(CURSOR, wish(**keyed), free)
+    running = Running("http://127.0.0.1:40123/mcp", 1, "", "", "")
+    monkeypatch.setattr(gateway_entry, "read_running", lambda _: running)
     with pytest.raises(CliError, match="a free port at every start"):
-        tell(CURSOR, wish(key="k"), allowing(settings, port=0))
+        tell(CURSOR, wish(key="k"), free)
+    assert tell(CURSOR, wish(key="k"), settings).entry["url"] == "http://127.0.0.1:40123/mcp"
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a b", "a.b", "a/b", "ä", "a" * 65])

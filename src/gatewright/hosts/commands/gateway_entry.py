@@ -1,4 +1,4 @@
-"""Builds the gateway's entry for a host's file: a URL with key, or a `gatewright bridge` command line.
+"""Chooses and builds the gateway's entry for a host's file, URL or `gatewright bridge` command; checks entry name, profile and use of keys.
 
 The bridge runs as the same user and finds the running gateway and its local token by itself, so with it
 no key has to be written into anybody's file. It is chosen where a host reaches no URL, and where a URL
@@ -80,9 +80,16 @@ def tell(host: Host, wish: Wish, settings: Settings) -> Told:
     _check_profile(wish, settings)
     if wish.url and not _is_web(wish.url):
         raise _usage(f"{wish.url} is no URL of a gateway", "e.g. http://127.0.0.1:8420/mcp")
-    if _by_url(host, wish, settings):
-        return _by_http(host, wish, settings)
-    return _by_bridge(host, wish, settings)
+    by_url = _by_url(host, wish, settings)
+    # Committed with the project, and read by everybody who has it.
+    if wish.key and wish.project:
+        raise _usage(
+            "a project's file is shared, and a key does not belong into it",
+            "name a variable that holds it: --key-env GATEWRIGHT_KEY"
+            if by_url
+            else "leave it out: a bridge on the gateway's machine needs none, another reads GATEWRIGHT_KEY of the host",
+        )
+    return (_by_http if by_url else _by_bridge)(host, wish, settings)
 
 
 def _is_web(url: str) -> bool:
@@ -102,12 +109,6 @@ def _by_url(host: Host, wish: Wish, settings: Settings) -> bool:
 
 
 def _by_http(host: Host, wish: Wish, settings: Settings) -> Told:
-    # Committed with the project, and read by everybody who has it.
-    if wish.key and wish.project:
-        raise _usage(
-            "a project's file is shared, and a key does not belong into it",
-            "name a variable that holds it: --key-env GATEWRIGHT_KEY",
-        )
     url = wish.url or _address(settings)
     if wish.profile:
         url = f"{url.rstrip('/')}/{wish.profile}"
@@ -184,17 +185,18 @@ def _program() -> list[str]:
 
 def _address(settings: Settings) -> str:
     """The URL of the gateway that runs, else of the one that would."""
+    gateway = settings.gateway
+    # Also while one runs: after its next start the entry would lead to whoever has that port by then.
+    if gateway.port == 0:
+        raise _usage(
+            "the gateway takes a free port at every start",
+            "write a port into [gateway], or use --stdio: a bridge finds it anywhere",
+        )
     try:
         return read_running(settings.storage.path).url
     except CliError:
-        gateway = settings.gateway
-    if gateway.port == 0:
-        raise _usage(
-            "the gateway takes a free port at every start, and none is running",
-            "write a port into [gateway], or use --stdio: a bridge finds it anywhere",
-        )
-    host = _LOCAL.get(gateway.host, gateway.host)
-    return f"http://{f'[{host}]' if ':' in host else host}:{gateway.port}/mcp"
+        host = _LOCAL.get(gateway.host, gateway.host)
+        return f"http://{f'[{host}]' if ':' in host else host}:{gateway.port}/mcp"
 
 
 def _check_profile(wish: Wish, settings: Settings) -> None:
