@@ -99,7 +99,7 @@ def test_the_objection_and_the_flaw_are_told() -> None:
     objection = compiled.objection({"list": [{"KEY": 1}]})
     assert objection is not None
     assert objection.rule == "names"
-    assert [one.path for one in compiled.violations({"list": [{"KEY": 1}]}, 9)] == [("list", "0")]
+    assert [one.path for one in compiled.violations({"list": [{"KEY": 1}]}, 9)] == [("list", 0)]
     assert compile_schema(True).objection({"a": 1, "A": 2}) is None
 
 

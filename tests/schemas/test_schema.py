@@ -263,3 +263,27 @@ def test_what_is_dear_and_still_within_the_budget_is_checked() -> None:
 def test_a_violation_says_what_was_asked_for(schema: Any, value: Any, expected: Any) -> None:
     (found,) = compile_schema(schema).violations(value, 9)
     assert found.expected == expected
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "rule"),
+    [
+        ({"maximum": 5}, "1e99999999999999999999", "maximum"),
+        ({"maximum": 5}, "-1.5E+99999999999999999999", None),
+        ({"exclusiveMinimum": 0}, "1e-99999999999999999999", None),
+        ({"minimum": 0}, "-1e-99999999999999999999", "minimum"),
+        ({"const": 0}, "0.0e99999999999999999999", None),
+        ({"type": "integer"}, "1e-99999999999999999999", "type"),
+        ({"type": "string"}, "1e99999999999999999999", "type"),
+        ({}, "1e99999999999999999999", None),
+    ],
+)
+def test_a_number_beyond_every_decimal_is_larger_or_smaller_than_all_others(
+    schema: dict[str, Any], text: str, rule: str | None
+) -> None:
+    compiled = compile_schema(schema)
+    value = decode(text.encode())
+    found = compiled.objection(value)
+    assert (None if found is None else found.rule) == rule
+    assert [one.rule for one in compiled.violations(value, 9)] == ([rule] if rule else [])
+    compile_schema({"maximum": value, "enum": [value]})

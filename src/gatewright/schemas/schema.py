@@ -8,7 +8,7 @@ as not matching. Numbers that a float cannot hold are compared as decimals, not 
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from itertools import islice
 from typing import Any, NoReturn
 
@@ -43,6 +43,8 @@ _TIERS = ((_MIB, False), (_MIB, True), (16 * _MIB, False), (16 * _MIB, True))
 3 ms a MiB to compile), and whether they may backtrack. The first that works is taken; from the third
 on a schema is `heavy`."""
 
+_BEYOND = 10**17
+"""An exponent that every `Decimal` can have."""
 _probe = msgspec.json.Encoder().encode
 """Fails on a `Num`, in a fraction of the time that a search in Python takes. The library must never
 see one: some keywords take it for no number at all and let it pass."""
@@ -110,7 +112,7 @@ class CompiledSchema:
             found = [_violation(one) for one in islice(errors, most)]
         named = None if self._names is None else self._names.objection(value)
         if named is not None and len(found) < most:
-            found.append(Violation(_steps(named.path), named.rule, None, named.message))
+            found.append(Violation(_steps(value, named.path), named.rule, None, named.message))
         return found
 
     def _load(self, value: Any) -> Load | None:
@@ -148,8 +150,24 @@ def _violation(error: jsonschema_rs.ValidationError) -> Violation:
     return Violation(path, error.kind.name, _expected(error.kind), error.message)
 
 
-def _steps(path: str) -> tuple[str, ...]:
-    return tuple(one.replace("~1", "/").replace("~0", "~") for one in path.split("/")[1:])
+def _steps(value: Any, path: str) -> tuple[str | int, ...]:
+    """The steps of a pointer into a value: an index of a list is a number."""
+    found: list[str | int] = []
+    for one in path.split("/")[1:]:
+        step: str | int = one.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, list) and str(step).isdecimal():
+            step = int(step)
+        found.append(step)
+        value = _within(value, step)
+    return tuple(found)
+
+
+def _within(value: Any, step: str | int) -> Any:
+    """What a step leads to; None where a pointer was cut short and leads nowhere."""
+    try:
+        return value[step]
+    except (LookupError, TypeError):
+        return None
 
 
 def _expected(kind: jsonschema_rs.ValidationErrorKind) -> Any:
@@ -222,4 +240,16 @@ def _decimals(value: Any) -> Any:
         return {key: _decimals(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_decimals(one) for one in value]
-    return Decimal(value.text) if isinstance(value, Num) else value
+    return _decimal(value.text) if isinstance(value, Num) else value
+
+
+def _decimal(text: str) -> Decimal:
+    """The number; of one with an exponent that no `Decimal` can have, another beyond all that is compared with it."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        mantissa, _, power = text.lower().partition("e")
+        sign = "-" if mantissa.startswith("-") else ""
+        if not mantissa.strip("-0."):
+            return Decimal(0)
+        return Decimal(f"{sign}1e{'-' if power.startswith('-') else ''}{_BEYOND}")
