@@ -6,6 +6,8 @@ from hashlib import sha256
 
 import pytest
 
+from gatewright.cli.output import CliError
+from gatewright.pins import commands
 from gatewright.pins.store import Pins, Seen
 from tests.cli.shell import Shell
 from tests.storage.parts import state_in
@@ -92,6 +94,51 @@ def test_all_of_a_server_can_be_accepted_at_once(shell: Shell, pins: Pins, opera
         ["files", "read", "pinned"],
         ["files", "wipe", "pinned"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [("0.1", "0.10000000000000000001"), ("1e401", "1e500"), ("1", "1" + "0" * 4000)],
+)
+def test_numbers_that_a_float_takes_for_one_are_shown_as_two(
+    shell: Shell, pins: Pins, before: str, now: str
+) -> None:
+    for text in (before, now):
+        pins.judge("files", [Seen("read", f'{{"a":{text}}}', text[-8:])], ask_first=False)
+        pins.judge("files", [Seen("count", f'{{"a":{text}}}', text[-8:])], ask_first=False)
+    shown = shell.run("server", "pin", "files", "count").out.splitlines()
+    assert [f'-  "a": {before}', f'+  "a": {now}'] == [one for one in shown if '"a"' in one]
+
+
+@pytest.mark.parametrize("meanwhile", ["changed", "forgotten"])
+def test_what_is_not_there_any_more_as_it_was_read_is_a_conflict(
+    pins: Pins, meanwhile: str
+) -> None:
+    """And nothing of what was read with it is accepted either."""
+    pins.judge("files", [Seen("read", '{"a":1}', "e")], ask_first=False)
+    read = [one for one in pins.of("files") if one.standing == "changed"]
+    if meanwhile == "changed":
+        pins.judge("files", [seen("wipes more")], ask_first=False)
+    else:
+        pins.forget("files", by="otto")
+        pins.judge("files", [Seen("read", '{"a":1}', "e")], ask_first=True)
+    with pytest.raises(CliError, match="wipe has") as problem:
+        commands._accept(pins, read, "files", "olga")
+    assert problem.value.code == "conflict"
+    assert {one.standing for one in pins.of("files")} <= {"changed", "new"}
+
+
+def test_what_is_accepted_already_is_not_accepted_again(
+    shell: Shell, pins: Pins, operator: str
+) -> None:
+    done = shell.run("server", "pin", "files", "--all", "--accept", "--key", operator)
+    assert [row[:3] for row in done.rows] == [["files", "wipe", "pinned"]]
+    assert [one.by for one in pins.of("files")] == ["first use", "olga"]
+
+
+def test_a_digest_alone_accepts_nothing(shell: Shell, pins: Pins) -> None:
+    done = shell.run("server", "pin", "files", "wipe", "--digest", "d" * 16)
+    assert (done.code, done.error["code"]) == (2, "usage")
 
 
 def test_an_agent_with_a_shell_accepts_nothing(shell: Shell, pins: Pins) -> None:

@@ -30,13 +30,12 @@ async def test_the_command_that_is_shown_holds_a_hostile_name_as_one_word(name: 
     tool = replace(a_tool("plain"), target=Target("srv", name))
     found = Definition(lambda _: "it has changed")(a_tool_call(tool), Mute())
     assert isinstance(found, Refusal)
-    look, _, accept = found.message.partition("with `")[2].partition("` and accepts it with `")
-    for command in (look, accept.removesuffix("`")):
-        words = [one for one in shlex.split(command) if one != "--"]
-        assert "\n" not in command
-        assert words[:3] == ["gatewright", "server", "pin"]
-        assert sorted({"srv"} - {*words}) == []
-        assert len(words) == (5 if command is look else 6)
+    look = found.message.partition("with `")[2].rpartition("`")[0]
+    words = [one for one in shlex.split(look) if one != "--"]
+    assert "\n" not in look
+    assert words[:4] == ["gatewright", "server", "pin", "srv"]
+    assert len(words) == 5
+    assert "--accept" not in found.message, "whatever the server says by then"
 
 
 async def test_any_other_tool_passes_as_it_is() -> None:
@@ -64,6 +63,15 @@ async def test_a_call_that_has_waited_is_about_the_tool_that_was_called() -> Non
     moved = Definition(lambda _: "it is new", lambda _: a_tool("wipe")).since(call)
     assert moved is not None
     assert moved.reason == "tool_disabled"
+
+
+async def test_a_call_that_has_waited_does_not_reach_a_tool_that_was_taken_back() -> None:
+    gate = Definition(lambda _: "", lambda _: None, lambda server: server == "srv")
+    gone = gate.since(a_tool_call(a_tool("wipe")))
+    assert gone is not None
+    assert gone.reason == "tool_not_found"
+    elsewhere = replace(a_tool("wipe"), target=Target("other", "wipe"))
+    assert gate.since(a_tool_call(elsewhere)) is None  # its server is no longer there
 
 
 async def test_a_definition_that_cannot_be_read_is_not_the_one_that_was_agreed_to() -> None:

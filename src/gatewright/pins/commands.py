@@ -7,13 +7,13 @@ shown. Straight in the store: a running gateway notices within a second.
 from __future__ import annotations
 
 import difflib
-import json as json_text
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
 
 from gatewright.cli.completion_names import server_names
@@ -69,12 +69,19 @@ def pin(  # noqa: PLR0913, PLR0917 - one argument for each option
     """
     settings = load(config)
     id, tool = _meant(settings, id, tool)
+    if digest is not None and not accept:
+        raise CliError(
+            "--digest says what --accept is for",
+            code="usage",
+            exit_code=Exit.USAGE,
+            hint=to_type("server pin ID TOOL --accept --digest HEX"),
+        )
     with _store(settings.storage.path) as pins:
         if forget:
             only = id if not (tool or accept or digest) else None
             found = _forget(pins, only, lambda: require_operator(settings, key))
         else:
-            found = _of(pins, id, tool, all_)
+            found = _of(pins, id, tool, all_ and not accept)
         if accept and not forget:
             by = require_operator(settings, key)
             _check_digest(found, tool, digest)
@@ -171,9 +178,13 @@ def _accept(pins: Pins, found: list[Pin], server: str | None, by: str) -> list[P
         )
     try:
         # By the digest that was read above: a definition that the server changed meanwhile is not accepted.
-        return [pins.accept(one.server, one.tool, digest=one.digest, by=by) for one in found]
+        return pins.accept_all(found, by=by)
     except ValueError as problem:
         raise _conflict(str(problem)) from None
+    except KeyError as problem:
+        raise _conflict(
+            f"{spelled(server, problem.args[0])} has been forgotten meanwhile"
+        ) from None
 
 
 @contextmanager
@@ -215,7 +226,6 @@ def _show(one: Pin) -> None:
 def _lines(definition: str) -> list[str]:
     if not definition:
         return []
-    text = json_text.dumps(
-        json_text.loads(definition), indent=2, ensure_ascii=False, sort_keys=True
-    )
+    # Never read: two numbers may differ by digits that a float does not have.
+    text = msgspec.json.format(definition, indent=2)
     return [one_line(line) for line in text.split("\n")]

@@ -12,6 +12,7 @@ from gatewright.feature import Feature, GatewayParts, Ground, Making, Rules, Ser
 from gatewright.pins.gate import Definition
 from gatewright.pins.offload import Readers
 from gatewright.pins.pinning import pinning_of
+from gatewright.servers.listing import EMPTY
 from gatewright.servers.supervisor_dependencies import ServerSide
 
 __all__ = ["PinsFeature"]
@@ -38,7 +39,10 @@ class PinsFeature(Feature):
         pinning = self._pinning
 
         def definition(making: Making) -> Definition:
-            return Definition(pinning.held, making.servers.catalogue.present)
+            known = making.servers.catalogue
+            return Definition(
+                pinning.held, known.present, lambda server: known.listing(server) is not EMPTY
+            )
 
         return Rules(gates={"definition": definition}, held=pinning.held, version=self._version)
 

@@ -1,4 +1,4 @@
-"""Gate `definition`: refuses calls of tools held back for a changed or suspicious definition; rechecks calls that waited for consent.
+"""Gate `definition`: refuses calls of tools held back for a changed or suspicious definition, and calls whose definition changed in a wait.
 
 A definition is what a model acts on, so a server that changes one changes what was approved. Such a tool is not
 listed, and a call of it is refused until an operator has looked at the difference (`gatewright server pin`).
@@ -28,11 +28,13 @@ class Definition:
         self,
         held: Callable[[Tool], str],
         present: Callable[[Target], Tool | None] = lambda _: None,
+        lists: Callable[[str], bool] = lambda _: False,
     ) -> None:
         """`held` says in a few words why a tool is held back; empty where it is not. `present` is what the catalogue
-        has of a tool now; None where it has nothing."""
+        has of a tool now; None where it has nothing. `lists` says of a server whether the catalogue knows what it offers."""
         self._held = held
         self._present = present
+        self._lists = lists
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool or call.task_tool
@@ -42,8 +44,11 @@ class Definition:
         """Why a call that has waited may not go on as things stand now; None where it may."""
         tool = call.tool
         present = None if tool is None else self._present(tool.target)
-        if tool is None or present is None:
+        if tool is None:
             return None
+        if present is None:
+            # Of a server that is gone as a whole, whoever sends the call knows more.
+            return self._gone(tool) if self._lists(tool.target.server) else None
         # By the name that the caller used.
         refusal = self._refused(replace(present, exposed=tool.exposed))
         if refusal is not None or _same(tool, present):
@@ -56,16 +61,23 @@ class Definition:
             gate=self.name,
         )
 
+    def _gone(self, tool: Tool) -> Refusal:
+        return Refusal(
+            "tool_not_found",
+            f"{tool.exposed} is not listed any more: its server took it back while this call waited",
+            gate=self.name,
+        )
+
     def _refused(self, tool: Tool) -> Refusal | None:
         why = self._held(tool)
         if not why:
             return None
         target = tool.target
         look = to_type("server pin {} {}", target.server, target.name)
-        accept = to_type("server pin {} {} --accept", target.server, target.name)
         return Refusal(
             "tool_disabled",
-            f"{tool.exposed} is held back: {why}. An operator looks at it with `{look}` and accepts it with `{accept}`",
+            # No command that accepts: what is accepted is what was shown, and not what the server says by then.
+            f"{tool.exposed} is held back: {why}. An operator looks at it with `{look}`, which says how to accept exactly that",
             {"held": why, "server_id": target.server, "tool_name": target.name},
             gate=self.name,
         )

@@ -200,16 +200,24 @@ class Pins:
         """Rely on what the tool says now. `digest` is of the definition that was looked at: another one that came
         meanwhile is not accepted. Raises `KeyError` for a tool nobody has seen, `ValueError` for another digest."""
         with self._rows.changing():
-            pin = self._known(server, [tool]).get(tool)
-            if pin is None:
-                raise KeyError(tool)
-            if pin.digest != digest:
-                raise ValueError(f"{server}/{tool} has changed again since it was looked at")
-            self._rooms.pop(server, None)
-            seen = Seen(tool, pin.seen, pin.digest, pin.why)
-            self._write(server, seen, "pinned", pin.seen, by)
-            self._note("accepted", server, seen, by)
-            return self._known(server, [tool])[tool]
+            return self._accept(server, tool, digest, by)
+
+    def accept_all(self, pins: Collection[Pin], *, by: str) -> list[Pin]:
+        """The same of several that were looked at, all or none."""
+        with self._rows.changing():
+            return [self._accept(one.server, one.tool, one.digest, by) for one in pins]
+
+    def _accept(self, server: str, tool: str, digest: str, by: str) -> Pin:
+        pin = self._known(server, [tool]).get(tool)
+        if pin is None:
+            raise KeyError(tool)
+        if pin.digest != digest:
+            raise ValueError(f"{server}/{tool} has changed again since it was looked at")
+        self._rooms.pop(server, None)
+        seen = Seen(tool, pin.seen, pin.digest, pin.why)
+        self._write(server, seen, "pinned", pin.seen, by)
+        self._note("accepted", server, seen, by)
+        return self._known(server, [tool])[tool]
 
     def forget(self, server: str, *, by: str) -> int:
         """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""

@@ -59,7 +59,7 @@ def test_tools_that_nobody_sees_are_said_with_the_command_that_goes_on(
     assert lines == [
         (
             f"files: 1 tool is held back: wipe; `{shell.typed('server pin files')}` lists them, "
-            f"`{shell.typed('server pin files TOOL')}` shows one, --accept lets it go on"
+            f"`{shell.typed('server pin files TOOL')}` shows one and how to accept it"
         ),
         f"files: 2 tools are left out: big, b2; `{shell.typed('server show files')}` says why",
     ]

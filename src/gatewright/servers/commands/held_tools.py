@@ -47,8 +47,8 @@ def accepting(server: str) -> str:
     """The commands by which an operator looks at what is held back, and accepts it."""
     name = one_line(server)
     return (
-        f"`{to_type('server pin {}', name)}` lists them, `{to_type('server pin {} TOOL', name)}` shows one, "
-        "--accept lets it go on"
+        f"`{to_type('server pin {}', name)}` lists them, `{to_type('server pin {} TOOL', name)}` shows one "
+        "and how to accept it"
     )
 
 
