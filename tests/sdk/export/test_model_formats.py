@@ -12,6 +12,7 @@ from gatewright.sdk.export.model_formats import (
     for_mcp,
     for_openai,
     model_name,
+    model_names,
 )
 
 
@@ -114,3 +115,15 @@ def test_names_fit_every_model_and_stay_apart() -> None:
     assert len(set(names)) == 2
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", one) for one in names)
     assert set(FORMS) == {"mcp", "openai", "anthropic", "gemini"}
+
+
+def test_two_names_of_a_list_never_become_one() -> None:
+    names = ["a.b", "a_b", "a b", "a.b", "x" * 70, model_name("x" * 70), "\ud800", "é"]
+    found = model_names(names)
+    assert found["a_b"] == "a_b"
+    assert len(set(found.values())) == len(set(names))
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", one) for one in found.values())
+    assert model_names(["kb.search"]) == {"kb.search": "kb_search"}
+    definitions = [{"name": one} for one in names]
+    for form in (for_anthropic(definitions), for_gemini(definitions)[0]["functionDeclarations"]):
+        assert len({one["name"] for one in form}) == len(set(names))
