@@ -50,6 +50,11 @@ class Wire(asyncio.Transport):
     def is_closing(self) -> bool:
         return False
 
+    def abort(self) -> None:
+        self.aborted = True
+
+    aborted = False
+
 
 @pytest.mark.parametrize("size", [1, SLICE_BYTES, SLICE_BYTES + 1, 10 * SLICE_BYTES + 7])
 async def test_much_is_parsed_in_slices_and_nothing_is_read_meanwhile(size: int) -> None:
@@ -136,3 +141,23 @@ async def test_a_body_of_small_chunks_leaves_turns_to_the_loop() -> None:
         client.say(POST + b"transfer-encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 20_000)
         client.say(b"0\r\n\r\n")
         assert await client.hear() == (200, b"x" * 20_000)
+
+
+async def test_one_that_cannot_parse_what_came_ends() -> None:
+    class Broken(Pieces):
+        def feed(self, data: bytes) -> None:
+            raise ZeroDivisionError
+
+    pieces = Broken(Turns(asyncio.get_running_loop()))
+    pieces.transport = wire = Wire(pieces)
+    told: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, about: told.append(about.get("exception")))
+    try:
+        pieces.data_received(bytes(SLICE_BYTES + 1))
+        while not told:
+            await asyncio.sleep(0)
+    finally:
+        loop.set_exception_handler(None)
+    assert wire.aborted
+    assert [type(one) for one in told] == [ZeroDivisionError]

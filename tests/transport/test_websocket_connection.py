@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.transport.websocket_connection import WebSocketConnection
 from tests.transport.asgi import answer
 from tests.transport.collecting import within
 from tests.transport.raw_http import connected
@@ -112,3 +113,24 @@ async def test_stopping_tells_a_websocket_to_go() -> None:
         await client.head()
         await within(client.server.stop(20))
         assert await client.end() == b"\x88\x02\x03\xf4"  # 1012
+
+
+async def test_one_that_breaks_while_it_parses_ends_also_in_its_turn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    told: list[object] = []
+    loop = asyncio.get_running_loop()
+    async with connected(Both()) as client:
+        client.say(UPGRADE)
+        await client.head()
+        monkeypatch.setattr(WebSocketConnection, "handle_pong", broken)
+        loop.set_exception_handler(lambda _, about: told.append(about.get("exception")))
+        try:
+            client.say(HELLO * 20 + b"\x8a\x80\0\0\0\0" + HELLO)  # more than is parsed at once
+            await client.end()
+        finally:
+            loop.set_exception_handler(None)
+    assert [type(one) for one in told] == [ZeroDivisionError]

@@ -192,6 +192,27 @@ async def test_what_may_come_each_second_may_come_for_ever() -> None:
     assert FRAMES_PER_S >= 100
 
 
+@pytest.mark.parametrize(
+    ("one", "burst", "per_s"),
+    [(frame(0), FRAMES_BURST, FRAMES_PER_S), (PING, CONTROL_BURST, CONTROL_PER_S)],
+)
+async def test_time_in_which_nothing_was_sent_allows_no_more_than_the_burst(
+    one: bytes, burst: float, per_s: float
+) -> None:
+    wire = Wire()
+    wire.now = 64.0
+    wire.intake.take(one * int(burst))
+    await wire.quiet()
+    assert wire.floods == []
+    wire.now += 10.5 / per_s
+    wire.intake.take(one * 10)
+    await wire.quiet()
+    assert wire.floods == []
+    wire.intake.take(one)
+    await wire.quiet()
+    assert len(wire.floods) == 1
+
+
 async def test_a_large_message_may_have_as_many_pieces_as_kilobytes() -> None:
     wire = Wire()
     pieces = [frame(1024, first=0x01), *[frame(1024, first=0x00)] * 2000, frame(1, first=0x80)]

@@ -66,7 +66,7 @@ class Sliced(asyncio.Protocol):
             return
         piece = rest[self._at : self._at + SLICE_BYTES]
         self._at += len(piece)
-        self.feed(piece)
+        self._feed(piece)
         transport = self.transport
         if not self._rest or transport is None:
             return  # it is gone
@@ -81,3 +81,12 @@ class Sliced(asyncio.Protocol):
             self._rest = b""
             if not self._paused and not transport.is_closing():
                 transport.resume_reading()
+
+    def _feed(self, piece: bytes) -> None:
+        try:
+            self.feed(piece)
+        except BaseException:
+            # As asyncio does where it parses itself. Of a turn nobody else would end it: it would not be read any more, for ever.
+            if self.transport is not None:
+                self.transport.abort()
+            raise

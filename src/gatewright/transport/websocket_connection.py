@@ -172,7 +172,12 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self._intake.take(data[end:])
 
     def _parse(self, data: bytes) -> None:
-        super().data_received(data)
+        try:
+            super().data_received(data)
+        except BaseException:
+            # As asyncio does where it parses itself. Of a turn nobody else would end it: it would not be read any more, for ever.
+            self.transport.abort()
+            raise
         if self.conn.handshake_exc is not None and not self.handshake_initiated:
             # The library has limits of its own and an answer (414, 431) that uvicorn does not send.
             self.handshake_initiated = self.handshake_complete = self.close_sent = True

@@ -48,9 +48,9 @@ class _Allowance:
         self._per_s, self._burst, self._left, self._at = per_s, burst, burst, now
 
     def take(self, now: float) -> bool:
-        if self._left < 1.0:
-            self._left = min(self._burst, (now - self._at) * self._per_s + self._left)
-            self._at = now
+        # Each time: what is added later would be for a time in which there was no room for it.
+        self._left = min(self._burst, (now - self._at) * self._per_s + self._left)
+        self._at = now
         self._left -= 1.0
         return self._left >= 0.0
 
