@@ -123,6 +123,20 @@ async def test_the_first_call_waits_for_a_server_that_asks_for_roots_and_for_no_
     assert await within(waiting) is LINK
 
 
+async def test_on_each_connection_the_first_call_waits_anew() -> None:
+    """Roots that were shown on the one before are not known on this one."""
+    sink, main = SessionSink(Server(), "mine"), cast("Link", SimpleNamespace(wants_roots=True))
+    for anew in (sink.begins, lambda: sink.renewed(LINK)):
+        await sink.outside(Question("roots/list"))
+        assert await within(sink.roots_told(LINK, main)) is LINK
+        anew()
+        waiting = asyncio.ensure_future(sink.roots_told(LINK, main))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        await sink.outside(Question("roots/list"))
+        await within(waiting)
+
+
 async def test_a_server_hears_of_other_roots_while_somebody_can_be_asked_for_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`SessionSink`: receives what a server sends on a session's own connection, answers `roots/list` before calls, keeps roots; opens it."""
+"""`SessionSink`: relays notifications of a session's own server connection, answers `roots/list` by asking waiting calls; opens connections."""
 
 from __future__ import annotations
 
@@ -79,6 +79,10 @@ class SessionSink:
             # Also where the client refused: the server has its answer, and the call goes on.
             self._told.set()
 
+    def begins(self) -> None:
+        """A connection begins: what was asked on the one before it says nothing of this one."""
+        self._told.clear()
+
     async def roots_told(self, link: Link, main: Link | None) -> Link:
         """The link, once the server has asked for roots on it and been answered, where it asked for them on `main`."""
         if main is not None and main.wants_roots:
@@ -102,6 +106,7 @@ class SessionSink:
 
     def renewed(self, link: Link) -> None:
         """A link said hello anew (`Sink`)."""
+        self.begins()
         self._server.renewed_own()
         self._telling.ask()
 
@@ -127,7 +132,14 @@ def session_reconnector(
     spec: ServerSpec, sink: SessionSink, make: Connect, leave: Callable[[Link], None]
 ) -> Reconnector:
     """A connection that one session has for itself, begun."""
-    keeper = Reconnector(spec, make, connected=sink.connected, changed=lambda *_: None, leave=leave)
+
+    async def begun() -> Link:
+        sink.begins()
+        return await make()
+
+    keeper = Reconnector(
+        spec, begun, connected=sink.connected, changed=lambda *_: None, leave=leave
+    )
     keeper.waits, keeper.tells = sink.waits, sink.tell_roots
     sink.keeper = keeper
     keeper.start()
