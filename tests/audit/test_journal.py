@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -295,6 +296,28 @@ def test_a_closed_journal_refuses_and_has_everything_on_disk(tmp_path: Path) -> 
     assert read_head(tmp_path) == journal.end
     with pytest.raises(Unrecorded, match="the gateway is stopping"):
         journal.append(body())
+
+
+def test_a_closed_journal_touches_no_file_that_has_its_numbers_by_then(tmp_path: Path) -> None:
+    folder = tmp_path / "trail"
+    folder.mkdir()
+    journal = Journal(folder, recover(folder).end)
+    journal.append(body())
+    journal.close()
+    others = [tmp_path / f"other-{number}" for number in range(3)]
+    with ExitStack() as stack:
+        for other in others:
+            file = stack.enter_context(other.open("w+"))
+            file.write("x" * 10_000)
+            file.flush()
+        with pytest.raises(Unrecorded, match="the gateway is stopping"):
+            journal.sync()
+        for do in (journal.repair, journal.head_to_disk):
+            with pytest.raises(OSError, match="the gateway is stopping"):
+                do()
+        journal.close()
+        assert [other.read_text() for other in others] == ["x" * 10_000] * 3
+        assert os.fstat(file.fileno()).st_size == 10_000
 
 
 def test_the_files_of_the_journal_belong_to_their_owner_alone(

@@ -28,6 +28,7 @@ __all__ = ["SEGMENT_BYTES", "Journal"]
 SEGMENT_BYTES = 64 << 20
 _SPARE_BYTES = 1 << 20  # free space that must be there before a full disk counts as mended
 _APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+_CLOSED = "the audit trail is closed: the gateway is stopping"
 
 
 class Journal:
@@ -43,6 +44,7 @@ class Journal:
         self._segment_bytes = segment_bytes
         self._lock = threading.Lock()
         self._retired: list[int] = []
+        self._closed = False
         self._unflushed = False  # a flush failed: the pages since `synced` must be written again
         self._head = os.open(folder / HEAD, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         self._file = os.open(segment_path(folder, end.segment), _APPEND, 0o600)
@@ -105,6 +107,8 @@ class Journal:
         For one thread at a time. Raises `Unrecorded`.
         """
         with self._lock:
+            if self._closed:
+                raise Unrecorded(_CLOSED)
             if self._unflushed:
                 raise Unrecorded(self.fault or "the audit trail waits for its repair")
             end, files = self.end, (*self._retired, self._file)
@@ -122,6 +126,7 @@ class Journal:
         Call it from the thread that calls `sync`. Raises `OSError` as long as the cause is there.
         """
         with self._lock:
+            self._still_open()
             if self.fault is None:
                 return
             # A margin, or each record that is let in would fill the disk again and bar all calls.
@@ -137,15 +142,24 @@ class Journal:
 
     def head_to_disk(self) -> None:
         """Bring the head itself to the disk: from then on no power cut brings an earlier one back. Raises `OSError`."""
+        with self._lock:
+            self._still_open()
         _to_disk(self._head)
+
+    def _still_open(self) -> None:
+        # What has these numbers by now are other files.
+        if self._closed:
+            raise OSError(errno.EBADF, _CLOSED, str(self._folder))
 
     def close(self) -> None:
         """Flush and close. Raises `Unrecorded` when the flush fails; it is closed all the same."""
+        if self._closed:
+            return
         try:
             self.sync()
         finally:
             with self._lock:
-                self.fault = "the audit trail is closed: the gateway is stopping"
+                self.fault, self._closed = _CLOSED, True
                 for descriptor in (*self._retired, self._file, self._head):
                     os.close(descriptor)
 
