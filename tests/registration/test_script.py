@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Refusal
+from gatewright.registration import script
 from gatewright.registration.registered import Registered
 from gatewright.registration.rules import Denied
 from gatewright.registration.script import SCRIPT_BYTES, check_places, with_script
@@ -113,3 +114,18 @@ async def test_arguments_of_a_program_name_nothing_elsewhere(tmp_path: Path) -> 
     for name in ("/etc/passwd", f"{tmp_path}/nowhere/../../../../../../../../etc/passwd"):
         with pytest.raises(Denied):
             await check_places(registered(command="node", args=("-x", name)), said)
+
+
+def test_a_script_is_not_read_through_a_link_that_was_put_anywhere_on_its_way_since(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "real" / "deep").mkdir(parents=True)
+    (tmp_path / "real" / "deep" / "x.py").write_text("pass\n")
+    assert script._text(tmp_path / "real" / "deep" / "x.py") == "pass\n"
+    (tmp_path / "way").symlink_to(tmp_path / "real")
+    (tmp_path / "real" / "y.py").symlink_to(tmp_path / "real" / "deep" / "x.py")
+    before = list(Path("/proc/self/fd").iterdir())
+    for swapped in ("way/deep/x.py", "real/y.py"):
+        with pytest.raises(OSError, match=r"symbolic links|Not a directory"):
+            script._text(tmp_path / swapped)
+    assert len(list(Path("/proc/self/fd").iterdir())) == len(before)

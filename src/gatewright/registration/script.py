@@ -1,4 +1,4 @@
-"""Reads the Python script of a registration from its folder and has it judged by `code_safety` in a worker process (MGP §7, §15.4)."""
+"""Reads a registration's Python script, has a worker judge it (`code_safety`); refuses program arguments that name files elsewhere (MGP §7)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ __all__ = ["SCRIPT_BYTES", "check_places", "with_script"]
 
 SCRIPT_BYTES = 32 * 1024
 """The longest script. It is an argument of the program that runs it, of which Linux takes four times as much."""
+_FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LEVELS = {"sandboxed": "standard", "standard": "unrestricted", "trusted": "unrestricted"}
 """Trust level → level of `code_safety`."""
 
@@ -89,8 +90,7 @@ def _read(name: str, folders: Sequence[Path], *, everywhere: bool) -> str:
 
 
 def _text(path: Path) -> str:
-    # The path is resolved: a link there now was put there since. Opening a pipe must not wait.
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    descriptor = _opened(path)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise _unreadable("the script is no regular file")
@@ -104,6 +104,20 @@ def _text(path: Path) -> str:
     if "\0" in text:
         raise _unreadable("the script has a NUL character")
     return text
+
+
+def _opened(path: Path) -> int:
+    """A descriptor of a path that is resolved: a link anywhere on it now was put there since. Raises `OSError`."""
+    folder = os.open(path.anchor, _FOLDER)
+    try:
+        for name in path.parts[1:-1]:
+            above, folder = folder, os.open(name, _FOLDER, dir_fd=folder)
+            os.close(above)
+        # Opening a pipe must not wait.
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        return os.open(path.name, flags, dir_fd=folder)
+    finally:
+        os.close(folder)
 
 
 async def _judge(text: str, level: str, call: Call, workers: Workers) -> None:
