@@ -11,7 +11,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.typing import Subprotocol
 
 from gatewright.transport.base import FROM_SERVERS, Closed
-from gatewright.transport.websocket import CannotConnect, connect, refuse
+from gatewright.transport.websocket import CannotConnect, closing_reason, connect, refuse
 from tests.transport.certificate import make_certificate
 from tests.transport.collecting import Collector, within
 from tests.transport.sockets import Open, client, nobody_left
@@ -196,3 +196,9 @@ async def test_a_client_speaks_tls_and_to_whom_the_system_trusts(tmp_path: Path)
         await within(got.until(lambda: bool(got.ends)))
         with pytest.raises(CannotConnect, match="certificate verify failed"):
             await connect(url, receiver=Collector())
+
+
+def test_a_reason_is_cut_between_characters() -> None:
+    assert closing_reason("left") == "left"
+    assert closing_reason("\u00fc" * 100) == "\u00fc" * 61
+    assert len(closing_reason("\ud800" * 200).encode()) <= 123

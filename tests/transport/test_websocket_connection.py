@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.transport.websocket_connection import WebSocketConnection
+from gatewright.transport.websocket_connection import DIRECT, WebSocketConnection
 from tests.transport.asgi import answer
 from tests.transport.collecting import within
 from tests.transport.raw_http import connected
@@ -134,3 +134,16 @@ async def test_one_that_breaks_while_it_parses_ends_also_in_its_turn(
         finally:
             loop.set_exception_handler(None)
     assert [type(one) for one in told] == [ZeroDivisionError]
+
+
+async def test_a_reason_is_told_as_far_as_a_closing_frame_has_room() -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        scope["extensions"][DIRECT].leave(1013, "\u00fc" * 100)
+
+    async with connected(app) as client:
+        client.say(UPGRADE)
+        await client.head()
+        said = await client.end()
+    assert said == b"\x88\x7c\x03\xf5" + "\u00fc".encode() * 61

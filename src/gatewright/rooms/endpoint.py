@@ -28,7 +28,7 @@ from gatewright.rooms.hub import Hub, NoPlace, Place
 from gatewright.rooms.identities import Identities
 from gatewright.rooms.policy import Identity
 from gatewright.transport.slices import by_and_by
-from gatewright.transport.websocket import POLICY_VIOLATION, refuse
+from gatewright.transport.websocket import POLICY_VIOLATION, closing_reason, refuse
 from gatewright.transport.websocket_connection import DIRECT, Direct, text_frame
 
 __all__ = ["PATHS", "SUBPROTOCOL", "RoomsEndpoint"]
@@ -38,7 +38,6 @@ PATHS = frozenset({"/ws", "/v0/ws"})
 SUBPROTOCOL = "mcpx"
 _TOKEN = "mcpx.bearer."  # noqa: S105 - a prefix, no token
 TRY_AGAIN_LATER = 1013
-_REASON_BYTES = 123
 _FIELDS = 32
 RECHECK_S = 0.5
 """How soon the connection of an expired token is closed; that of one that was taken back is at once."""
@@ -143,7 +142,7 @@ class RoomsEndpoint:
             offered = scope.get("subprotocols", ())
             chosen = SUBPROTOCOL if SUBPROTOCOL in offered else None
             await send({"type": "websocket.accept", "subprotocol": chosen})
-            said = {"code": POLICY_VIOLATION, "reason": refusal.message[:_REASON_BYTES]}
+            said = {"code": POLICY_VIOLATION, "reason": closing_reason(refusal.message)}
             await send({"type": "websocket.close", **said})
             return
         row = reason_of(refusal.reason)
@@ -172,7 +171,7 @@ class _Chair:
         try:
             self._place = hub.join(identity, topic, self)
         except NoPlace as taken:  # by somebody else, since it was found free
-            self._connection.leave(TRY_AGAIN_LATER, taken.refusal.message[:_REASON_BYTES])
+            self._connection.leave(TRY_AGAIN_LATER, taken.refusal.message)
             return
         self._connection.take_over(self, BURST_BYTES)
 

@@ -34,7 +34,15 @@ from gatewright.transport.base import (
 from gatewright.transport.http_dial import client_context, reach_host
 from gatewright.transport.pipe_ends import Backlog, End
 
-__all__ = ["POLICY_VIOLATION", "Accepted", "CannotConnect", "Connected", "connect", "refuse"]
+__all__ = [
+    "POLICY_VIOLATION",
+    "Accepted",
+    "CannotConnect",
+    "Connected",
+    "closing_reason",
+    "connect",
+    "refuse",
+]
 
 log = logging.getLogger(__name__)
 
@@ -52,6 +60,11 @@ OPEN_S = 10.0
 CLOSE_S = 2.0
 """How long a peer may take to answer our closing frame."""
 _REASON_BYTES = 123
+
+
+def closing_reason(reason: str) -> str:
+    """As much of a reason as a closing frame has room for (RFC 6455 §5.5)."""
+    return reason.encode("utf-8", "replace")[:_REASON_BYTES].decode(errors="ignore")
 
 
 CLOSED = "closed"
@@ -114,7 +127,7 @@ class _FramePipe:
 
     def leave(self, code: int, reason: str) -> None:
         """Close in the same way, with a code of RFC 6455 §7.4 and as much of the reason as there is room for."""
-        self._shut(code, reason.encode()[:_REASON_BYTES].decode(errors="ignore"))
+        self._shut(code, closing_reason(reason))
 
     async def wait_closed(self) -> str:
         """Wait for the end; the reason."""

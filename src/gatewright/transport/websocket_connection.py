@@ -23,6 +23,7 @@ from websockets.http11 import Request
 from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_exchange import Serving
+from gatewright.transport.websocket import closing_reason
 from gatewright.transport.websocket_intake import Intake
 from gatewright.transport.write_queue import WriteQueue
 from gatewright.web.utf8 import is_utf8
@@ -299,7 +300,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             self.transport.abort()
             return
         self.outlet.finish()
-        self.conn.send_close(code, reason)
+        self.conn.send_close(code, closing_reason(reason))
         self.transport.write(b"".join(self.conn.data_to_send()))
         self.close_sent = True
         self.close_timer = self.loop.call_later(self.close_timeout, self.transport.close)
