@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -109,3 +110,21 @@ def test_a_gateway_that_does_not_get_ready_ends_the_demo(
     tour.script = script
     with pytest.raises(CliError, match=said), demo._gateway(tour):
         pass
+
+
+def test_a_step_that_does_not_end_in_time_is_one_that_went_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tour = demo.Tour(tmp_path, lambda _: None)
+    monkeypatch.setattr(demo, "_PATIENCE_S", 0.05)
+    slow = [sys.executable, "-c", "import time; time.sleep(60)"]
+    monkeypatch.setattr(demo.Tour, "command", lambda *_: slow)
+    monkeypatch.setattr(demo.Tour, "operator", "token")
+    tour.step("one", ("x",), wants="")
+    demo._held(tour, wait=False)
+    assert [(one.ok, one.said) for one in tour.steps] == [(False, "it did not end in time")] * 3
+
+
+@pytest.mark.parametrize("name", ["plain", 'a"b\\c', "\U0001f4c1 folder", "\x7f\x01é"])
+def test_any_path_is_a_string_of_toml(name: str) -> None:
+    assert tomllib.loads(f"a = {demo._quoted(name)}") == {"a": name}

@@ -24,5 +24,9 @@ def test_what_one_tool_says_of_itself_is_the_text_of_a_file(tmp_path: Path) -> N
     ]
 
 
+def test_whoever_asks_whether_it_is_there_is_answered(tmp_path: Path) -> None:
+    assert Notes(tmp_path).answer("ping", {}) == {}
+
+
 def test_an_unknown_method_is_unknown(tmp_path: Path) -> None:
     assert Notes(tmp_path).answer("resources/list", {}) is None

@@ -32,6 +32,8 @@ class Notes:
             info = {"name": "notes", "version": "1"}
             capabilities = {"tools": {"listChanged": True}}
             return {"protocolVersion": _VERSION, "capabilities": capabilities, "serverInfo": info}
+        if method == "ping":
+            return {}
         if method == "tools/list":
             return {"tools": self._tools()}
         return self._call(params) if method == "tools/call" else None
