@@ -107,6 +107,16 @@ def test_on_a_terminal_there_is_a_live_picture(shell: Shell, gateway: Served) ->
     assert "since its start" in done.out
 
 
+def test_one_look_on_a_terminal_says_what_its_figures_are(shell: Shell, gateway: Served) -> None:
+    done = shell.run_at_terminal("top", "--once")
+    assert done.code == 0
+    heading, figures = done.out.splitlines()[-2:]
+    assert heading.split()[:4] == ["TIME", "CALLS", "DENIED", "FAILED"]
+    assert figures.startswith("20")
+    assert heading.index("CALLS") == len(figures.split("  ")[0]) + 2
+    assert "TIME" not in shell.run("top", "--once").out
+
+
 def test_without_a_gateway_there_is_nothing_to_look_at(shell: Shell) -> None:
     done = shell.run("top", "--once")
     assert (done.code, done.error["code"]) == (4, "gateway_unreachable")

@@ -37,6 +37,8 @@ _COLUMNS = (
     "servers",
 )
 
+_WIDTHS = (20, 8, 8, 8, 8, 8, 9, 7)
+
 
 class Look(msgspec.Struct, frozen=True):
     """One look at the metrics."""
@@ -81,8 +83,11 @@ def top(  # noqa: PLR0917 - one argument for each option
     elif is_terminal(1) and not once:
         _live(frames)
     else:
+        if is_terminal(1):
+            # One look alone has no time of its own: its figures are those since the start.
+            print_line([name.removesuffix("/s").upper() for name in _COLUMNS], widths=_WIDTHS)
         for one in frames:
-            print_line(_row(one), widths=(20, 8, 8, 8, 8, 8, 9, 7))
+            print_line(_row(one), widths=_WIDTHS)
 
 
 def _frames(where: Endpoint, interval_s: float, most: int | None) -> Iterator[dict[str, Any]]:

@@ -33,6 +33,9 @@ def test_progress_is_told_in_the_token_of_the_request_and_where_there_is_none_no
         ({"progressToken": "mine"}, {"progressToken": "mine", "progress": 1}),
         ({}, None),
         (None, None),
+        (7, None),
+        (["progressToken"], None),
+        ("progressToken", None),
     ):
         params = {"name": "x", "_meta": meta}
         inbound = Inbound(b"1", "tools/call", params, Client("2025-11-25"), METHODS["tools/call"])

@@ -36,7 +36,8 @@ def wanted(event: Event, inbound: Inbound, conversation: Conversation) -> dict[s
     if method == "notifications/message":
         return params if conversation.wants_log(inbound.client, params.get("level")) else None
     if method == "notifications/progress":
-        token = (inbound.params.get("_meta") or {}).get("progressToken")
+        meta = inbound.params.get("_meta")
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
         return None if token is None else {**params, "progressToken": token}
     if "request_id" in params and method.startswith("notifications/mgp."):
         return {**params, "request_id": jsonrpc.decode(inbound.id)}
