@@ -1,4 +1,4 @@
-"""Checks and completes `openapi = …` of `[[servers]]`: an HTTP API whose OpenAPI document defines a server's tools."""
+"""Checks `openapi`, `base_url`, `credentials`, `auth` of `[[servers]]` for APIs that become tools; substitutes variables, resolves the path."""
 
 from __future__ import annotations
 

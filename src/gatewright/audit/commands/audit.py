@@ -1,4 +1,4 @@
-"""`gatewright audit`: `tail`, `query`, `show`, `verify` read and check the trail, gateway running or not; `accept`; registers `export`."""
+"""`gatewright audit`: reads and verifies the trail, gateway running or not; `accept`s state stores that do not match it; has `export`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds the OpenAPI 3.0 document of the tools that one caller may call (ggen, "OpenAPI Compatibility").
+"""Describes the REST endpoint as OpenAPI 3.0 for given tools: listing, any tool by name, typed operations for each, error responses (ggen).
 
 It says what the REST endpoint does and nothing else: one operation for any tool by its name, as the
 specification has it, and one for each tool with its own schema, so that a client made from the document
