@@ -1,4 +1,4 @@
-"""Screens servers' MCP task states (questions, errors, results); drops questions the client cannot answer; strips related-task ids from results.
+"""Screens servers' MCP task states (questions, errors, results); drops questions the client cannot answer; takes related-task ids out.
 
 How a task stands is told with everything that the call would have been answered with, and while it runs with questions
 (MCP 2026-07-28, tasks). What a result, an error or a question must not hold, it must not hold there.
