@@ -60,7 +60,9 @@ def has_scheme(text: str) -> bool:
 
 def unbroken(text: str) -> str:
     """A text without the signs that browsers leave out of a URL."""
-    return text.translate(_BREAKS)
+    if "\n" in text or "\r" in text or "\t" in text:
+        return text.translate(_BREAKS)
+    return text
 
 
 def unwrapped(text: str) -> str:
@@ -76,7 +78,10 @@ def unwrapped(text: str) -> str:
 def is_uri(text: str) -> bool:
     """Whether a text, blanks around it taken away, would be fetched by somebody, whatever follows on it."""
     head = _head(text)
-    if ":" in head[:_HEAD] and (_is_form(head) or _climbing_file(head, text)):
+    before, colon, _ = head[:_HEAD].partition(":")
+    # No scheme has a blank in it, which spares most texts the pattern.
+    may = bool(colon) and (" " not in before or before[0] == "<")
+    if may and (_is_form(head) or _climbing_file(head, text)):
         return True
     # Whoever decodes before fetching: in one word only, a sentence with per cent in it is none.
     return "%" in head[:64] and " " not in text and any(map(_leads, _decoded(head)))
@@ -95,8 +100,9 @@ def _is_form(head: str) -> bool:
 
 def _climbing_file(head: str, text: str) -> bool:
     """Whether a sentence behind `file:` is a path to a browser, which climbs out of its first blank."""
-    climbs = ".." in text or "%2" in text
-    return climbs and unwrapped(head)[:5].lower() == _FILE and ("/" in text or "\\" in text)
+    if unwrapped(head)[:5].lower() != _FILE:
+        return False
+    return (".." in text or "%2" in text) and ("/" in text or "\\" in text)
 
 
 def _leads(form: str) -> bool:
