@@ -21,10 +21,11 @@ __all__ = ["FEATURES", "Sight", "candidates", "features", "judged"]
 FEATURES = ("lexical", "share", "concepts", "vector", "clause", "name", "fuzzy")
 
 _KEPT = 200
-_FIRST_LOOK = 600
+_FIRST_LOOK = 1000
 _SPELLINGS = 4
 _MISSPELT = 8
 _TRIPLES = 8
+_SAMPLED = 32
 _FITS = 0.35
 """What of the best score a tool needs to count as one that fits."""
 
@@ -52,14 +53,15 @@ class Sight(msgspec.Struct, frozen=True):
 
 
 class _Stages(msgspec.Struct, frozen=True):
-    """For every slot, what each stage says of it; `most` is what all words of the query together would be worth."""
+    """For every slot, what each stage says of it; `most` is what all words of the query together would be worth; `near` are the
+    slots that are nearest by their vectors."""
 
     lexical: Floats
     concepts: Floats
     fuzzy: Floats
     name: Floats
-    near: Floats
     most: float
+    near: NDArray[np.intp]
 
 
 def judged(
@@ -100,7 +102,7 @@ def features(asked: Query, sight: Sight) -> Generator[None, None, tuple[NDArray[
     if not sight.seen.any():
         return np.zeros(0, np.intp), np.zeros((0, len(FEATURES)), np.float32)
     stages = yield from _staged(asked, sight)
-    slots = candidates(stages, sight.seen)
+    slots = candidates(stages)
     yield
     near = sight.vectors.exactly(asked.vector, slots)
     clause = near
@@ -118,15 +120,17 @@ def features(asked: Query, sight: Sight) -> Generator[None, None, tuple[NDArray[
     return slots, np.stack(columns, axis=1).astype(np.float32)
 
 
-def candidates(stages: _Stages, seen: Bools) -> NDArray[np.intp]:
+def candidates(stages: _Stages) -> NDArray[np.intp]:
     """The best slots of each stage."""
     found = [
         _best(stages.lexical + stages.concepts, _KEPT),
         _best(stages.fuzzy, _KEPT // 4),
         _best(stages.name, _KEPT // 4),
-        _best(np.where(seen, stages.near, 0), _FIRST_LOOK),
+        stages.near,
     ]
-    return np.unique(np.concatenate(found))
+    chosen = np.zeros(len(stages.lexical), dtype=np.bool_)
+    chosen[np.concatenate(found)] = True
+    return np.flatnonzero(chosen)
 
 
 def _staged(asked: Query, sight: Sight) -> Generator[None, None, _Stages]:
@@ -137,8 +141,8 @@ def _staged(asked: Query, sight: Sight) -> Generator[None, None, _Stages]:
     fuzzy, _ = yield from _summed(spelled, sight.postings, sight.seen, count)
     name = yield from _alike(asked.triples, sight)
     yield
-    near = sight.vectors.roughly(asked.vector)[: len(sight.seen)]
-    return _Stages(lexical, concepts, fuzzy, name, near, most)
+    near = sight.vectors.nearest(asked.vector, sight.seen, _FIRST_LOOK)
+    return _Stages(lexical, concepts, fuzzy, name, most, near)
 
 
 def _summed(
@@ -148,23 +152,30 @@ def _summed(
     scores = np.zeros(len(seen), dtype=np.float32)
     most = 0.0
     for term, weight in terms.items():
-        held = postings.of(term)
-        having, rarity = 0, np.log(1 + (count + 0.5) / 0.5)
-        if held is not None:
-            slots, impacts = held
-            known = slots < len(seen)
-            if not known.all():
-                slots, impacts = slots[known], impacts[known]
-            kept = seen[slots]
-            having = int(kept.sum())
+        slots, impacts = _held(term, postings, len(seen))
+        having = _seen_of(slots, seen, count)
+        rarity = float(np.log(1 + (count - having + 0.5) / (having + 0.5)))
         if having:
-            rarity = np.log(1 + (count - having + 0.5) / (having + 0.5))
-            scores[slots[kept]] += impacts[kept].astype(np.float32) * np.float32(
-                weight * rarity / 255
-            )
-        most += weight * float(rarity)
+            # What is not seen is taken out of the sum: that is one pass for all terms.
+            scores[slots] += impacts.astype(np.float32) * np.float32(weight * rarity / 255)
+        most += weight * rarity
         yield
+    if count < len(seen):
+        scores[~seen] = 0
     return scores, most
+
+
+def _held(term: str, postings: Postings, size: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+    """The slots that have a term, and its impacts; without slots that are newer than the search."""
+    slots, impacts = postings.of(term)
+    if len(slots) and int(slots.max()) >= size:
+        known = slots < size
+        return slots[known], impacts[known]
+    return slots, impacts
+
+
+def _seen_of(slots: NDArray[np.intp], seen: Bools, count: int) -> int:
+    return len(slots) if count == len(seen) else int(np.count_nonzero(seen[slots]))
 
 
 def _spelled(asked: Query, sight: Sight) -> Generator[None, None, dict[str, float]]:
@@ -184,29 +195,22 @@ def _spelled(asked: Query, sight: Sight) -> Generator[None, None, dict[str, floa
 
 
 def _is_seen(term: str, sight: Sight) -> bool:
-    held = sight.postings.of(term)
-    if held is None:
-        return False
-    slots = held[0][held[0] < len(sight.seen)]
+    slots, _ = _held(term, sight.postings, len(sight.seen))
     return bool(sight.seen[slots].any())
 
 
 def _alike(triples: list[str], sight: Sight) -> Generator[None, None, Floats]:
     """How alike each name is to the query, by triples that both have (Dice's coefficient)."""
-    scores = np.zeros(len(sight.seen), dtype=np.float32)
-    lengths = np.zeros(len(sight.seen), dtype=np.float32)
-    if not triples:
-        return scores
-    for at, one in enumerate(triples):
-        if at % _TRIPLES == 0:
-            yield
-        held = sight.names.of(one)
-        if held is not None:
-            slots, sizes = held
-            known = slots < len(scores)
-            scores[slots[known]] += 1
-            lengths[slots[known]] = sizes[known]
-    scores *= 2 / (lengths + len(triples))
+    size = len(sight.seen)
+    scores = np.zeros(size, dtype=np.float32)
+    lengths = np.zeros(size, dtype=np.float32)
+    for at in range(0, len(triples), _TRIPLES):
+        held = [_held(one, sight.names, size) for one in triples[at : at + _TRIPLES]]
+        slots = np.concatenate([one for one, _ in held])
+        scores += np.bincount(slots, minlength=size).astype(np.float32)
+        lengths[slots] = np.concatenate([sizes for _, sizes in held])
+        yield
+    scores *= 2 / (lengths + max(len(triples), 1))
     scores[~sight.seen] = 0
     return scores
 
@@ -214,6 +218,11 @@ def _alike(triples: list[str], sight: Sight) -> Generator[None, None, Floats]:
 def _best(scores: Floats, most: int) -> NDArray[np.intp]:
     """The places of the best scores above zero."""
     found = np.flatnonzero(scores > 0)
+    if len(found) > _SAMPLED * most:
+        # What the best of some are above, most are not: so few of many are compared with each other.
+        sample = scores[found[:: _SAMPLED // 4]]
+        least = np.partition(sample, len(sample) - most)[len(sample) - most]
+        found = np.flatnonzero(scores >= least)
     if len(found) > most:
         return found[np.argpartition(scores[found], -most)[-most:]]
     return found

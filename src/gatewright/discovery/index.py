@@ -7,6 +7,7 @@ is, how well the best tool fits and how many fit are asked among these.
 
 from __future__ import annotations
 
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 from typing import Any
@@ -16,12 +17,22 @@ import numpy as np
 
 from gatewright.discovery.fusion import Sight, judged
 from gatewright.discovery.lexicon import lexicon
-from gatewright.discovery.postings import Bools, Postings, Spelling
+from gatewright.discovery.postings import Bools, Lists, Postings, Spelling
 from gatewright.discovery.query import Query, analysed, impacts_of
 from gatewright.discovery.vectors import VectorStore, table
 from gatewright.discovery.words import Words
 
-__all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex", "within"]
+__all__ = [
+    "STRATEGIES",
+    "Entry",
+    "Found",
+    "Hit",
+    "Kept",
+    "KeptServer",
+    "ToolIndex",
+    "digest_of",
+    "within",
+]
 
 STRATEGIES = ("auto", "keyword", "semantic", "category")
 
@@ -60,6 +71,26 @@ class Found(msgspec.Struct, frozen=True):
     strategy: str
 
 
+class KeptServer(msgspec.Struct, frozen=True):
+    """One server's tools, as they are kept."""
+
+    server: str
+    digest: bytes
+    tools: int
+    entries: bytes
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """An index, as it is kept."""
+
+    servers: list[KeptServer]
+    postings: Lists
+    names: Lists
+    terms: list[str]
+    spelling: Lists
+    vectors: tuple[bytes, bytes, bytes]
+
+
 class _View:
     """What one asker may see: 1 for yes, 0 for no, -1 for not asked yet, by slot."""
 
@@ -73,7 +104,7 @@ class ToolIndex:
     def __init__(self) -> None:
         vectors = table()
         self._table = vectors
-        self._words = Words(lexicon(), vectors.row)
+        self._words = Words(lexicon(), vectors.row, lexicon().longest)
         self._postings = Postings()
         self._names = Postings()
         self._spelling = Spelling()
@@ -86,6 +117,12 @@ class ToolIndex:
         self._dead: list[int] = []
         self._sweeping = False
         self._servers: dict[str, list[int]] = {}
+        self._digests: dict[str, bytes] = {}
+        """What the tools of a server come to, for those that are kept or listed again."""
+        self._parked: dict[str, tuple[bytes, list[int]]] = {}
+        """What was kept of servers that have not listed anything yet: nobody finds it."""
+        self.changes = 0
+        """Grows with each change of what is held."""
         self._turns: dict[str, int] = {}
         self._by_id: dict[str, int] = {}
         self._views: OrderedDict[Hashable, _View] = OrderedDict()
@@ -97,20 +134,30 @@ class ToolIndex:
         """Have these tools, and no others, of the server. Until the last step the old ones are found; of two that run
         at a time, the one begun last holds."""
         turn = self._turns[server] = self._turns.get(server, 0) + 1
-        slots: list[int] = []
-        there = False
-        try:
-            for entry in entries:
-                slots.append(self._file(entry))
-                yield
-            there = self._turns.get(server) == turn
-        finally:
-            if not there:
-                self._dead += slots
-        if not there:
+        digest = yield from digest_of(entries)
+        same = self._digests.get(server) == digest
+        unheard = not entries and server in self._parked and server not in self._servers
+        if self._turns.get(server) != turn or same or unheard:
+            yield from self._sweep()
             return
+        parked, slots = self._parked.pop(server, (b"", []))
+        there = parked == digest
+        if not there:
+            self._dead += slots
+            slots = []
+            try:
+                for entry in entries:
+                    slots.append(self._file(entry))
+                    yield
+                there = self._turns.get(server) == turn
+            finally:
+                if not there:
+                    self._dead += slots
+            if not there:
+                return
+            self.changes += 1
         self._forget(server)
-        self._servers[server] = slots
+        self._servers[server], self._digests[server] = slots, digest
         for slot in slots:
             self._alive[slot] = True
             entry_there = self._entries[slot]
@@ -121,7 +168,49 @@ class ToolIndex:
     def drop(self, server: str) -> None:
         """Forget a server's tools; nothing where there are none."""
         self._turns.pop(server, None)
+        self._dead += self._parked.pop(server, (b"", ()))[1]
         self._forget(server)
+
+    @property
+    def servers(self) -> set[str]:
+        """Those of which something is held."""
+        return {*self._servers, *self._parked}
+
+    def kept(self) -> Generator[None, None, Kept]:
+        """What is to be kept. Nothing may be put or dropped until it is all there."""
+        servers, order, places = [], list[int](), np.full(len(self._entries), -1, np.intp)
+        held = [(one, self._digests[one], slots) for one, slots in self._servers.items()]
+        held += [(one, *parked) for one, parked in self._parked.items()]
+        for server, digest, slots in held:
+            entries = [one for one in (self._entries[slot] for slot in slots) if one is not None]
+            try:
+                servers.append(
+                    KeptServer(server, digest, len(slots), msgspec.msgpack.encode(entries))
+                )
+            except UnicodeEncodeError:  # is made anew at the next start
+                continue
+            places[slots] = np.arange(len(order), len(order) + len(slots))
+            order += slots
+            yield
+        postings = yield from self._postings.kept(places)
+        names = yield from self._names.kept(places)
+        spelling = yield from self._spelling.kept()
+        vectors = yield from self._vectors.kept(np.asarray(order, dtype=np.intp))
+        return Kept(servers, postings, names, *spelling, vectors)
+
+    def take(self, kept: Kept) -> None:
+        """Have what was kept, in an index that has nothing yet. It is found when its server lists the same again. ValueError: it
+        does not fit together."""
+        self._postings.take(kept.postings)
+        self._names.take(kept.names)
+        self._spelling.take(kept.terms, kept.spelling)
+        self._vectors.take(kept.vectors)
+        for one in kept.servers:
+            entries = msgspec.msgpack.decode(one.entries, type=list[Entry])
+            first = len(self._entries)
+            self._parked[one.server] = one.digest, list(range(first, first + len(entries)))
+            self._entries += entries
+        self._alive = np.zeros(len(self._entries), np.bool_)
 
     def search(
         self,
@@ -201,6 +290,7 @@ class ToolIndex:
         return slot
 
     def _forget(self, server: str) -> None:
+        self._digests.pop(server, None)
         for slot in self._servers.pop(server, ()):
             self._alive[slot] = False
             entry = self._entries[slot]
@@ -289,6 +379,19 @@ class ToolIndex:
                 yield
         best = sorted((*best, *more))[:limit]
         return Found(tuple(Hit(one, 1.0) for one in best), count, "category")
+
+
+def digest_of(entries: Sequence[Entry]) -> Generator[None, None, bytes]:
+    """The same for tools that say the same of themselves."""
+    digest = hashlib.blake2b(digest_size=16)
+    for at in range(0, len(entries), _FEW):
+        try:
+            said = msgspec.msgpack.encode(entries[at : at + _FEW])
+        except UnicodeEncodeError:  # half a pair of surrogates
+            said = repr(entries[at : at + _FEW]).encode()
+        digest.update(said)
+        yield
+    return digest.digest()
 
 
 def within(categories: Sequence[str], wanted: Collection[str]) -> bool:

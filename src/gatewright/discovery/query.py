@@ -87,21 +87,23 @@ def impacts_of(
         (entry.server, 100),
     )
     counts: dict[str, float] = {}
+    has = counts.get
     rows: list[int] = []
     weights: list[float] = []
     name: list[str] = []
     for (text, most), (times, usual, share), vector in zip(texts, _FIELDS, _VECTOR, strict=True):
         if not text:
             continue
-        found = [one for written in split(text, most) for one in words.of(written)]
+        found = words.all_of(split(text, most))
         if times == _FIELDS[0][0]:
             name = [one.term for one in found if one.term]
-        one_counts = times / (1 - share + share * len(found) / usual)
+        once = times / (1 - share + share * len(found) / usual)
         for one in found:
-            if one.term:
-                counts[one.term] = counts.get(one.term, 0.0) + one_counts
+            term = one.term
+            if term:
+                counts[term] = has(term, 0.0) + once
             for concept in one.concepts:
-                counts[concept] = counts.get(concept, 0.0) + one_counts * _CONCEPT
+                counts[concept] = has(concept, 0.0) + once * _CONCEPT
             if one.row >= 0:
                 rows.append(one.row)
                 weights.append(one.weight * vector)

@@ -1,24 +1,26 @@
-"""Static word vectors: the packaged table, pooling of texts, and a store of tool vectors in int8 with a float32 head for a first look.
+"""Static word vectors: the packaged table, pooling of texts, and a store of tool vectors in int8, with the signs of their projections.
 
 A text's vector is the weighted sum of its words' vectors, of length 1. The table (`vectors.npz`) has English words in one
-space; docs/decisions/0070 says how it was made. Its components are ordered by how much they tell, so that the first ones alone find
-the candidates, and all of them are compared for these only.
+space; docs/decisions/0070 says how it was made. A first look compares, for every tool, on which side of 256 random directions it lies
+(Charikar, 2002); those that agree in most are compared as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import cache
 from importlib import resources
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gatewright.discovery.postings import Floats
+from gatewright.discovery.postings import Bools, Floats
 
 __all__ = ["Table", "VectorStore", "table"]
 
-_HEAD = 64
+_BITS = 256
+_SEED = 1
+_AT_ONCE = 4096
 
 
 class Table:
@@ -41,9 +43,10 @@ class Table:
         """The vector of a text of such words; zeros where there are none."""
         if not rows:
             return np.zeros(self.dimensions, dtype=np.float32)
-        times = np.asarray(weights, dtype=np.float32) * self._scales[rows]
-        summed = times @ self._codes[rows].astype(np.float32)
-        length = float(np.linalg.norm(summed))
+        at = np.array(rows, dtype=np.intp)
+        times = np.array(weights, dtype=np.float32) * self._scales[at]
+        summed = times @ self._codes[at].astype(np.float32)
+        length = float(summed @ summed) ** 0.5
         return summed / np.float32(length) if length > 0 else summed
 
 
@@ -51,7 +54,10 @@ class VectorStore:
     """The vectors of slots."""
 
     def __init__(self, dimensions: int) -> None:
-        self._head = np.zeros((0, min(_HEAD, dimensions)), dtype=np.float32)
+        # Of fewer directions than bits each bit would say the same as another.
+        dice = np.random.default_rng(_SEED).standard_normal((max(_BITS, dimensions), dimensions))
+        self._directions = np.linalg.qr(dice)[0][:_BITS].astype(np.float32)
+        self._signs = np.zeros((_BITS // 64, 0), dtype=np.uint64)
         self._codes = np.zeros((0, dimensions), dtype=np.int8)
         self._scales = np.zeros(0, dtype=np.float32)
 
@@ -59,18 +65,16 @@ class VectorStore:
         """Have room for so many."""
         more = slots - len(self._scales)
         if more > 0:
-            self._head = np.concatenate(
-                [self._head, np.zeros((more, self._head.shape[1]), np.float32)]
-            )
-            self._codes = np.concatenate(
-                [self._codes, np.zeros((more, self._codes.shape[1]), np.int8)]
-            )
+            signs = np.zeros((len(self._signs), more), np.uint64)
+            codes = np.zeros((more, self._codes.shape[1]), np.int8)
+            self._signs = np.concatenate([self._signs, signs], axis=1)
+            self._codes = np.concatenate([self._codes, codes])
             self._scales = np.concatenate([self._scales, np.zeros(more, np.float32)])
 
     def put(self, slot: int, vector: Floats) -> None:
         """Have this vector for the slot."""
         largest = float(np.abs(vector).max(initial=0.0)) or 1.0
-        self._head[slot] = vector[: self._head.shape[1]]
+        self._signs[:, slot] = self._signed(vector)
         self._codes[slot] = np.rint(vector * (127 / largest))
         self._scales[slot] = largest / 127
 
@@ -79,15 +83,45 @@ class VectorStore:
         vector: Floats = self._codes[slot].astype(np.float32) * self._scales[slot]
         return vector
 
-    def roughly(self, vector: Floats) -> Floats:
-        """How near each slot is, by the first components."""
-        near: Floats = self._head @ vector[: self._head.shape[1]]
-        return near
+    def nearest(self, vector: Floats, seen: Bools, most: int) -> NDArray[np.intp]:
+        """About so many of the slots that are seen, those that have most signs in common with it; more where several have as many."""
+        if not vector.any():
+            return np.zeros(0, np.intp)
+        apart = np.zeros(len(seen), dtype=np.uint16)
+        for signs, sign in zip(self._signs, self._signed(vector), strict=True):
+            apart += np.bitwise_count(signs[: len(seen)] ^ sign)
+        apart[~seen] = _BITS + 1
+        below = np.cumsum(np.bincount(apart, minlength=_BITS + 2))
+        bound = int(np.searchsorted(below, most))
+        return np.flatnonzero(apart <= min(bound, _BITS))
 
     def exactly(self, vector: Floats, slots: NDArray[np.intp]) -> Floats:
         """The cosine of each of these slots."""
         near: Floats = (self._codes[slots].astype(np.float32) @ vector) * self._scales[slots]
         return near
+
+    def kept(self, slots: NDArray[np.intp]) -> Generator[None, None, tuple[bytes, bytes, bytes]]:
+        """What is to be kept of these slots."""
+        signs, codes = bytearray(), bytearray()
+        for at in range(0, len(slots), _AT_ONCE):
+            some = slots[at : at + _AT_ONCE]
+            signs += self._signs[:, some].T.tobytes()
+            codes += self._codes[some].tobytes()
+            yield
+        return bytes(signs), bytes(codes), self._scales[slots].tobytes()
+
+    def take(self, kept: tuple[bytes, bytes, bytes]) -> None:
+        """Have what was kept, from slot 0."""
+        signs, codes, scales = kept
+        self._scales = np.frombuffer(scales, np.float32).copy()
+        count = len(self._scales)
+        self._codes = np.frombuffer(codes, np.int8).reshape(count, self._codes.shape[1]).copy()
+        signed = np.frombuffer(signs, np.uint64).reshape(count, len(self._signs))
+        self._signs = np.ascontiguousarray(signed.T)
+
+    def _signed(self, vector: Floats) -> NDArray[np.uint64]:
+        """On which side of each direction it lies, a bit for each."""
+        return np.packbits(self._directions @ vector > 0).view(np.uint64)
 
 
 @cache
