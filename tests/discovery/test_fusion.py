@@ -24,13 +24,13 @@ def sight(*hidden: int) -> Sight:
     vectors = VectorStore(table().dimensions)
     vectors.grow(len(TOOLS))
     for slot, one in enumerate(TOOLS):
-        impacts, triples, vector = impacts_of(one, WORDS, table())
+        impacts, triples, vector, rows = impacts_of(one, WORDS, table())
         spelling.add(postings.add(slot, impacts))
         names.add(slot, triples)
-        vectors.put(slot, vector)
+        vectors.put(slot, vector, rows)
     seen = np.ones(len(TOOLS), dtype=np.bool_)
     seen[list(hidden)] = False
-    return Sight(seen, postings, names, spelling, vectors)
+    return Sight(seen, postings, names, spelling, vectors, table())
 
 
 def of(query: str, feature: str, *hidden: int) -> dict[int, float]:

@@ -12,9 +12,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from gatewright.discovery.interaction import Reader, matched
 from gatewright.discovery.postings import Bools, Floats, Postings, Spelling
 from gatewright.discovery.query import Query
-from gatewright.discovery.vectors import VectorStore
+from gatewright.discovery.vectors import Table, VectorStore
 
 __all__ = ["FEATURES", "Sight", "candidates", "features", "judged"]
 
@@ -40,6 +41,9 @@ _AUTO = (
 """Weights of the features: always; times how well the best name fits, squared; times the best share of the words that one
 tool has; times the length in words, of 30. Fitted on development queries, and held against others (`benchmarks/retrieval`)."""
 _LONG = 30
+_READ = 200
+_MATCHED = 0.35
+"""How much late interaction adds to the best score, of 1."""
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -50,6 +54,7 @@ class Sight(msgspec.Struct, frozen=True):
     names: Postings
     spelling: Spelling
     vectors: VectorStore
+    table: Table
 
 
 class _Stages(msgspec.Struct, frozen=True):
@@ -72,12 +77,30 @@ def judged(
     if not len(slots):
         return [], np.zeros(0, np.float32), strategy
     scores = table @ _weights(asked, table, strategy)
+    if strategy == "auto":
+        scores = yield from _read_again(asked, sight, slots, scores, table)
     order = np.argsort(-scores, kind="stable")
     best = float(scores[order[0]])
     if best <= 0:
         return [], np.zeros(0, np.float32), strategy
     fitting = order[scores[order] >= best * _FITS]
     return [int(one) for one in slots[fitting]], scores[fitting] / best, strategy
+
+
+def _read_again(
+    asked: Query, sight: Sight, slots: NDArray[np.intp], scores: Floats, table: Floats
+) -> Generator[None, None, Floats]:
+    """The scores, with what late interaction says of the best; the less, the better a name fits."""
+    chosen = _best(scores, _READ)
+    best = float(scores.max(initial=0.0))
+    if best <= 0:
+        return scores
+    reader = Reader(sight.seen, int(sight.seen.sum()), sight.postings, sight.vectors, sight.table)
+    said = yield from matched(asked.words, slots[chosen], reader)
+    named = float(table[:, FEATURES.index("name")].max()) ** 2
+    again: Floats = scores / np.float32(best)
+    again[chosen] += np.float32(_MATCHED * max(0.0, 1 - named)) * _of_most(said)
+    return again
 
 
 def _weights(asked: Query, table: Floats, strategy: str) -> Floats:

@@ -88,7 +88,7 @@ class Kept(msgspec.Struct, frozen=True):
     names: Lists
     terms: list[str]
     spelling: Lists
-    vectors: tuple[bytes, bytes, bytes]
+    vectors: tuple[bytes, bytes, bytes, bytes]
 
 
 class _View:
@@ -233,7 +233,7 @@ class ToolIndex:
         asked = yield from analysed(query, self._words, self._table)
         if strategy == "category" or (categories and not query.strip()):
             return (yield from self._by_category(seen, asked, limit))
-        sight = Sight(seen, self._postings, self._names, self._spelling, self._vectors)
+        sight = Sight(seen, self._postings, self._names, self._spelling, self._vectors, self._table)
         slots, scores, used = yield from judged(asked, sight, strategy)
         hits = []
         for slot, score in zip(slots, scores, strict=True):
@@ -264,14 +264,14 @@ class ToolIndex:
 
     def _file(self, entry: Entry) -> int:
         """Give a tool a slot, in which it is not found yet."""
-        impacts, name_impacts, vector = impacts_of(entry, self._words, self._table)
+        impacts, name_impacts, vector, rows = impacts_of(entry, self._words, self._table)
         slot = self._slot()
         new = self._postings.add(slot, impacts)
         self._spelling.add(new)
         if self._respelled is not None:
             self._respelled.add(new)
         self._names.add(slot, name_impacts)
-        self._vectors.put(slot, vector)
+        self._vectors.put(slot, vector, rows)
         self._entries[slot] = entry
         for view in self._views.values():
             if slot < len(view.seen):

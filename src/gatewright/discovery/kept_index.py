@@ -107,8 +107,8 @@ def _joined(parts: list[bytes]) -> Kept:
     servers = [KeptServer(*head, part) for head, part in zip(heads, parts[1:], strict=False)]
     left = parts[1 + len(heads) :]
     held = [Lists(decode(left[at], type=texts), *left[at + 1 : at + 3]) for at in (0, 3, 6)]
-    terms, (signs, codes, scales) = decode(left[9], type=texts), left[10:]
-    return Kept(servers, held[0], held[1], terms, held[2], (signs, codes, scales))
+    terms, (signs, codes, scales, rows) = decode(left[9], type=texts), left[10:]
+    return Kept(servers, held[0], held[1], terms, held[2], (signs, codes, scales, rows))
 
 
 def _digest(parts: list[bytes]) -> bytes:

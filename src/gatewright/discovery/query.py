@@ -6,7 +6,6 @@ from collections.abc import Generator, Sequence
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
 from gatewright.discovery.postings import Floats, trigrams
 from gatewright.discovery.vectors import Table
@@ -63,7 +62,8 @@ class Described(Protocol):
 
 
 class Query(msgspec.Struct, frozen=True):
-    """A query, taken apart. `terms` and `concepts` have weights; `clauses` are vectors of its parts, where it has several."""
+    """A query, taken apart. `terms` and `concepts` have weights; `clauses` are vectors of its parts, where it has several; `words`
+    those that say something, each once."""
 
     text: str
     terms: dict[str, float]
@@ -72,13 +72,13 @@ class Query(msgspec.Struct, frozen=True):
     vector: Floats
     clauses: list[Floats]
     paths: list[str]
-    foreign: float
+    words: list[Word]
 
 
 def impacts_of(
     entry: Described, words: Words, table: Table
-) -> tuple[dict[str, float], dict[str, float], Floats]:
-    """A tool's BM25F impacts, the trigrams of its name, and its vector."""
+) -> tuple[dict[str, float], dict[str, float], Floats, list[int]]:
+    """A tool's BM25F impacts, the trigrams of its name, its vector, and the rows of its words that say something."""
     texts = (
         (entry.name, 200),
         (entry.description, _DESCRIPTION_CHARS),
@@ -89,6 +89,7 @@ def impacts_of(
     counts: dict[str, float] = {}
     has = counts.get
     rows: list[int] = []
+    telling: list[int] = []
     weights: list[float] = []
     name: list[str] = []
     for (text, most), (times, usual, share), vector in zip(texts, _FIELDS, _VECTOR, strict=True):
@@ -97,6 +98,7 @@ def impacts_of(
         found = words.all_of(split(text, most))
         if times == _FIELDS[0][0]:
             name = [one.term for one in found if one.term]
+        telling += [one.row for one in found if one.row >= 0 and (one.term or one.concepts)]
         once = times / (1 - share + share * len(found) / usual)
         for one in found:
             term = one.term
@@ -111,7 +113,7 @@ def impacts_of(
     triples = trigrams("".join(name))
     # The impact of a triple is how many the name has: all that Dice's coefficient needs.
     size = min(len(triples), 255) / 255
-    return impacts, dict.fromkeys(triples, size), table.pool(rows, weights)
+    return impacts, dict.fromkeys(triples, size), table.pool(rows, weights), telling
 
 
 def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Query]:
@@ -147,7 +149,9 @@ def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Qu
         vector=_pooled(found, table),
         clauses=clauses,
         paths=[one for one in (folded.strip().strip("/"), *folded.split()) if one],
-        foreign=float(np.mean([one.row < 0 for one in found])) if found else 0.0,
+        words=list(
+            {(one.term, one.concepts): one for one in found if one.term or one.concepts}.values()
+        ),
     )
 
 
