@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gatewright.discovery.interaction import WORDS, Reader, matched
+from gatewright.discovery.interaction import WORDS, Reader, matched, spelled_out
 from gatewright.discovery.postings import Postings
 from gatewright.discovery.vectors import VectorStore, table
 from gatewright.discovery.words import Word
@@ -26,11 +26,23 @@ def reader(*tools: str, hidden: int | None = None) -> Reader:
         postings.add(slot, {**dict.fromkeys(said.split(), 1.0), f"#{slot}": 1.0})
     if hidden is not None:
         seen[hidden] = False
-    return Reader(seen, int(seen.sum()), postings, store, table())
+    count, having = int(seen.sum()), {}
+    for term in postings.terms():
+        slots, _ = postings.of(term)
+        having[term] = (
+            slots,
+            float(np.log(1 + (count - seen[slots].sum() + 0.5) / (seen[slots].sum() + 0.5))),
+        )
+    unknown = float(np.log(1 + (count + 0.5) / 0.5))
+    return Reader(having, unknown, len(tools), store, table(), lambda slot: tools[slot].split())
 
 
 def of(words: list[Word], held: Reader) -> list[float]:
-    return [round(float(one), 3) for one in whole(matched(words, np.arange(len(held.seen)), held))]
+    return [round(float(one), 3) for one in whole(matched(words, np.arange(held.size), held))]
+
+
+def spelled(words: list[Word], held: Reader) -> list[float]:
+    return [float(one) for one in whole(spelled_out(words, np.arange(held.size), held))]
 
 
 def test_a_word_looks_for_its_own_best() -> None:
@@ -67,3 +79,12 @@ def test_a_long_query_costs_no_more_than_its_first_words() -> None:
 def test_nothing_fits_no_words(words: list[Word]) -> None:
     assert of(words, reader("zebra")) == [0]
     assert not len(whole(matched(words, np.zeros(0, np.intp), reader("zebra"))))
+
+
+def test_a_name_of_which_every_word_is_said_is_spelled_out() -> None:
+    held = reader("read file", "read mail quickly", "sofa")
+    both, some, none = spelled([word("read"), word("file"), word("please")], held)
+    assert both > 0.4
+    assert 0 < some < both / 4
+    assert none == 0
+    assert spelled([word("read")], reader("read", "read file"))[0] < both

@@ -6,14 +6,14 @@ weighted sum. The weights are different for short queries and for sentences: a f
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from gatewright.discovery.interaction import Reader, matched
-from gatewright.discovery.postings import Bools, Floats, Postings, Spelling
+from gatewright.discovery.interaction import Reader, matched, spelled_out
+from gatewright.discovery.postings import Bools, Floats, Postings, Slots, Spelling
 from gatewright.discovery.query import Query
 from gatewright.discovery.vectors import Table, VectorStore
 
@@ -41,7 +41,8 @@ _AUTO = (
 """Weights of the features: always; times how well the best name fits, squared; times the best share of the words that one
 tool has; times the length in words, of 30. Fitted on development queries, and held against others (`benchmarks/retrieval`)."""
 _LONG = 30
-_READ = 200
+_READ = 160
+_SPELLED_OUT = 0.6
 _MATCHED = 0.35
 """How much late interaction adds to the best score, of 1."""
 
@@ -55,6 +56,8 @@ class Sight(msgspec.Struct, frozen=True):
     spelling: Spelling
     vectors: VectorStore
     table: Table
+    named: Callable[[int], Sequence[str]]
+    """The terms of a tool's name."""
 
 
 class _Stages(msgspec.Struct, frozen=True):
@@ -67,18 +70,19 @@ class _Stages(msgspec.Struct, frozen=True):
     name: Floats
     most: float
     near: NDArray[np.intp]
+    having: dict[str, tuple[Slots, float]]
 
 
 def judged(
     asked: Query, sight: Sight, strategy: str
 ) -> Generator[None, None, tuple[list[int], Floats, str]]:
     """The slots that fit, best first, with scores from 0 to 1, and the strategy really used."""
-    slots, table = yield from features(asked, sight)
+    slots, table, having = yield from features(asked, sight)
     if not len(slots):
         return [], np.zeros(0, np.float32), strategy
     scores = table @ _weights(asked, table, strategy)
     if strategy == "auto":
-        scores = yield from _read_again(asked, sight, slots, scores, table)
+        scores = yield from _read_again(asked, sight, slots, scores, table, having)
     order = np.argsort(-scores, kind="stable")
     best = float(scores[order[0]])
     if best <= 0:
@@ -88,18 +92,26 @@ def judged(
 
 
 def _read_again(
-    asked: Query, sight: Sight, slots: NDArray[np.intp], scores: Floats, table: Floats
+    asked: Query,
+    sight: Sight,
+    slots: NDArray[np.intp],
+    scores: Floats,
+    table: Floats,
+    having: dict[str, tuple[Slots, float]],
 ) -> Generator[None, None, Floats]:
-    """The scores, with what late interaction says of the best; the less, the better a name fits."""
+    """The scores, with what late interaction says of the best (the less, the better a name fits), and whose names are spelled out."""
     chosen = _best(scores, _READ)
     best = float(scores.max(initial=0.0))
     if best <= 0:
         return scores
-    reader = Reader(sight.seen, int(sight.seen.sum()), sight.postings, sight.vectors, sight.table)
+    unknown = float(np.log(1 + (int(sight.seen.sum()) + 0.5) / 0.5))
+    reader = Reader(having, unknown, len(sight.seen), sight.vectors, sight.table, sight.named)
     said = yield from matched(asked.words, slots[chosen], reader)
+    spelled = yield from spelled_out(asked.words, slots[chosen], reader)
     named = float(table[:, FEATURES.index("name")].max()) ** 2
     again: Floats = scores / np.float32(best)
     again[chosen] += np.float32(_MATCHED * max(0.0, 1 - named)) * _of_most(said)
+    again[chosen] += np.float32(_SPELLED_OUT) * spelled
     return again
 
 
@@ -120,10 +132,13 @@ def _weights(asked: Query, table: Floats, strategy: str) -> Floats:
     return weights
 
 
-def features(asked: Query, sight: Sight) -> Generator[None, None, tuple[NDArray[np.intp], Floats]]:
-    """The candidates and what each stage says of them, in the order of `FEATURES`."""
+def features(
+    asked: Query, sight: Sight
+) -> Generator[None, None, tuple[Slots, Floats, dict[str, tuple[Slots, float]]]]:
+    """The candidates and what each stage says of them, in the order of `FEATURES`; and the slots that have each term of the
+    query, with how rare it is."""
     if not sight.seen.any():
-        return np.zeros(0, np.intp), np.zeros((0, len(FEATURES)), np.float32)
+        return np.zeros(0, np.intp), np.zeros((0, len(FEATURES)), np.float32), {}
     stages = yield from _staged(asked, sight)
     slots = candidates(stages)
     yield
@@ -140,7 +155,7 @@ def features(asked: Query, sight: Sight) -> Generator[None, None, tuple[NDArray[
         stages.name[slots],
         _of_most(stages.fuzzy[slots]),
     )
-    return slots, np.stack(columns, axis=1).astype(np.float32)
+    return slots, np.stack(columns, axis=1).astype(np.float32), stages.having
 
 
 def candidates(stages: _Stages) -> NDArray[np.intp]:
@@ -158,22 +173,24 @@ def candidates(stages: _Stages) -> NDArray[np.intp]:
 
 def _staged(asked: Query, sight: Sight) -> Generator[None, None, _Stages]:
     count = int(sight.seen.sum())
-    lexical, most = yield from _summed(asked.terms, sight.postings, sight.seen, count)
-    concepts, _ = yield from _summed(asked.concepts, sight.postings, sight.seen, count)
+    lexical, most, had = yield from _summed(asked.terms, sight.postings, sight.seen, count)
+    concepts, _, also = yield from _summed(asked.concepts, sight.postings, sight.seen, count)
     spelled = yield from _spelled(asked, sight)
-    fuzzy, _ = yield from _summed(spelled, sight.postings, sight.seen, count)
+    fuzzy, _, _ = yield from _summed(spelled, sight.postings, sight.seen, count)
     name = yield from _alike(asked.triples, sight)
     yield
     near = sight.vectors.nearest(asked.vector, sight.seen, _FIRST_LOOK)
-    return _Stages(lexical, concepts, fuzzy, name, most, near)
+    return _Stages(lexical, concepts, fuzzy, name, most, near, {**had, **also})
 
 
 def _summed(
     terms: dict[str, float], postings: Postings, seen: Bools, count: int
-) -> Generator[None, None, tuple[Floats, float]]:
-    """The sum of impacts of the terms, each times how rare it is among what is seen; and the most that it could be."""
+) -> Generator[None, None, tuple[Floats, float, dict[str, tuple[Slots, float]]]]:
+    """The sum of impacts of the terms, each times how rare it is among what is seen; the most that it could be; and
+    for each term the slots and how rare it is."""
     scores = np.zeros(len(seen), dtype=np.float32)
     most = 0.0
+    held: dict[str, tuple[Slots, float]] = {}
     for term, weight in terms.items():
         slots, impacts = _held(term, postings, len(seen))
         having = _seen_of(slots, seen, count)
@@ -182,10 +199,11 @@ def _summed(
             # What is not seen is taken out of the sum: that is one pass for all terms.
             scores[slots] += impacts.astype(np.float32) * np.float32(weight * rarity / 255)
         most += weight * rarity
+        held[term] = slots, rarity
         yield
     if count < len(seen):
         scores[~seen] = 0
-    return scores, most
+    return scores, most, held
 
 
 def _held(term: str, postings: Postings, size: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:

@@ -18,7 +18,7 @@ import numpy as np
 from gatewright.discovery.fusion import Sight, judged
 from gatewright.discovery.lexicon import lexicon
 from gatewright.discovery.postings import Bools, Lists, Postings, Spelling
-from gatewright.discovery.query import Query, analysed, impacts_of
+from gatewright.discovery.query import Query, analysed, impacts_of, name_terms
 from gatewright.discovery.vectors import VectorStore, table
 from gatewright.discovery.words import Words
 
@@ -233,7 +233,15 @@ class ToolIndex:
         asked = yield from analysed(query, self._words, self._table)
         if strategy == "category" or (categories and not query.strip()):
             return (yield from self._by_category(seen, asked, limit))
-        sight = Sight(seen, self._postings, self._names, self._spelling, self._vectors, self._table)
+        sight = Sight(
+            seen,
+            self._postings,
+            self._names,
+            self._spelling,
+            self._vectors,
+            self._table,
+            self._named,
+        )
         slots, scores, used = yield from judged(asked, sight, strategy)
         hits = []
         for slot, score in zip(slots, scores, strict=True):
@@ -261,6 +269,11 @@ class ToolIndex:
             "keywords": list(entry.keywords),
             "embedding": [round(float(one), 4) for one in self._vectors.of(slot)],
         }
+
+    def _named(self, slot: int) -> list[str]:
+        """The terms of a tool's name."""
+        entry = self._entries[slot]
+        return [] if entry is None else name_terms(entry, self._words)
 
     def _file(self, entry: Entry) -> int:
         """Give a tool a slot, in which it is not found yet."""

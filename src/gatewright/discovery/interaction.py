@@ -1,4 +1,4 @@
-"""Late interaction: how well each word of a query is matched by the best word of a tool, weighted by how rare the word is.
+"""Reads the tools that fit best once more: late interaction of words, and names of which every word stands in the query.
 
 A sum of a tool's words hides one word that fits among many that do not; here each word of the query looks for its own best (Khattab and
 Zaharia, 2020, with static vectors). For the few tools that the stages before found best.
@@ -6,17 +6,16 @@ Zaharia, 2020, with static vectors). For the few tools that the stages before fo
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from gatewright.discovery.postings import Bools, Floats, Postings
-from gatewright.discovery.vectors import Table, VectorStore
+from gatewright.discovery.postings import Floats, Slots
+from gatewright.discovery.vectors import NO_ROW, Table, VectorStore
 from gatewright.discovery.words import Word
 
-__all__ = ["WORDS", "Reader", "matched"]
+__all__ = ["WORDS", "Reader", "matched", "spelled_out"]
 
 WORDS = 24
 """Words of a query that are looked at."""
@@ -24,59 +23,74 @@ _CONCEPT = 0.75
 _UNKNOWN = 0.6
 _SCRIPT = 4.0
 """How rare a word counts that is a concept alone."""
+_RARE = 1.5
+_STEP = 32
+_NONE = np.zeros(0, dtype=np.intp)
+_NOTHING = (_NONE, 0.0)
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """What is read of tools."""
+    """What is read of tools. `having` are the slots that have a term of the query, and how rare it is among what is seen."""
 
-    seen: Bools
-    count: int
-    postings: Postings
+    having: Mapping[str, tuple[Slots, float]]
+    unknown: float
+    """How rare a term is that nothing has."""
+    size: int
     vectors: VectorStore
     table: Table
+    named: Callable[[int], Sequence[str]]
+    """The terms of a tool's name."""
 
 
-def matched(
-    words: Sequence[Word], slots: NDArray[np.intp], reader: Reader
-) -> Generator[None, None, Floats]:
+def matched(words: Sequence[Word], slots: Slots, reader: Reader) -> Generator[None, None, Floats]:
     """For each of the slots, the weighted mean of how well the words are matched (0 to 1)."""
     total, summed = 0.0, np.zeros(len(slots), dtype=np.float32)
-    if not len(slots):
+    words = words[:WORDS]
+    if not len(slots) or not words:
         return summed
     rows = reader.vectors.rows(slots)
-    held = np.unique(rows)
-    known = reader.table.unit(held)
-    places = np.searchsorted(held, rows)
-    wanted = np.zeros(len(reader.seen), dtype=np.float32)
+    places = np.zeros(NO_ROW + 1, dtype=np.intp)
+    places[rows] = 1
+    held = np.flatnonzero(places)
+    places[held] = np.arange(len(held))
     yield
-    for word in words[:WORDS]:
-        best = np.zeros(len(slots), dtype=np.float32)
-        if word.row >= 0:
-            near = np.maximum(known @ reader.table.unit(np.array([word.row]))[0], 0)
-            best = near[places].max(axis=1)
-        for concept in word.concepts:
-            _raise(best, concept, _CONCEPT, wanted, slots, reader)
-        having = _raise(best, word.term, 1.0, wanted, slots, reader) if word.term else 0
-        rarity = np.log(1 + (reader.count - having + 0.5) / (having + 0.5))
-        weight = (word.weight if word.row >= 0 else _UNKNOWN) * (rarity if word.term else _SCRIPT)
+    asked = reader.table.unit(np.array([one.row if one.row >= 0 else NO_ROW for one in words]))
+    near = reader.table.unit(held) @ asked.T
+    at_near = places[rows]
+    scratch = np.zeros(reader.size, dtype=np.float32)
+    yield
+    for at, word in enumerate(words):
+        best = np.maximum(near[:, at][at_near].max(axis=1), 0)
+        for term, least in (*((one, _CONCEPT) for one in word.concepts), (word.term, 1.0)):
+            having, _ = reader.having.get(term, _NOTHING)
+            if len(having):
+                scratch[having] = least
+                np.maximum(best, scratch[slots], out=best)
+                scratch[having] = 0
+        rarity = reader.having.get(word.term, (_NONE, reader.unknown))[1] if word.term else _SCRIPT
+        weight = (word.weight if word.row >= 0 else _UNKNOWN) * rarity
         summed += np.float32(weight) * best
         total += weight
         yield
     return summed / np.float32(total) if total > 0 else summed
 
 
-def _raise(
-    best: Floats,
-    term: str,
-    least: float,
-    scratch: Floats,
-    slots: NDArray[np.intp],
-    reader: Reader,
-) -> int:
-    """Count a term as matched at least so well where a tool has it; how many that are seen have it."""
-    having, _ = reader.postings.of(term)
-    having = having[having < len(scratch)]
-    scratch[having] = least
-    np.maximum(best, scratch[slots], out=best)
-    scratch[having] = 0
-    return int(np.count_nonzero(reader.seen[having]))
+def spelled_out(
+    words: Sequence[Word], slots: Slots, reader: Reader
+) -> Generator[None, None, Floats]:
+    """How far the query has every word of each tool's name (0 to 1): more for two that are rare than for one or for common ones."""
+    rarities = {
+        one.term: reader.having.get(one.term, (_NONE, reader.unknown))[1]
+        for one in words
+        if one.term
+    }
+    found = np.zeros(len(slots), dtype=np.float32)
+    for at, slot in enumerate(slots):
+        name = frozenset(reader.named(int(slot)))
+        both = [rarities[one] for one in name if one in rarities]
+        if both:
+            share = len(both) / len(name)
+            found[at] = share**3 * min(1.0, sum(both) / (_RARE * reader.unknown))
+        if at % _STEP == 0:
+            yield
+    return found

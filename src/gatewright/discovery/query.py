@@ -12,7 +12,7 @@ from gatewright.discovery.vectors import Table
 from gatewright.discovery.words import Word, Words, fold, split
 from gatewright.patterns import Pattern
 
-__all__ = ["Described", "Query", "analysed", "impacts_of"]
+__all__ = ["Described", "Query", "analysed", "impacts_of", "name_terms"]
 
 _K1 = 1.2
 _FIELDS = (  # how often a word counts, the usual number of words, how much a longer field counts against it
@@ -114,6 +114,11 @@ def impacts_of(
     # The impact of a triple is how many the name has: all that Dice's coefficient needs.
     size = min(len(triples), 255) / 255
     return impacts, dict.fromkeys(triples, size), table.pool(rows, weights), telling
+
+
+def name_terms(entry: Described, words: Words) -> list[str]:
+    """The terms of a tool's name."""
+    return [one.term for one in words.all_of(split(entry.name, 200)) if one.term]
 
 
 def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Query]:
