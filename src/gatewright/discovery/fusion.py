@@ -41,7 +41,8 @@ _AUTO = (
 """Weights of the features: always; times how well the best name fits, squared; times the best share of the words that one
 tool has; times the length in words, of 30. Fitted on development queries, and held against others (`benchmarks/retrieval`)."""
 _LONG = 30
-_READ = 160
+_READ = 128
+_NAMED = 40
 _SPELLED_OUT = 0.6
 _MATCHED = 0.35
 """How much late interaction adds to the best score, of 1."""
@@ -107,11 +108,13 @@ def _read_again(
     unknown = float(np.log(1 + (int(sight.seen.sum()) + 0.5) / 0.5))
     reader = Reader(having, unknown, len(sight.seen), sight.vectors, sight.table, sight.named)
     said = yield from matched(asked.words, slots[chosen], reader)
-    spelled = yield from spelled_out(asked.words, slots[chosen], reader)
+    # Who has all words of its name in the query is among those that have most of the query's words.
+    worded = _best(table[:, FEATURES.index("lexical")], _NAMED)
+    spelled = yield from spelled_out(asked.words, slots[worded], reader)
     named = float(table[:, FEATURES.index("name")].max()) ** 2
     again: Floats = scores / np.float32(best)
     again[chosen] += np.float32(_MATCHED * max(0.0, 1 - named)) * _of_most(said)
-    again[chosen] += np.float32(_SPELLED_OUT) * spelled
+    again[worded] += np.float32(_SPELLED_OUT) * spelled
     return again
 
 

@@ -55,12 +55,12 @@ def matched(words: Sequence[Word], slots: Slots, reader: Reader) -> Generator[No
     places[held] = np.arange(len(held))
     yield
     asked = reader.table.unit(np.array([one.row if one.row >= 0 else NO_ROW for one in words]))
-    near = reader.table.unit(held) @ asked.T
+    near = asked @ reader.table.unit(held).T
     at_near = places[rows]
     scratch = np.zeros(reader.size, dtype=np.float32)
     yield
     for at, word in enumerate(words):
-        best = np.maximum(near[:, at][at_near].max(axis=1), 0)
+        best = np.maximum(near[at][at_near].max(axis=1), 0)
         for term, least in (*((one, _CONCEPT) for one in word.concepts), (word.term, 1.0)):
             having, _ = reader.having.get(term, _NOTHING)
             if len(having):
