@@ -7,7 +7,6 @@ is, how well the best tool fits and how many fit are asked among these.
 
 from __future__ import annotations
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
 from typing import Any
@@ -16,23 +15,14 @@ import msgspec
 import numpy as np
 
 from gatewright.discovery.fusion import Sight, judged
+from gatewright.discovery.kept import Kept, KeptServer, digest_of
 from gatewright.discovery.lexicon import lexicon
-from gatewright.discovery.postings import Bools, Lists, Postings, Spelling
+from gatewright.discovery.postings import Bools, Postings, Spelling
 from gatewright.discovery.query import Query, analysed, impacts_of, name_terms
 from gatewright.discovery.vectors import VectorStore, table
 from gatewright.discovery.words import Words
 
-__all__ = [
-    "STRATEGIES",
-    "Entry",
-    "Found",
-    "Hit",
-    "Kept",
-    "KeptServer",
-    "ToolIndex",
-    "digest_of",
-    "within",
-]
+__all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex", "within"]
 
 STRATEGIES = ("auto", "keyword", "semantic", "category")
 
@@ -71,26 +61,6 @@ class Found(msgspec.Struct, frozen=True):
     strategy: str
 
 
-class KeptServer(msgspec.Struct, frozen=True):
-    """One server's tools, as they are kept."""
-
-    server: str
-    digest: bytes
-    tools: int
-    entries: bytes
-
-
-class Kept(msgspec.Struct, frozen=True):
-    """An index, as it is kept."""
-
-    servers: list[KeptServer]
-    postings: Lists
-    names: Lists
-    terms: list[str]
-    spelling: Lists
-    vectors: tuple[bytes, bytes, bytes, bytes]
-
-
 class _View:
     """What one asker may see: 1 for yes, 0 for no, -1 for not asked yet, by slot."""
 
@@ -120,7 +90,7 @@ class ToolIndex:
         self._digests: dict[str, bytes] = {}
         """What the tools of a server come to, for those that are kept or listed again."""
         self._parked: dict[str, tuple[bytes, list[int]]] = {}
-        """What was kept of servers that have not listed anything yet: nobody finds it."""
+        """What is in reserve of servers that have not listed anything yet, or are away: nobody finds it."""
         self.changes = 0
         """Grows with each change of what is held."""
         self._turns: dict[str, int] = {}
@@ -136,8 +106,7 @@ class ToolIndex:
         turn = self._turns[server] = self._turns.get(server, 0) + 1
         digest = yield from digest_of(entries)
         same = self._digests.get(server) == digest
-        unheard = not entries and server in self._parked and server not in self._servers
-        if self._turns.get(server) != turn or same or unheard:
+        if self._turns.get(server) != turn or same or (not entries and self._park(server)):
             yield from self._sweep()
             return
         parked, slots = self._parked.pop(server, (b"", []))
@@ -312,6 +281,17 @@ class ToolIndex:
             self._entries[slot] = None
             self._dead.append(slot)
 
+    def _park(self, server: str) -> bool:
+        """Have what a server listed in reserve, for it lists nothing: it may be away. False where there is nothing of it."""
+        if slots := self._servers.pop(server, None):
+            self._parked[server] = self._digests.pop(server), slots
+            for slot in slots:
+                self._alive[slot] = False
+                entry = self._entries[slot]
+                if entry is not None and self._by_id.get(entry.tool_id) == slot:
+                    del self._by_id[entry.tool_id]
+        return server in self._parked
+
     def _sweep(self) -> Generator[None, None, None]:
         """Take the dead out of the lists, once they are many; then their slots can be had again."""
         if self._sweeping or len(self._dead) < max(_ROOM, len(self._by_id) // 4):
@@ -392,19 +372,6 @@ class ToolIndex:
                 yield
         best = sorted((*best, *more))[:limit]
         return Found(tuple(Hit(one, 1.0) for one in best), count, "category")
-
-
-def digest_of(entries: Sequence[Entry]) -> Generator[None, None, bytes]:
-    """The same for tools that say the same of themselves."""
-    digest = hashlib.blake2b(digest_size=16)
-    for at in range(0, len(entries), _FEW):
-        try:
-            said = msgspec.msgpack.encode(entries[at : at + _FEW])
-        except UnicodeEncodeError:  # half a pair of surrogates
-            said = repr(entries[at : at + _FEW]).encode()
-        digest.update(said)
-        yield
-    return digest.digest()
 
 
 def within(categories: Sequence[str], wanted: Collection[str]) -> bool:

@@ -19,7 +19,8 @@ from typing import Annotated
 import msgspec
 import numpy as np
 
-from gatewright.discovery.index import Kept, KeptServer, ToolIndex
+from gatewright.discovery.index import ToolIndex
+from gatewright.discovery.kept import Kept, KeptServer
 from gatewright.discovery.postings import Lists
 
 __all__ = ["FILE", "load", "made_by", "store"]
@@ -31,9 +32,7 @@ log = logging.getLogger("gatewright.discovery")
 _HEAD = b"gatewright tool index 1\n"
 _DIGEST = 32
 _MOST_BYTES = 2**30
-_MAKERS = (
-    "index.py postings.py query.py vectors.py words.py lexicon.py lexicon.txt vectors.npz".split()
-)
+_MAKERS = "index.py kept.py postings.py query.py vectors.py words.py lexicon.py lexicon.txt vectors.npz".split()
 _Length = Annotated[int, msgspec.Meta(ge=0, le=_MOST_BYTES)]
 
 
