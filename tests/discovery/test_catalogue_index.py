@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
-from gatewright.discovery.catalogue_index import entry_of
+import pytest
+
+from gatewright.discovery import catalogue_index
+from gatewright.discovery.catalogue_index import CatalogueIndex, entry_of
 from gatewright.discovery.index import ToolIndex
+from gatewright.discovery.kept_index import FILE
 from tests.discovery.houses import House, defined
 from tests.discovery.offers import made
 
@@ -112,3 +117,46 @@ async def test_an_accent_that_stands_alone_is_no_word() -> None:
     house = House({"a": [defined("read_file", "\u0301 read")], "b": [defined("read_mail")]})
     assert (await found(house, "read \u0301 mail"))[0] == "b/read_mail"
     assert (await found(house, "read file"))[0] == "a/read_file"
+
+
+async def test_a_start_reads_what_was_kept(tmp_path: Path) -> None:
+    tools = {"a": [defined("read_file", "Read a file")], "b": [defined("send_mail")]}
+    first = House(tools)
+    first.index = CatalogueIndex(first.now, folder=tmp_path)
+    assert await found(first, "read file") == ["a/read_file"]
+    await first.index.close()
+    again = House(tools)
+    again.index = CatalogueIndex(again.now, folder=tmp_path)
+    assert await found(again, "read file") == ["a/read_file"]
+    assert again.index.index is not None
+    assert again.index.index.changes == 0
+    without = House({"a": tools["a"]})
+    without.index = CatalogueIndex(without.now, folder=tmp_path)
+    assert await found(without, "send mail") == []
+    assert without.index.index is not None
+    assert without.index.index.servers == {"a"}
+
+
+async def test_the_index_is_kept_once_nothing_has_changed_for_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_index, "_QUIET_S", 0.0)
+    house = House({"a": [defined("read_file", "Read a file")]})
+    house.index = CatalogueIndex(house.now, folder=tmp_path)
+    await found(house, "read")
+    house.index.look()
+    while not (tmp_path / FILE).exists():
+        await asyncio.sleep(0.01)
+    written = (tmp_path / FILE).stat()
+    await house.index.close()
+    assert (tmp_path / FILE).stat().st_ino == written.st_ino  # nothing has changed since
+
+
+async def test_a_folder_that_cannot_be_written_keeps_nobody_from_searching(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    house = House({"a": [defined("read_file", "Read a file")]})
+    house.index = CatalogueIndex(house.now, folder=tmp_path / "none")
+    assert await found(house, "read") == ["a/read_file"]
+    await house.index.close()
+    assert "not kept" in caplog.text

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from gatewright.discovery import fusion
 from gatewright.discovery.fusion import FEATURES, Sight, features, judged
 from gatewright.discovery.index import Entry
 from gatewright.discovery.lexicon import lexicon
 from gatewright.discovery.postings import Postings, Spelling
-from gatewright.discovery.query import analysed, impacts_of
+from gatewright.discovery.query import analysed, impacts_of, name_terms
 from gatewright.discovery.vectors import VectorStore, table
 from gatewright.discovery.words import Words
 from gatewright.transport.slices import whole
@@ -24,17 +26,25 @@ def sight(*hidden: int) -> Sight:
     vectors = VectorStore(table().dimensions)
     vectors.grow(len(TOOLS))
     for slot, one in enumerate(TOOLS):
-        impacts, triples, vector = impacts_of(one, WORDS, table())
+        impacts, triples, vector, rows = impacts_of(one, WORDS, table())
         spelling.add(postings.add(slot, impacts))
         names.add(slot, triples)
-        vectors.put(slot, vector)
+        vectors.put(slot, vector, rows)
     seen = np.ones(len(TOOLS), dtype=np.bool_)
     seen[list(hidden)] = False
-    return Sight(seen, postings, names, spelling, vectors)
+    return Sight(
+        seen,
+        postings,
+        names,
+        spelling,
+        vectors,
+        table(),
+        lambda slot: name_terms(TOOLS[slot], WORDS),
+    )
 
 
 def of(query: str, feature: str, *hidden: int) -> dict[int, float]:
-    slots, columns = whole(features(whole(analysed(query, WORDS, table())), sight(*hidden)))
+    slots, columns, _ = whole(features(whole(analysed(query, WORDS, table())), sight(*hidden)))
     found = columns[:, FEATURES.index(feature)]
     return {int(slot): float(one) for slot, one in zip(slots, found, strict=True)}
 
@@ -65,3 +75,17 @@ def test_the_best_has_score_one_and_what_hardly_fits_is_left_out() -> None:
 def test_nothing_fits_a_query_without_words() -> None:
     slots, _, _ = whole(judged(whole(analysed("?", WORDS, table())), sight(), "auto"))
     assert slots == []
+
+
+def test_a_tool_whose_name_is_spelled_out_in_a_sentence_is_raised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = "temperature and rain in this city are nice, so read file for my trip to the lake"
+
+    def score() -> float:
+        slots, scores, _ = whole(judged(whole(analysed(said, WORDS, table())), sight(), "auto"))
+        return float(scores[slots.index(0)]) if 0 in slots else 0.0
+
+    raised = score()
+    monkeypatch.setattr(fusion, "_SPELLED_OUT", 0.0)
+    assert raised > score() + 0.05

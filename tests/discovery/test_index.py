@@ -290,3 +290,17 @@ def test_any_text_is_a_tool() -> None:
     odd = [Entry(f"w/{n}", "w", one, one, (one,), (one,), (one,)) for n, one in enumerate(texts)]
     whole(made.put("w", odd))
     assert found(made, "read file")[0] == "f/read"
+
+
+def test_a_server_that_comes_back_with_the_same_list_is_found_at_once() -> None:
+    made = filled()
+    changes = made.changes
+    whole(made.put("f", []))
+    assert "f/read" not in found(made, "read file", limit=10)
+    assert len(made) == len(OTHERS)
+    whole(made.put("f", FILES))
+    assert found(made, "read file")[0] == "f/read"
+    assert made.changes == changes
+    whole(made.put("f", []))
+    made.drop("f")
+    assert made.servers == {"o"}

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gatewright.discovery.postings import Postings, Spelling, alike, trigrams
+from gatewright.discovery.postings import Lists, Postings, Spelling, alike, trigrams
 from gatewright.transport.slices import whole
 
 
@@ -12,10 +12,9 @@ def test_a_slot_is_filed_under_its_terms_with_its_impacts() -> None:
     assert held.add(3, {"read": 1.0, "file": 0.5}) == ["read", "file"]
     assert held.add(7, {"file": 0.0001}) == []
     found = held.of("file")
-    assert found is not None
     assert found[0].tolist() == [3, 7]
     assert found[1].tolist() == [128, 1]
-    assert held.of("none") is None
+    assert not len(held.of("none")[0])
     assert "read" in held
 
 
@@ -24,7 +23,6 @@ def test_what_was_asked_for_stays_as_it_is_while_more_is_filed() -> None:
     held.add(1, {"file": 1.0})
     found = held.of("file")
     held.add(2, {"file": 1.0})
-    assert found is not None
     assert found[0].tolist() == [1]
 
 
@@ -35,7 +33,6 @@ def test_the_dead_are_swept_and_terms_that_nobody_has_are_gone() -> None:
     held.add(9, {"file": 1.0})
     assert whole(held.sweep(np.array([True, False]))) == ["read"]
     found = held.of("file")
-    assert found is not None
     assert found[0].tolist() == [1, 9]
     assert len(held) == 1
 
@@ -68,3 +65,31 @@ def test_concepts_and_short_terms_have_no_spelling() -> None:
 
 def test_trigrams_mark_both_ends() -> None:
     assert trigrams("file") == ["^fi", "fil", "ile", "le$"]
+
+
+def test_what_is_kept_comes_back_at_other_places() -> None:
+    held = Postings()
+    held.add(0, {"read": 1.0, "file": 0.5})
+    held.add(1, {"gone": 1.0})
+    held.add(300, {"file": 1.0})
+    places = np.full(301, -1)
+    places[[0, 300]] = 1, 0
+    again = Postings()
+    again.take(whole(held.kept(places)))
+    assert sorted(again.terms()) == ["file", "read"]
+    assert again.of("file")[0].tolist() == [1, 0]
+    assert again.of("file")[1].tolist() == [128, 255]
+
+
+def test_lists_that_do_not_fit_are_no_index() -> None:
+    with pytest.raises(ValueError, match="fit"):
+        Postings().take(Lists(["a"], b"\x02\0\0\0", b"\0\0\0\0"))
+
+
+def test_spelling_is_kept() -> None:
+    spelling, again = Spelling(), Spelling()
+    spelling.add(["receive", "zebra"])
+    again.take(*whole(spelling.kept()))
+    assert again.like("recieve") == spelling.like("recieve") != []
+    again.add(["recipe"])
+    assert [one for one, _ in again.like("recipee")] == ["recipe"]

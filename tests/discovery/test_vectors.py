@@ -32,8 +32,27 @@ def test_vectors_are_kept_nearly_as_they_are() -> None:
     store.grow(100)
     assert store.exactly(vectors[3], np.arange(8)) == pytest.approx(vectors @ vectors[3], abs=0.01)
     assert store.of(3) == pytest.approx(vectors[3], abs=0.01)
-    assert store.roughly(vectors[3]).argmax() == 3
+    assert store.nearest(vectors[3], np.ones(100, np.bool_), 1).tolist() == [3]
+    hidden = np.arange(100) != 3
+    assert 3 not in store.nearest(vectors[3], hidden, 50)
+    assert not len(store.nearest(np.zeros(192, np.float32), hidden, 5))
     assert not store.of(50).any()
+
+
+def test_a_first_look_has_most_of_what_is_nearest() -> None:
+    rng = np.random.default_rng(2)
+    store = VectorStore(192)
+    store.grow(4000)
+    vectors = rng.normal(size=(4000, 192)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    for slot, one in enumerate(vectors):
+        store.put(slot, one)
+    asked = vectors[:40].sum(axis=0)
+    asked /= np.linalg.norm(asked)
+    best = set(np.argsort(-(vectors @ asked))[:20].tolist())
+    found = store.nearest(asked, np.ones(4000, np.bool_), 400)
+    assert 400 <= len(found) <= 800
+    assert len(best.intersection(found.tolist())) >= 18
 
 
 @pytest.mark.parametrize(

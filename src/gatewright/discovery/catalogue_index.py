@@ -1,5 +1,7 @@
 """`CatalogueIndex`: keeps the `ToolIndex` in step with the catalogue, server by server, in slices; searches what one caller may use.
 
+It is kept in the state folder (`kept_index`), so that a start reads it instead of making it anew.
+
 What the index has of a tool are words: its name, description, parameters, categories. Whether somebody may know of it is asked of
 the catalogue in force at each search, so what is held back, taken away or not connected is not found, whatever the index has.
 
@@ -11,7 +13,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -32,6 +36,7 @@ log = logging.getLogger("gatewright.discovery")
 
 _PATIENCE_S = 5.0
 """So long a search waits for what was listed since; then it searches what is there."""
+_QUIET_S = 10.0
 _SCHEMA_BYTES = 65_536
 """A longer schema is not read for the names of parameters."""
 _PARAMETERS, _WORDS, _WORD_CHARS, _TEXT_CHARS = 64, 32, 256, 8192
@@ -45,8 +50,17 @@ def tool_id(tool: Tool) -> str:
 class CatalogueIndex:
     """One index over the tools of all servers. On the event loop."""
 
-    def __init__(self, now: InForce, index: ToolIndex | None = None) -> None:
+    def __init__(
+        self, now: InForce, index: ToolIndex | None = None, folder: Path | None = None
+    ) -> None:
+        """In `folder` the index is kept for the next start."""
         self._now = now
+        self._folder = folder
+        self._written = 0
+        self._due: float | None = None
+        self._keeping: asyncio.Task[None] | None = None
+        self._changing = asyncio.Lock()
+        """Held while servers' tools are put, and while the index is read to be kept."""
         self.index = index
         """None until somebody searches."""
         self._loading: asyncio.Task[ToolIndex] | None = None
@@ -66,6 +80,9 @@ class CatalogueIndex:
 
     def look(self) -> asyncio.Task[None] | None:
         """Begin to take up what changed since; None where nothing did. Several times a second, and before each search."""
+        if self._due is not None and time.monotonic() >= self._due:
+            self._due = None
+            self._keeping = asyncio.get_running_loop().create_task(self._keep())
         if self._seen == self._present:
             return None
         if self._working is None or self._working.done():
@@ -73,12 +90,15 @@ class CatalogueIndex:
         return self._working
 
     async def close(self) -> None:
-        """End what is going on."""
+        """End what is going on, and keep what there is."""
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait([self._working])
         if self._loading is not None:
             await asyncio.wait([self._loading])  # in a thread, which nothing ends
+        if self._keeping is not None:
+            await asyncio.wait([self._keeping])
+        await self._keep()
 
     async def search(
         self,
@@ -108,7 +128,7 @@ class CatalogueIndex:
     async def _loaded(self) -> ToolIndex:
         if self.index is None:
             if self._loading is None:
-                self._loading = asyncio.create_task(asyncio.to_thread(_load))
+                self._loading = asyncio.create_task(asyncio.to_thread(_load, self._folder))
             self.index = await asyncio.shield(self._loading)
         return self.index
 
@@ -122,15 +142,34 @@ class CatalogueIndex:
             while self._seen != (present := self._present):
                 await self._take(present[0])
                 self._seen = present
+            if self.index is not None and self.index.changes != self._written:
+                # Of all that servers list at a start, the last is what counts.
+                self._due = time.monotonic() + _QUIET_S
         except Exception:  # a search goes on with what is there, and the next one tries again
             log.exception("the tool index could not take up what servers list")
+
+    async def _keep(self) -> None:
+        """Write the index to its file."""
+        index = self.index
+        if index is None or self._folder is None or index.changes == self._written:
+            return
+        from gatewright.discovery.kept_index import FILE, store  # noqa: PLC0415 - loaded by then
+
+        async with self._changing:
+            changes = index.changes
+            kept = await in_slices(index.kept())
+        try:
+            await asyncio.to_thread(store, self._folder / FILE, kept)
+        except OSError as problem:
+            log.warning("the tool index is not kept for the next start: %s", problem)
+        self._written = changes
 
     async def _take(self, catalogue: Catalogue) -> None:
         index = await self._loaded()
         owners = [one for one in self._now.servers.owners if one != KERNEL]
-        for gone in self._shelves.keys() - owners:
+        for gone in (self._shelves.keys() | index.servers).difference(owners):
             index.drop(gone)
-            del self._shelves[gone]
+            self._shelves.pop(gone, None)
         for server in owners:
             shelf = catalogue.shelf(server)
             if self._shelves.get(server) is shelf:
@@ -138,17 +177,19 @@ class CatalogueIndex:
             # What one server lists keeps nobody from finding the tools of the others.
             try:
                 entries = await in_slices(_entries(catalogue, shelf))
-                await in_slices(index.put(server, entries))
+                async with self._changing:
+                    await in_slices(index.put(server, entries))
             except Exception:
                 log.exception("the tool index could not take up what server %s lists", server)
                 index.drop(server)
             self._shelves[server] = shelf
 
 
-def _load() -> ToolIndex:
+def _load(folder: Path | None) -> ToolIndex:
     from gatewright.discovery.index import ToolIndex  # noqa: PLC0415
+    from gatewright.discovery.kept_index import FILE, load  # noqa: PLC0415
 
-    return ToolIndex()
+    return ToolIndex() if folder is None else load(folder / FILE)
 
 
 def _entries(catalogue: Catalogue, shelf: ServerCatalogue) -> Generator[None, None, list[Entry]]:

@@ -36,7 +36,7 @@ class DiscoveryFeature(Feature):
 
     def __init__(self, ground: Ground) -> None:
         self._now = ground.now
-        self._index = CatalogueIndex(ground.now)
+        self._index = CatalogueIndex(ground.now, folder=ground.settings.storage.path)
         self._sessions = Sessions(time.monotonic)
         self._meta = MetaTools(ground.now, self._index, self._sessions)
 

@@ -6,39 +6,46 @@ weighted sum. The weights are different for short queries and for sentences: a f
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator, Sequence
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from gatewright.discovery.postings import Bools, Floats, Postings, Spelling
+from gatewright.discovery.interaction import Reader, matched, spelled_out
+from gatewright.discovery.postings import Bools, Floats, Postings, Slots, Spelling
 from gatewright.discovery.query import Query
-from gatewright.discovery.vectors import VectorStore
+from gatewright.discovery.vectors import Table, VectorStore
 
 __all__ = ["FEATURES", "Sight", "candidates", "features", "judged"]
 
 FEATURES = ("lexical", "share", "concepts", "vector", "clause", "name", "fuzzy")
 
 _KEPT = 200
-_FIRST_LOOK = 600
+_FIRST_LOOK = 1000
 _SPELLINGS = 4
 _MISSPELT = 8
 _TRIPLES = 8
+_SAMPLED = 32
 _FITS = 0.35
 """What of the best score a tool needs to count as one that fits."""
 
 _KEYWORD = (1.0, 0.2, 0.0, 0.0, 0.0, 1.0, 0.7)
 _SEMANTIC = (0.0, 0.0, 0.4, 1.0, 0.3, 0.0, 0.0)
 _AUTO = (
-    (-0.13, 0.59, 0.64, 0.96, 0.78, -0.58, 0.36),
-    (0.25, 0.24, -0.02, -0.52, -0.49, 2.46, 1.58),
-    (0.39, 0.24, -1.90, 0.13, 0.12, -0.64, -0.42),
-    (0.58, 0.30, -0.39, -0.46, -0.27, -0.87, -0.73),
+    (-0.19, 0.44, 0.63, 0.76, 0.39, -0.26, 0.19),
+    (0.40, 0.46, -0.15, -0.41, -0.33, 2.27, 1.80),
+    (0.25, 0.49, -1.86, 0.19, 0.13, -0.59, -0.62),
+    (0.46, 1.08, -0.51, -0.52, -0.20, -2.49, -0.48),
 )
 """Weights of the features: always; times how well the best name fits, squared; times the best share of the words that one
 tool has; times the length in words, of 30. Fitted on development queries, and held against others (`benchmarks/retrieval`)."""
 _LONG = 30
+_READ = 128
+_NAMED = 40
+_SPELLED_OUT = 0.6
+_MATCHED = 0.4
+"""How much late interaction adds to the best score, of 1."""
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -49,33 +56,66 @@ class Sight(msgspec.Struct, frozen=True):
     names: Postings
     spelling: Spelling
     vectors: VectorStore
+    table: Table
+    named: Callable[[int], Sequence[str]]
+    """The terms of a tool's name."""
 
 
 class _Stages(msgspec.Struct, frozen=True):
-    """For every slot, what each stage says of it; `most` is what all words of the query together would be worth."""
+    """For every slot, what each stage says of it; `most` is what all words of the query together would be worth; `near` are the
+    slots that are nearest by their vectors."""
 
     lexical: Floats
     concepts: Floats
     fuzzy: Floats
     name: Floats
-    near: Floats
     most: float
+    near: NDArray[np.intp]
+    having: dict[str, tuple[Slots, float]]
 
 
 def judged(
     asked: Query, sight: Sight, strategy: str
 ) -> Generator[None, None, tuple[list[int], Floats, str]]:
     """The slots that fit, best first, with scores from 0 to 1, and the strategy really used."""
-    slots, table = yield from features(asked, sight)
+    slots, table, having = yield from features(asked, sight)
     if not len(slots):
         return [], np.zeros(0, np.float32), strategy
     scores = table @ _weights(asked, table, strategy)
+    if strategy == "auto":
+        scores = yield from _read_again(asked, sight, slots, scores, table, having)
     order = np.argsort(-scores, kind="stable")
     best = float(scores[order[0]])
     if best <= 0:
         return [], np.zeros(0, np.float32), strategy
     fitting = order[scores[order] >= best * _FITS]
     return [int(one) for one in slots[fitting]], scores[fitting] / best, strategy
+
+
+def _read_again(
+    asked: Query,
+    sight: Sight,
+    slots: NDArray[np.intp],
+    scores: Floats,
+    table: Floats,
+    having: dict[str, tuple[Slots, float]],
+) -> Generator[None, None, Floats]:
+    """The scores, with what late interaction says of the best (the less, the better a name fits), and whose names are spelled out."""
+    chosen = _best(scores, _READ)
+    best = float(scores.max(initial=0.0))
+    if best <= 0:
+        return scores
+    unknown = float(np.log(1 + (int(sight.seen.sum()) + 0.5) / 0.5))
+    reader = Reader(having, unknown, len(sight.seen), sight.vectors, sight.table, sight.named)
+    said = yield from matched(asked.words, slots[chosen], reader)
+    # Who has all words of its name in the query is among those that have most of the query's words.
+    worded = _best(table[:, FEATURES.index("lexical")], _NAMED)
+    spelled = yield from spelled_out(asked.words, slots[worded], reader)
+    named = float(table[:, FEATURES.index("name")].max()) ** 2
+    again: Floats = scores / np.float32(best)
+    again[chosen] += np.float32(_MATCHED * max(0.0, 1 - named)) * _of_most(said)
+    again[worded] += np.float32(_SPELLED_OUT) * spelled
+    return again
 
 
 def _weights(asked: Query, table: Floats, strategy: str) -> Floats:
@@ -95,12 +135,15 @@ def _weights(asked: Query, table: Floats, strategy: str) -> Floats:
     return weights
 
 
-def features(asked: Query, sight: Sight) -> Generator[None, None, tuple[NDArray[np.intp], Floats]]:
-    """The candidates and what each stage says of them, in the order of `FEATURES`."""
+def features(
+    asked: Query, sight: Sight
+) -> Generator[None, None, tuple[Slots, Floats, dict[str, tuple[Slots, float]]]]:
+    """The candidates and what each stage says of them, in the order of `FEATURES`; and the slots that have each term of the
+    query, with how rare it is."""
     if not sight.seen.any():
-        return np.zeros(0, np.intp), np.zeros((0, len(FEATURES)), np.float32)
+        return np.zeros(0, np.intp), np.zeros((0, len(FEATURES)), np.float32), {}
     stages = yield from _staged(asked, sight)
-    slots = candidates(stages, sight.seen)
+    slots = candidates(stages)
     yield
     near = sight.vectors.exactly(asked.vector, slots)
     clause = near
@@ -115,56 +158,68 @@ def features(asked: Query, sight: Sight) -> Generator[None, None, tuple[NDArray[
         stages.name[slots],
         _of_most(stages.fuzzy[slots]),
     )
-    return slots, np.stack(columns, axis=1).astype(np.float32)
+    return slots, np.stack(columns, axis=1).astype(np.float32), stages.having
 
 
-def candidates(stages: _Stages, seen: Bools) -> NDArray[np.intp]:
+def candidates(stages: _Stages) -> NDArray[np.intp]:
     """The best slots of each stage."""
     found = [
         _best(stages.lexical + stages.concepts, _KEPT),
         _best(stages.fuzzy, _KEPT // 4),
         _best(stages.name, _KEPT // 4),
-        _best(np.where(seen, stages.near, 0), _FIRST_LOOK),
+        stages.near,
     ]
-    return np.unique(np.concatenate(found))
+    chosen = np.zeros(len(stages.lexical), dtype=np.bool_)
+    chosen[np.concatenate(found)] = True
+    return np.flatnonzero(chosen)
 
 
 def _staged(asked: Query, sight: Sight) -> Generator[None, None, _Stages]:
     count = int(sight.seen.sum())
-    lexical, most = yield from _summed(asked.terms, sight.postings, sight.seen, count)
-    concepts, _ = yield from _summed(asked.concepts, sight.postings, sight.seen, count)
+    lexical, most, had = yield from _summed(asked.terms, sight.postings, sight.seen, count)
+    concepts, _, also = yield from _summed(asked.concepts, sight.postings, sight.seen, count)
     spelled = yield from _spelled(asked, sight)
-    fuzzy, _ = yield from _summed(spelled, sight.postings, sight.seen, count)
+    fuzzy, _, _ = yield from _summed(spelled, sight.postings, sight.seen, count)
     name = yield from _alike(asked.triples, sight)
     yield
-    near = sight.vectors.roughly(asked.vector)[: len(sight.seen)]
-    return _Stages(lexical, concepts, fuzzy, name, near, most)
+    near = sight.vectors.nearest(asked.vector, sight.seen, _FIRST_LOOK)
+    return _Stages(lexical, concepts, fuzzy, name, most, near, {**had, **also})
 
 
 def _summed(
     terms: dict[str, float], postings: Postings, seen: Bools, count: int
-) -> Generator[None, None, tuple[Floats, float]]:
-    """The sum of impacts of the terms, each times how rare it is among what is seen; and the most that it could be."""
+) -> Generator[None, None, tuple[Floats, float, dict[str, tuple[Slots, float]]]]:
+    """The sum of impacts of the terms, each times how rare it is among what is seen; the most that it could be; and
+    for each term the slots and how rare it is."""
     scores = np.zeros(len(seen), dtype=np.float32)
     most = 0.0
+    held: dict[str, tuple[Slots, float]] = {}
     for term, weight in terms.items():
-        held = postings.of(term)
-        having, rarity = 0, np.log(1 + (count + 0.5) / 0.5)
-        if held is not None:
-            slots, impacts = held
-            known = slots < len(seen)
-            if not known.all():
-                slots, impacts = slots[known], impacts[known]
-            kept = seen[slots]
-            having = int(kept.sum())
+        slots, impacts = _held(term, postings, len(seen))
+        having = _seen_of(slots, seen, count)
+        rarity = float(np.log(1 + (count - having + 0.5) / (having + 0.5)))
         if having:
-            rarity = np.log(1 + (count - having + 0.5) / (having + 0.5))
-            scores[slots[kept]] += impacts[kept].astype(np.float32) * np.float32(
-                weight * rarity / 255
-            )
-        most += weight * float(rarity)
+            # What is not seen is taken out of the sum: that is one pass for all terms.
+            scores[slots] += impacts.astype(np.float32) * np.float32(weight * rarity / 255)
+        most += weight * rarity
+        held[term] = slots, rarity
         yield
-    return scores, most
+    if count < len(seen):
+        scores[~seen] = 0
+    return scores, most, held
+
+
+def _held(term: str, postings: Postings, size: int) -> tuple[NDArray[np.intp], NDArray[np.uint8]]:
+    """The slots that have a term, and its impacts; without slots that are newer than the search."""
+    slots, impacts = postings.of(term)
+    if len(slots) and int(slots.max()) >= size:
+        known = slots < size
+        return slots[known], impacts[known]
+    return slots, impacts
+
+
+def _seen_of(slots: NDArray[np.intp], seen: Bools, count: int) -> int:
+    return len(slots) if count == len(seen) else int(np.count_nonzero(seen[slots]))
 
 
 def _spelled(asked: Query, sight: Sight) -> Generator[None, None, dict[str, float]]:
@@ -184,29 +239,22 @@ def _spelled(asked: Query, sight: Sight) -> Generator[None, None, dict[str, floa
 
 
 def _is_seen(term: str, sight: Sight) -> bool:
-    held = sight.postings.of(term)
-    if held is None:
-        return False
-    slots = held[0][held[0] < len(sight.seen)]
+    slots, _ = _held(term, sight.postings, len(sight.seen))
     return bool(sight.seen[slots].any())
 
 
 def _alike(triples: list[str], sight: Sight) -> Generator[None, None, Floats]:
     """How alike each name is to the query, by triples that both have (Dice's coefficient)."""
-    scores = np.zeros(len(sight.seen), dtype=np.float32)
-    lengths = np.zeros(len(sight.seen), dtype=np.float32)
-    if not triples:
-        return scores
-    for at, one in enumerate(triples):
-        if at % _TRIPLES == 0:
-            yield
-        held = sight.names.of(one)
-        if held is not None:
-            slots, sizes = held
-            known = slots < len(scores)
-            scores[slots[known]] += 1
-            lengths[slots[known]] = sizes[known]
-    scores *= 2 / (lengths + len(triples))
+    size = len(sight.seen)
+    scores = np.zeros(size, dtype=np.float32)
+    lengths = np.zeros(size, dtype=np.float32)
+    for at in range(0, len(triples), _TRIPLES):
+        held = [_held(one, sight.names, size) for one in triples[at : at + _TRIPLES]]
+        slots = np.concatenate([one for one, _ in held])
+        scores += np.bincount(slots, minlength=size).astype(np.float32)
+        lengths[slots] = np.concatenate([sizes for _, sizes in held])
+        yield
+    scores *= 2 / (lengths + max(len(triples), 1))
     scores[~sight.seen] = 0
     return scores
 
@@ -214,6 +262,11 @@ def _alike(triples: list[str], sight: Sight) -> Generator[None, None, Floats]:
 def _best(scores: Floats, most: int) -> NDArray[np.intp]:
     """The places of the best scores above zero."""
     found = np.flatnonzero(scores > 0)
+    if len(found) > _SAMPLED * most:
+        # What the best of some are above, most are not: so few of many are compared with each other.
+        sample = scores[found[:: _SAMPLED // 4]]
+        least = np.partition(sample, len(sample) - most)[len(sample) - most]
+        found = np.flatnonzero(scores >= least)
     if len(found) > most:
         return found[np.argpartition(scores[found], -most)[-most:]]
     return found

@@ -15,9 +15,10 @@ import msgspec
 import numpy as np
 
 from gatewright.discovery.fusion import Sight, judged
+from gatewright.discovery.kept import Kept, KeptServer, digest_of
 from gatewright.discovery.lexicon import lexicon
 from gatewright.discovery.postings import Bools, Postings, Spelling
-from gatewright.discovery.query import Query, analysed, impacts_of
+from gatewright.discovery.query import Query, analysed, impacts_of, name_terms
 from gatewright.discovery.vectors import VectorStore, table
 from gatewright.discovery.words import Words
 
@@ -73,7 +74,7 @@ class ToolIndex:
     def __init__(self) -> None:
         vectors = table()
         self._table = vectors
-        self._words = Words(lexicon(), vectors.row)
+        self._words = Words(lexicon(), vectors.row, lexicon().longest)
         self._postings = Postings()
         self._names = Postings()
         self._spelling = Spelling()
@@ -86,6 +87,12 @@ class ToolIndex:
         self._dead: list[int] = []
         self._sweeping = False
         self._servers: dict[str, list[int]] = {}
+        self._digests: dict[str, bytes] = {}
+        """What the tools of a server come to, for those that are kept or listed again."""
+        self._parked: dict[str, tuple[bytes, list[int]]] = {}
+        """What is in reserve of servers that have not listed anything yet, or are away: nobody finds it."""
+        self.changes = 0
+        """Grows with each change of what is held."""
         self._turns: dict[str, int] = {}
         self._by_id: dict[str, int] = {}
         self._views: OrderedDict[Hashable, _View] = OrderedDict()
@@ -97,20 +104,29 @@ class ToolIndex:
         """Have these tools, and no others, of the server. Until the last step the old ones are found; of two that run
         at a time, the one begun last holds."""
         turn = self._turns[server] = self._turns.get(server, 0) + 1
-        slots: list[int] = []
-        there = False
-        try:
-            for entry in entries:
-                slots.append(self._file(entry))
-                yield
-            there = self._turns.get(server) == turn
-        finally:
-            if not there:
-                self._dead += slots
-        if not there:
+        digest = yield from digest_of(entries)
+        same = self._digests.get(server) == digest
+        if self._turns.get(server) != turn or same or (not entries and self._park(server)):
+            yield from self._sweep()
             return
+        parked, slots = self._parked.pop(server, (b"", []))
+        there = parked == digest
+        if not there:
+            self._dead += slots
+            slots = []
+            try:
+                for entry in entries:
+                    slots.append(self._file(entry))
+                    yield
+                there = self._turns.get(server) == turn
+            finally:
+                if not there:
+                    self._dead += slots
+            if not there:
+                return
+            self.changes += 1
         self._forget(server)
-        self._servers[server] = slots
+        self._servers[server], self._digests[server] = slots, digest
         for slot in slots:
             self._alive[slot] = True
             entry_there = self._entries[slot]
@@ -121,7 +137,49 @@ class ToolIndex:
     def drop(self, server: str) -> None:
         """Forget a server's tools; nothing where there are none."""
         self._turns.pop(server, None)
+        self._dead += self._parked.pop(server, (b"", ()))[1]
         self._forget(server)
+
+    @property
+    def servers(self) -> set[str]:
+        """Those of which something is held."""
+        return {*self._servers, *self._parked}
+
+    def kept(self) -> Generator[None, None, Kept]:
+        """What is to be kept. Nothing may be put or dropped until it is all there."""
+        servers, order, places = [], list[int](), np.full(len(self._entries), -1, np.intp)
+        held = [(one, self._digests[one], slots) for one, slots in self._servers.items()]
+        held += [(one, *parked) for one, parked in self._parked.items()]
+        for server, digest, slots in held:
+            entries = [one for one in (self._entries[slot] for slot in slots) if one is not None]
+            try:
+                servers.append(
+                    KeptServer(server, digest, len(slots), msgspec.msgpack.encode(entries))
+                )
+            except UnicodeEncodeError:  # is made anew at the next start
+                continue
+            places[slots] = np.arange(len(order), len(order) + len(slots))
+            order += slots
+            yield
+        postings = yield from self._postings.kept(places)
+        names = yield from self._names.kept(places)
+        spelling = yield from self._spelling.kept()
+        vectors = yield from self._vectors.kept(np.asarray(order, dtype=np.intp))
+        return Kept(servers, postings, names, *spelling, vectors)
+
+    def take(self, kept: Kept) -> None:
+        """Have what was kept, in an index that has nothing yet. It is found when its server lists the same again. ValueError: it
+        does not fit together."""
+        self._postings.take(kept.postings)
+        self._names.take(kept.names)
+        self._spelling.take(kept.terms, kept.spelling)
+        self._vectors.take(kept.vectors)
+        for one in kept.servers:
+            entries = msgspec.msgpack.decode(one.entries, type=list[Entry])
+            first = len(self._entries)
+            self._parked[one.server] = one.digest, list(range(first, first + len(entries)))
+            self._entries += entries
+        self._alive = np.zeros(len(self._entries), np.bool_)
 
     def search(
         self,
@@ -144,7 +202,15 @@ class ToolIndex:
         asked = yield from analysed(query, self._words, self._table)
         if strategy == "category" or (categories and not query.strip()):
             return (yield from self._by_category(seen, asked, limit))
-        sight = Sight(seen, self._postings, self._names, self._spelling, self._vectors)
+        sight = Sight(
+            seen,
+            self._postings,
+            self._names,
+            self._spelling,
+            self._vectors,
+            self._table,
+            self._named,
+        )
         slots, scores, used = yield from judged(asked, sight, strategy)
         hits = []
         for slot, score in zip(slots, scores, strict=True):
@@ -173,16 +239,21 @@ class ToolIndex:
             "embedding": [round(float(one), 4) for one in self._vectors.of(slot)],
         }
 
+    def _named(self, slot: int) -> list[str]:
+        """The terms of a tool's name."""
+        entry = self._entries[slot]
+        return [] if entry is None else name_terms(entry, self._words)
+
     def _file(self, entry: Entry) -> int:
         """Give a tool a slot, in which it is not found yet."""
-        impacts, name_impacts, vector = impacts_of(entry, self._words, self._table)
+        impacts, name_impacts, vector, rows = impacts_of(entry, self._words, self._table)
         slot = self._slot()
         new = self._postings.add(slot, impacts)
         self._spelling.add(new)
         if self._respelled is not None:
             self._respelled.add(new)
         self._names.add(slot, name_impacts)
-        self._vectors.put(slot, vector)
+        self._vectors.put(slot, vector, rows)
         self._entries[slot] = entry
         for view in self._views.values():
             if slot < len(view.seen):
@@ -201,6 +272,7 @@ class ToolIndex:
         return slot
 
     def _forget(self, server: str) -> None:
+        self._digests.pop(server, None)
         for slot in self._servers.pop(server, ()):
             self._alive[slot] = False
             entry = self._entries[slot]
@@ -208,6 +280,17 @@ class ToolIndex:
                 del self._by_id[entry.tool_id]
             self._entries[slot] = None
             self._dead.append(slot)
+
+    def _park(self, server: str) -> bool:
+        """Have what a server listed in reserve, for it lists nothing: it may be away. False where there is nothing of it."""
+        if slots := self._servers.pop(server, None):
+            self._parked[server] = self._digests.pop(server), slots
+            for slot in slots:
+                self._alive[slot] = False
+                entry = self._entries[slot]
+                if entry is not None and self._by_id.get(entry.tool_id) == slot:
+                    del self._by_id[entry.tool_id]
+        return server in self._parked
 
     def _sweep(self) -> Generator[None, None, None]:
         """Take the dead out of the lists, once they are many; then their slots can be had again."""

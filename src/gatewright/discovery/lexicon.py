@@ -6,6 +6,7 @@ description. Latin entries of other languages are stems and fit with up to five 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 
@@ -40,10 +41,16 @@ class Lexicon:
                             if (root := part.rstrip(_KANA)) and root != part:
                                 _file(self._others, root, f"#{number}")
 
+        self._lengths = _longest(self._others)
+
     def __call__(self, folded: str, root: str) -> tuple[str, ...]:
         """The concepts of a word, at most four."""
         found = self._english.get(root) or self._other(folded)
         return tuple(found[:_MOST])
+
+    def longest(self, letter: str) -> int:
+        """How long the longest entry of a script without spaces is that begins with this letter; 0 where there is none."""
+        return self._lengths.get(letter, 0)
 
     def foreign(self, folded: str) -> bool:
         """Whether a word is known, but not as English."""
@@ -73,6 +80,15 @@ class Lexicon:
                 if second:
                     return [*second[:2], *first[:2]]
         return []
+
+
+def _longest(words: Iterable[str]) -> dict[str, int]:
+    """How long words of scripts without spaces are at most, by their first letter."""
+    found: dict[str, int] = {}
+    for word in words:
+        if word[0] > "\u2e7f":
+            found[word[0]] = max(len(word), found.get(word[0], 0))
+    return found
 
 
 def _file(under: dict[str, list[str]], word: str, concept: str) -> None:

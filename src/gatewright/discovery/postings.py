@@ -7,67 +7,89 @@ term is, is asked at search time, of the tools that the searcher may see and of 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Bools", "Floats", "Postings", "Slots", "Spelling", "alike", "trigrams"]
+__all__ = ["Bools", "Floats", "Lists", "Postings", "Slots", "Spelling", "alike", "trigrams"]
 
 Floats = NDArray[np.float32]
 Bools = NDArray[np.bool_]
-Slots = NDArray[np.uint32]
+Slots = NDArray[np.intp]
+Slots32 = NDArray[np.uint32]
 
+_NONE = array("I")
 _TYPOS_FROM = 4
 _CANDIDATES = 24
+_AT_ONCE = 256
+
+
+class Lists(msgspec.Struct, frozen=True):
+    """Lists of numbers by text, as they are kept: the texts, how long the list of each is, and all of them in a row."""
+
+    texts: list[str]
+    lengths: bytes
+    numbers: bytes
 
 
 class Postings:
     """Which slots have a term, and with what impact (0 to 1)."""
 
     def __init__(self) -> None:
-        self._terms: dict[str, tuple[array[int], array[int]]] = {}
+        # A slot, and in the lowest eight bits its impact.
+        self._terms: dict[str, array[int]] = {}
 
     def __contains__(self, term: str) -> bool:
         return term in self._terms
 
     def add(self, slot: int, impacts: Mapping[str, float]) -> list[str]:
         """File a slot under terms. The terms that were new."""
-        new = []
+        new, terms, place = [], self._terms, slot << 8
         for term, impact in impacts.items():
-            held = self._terms.get(term)
+            held = terms.get(term)
             if held is None:
-                held = self._terms[term] = (array("I"), array("B"))
+                held = terms[term] = array("I")
                 new.append(term)
-            held[0].append(slot)
-            held[1].append(round(impact * 255) or 1)
+            held.append(place | (int(impact * 255 + 0.5) or 1))
         return new
 
-    def of(self, term: str) -> tuple[Slots, NDArray[np.uint8]] | None:
-        """Slots and impacts (of 255): copies, which stay as they are."""
-        held = self._terms.get(term)
-        if held is None:
-            return None
-        return np.array(held[0], dtype=np.uint32), np.array(held[1], dtype=np.uint8)
+    def of(self, term: str) -> tuple[Slots, NDArray[np.uint8]]:
+        """Slots and impacts (of 255), empty where no tool has it: copies, which stay as they are."""
+        held = np.array(self._terms.get(term, _NONE), dtype=np.uint32)
+        return (held >> 8).astype(np.intp), held.astype(np.uint8)
 
     def sweep(self, dead: Bools) -> Generator[None, None, list[str]]:
         """Take dead slots (true in `dead`; those beyond its end live) out of every term. The terms that are gone."""
         gone = []
         for term in list(self._terms):
-            slots, impacts = (np.array(part) for part in self._terms[term])
-            known = slots < len(dead)
+            held = np.array(self._terms[term], dtype=np.uint32)
+            known = (held >> 8) < len(dead)
             kept = ~known
-            kept[known] = ~dead[slots[known]]
+            kept[known] = ~dead[held[known] >> 8]
             if not kept.any():
                 del self._terms[term]
                 gone.append(term)
             elif not kept.all():
-                self._terms[term] = (
-                    array("I", slots[kept].astype(np.uint32).tobytes()),
-                    array("B", impacts[kept].tobytes()),
-                )
+                self._terms[term] = array("I", held[kept].tobytes())
             yield
         return gone
+
+    def kept(self, places: Slots) -> Generator[None, None, Lists]:
+        """What is to be kept; `places` says where each slot is to be found again, -1 for those that are not."""
+
+        def placed(held: Slots32) -> Slots32:
+            found = places[held >> 8]
+            live = found >= 0
+            moved: Slots32 = (found[live].astype(np.uint32) << 8) | (held[live] & 255)
+            return moved
+
+        return (yield from _packed(self._terms, placed))
+
+    def take(self, kept: Lists) -> None:
+        """Have what was kept."""
+        self._terms = _unpacked(kept)
 
     def terms(self) -> list[str]:
         """All that there are."""
@@ -109,6 +131,17 @@ class Spelling:
     def __len__(self) -> int:
         return len(self._terms)
 
+    def kept(self) -> Generator[None, None, tuple[list[str], Lists]]:
+        """What is to be kept: the terms, and which have each triple."""
+        lists = yield from _packed(self._by_trigram, lambda held: held)
+        return list(self._terms), lists
+
+    def take(self, terms: list[str], kept: Lists) -> None:
+        """Have what was kept."""
+        self._terms = terms
+        self._numbers = {term: number for number, term in enumerate(terms)}
+        self._by_trigram = _unpacked(kept)
+
     def like(self, word: str) -> list[tuple[str, float]]:
         """Terms with how alike they are (0 to 1), the most alike first."""
         if len(word) < _TYPOS_FROM - 1:
@@ -116,10 +149,10 @@ class Spelling:
         lists = [held for one in _keys(word) if (held := self._by_trigram.get(one))]
         if not lists:
             return []
-        numbers, shared = np.unique(np.concatenate(lists), return_counts=True)
+        counts = np.bincount(np.concatenate(lists))
         # One wrong letter costs three triples: what shares fewer than a fourth is no typing error.
-        near = shared * 4 >= len(word)
-        numbers, shared = numbers[near], shared[near]
+        numbers = np.flatnonzero(counts >= max(1, len(word) / 4))
+        shared = counts[numbers]
         best = np.argsort(-shared, kind="stable")[:_CANDIDATES]
         found = [(term, alike(word, term)) for term in (self._terms[numbers[one]] for one in best)]
         return sorted((one for one in found if one[1] > 0), key=lambda one: -one[1])
@@ -138,12 +171,12 @@ def alike(word: str, other: str) -> float:
     allowed = 1 if longest <= 5 else 2 if longest <= 9 else 3
     if abs(len(word) - len(other)) > allowed:
         return 0.0
-    errors = _errors(word, other)
+    errors = _errors(word, other, allowed)
     return 1 - errors / longest * 1.2 if errors <= allowed else 0.0
 
 
-def _errors(one: str, two: str) -> int:
-    """Damerau's distance: letters wrong, missing or too many, and neighbours exchanged."""
+def _errors(one: str, two: str, most: int) -> int:
+    """Damerau's distance: letters wrong, missing or too many, and neighbours exchanged; more than `most` is not counted to its end."""
     before: list[int] = []
     last = list(range(len(two) + 1))
     for row, letter in enumerate(one, 1):
@@ -153,5 +186,35 @@ def _errors(one: str, two: str) -> int:
             if row > 1 and column > 1 and letter == two[column - 2] and one[row - 2] == other:
                 cost = min(cost, before[column - 2] + 1)
             now.append(cost)
+        if min(now) > most and min(last) > most:
+            return most + 1
         before, last = last, now
     return last[-1]
+
+
+def _packed(
+    held: Mapping[str, array[int]], kept: Callable[[Slots32], Slots32]
+) -> Generator[None, None, Lists]:
+    """Those of the lists of which something is kept."""
+    texts, lengths, numbers = list[str](), array("I"), bytearray()
+    for at, (text, one) in enumerate(held.items()):
+        found = kept(np.array(one, dtype=np.uint32))
+        if len(found):
+            texts.append(text)
+            lengths.append(len(found))
+            numbers += found.tobytes()
+        if at % _AT_ONCE == 0:
+            yield
+    return Lists(texts, lengths.tobytes(), bytes(numbers))
+
+
+def _unpacked(kept: Lists) -> dict[str, array[int]]:
+    lengths, numbers = array("I", kept.lengths), memoryview(kept.numbers)
+    if len(lengths) != len(kept.texts) or 4 * sum(lengths) != len(numbers):
+        raise ValueError("the lists of an index do not fit")
+    held, at = {}, 0
+    for text, length in zip(kept.texts, lengths, strict=True):
+        one = held[text] = array("I")
+        one.frombytes(numbers[at : at + 4 * length])
+        at += 4 * length
+    return held

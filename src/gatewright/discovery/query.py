@@ -6,14 +6,13 @@ from collections.abc import Generator, Sequence
 from typing import Protocol
 
 import msgspec
-import numpy as np
 
 from gatewright.discovery.postings import Floats, trigrams
 from gatewright.discovery.vectors import Table
 from gatewright.discovery.words import Word, Words, fold, split
 from gatewright.patterns import Pattern
 
-__all__ = ["Described", "Query", "analysed", "impacts_of"]
+__all__ = ["Described", "Query", "analysed", "impacts_of", "name_terms"]
 
 _K1 = 1.2
 _FIELDS = (  # how often a word counts, the usual number of words, how much a longer field counts against it
@@ -63,7 +62,8 @@ class Described(Protocol):
 
 
 class Query(msgspec.Struct, frozen=True):
-    """A query, taken apart. `terms` and `concepts` have weights; `clauses` are vectors of its parts, where it has several."""
+    """A query, taken apart. `terms` and `concepts` have weights; `clauses` are vectors of its parts, where it has several; `words`
+    those that say something, each once."""
 
     text: str
     terms: dict[str, float]
@@ -72,13 +72,13 @@ class Query(msgspec.Struct, frozen=True):
     vector: Floats
     clauses: list[Floats]
     paths: list[str]
-    foreign: float
+    words: list[Word]
 
 
 def impacts_of(
     entry: Described, words: Words, table: Table
-) -> tuple[dict[str, float], dict[str, float], Floats]:
-    """A tool's BM25F impacts, the trigrams of its name, and its vector."""
+) -> tuple[dict[str, float], dict[str, float], Floats, list[int]]:
+    """A tool's BM25F impacts, the trigrams of its name, its vector, and the rows of its words that say something."""
     texts = (
         (entry.name, 200),
         (entry.description, _DESCRIPTION_CHARS),
@@ -87,21 +87,25 @@ def impacts_of(
         (entry.server, 100),
     )
     counts: dict[str, float] = {}
+    has = counts.get
     rows: list[int] = []
+    telling: list[int] = []
     weights: list[float] = []
     name: list[str] = []
     for (text, most), (times, usual, share), vector in zip(texts, _FIELDS, _VECTOR, strict=True):
         if not text:
             continue
-        found = [one for written in split(text, most) for one in words.of(written)]
+        found = words.all_of(split(text, most))
         if times == _FIELDS[0][0]:
             name = [one.term for one in found if one.term]
-        one_counts = times / (1 - share + share * len(found) / usual)
+        telling += [one.row for one in found if one.row >= 0 and (one.term or one.concepts)]
+        once = times / (1 - share + share * len(found) / usual)
         for one in found:
-            if one.term:
-                counts[one.term] = counts.get(one.term, 0.0) + one_counts
+            term = one.term
+            if term:
+                counts[term] = has(term, 0.0) + once
             for concept in one.concepts:
-                counts[concept] = counts.get(concept, 0.0) + one_counts * _CONCEPT
+                counts[concept] = has(concept, 0.0) + once * _CONCEPT
             if one.row >= 0:
                 rows.append(one.row)
                 weights.append(one.weight * vector)
@@ -109,7 +113,12 @@ def impacts_of(
     triples = trigrams("".join(name))
     # The impact of a triple is how many the name has: all that Dice's coefficient needs.
     size = min(len(triples), 255) / 255
-    return impacts, dict.fromkeys(triples, size), table.pool(rows, weights)
+    return impacts, dict.fromkeys(triples, size), table.pool(rows, weights), telling
+
+
+def name_terms(entry: Described, words: Words) -> list[str]:
+    """The terms of a tool's name."""
+    return [one.term for one in words.all_of(split(entry.name, 200)) if one.term]
 
 
 def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Query]:
@@ -145,7 +154,9 @@ def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Qu
         vector=_pooled(found, table),
         clauses=clauses,
         paths=[one for one in (folded.strip().strip("/"), *folded.split()) if one],
-        foreign=float(np.mean([one.row < 0 for one in found])) if found else 0.0,
+        words=list(
+            {(one.term, one.concepts): one for one in found if one.term or one.concepts}.values()
+        ),
     )
 
 

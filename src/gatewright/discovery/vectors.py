@@ -1,24 +1,29 @@
-"""Static word vectors: the packaged table, pooling of texts, and a store of tool vectors in int8 with a float32 head for a first look.
+"""Static word vectors: the packaged table, pooling of texts, and a store of tool vectors in int8, with the signs of their projections.
 
 A text's vector is the weighted sum of its words' vectors, of length 1. The table (`vectors.npz`) has English words in one
-space; docs/decisions/0070 says how it was made. Its components are ordered by how much they tell, so that the first ones alone find
-the candidates, and all of them are compared for these only.
+space; docs/decisions/0070 says how it was made. A first look compares, for every tool, on which side of 256 random directions it lies
+(Charikar, 2002); those that agree in most are compared as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gatewright.discovery.postings import Floats
+from gatewright.discovery.postings import Bools, Floats
 
-__all__ = ["Table", "VectorStore", "table"]
+__all__ = ["NO_ROW", "Table", "VectorStore", "table"]
 
-_HEAD = 64
+_BITS = 256
+_SEED = 1
+_ROWS = 40
+NO_ROW = 65535
+_AT_ONCE = 4096
 
 
 class Table:
@@ -31,19 +36,29 @@ class Table:
         self._rows = {word: row for row, word in enumerate(words)}
         self._codes, self._scales, self._weights = codes, scales, weights
         self.dimensions = int(codes.shape[1])
+        lengths = np.linalg.norm(codes.astype(np.float32), axis=1)
+        self._sizes = 1 / np.maximum(np.append(lengths, 1).astype(np.float32), 1e-6)
 
     def row(self, word: str) -> tuple[int, float]:
         """Its row and its weight; -1 and 0 where it has none."""
         row = self._rows.get(word, -1)
         return (row, float(self._weights[row])) if row >= 0 else (-1, 0.0)
 
+    def unit(self, rows: NDArray[np.integer[Any]]) -> Floats:
+        """The vectors of these rows, of length 1; zeros for `NO_ROW`."""
+        there = rows < len(self._codes)
+        found = self._codes[np.where(there, rows, 0)].astype(np.float32)
+        found *= (self._sizes[np.where(there, rows, 0)] * there)[:, None]
+        return found
+
     def pool(self, rows: Sequence[int], weights: Sequence[float]) -> Floats:
         """The vector of a text of such words; zeros where there are none."""
         if not rows:
             return np.zeros(self.dimensions, dtype=np.float32)
-        times = np.asarray(weights, dtype=np.float32) * self._scales[rows]
-        summed = times @ self._codes[rows].astype(np.float32)
-        length = float(np.linalg.norm(summed))
+        at = np.array(rows, dtype=np.intp)
+        times = np.array(weights, dtype=np.float32) * self._scales[at]
+        summed = times @ self._codes[at].astype(np.float32)
+        length = float(summed @ summed) ** 0.5
         return summed / np.float32(length) if length > 0 else summed
 
 
@@ -51,26 +66,33 @@ class VectorStore:
     """The vectors of slots."""
 
     def __init__(self, dimensions: int) -> None:
-        self._head = np.zeros((0, min(_HEAD, dimensions)), dtype=np.float32)
+        # Of fewer directions than bits each bit would say the same as another.
+        dice = np.random.default_rng(_SEED).standard_normal((max(_BITS, dimensions), dimensions))
+        self._directions = np.linalg.qr(dice)[0][:_BITS].astype(np.float32)
+        self._signs = np.zeros((_BITS // 64, 0), dtype=np.uint64)
         self._codes = np.zeros((0, dimensions), dtype=np.int8)
         self._scales = np.zeros(0, dtype=np.float32)
+        self._rows = np.zeros((0, _ROWS), dtype=np.uint16)
 
     def grow(self, slots: int) -> None:
         """Have room for so many."""
         more = slots - len(self._scales)
         if more > 0:
-            self._head = np.concatenate(
-                [self._head, np.zeros((more, self._head.shape[1]), np.float32)]
-            )
-            self._codes = np.concatenate(
-                [self._codes, np.zeros((more, self._codes.shape[1]), np.int8)]
-            )
+            signs = np.zeros((len(self._signs), more), np.uint64)
+            codes = np.zeros((more, self._codes.shape[1]), np.int8)
+            rows = np.full((more, _ROWS), NO_ROW, np.uint16)
+            self._signs = np.concatenate([self._signs, signs], axis=1)
+            self._rows = np.concatenate([self._rows, rows])
+            self._codes = np.concatenate([self._codes, codes])
             self._scales = np.concatenate([self._scales, np.zeros(more, np.float32)])
 
-    def put(self, slot: int, vector: Floats) -> None:
-        """Have this vector for the slot."""
+    def put(self, slot: int, vector: Floats, rows: Sequence[int] = ()) -> None:
+        """Have this vector for the slot, and the first of the rows of the table that its words have."""
+        some = list(dict.fromkeys(rows))[:_ROWS]
+        self._rows[slot, : len(some)] = some
+        self._rows[slot, len(some) :] = NO_ROW
         largest = float(np.abs(vector).max(initial=0.0)) or 1.0
-        self._head[slot] = vector[: self._head.shape[1]]
+        self._signs[:, slot] = self._signed(vector)
         self._codes[slot] = np.rint(vector * (127 / largest))
         self._scales[slot] = largest / 127
 
@@ -79,15 +101,53 @@ class VectorStore:
         vector: Floats = self._codes[slot].astype(np.float32) * self._scales[slot]
         return vector
 
-    def roughly(self, vector: Floats) -> Floats:
-        """How near each slot is, by the first components."""
-        near: Floats = self._head @ vector[: self._head.shape[1]]
-        return near
+    def rows(self, slots: NDArray[np.intp]) -> NDArray[np.uint16]:
+        """The rows of the words of these slots, as many for each; `NO_ROW` where there are fewer."""
+        return self._rows[slots]
+
+    def nearest(self, vector: Floats, seen: Bools, most: int) -> NDArray[np.intp]:
+        """About so many of the slots that are seen, those that have most signs in common with it; more where several have as many."""
+        if not vector.any():
+            return np.zeros(0, np.intp)
+        apart = np.zeros(len(seen), dtype=np.uint16)
+        for signs, sign in zip(self._signs, self._signed(vector), strict=True):
+            apart += np.bitwise_count(signs[: len(seen)] ^ sign)
+        apart[~seen] = _BITS + 1
+        below = np.cumsum(np.bincount(apart, minlength=_BITS + 2))
+        bound = int(np.searchsorted(below, most))
+        return np.flatnonzero(apart <= min(bound, _BITS))
 
     def exactly(self, vector: Floats, slots: NDArray[np.intp]) -> Floats:
         """The cosine of each of these slots."""
         near: Floats = (self._codes[slots].astype(np.float32) @ vector) * self._scales[slots]
         return near
+
+    def kept(
+        self, slots: NDArray[np.intp]
+    ) -> Generator[None, None, tuple[bytes, bytes, bytes, bytes]]:
+        """What is to be kept of these slots."""
+        signs, codes, rows = bytearray(), bytearray(), bytearray()
+        for at in range(0, len(slots), _AT_ONCE):
+            some = slots[at : at + _AT_ONCE]
+            signs += self._signs[:, some].T.tobytes()
+            codes += self._codes[some].tobytes()
+            rows += self._rows[some].tobytes()
+            yield
+        return bytes(signs), bytes(codes), self._scales[slots].tobytes(), bytes(rows)
+
+    def take(self, kept: tuple[bytes, bytes, bytes, bytes]) -> None:
+        """Have what was kept, from slot 0."""
+        signs, codes, scales, rows = kept
+        self._scales = np.frombuffer(scales, np.float32).copy()
+        count = len(self._scales)
+        self._codes = np.frombuffer(codes, np.int8).reshape(count, self._codes.shape[1]).copy()
+        signed = np.frombuffer(signs, np.uint64).reshape(count, len(self._signs))
+        self._signs = np.ascontiguousarray(signed.T)
+        self._rows = np.frombuffer(rows, np.uint16).reshape(count, _ROWS).copy()
+
+    def _signed(self, vector: Floats) -> NDArray[np.uint64]:
+        """On which side of each direction it lies, a bit for each."""
+        return np.packbits(self._directions @ vector > 0).view(np.uint64)
 
 
 @cache

@@ -7,7 +7,7 @@ lexicon (`lexicon`) and its row in the table of word vectors.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -139,8 +139,11 @@ class Words:
         self,
         concepts: Callable[[str, str], tuple[str, ...]],
         row: Callable[[str], tuple[int, float]],
+        longest: Callable[[str], int] = lambda letter: 8,
     ) -> None:
-        """`concepts` takes a folded word and its stem; `row` takes a word in lower case, and says row and weight."""
+        """`concepts` takes a folded word and its stem; `row` takes a word in lower case, and says row and weight; `longest` says
+        how long a word of a script without spaces that begins with this letter is at most."""
+        self._longest = longest
         self._concepts = concepts
         self._row = row
         self._known: dict[str, tuple[Word, ...]] = {}
@@ -155,6 +158,14 @@ class Words:
                     self._known.clear()
                 self._known[written] = known
         return known
+
+    def all_of(self, texts: Iterable[str]) -> list[Word]:
+        """What many words of `split` stand for, in a row."""
+        found: list[Word] = []
+        known, look = self._known, self.of
+        for written in texts:
+            found += known.get(written) or look(written)
+        return found
 
     def _look(self, word: str) -> tuple[Word, ...]:
         if word[0] > "\u2e7f" and not word[0] >= "\uac00":
@@ -173,7 +184,7 @@ class Words:
         found = [Word(pair, (), -1, 0.0) for pair in bigrams(run)]
         at = 0
         while at < len(run):
-            for end in range(min(len(run), at + 8), at, -1):
+            for end in range(min(len(run), at + self._longest(run[at])), at, -1):
                 part = run[at:end]
                 concepts = self._concepts(part, part)
                 row, weight = self._row(part)

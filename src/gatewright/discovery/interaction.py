@@ -1,0 +1,96 @@
+"""Reads the tools that fit best once more: late interaction of words, and names of which every word stands in the query.
+
+A sum of a tool's words hides one word that fits among many that do not; here each word of the query looks for its own best (Khattab and
+Zaharia, 2020, with static vectors). For the few tools that the stages before found best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from gatewright.discovery.postings import Floats, Slots
+from gatewright.discovery.vectors import NO_ROW, Table, VectorStore
+from gatewright.discovery.words import Word
+
+__all__ = ["WORDS", "Reader", "matched", "spelled_out"]
+
+WORDS = 24
+"""Words of a query that are looked at."""
+_CONCEPT = 0.75
+_UNKNOWN = 0.6
+_SCRIPT = 4.0
+"""How rare a word counts that is a concept alone."""
+_RARE = 1.5
+_STEP = 32
+_NONE = np.zeros(0, dtype=np.intp)
+_NOTHING = (_NONE, 0.0)
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """What is read of tools. `having` are the slots that have a term of the query, and how rare it is among what is seen."""
+
+    having: Mapping[str, tuple[Slots, float]]
+    unknown: float
+    """How rare a term is that nothing has."""
+    size: int
+    vectors: VectorStore
+    table: Table
+    named: Callable[[int], Sequence[str]]
+    """The terms of a tool's name."""
+
+
+def matched(words: Sequence[Word], slots: Slots, reader: Reader) -> Generator[None, None, Floats]:
+    """For each of the slots, the weighted mean of how well the words are matched (0 to 1)."""
+    total, summed = 0.0, np.zeros(len(slots), dtype=np.float32)
+    words = words[:WORDS]
+    if not len(slots) or not words:
+        return summed
+    rows = reader.vectors.rows(slots)
+    places = np.zeros(NO_ROW + 1, dtype=np.intp)
+    places[rows] = 1
+    held = np.flatnonzero(places)
+    places[held] = np.arange(len(held))
+    yield
+    asked = reader.table.unit(np.array([one.row if one.row >= 0 else NO_ROW for one in words]))
+    near = asked @ reader.table.unit(held).T
+    at_near = places[rows]
+    scratch = np.zeros(reader.size, dtype=np.float32)
+    yield
+    for at, word in enumerate(words):
+        best = np.maximum(near[at][at_near].max(axis=1), 0)
+        for term, least in (*((one, _CONCEPT) for one in word.concepts), (word.term, 1.0)):
+            having, _ = reader.having.get(term, _NOTHING)
+            if len(having):
+                scratch[having] = least
+                np.maximum(best, scratch[slots], out=best)
+                scratch[having] = 0
+        rarity = reader.having.get(word.term, (_NONE, reader.unknown))[1] if word.term else _SCRIPT
+        weight = (word.weight if word.row >= 0 else _UNKNOWN) * rarity
+        summed += np.float32(weight) * best
+        total += weight
+        yield
+    return summed / np.float32(total) if total > 0 else summed
+
+
+def spelled_out(
+    words: Sequence[Word], slots: Slots, reader: Reader
+) -> Generator[None, None, Floats]:
+    """How far the query has every word of each tool's name (0 to 1): more for two that are rare than for one or for common ones."""
+    rarities = {
+        one.term: reader.having.get(one.term, (_NONE, reader.unknown))[1]
+        for one in words
+        if one.term
+    }
+    found = np.zeros(len(slots), dtype=np.float32)
+    for at, slot in enumerate(slots):
+        name = frozenset(reader.named(int(slot)))
+        both = [rarities[one] for one in name if one in rarities]
+        if both:
+            share = len(both) / len(name)
+            found[at] = share**3 * min(1.0, sum(both) / (_RARE * reader.unknown))
+        if at % _STEP == 0:
+            yield
+    return found

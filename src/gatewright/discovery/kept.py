@@ -1,0 +1,47 @@
+"""What is kept of a tool index, and the digest by which it is known again what a server lists."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Generator, Sequence
+
+import msgspec
+
+from gatewright.discovery.postings import Lists
+
+__all__ = ["Kept", "KeptServer", "digest_of"]
+
+_AT_ONCE = 64
+
+
+class KeptServer(msgspec.Struct, frozen=True):
+    """One server's tools, as they are kept."""
+
+    server: str
+    digest: bytes
+    tools: int
+    entries: bytes
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """An index, as it is kept."""
+
+    servers: list[KeptServer]
+    postings: Lists
+    names: Lists
+    terms: list[str]
+    spelling: Lists
+    vectors: tuple[bytes, bytes, bytes, bytes]
+
+
+def digest_of(entries: Sequence[msgspec.Struct]) -> Generator[None, None, bytes]:
+    """The same for tools that say the same of themselves."""
+    digest = hashlib.blake2b(digest_size=16)
+    for at in range(0, len(entries), _AT_ONCE):
+        try:
+            said = msgspec.msgpack.encode(entries[at : at + _AT_ONCE])
+        except UnicodeEncodeError:  # half a pair of surrogates
+            said = repr(entries[at : at + _AT_ONCE]).encode()
+        digest.update(said)
+        yield
+    return digest.digest()
