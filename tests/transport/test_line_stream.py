@@ -175,6 +175,23 @@ async def test_a_flood_is_delivered_in_portions_of_one_turn_each(
     assert seen == [10, 20, 30, 35]
 
 
+@pytest.mark.parametrize(("size", "first"), [(20, 4), (3000, 2), (9000, 1), (100_000, 1)])
+async def test_the_clock_is_looked_at_after_so_many_lines_or_bytes(
+    monkeypatch: pytest.MonkeyPatch, size: int, first: int
+) -> None:
+    """What one long message takes may be milliseconds: four of them would be a stall."""
+    monkeypatch.setattr("gatewright.transport.line_stream.SLICE_S", 0.0)
+    collector, source = Collector(), Source()
+    inbox = await started(collector, Limits(), source)
+    inbox.feed((b"m" * size + b"\n") * 6)
+    seen = [len(collector.messages)]
+    while seen[-1] < 6:
+        await next_turn()
+        seen.append(len(collector.messages))
+    assert seen[0] == first
+    assert max(after - before for before, after in pairwise(seen)) <= first
+
+
 async def test_many_bytes_in_one_turn_pause_the_source_until_the_next() -> None:
     collector, source = Collector(), Source()
     inbox = await started(collector, Limits(turn_bytes=100), source)

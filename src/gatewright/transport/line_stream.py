@@ -22,7 +22,8 @@ HALF_A_FRAME = "half a frame"
 """How the reason of a pipe begins whose peer ended in the middle of a message."""
 
 _SLICE = 4
-"""So many lines are handed on before anybody looks at the clock."""
+_SHORT = 8192
+"""So many lines, and together so many bytes, are handed on before anybody looks at the clock; a longer one alone."""
 
 _LF, _CR = (
     b"\n\r"  # numbers: `in` tries what stands before it as one first, and bytes cost it an exception
@@ -181,7 +182,8 @@ class LineInbox:
     def _hand_on(self) -> None:
         lines = self._lines
         room = self._limits.turn_messages - self._messages
-        if len(lines) <= min(room, _SLICE):
+        few = len(lines) <= min(room, _SLICE)
+        if few and (len(lines) < 2 or sum(map(len, lines)) <= _SHORT):
             batch = list(lines)
             lines.clear()
             self._messages += len(batch)
@@ -195,13 +197,21 @@ class LineInbox:
     def _hand_on_slices(self, room: int) -> None:
         until = self._loop.time() + SLICE_S
         while room > 0 and self._lines:
-            batch = [self._lines.popleft() for _ in range(min(room, _SLICE, len(self._lines)))]
+            batch = self._some(min(room, _SLICE))
             room -= len(batch)
             self._messages += len(batch)
             self._deliver(batch)
             if self._loop.time() >= until:
                 self._messages = self._limits.turn_messages  # the rest in the next turn
                 return
+
+    def _some(self, most: int) -> list[bytes]:
+        """The next lines, as many as are handed on at once."""
+        batch = [self._lines.popleft()]
+        size = len(batch[0])
+        while len(batch) < most and self._lines and (size := size + len(self._lines[0])) <= _SHORT:
+            batch.append(self._lines.popleft())
+        return batch
 
     def _next_turn(self) -> None:
         self._bytes = self._messages = 0
