@@ -193,6 +193,7 @@ async def test_who_sends_what_takes_long_is_not_heard_for_as_long_again(
     inbox = await started(Slow(), Limits(), source)
     inbox._loop = loop
     monkeypatch.setattr(loop, "time", lambda: now)
+    monkeypatch.setattr("gatewright.transport.line_stream.time.thread_time", lambda: now)
     monkeypatch.setattr(loop, "call_later", lambda after, act: waits.append(round(after, 3)))
     inbox.feed(b"q" * 9000 + b"\n")
     await next_turn()
