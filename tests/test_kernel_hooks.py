@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, ClassVar
 
 import pytest
 from msgspec.structs import replace
@@ -128,4 +128,24 @@ async def test_a_hook_may_answer_by_itself() -> None:
 def test_without_hooks_nothing_stands_before_the_walk() -> None:
     kernel = Kernel([], Owner([]), [], Book())
     assert kernel.handle == kernel.walk
-    assert Hooks.of(Hooks(), Hooks()) == Hooks() == ((), (), ())
+    assert Hooks.of(Hooks(), Hooks()) == Hooks()
+    assert not any(Hooks())
+
+
+async def test_a_call_goes_on_as_the_one_that_is_meant_also_where_it_is_rehearsed() -> None:
+    class Seen:
+        name = "seen"
+        names: ClassVar[list[str]] = []
+
+        def __call__(self, call: Call, back: Back) -> Call:
+            self.names.append(call.name)
+            return call
+
+    def named(name: str) -> Callable[[Call], Call]:
+        return lambda call: replace(call, name=call.name + name)
+
+    kernel = Kernel([Seen()], Owner([]), [], Book(), Hooks(meant=(named("a"), named("b"))))
+    one = replace(a_call(), name="x")
+    await kernel.handle(one, Line())
+    await kernel.rehearse(one)
+    assert Seen.names == ["xab", "xab"]

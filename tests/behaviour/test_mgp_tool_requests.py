@@ -227,13 +227,14 @@ async def test_who_asks_what_gates_would_say_hears_it_of_the_tool_that_is_meant(
         for tool, arguments in (("echo__echo", {"message": "x"}), ("open__echo", {"message": "x"})):
             asked = {"agent": name, "tool": tool, "arguments": arguments}
             plain = await operator.request("gatewright/policy/explain", asked)
-            inner = {"name": tool, "arguments": arguments}
+            inner: dict[str, Any] = {"name": tool, "arguments": arguments}
             asked = {"agent": name, "tool": "mgp_tools_call", "arguments": inner}
             through = await operator.request("gatewright/policy/explain", asked)
             assert {one: through[one] for one in said} == {one: plain[one] for one in said}
             assert through["tool_name"] == "echo"
-        for arguments, valid in (({"message": "x"}, True), ({"message": 5}, False)):
-            inner = {"name": "echo__echo", "arguments": arguments}
-            asked = {"name": "mgp_tools_call", "arguments": inner}
-            found = await operator.request("tools/validate", asked)
+        for message, valid in (("x", True), (5, False)):
+            inner = {"name": "echo__echo", "arguments": {"message": message}}
+            found = await operator.request(
+                "tools/validate", {"name": "mgp_tools_call", "arguments": inner}
+            )
             assert found["valid"] is valid

@@ -193,8 +193,8 @@ def test_a_projects_file_that_cannot_be_read_keeps_no_other_from_being_read_agai
     (warning,) = found.load().warnings
     assert "what was accepted before counts" in str(warning)
     user.write_text(text, encoding="latin-1")
-    with pytest.raises(SettingsError, match="servers.toml"):
+    with pytest.raises(SettingsError, match=r"servers\.toml"):
         found.load()
     user.unlink()
-    with pytest.raises(SettingsError, match="mgp.toml"):
+    with pytest.raises(SettingsError, match=r"mgp\.toml"):
         found.load()

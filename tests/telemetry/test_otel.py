@@ -12,6 +12,7 @@ import pytest
 
 from gatewright.call import Answer, Call, Failure, Outcome, Refusal, Security, Target, Tool
 from gatewright.config import Settings, SettingsError, load
+from gatewright.kernel import Hooks
 from gatewright.telemetry.otel import Telemetry, Untold, telemetry_of
 from tests.gate_parts import Mute, a_call, a_tool
 from tests.telemetry.collector import Collector, attributes, collecting
@@ -217,7 +218,7 @@ def test_without_telemetry_everything_stays_what_it_is(tmp_path: Path) -> None:
     off = telemetry_of(settings(tmp_path, ""), "1")
     assert isinstance(off, Untold)
     off.observe(lambda: NUMBERS)
-    assert off.hooks == ((), (), ())
+    assert off.hooks == Hooks()
 
 
 def test_what_is_not_installed_is_named_with_the_way_out(

@@ -175,6 +175,60 @@ async def test_a_flood_is_delivered_in_portions_of_one_turn_each(
     assert seen == [10, 20, 30, 35]
 
 
+async def test_who_sends_what_takes_long_is_not_heard_for_as_long_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each message in a turn of its own is not enough: the calls of others take several turns."""
+    loop = asyncio.get_running_loop()
+    now, waits = 100.0, list[float]()
+    taken: list[bytes] = []
+
+    class Slow(Collector):
+        def message(self, data: bytes) -> None:
+            nonlocal now
+            taken.append(data)
+            now += 0.2 if data.startswith(b"h") else 0.007 if data.startswith(b"s") else 0.0
+
+    source = Source()
+    inbox = await started(Slow(), Limits(), source)
+    inbox._loop = loop
+    monkeypatch.setattr(loop, "time", lambda: now)
+    monkeypatch.setattr("gatewright.transport.line_stream.time.thread_time", lambda: now)
+    monkeypatch.setattr(loop, "call_later", lambda after, act: waits.append(round(after, 3)))
+    inbox.feed(b"q" * 9000 + b"\n")
+    await next_turn()
+    assert (len(taken), waits) == (1, [])
+    inbox.feed((b"s" * 9000 + b"\n") * 2)
+    assert (len(taken), waits) == (2, [0.007])
+    await next_turn()
+    assert len(taken) == 2
+    assert not source.reads()
+    inbox._next_turn()
+    assert (len(taken), waits) == (3, [0.007, 0.007])
+    assert not source.reads()
+    inbox._next_turn()
+    assert source.reads()
+    inbox.feed(b"h" * 9000 + b"\n")
+    assert waits == [0.007, 0.007, 0.05]
+
+
+@pytest.mark.parametrize(("size", "first"), [(20, 4), (3000, 2), (9000, 1), (100_000, 1)])
+async def test_the_clock_is_looked_at_after_so_many_lines_or_bytes(
+    monkeypatch: pytest.MonkeyPatch, size: int, first: int
+) -> None:
+    """What one long message takes may be milliseconds: four of them would be a stall."""
+    monkeypatch.setattr("gatewright.transport.line_stream.SLICE_S", 0.0)
+    collector, source = Collector(), Source()
+    inbox = await started(collector, Limits(), source)
+    inbox.feed((b"m" * size + b"\n") * 6)
+    seen = [len(collector.messages)]
+    while seen[-1] < 6:
+        await next_turn()
+        seen.append(len(collector.messages))
+    assert seen[0] == first
+    assert max(after - before for before, after in pairwise(seen)) <= first
+
+
 async def test_many_bytes_in_one_turn_pause_the_source_until_the_next() -> None:
     collector, source = Collector(), Source()
     inbox = await started(collector, Limits(turn_bytes=100), source)

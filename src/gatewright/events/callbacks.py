@@ -8,7 +8,7 @@ may run, as a callback as well.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any, Literal
@@ -54,6 +54,7 @@ OPEN_EACH = 100
 _REMEMBERED = 1000
 _PATIENCE_S = 120.0
 _SHOWN = 256
+_AT_ONCE = 4
 
 End = Literal["answered", "ended"]
 _Bound = tuple[Who, str, str, str | None]
@@ -78,6 +79,8 @@ class CallbackBook:
         self._audit = audit
         self._random = random
         self._open: dict[str, _Open] = {}
+        self._ending: deque[tuple[Call, Callback, str]] = deque()
+        """Those whose end is still to be noted."""
         self._over: OrderedDict[str, tuple[_Bound, End]] = OrderedDict()
 
     # -- the way back of calls -----------------------------------------------------------------------
@@ -141,7 +144,7 @@ class CallbackBook:
             answered = answer.done() and not answer.cancelled()
             self._remember(ident, call, "answered" if answered else "ended")
             if not answered:
-                self._note(call, callback, server, None)
+                self._end_later(call, callback, server)
 
     def _mint(self) -> str:
         return f"cb-{self._random(16).hex()}"
@@ -205,6 +208,18 @@ class CallbackBook:
             )
         except Unrecorded as problem:
             raise CannotAsk(f"it cannot be recorded: {problem}") from None
+
+    def _end_later(self, call: Call, callback: Callback, server: str) -> None:
+        """Note that nobody waits any more, some in each turn: with a call a hundred may end at once."""
+        self._ending.append((call, callback, server))
+        if len(self._ending) == 1:
+            asyncio.get_running_loop().call_soon(self._note_some)
+
+    def _note_some(self) -> None:
+        for _ in range(min(_AT_ONCE, len(self._ending))):
+            self._note(*self._ending.popleft(), None)
+        if self._ending:
+            asyncio.get_running_loop().call_soon(self._note_some)
 
     def _note(self, call: Call, callback: Callback, server: str, said: str | None) -> None:
         """The same of what has happened, which nobody can refuse any more."""

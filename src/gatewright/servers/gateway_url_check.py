@@ -21,7 +21,7 @@ Ours = Callable[[str], bool]
 
 _MOST = 1000
 """Addresses in the texts of one question: each takes some ten microseconds."""
-_IN_HOSTS = frozenset(ascii_letters + digits + ".-_%")
+_IN_HOSTS = ascii_letters + digits + ".-_%"
 _DOTS = "\u3002\uff61"
 _APART = {
     **{code: " " for code in range(128) if chr(code) not in f"{ascii_letters}{digits}.-_~%:/\\[]"},
@@ -87,14 +87,8 @@ def _is_telling(name: str) -> bool:
 
 
 def _end(host: str) -> str:
-    at = len(host)
-    while at and host[at - 1] in _IN_HOSTS:
-        at -= 1
-    return host[at:]
+    return host[len(host.rstrip(_IN_HOSTS)) :]
 
 
 def _digits(text: str) -> str:
-    at = 0
-    while at < len(text) and text[at] in digits:
-        at += 1
-    return text[:at]
+    return text[: len(text) - len(text.lstrip(digits))]

@@ -23,7 +23,7 @@ def wants_secret(text: str) -> bool:
     if any(one in whole for one in _SCRIPTS) or _PAROL in _looks(whole):
         return True
     looks = _looks(_apart(unicodedata.normalize("NFKC", text)))
-    joined = "".join(one for one in looks if one.isalnum())
+    joined = "".join(filter(str.isalnum, looks))
     if any(one in joined for one in _JOINED):
         return True
     words = "".join(one if one.isalnum() else " " for one in looks).split()
@@ -183,4 +183,4 @@ _US = _looks("gatewright")
 
 def speaks_as_us(text: str) -> bool:
     """Whether a reader finds the gateway's name in it."""
-    return _US in "".join(one for one in _looks(text) if one.isalnum())
+    return _US in "".join(filter(str.isalnum, _looks(text)))

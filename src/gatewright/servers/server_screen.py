@@ -8,6 +8,7 @@ What a server may ask is decided in `elicitation`.
 
 from __future__ import annotations
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Generator
 from typing import Any
@@ -71,6 +72,8 @@ class Screen:
         self._told = told
         self._mgp = False
         """Whether it negotiated MGP, whose words it may then use."""
+        self.turn = asyncio.Lock()
+        """Questions are judged one in a turn of the loop: a server may ask hundreds at once, each of which takes milliseconds."""
         self._elicited: OrderedDict[str, tuple[str | None, Owner]] = OrderedDict()
         """Whom it has asked to open a page, by the id that it gave that: their session, and who would have a task."""
 
@@ -368,7 +371,13 @@ class _Between:
 
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question, as it may be asked. Raises `CannotAsk`."""
-        return await self._back.ask(self._screen.question(self._call, question))
+        turn = self._screen.turn
+        await turn.acquire()
+        try:
+            asked = self._screen.question(self._call, question)
+        finally:
+            asyncio.get_running_loop().call_soon(turn.release)
+        return await self._back.ask(asked)
 
 
 def _object(found: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ budget and no more. `LineOutbox` joins what is sent in one turn into one write.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from typing import Protocol
@@ -22,7 +23,11 @@ HALF_A_FRAME = "half a frame"
 """How the reason of a pipe begins whose peer ended in the middle of a message."""
 
 _SLICE = 4
-"""So many lines are handed on before anybody looks at the clock."""
+_SHORT = 8192
+"""So many lines, and together so many bytes, are handed on before anybody looks at the clock; a longer one alone."""
+_COSTLY_S, _REST_S = 0.004, 0.05
+"""Whoever sends what takes that long is not heard for as long again, at most for the second of these: the calls of others take several
+turns of the loop, each of which would else wait for one such message more."""
 
 _LF, _CR = (
     b"\n\r"  # numbers: `in` tries what stands before it as one first, and bytes cost it an exception
@@ -138,6 +143,8 @@ class LineInbox:
         self._lines: deque[bytes] = deque()
         self._bytes = 0
         self._messages = limits.turn_messages
+        self._spent_s = 0.0
+        """How long it took to hand on what was handed on last."""
         self._started = False
         self._turning = True
         self._paused = False
@@ -152,12 +159,11 @@ class LineInbox:
         """Take what was read."""
         if self._dropped:
             return
-        if not self._turning:
-            self._turning = True
-            self._loop.call_soon(self._next_turn)
         self._bytes += len(data)
         self._lines.extend(self._splitter.feed(data))
         self._hand_on()
+        if not self._turning:
+            self._turn_again()
         if self._lines or self._bytes >= self._limits.turn_bytes:
             self._pause()
 
@@ -181,7 +187,8 @@ class LineInbox:
     def _hand_on(self) -> None:
         lines = self._lines
         room = self._limits.turn_messages - self._messages
-        if len(lines) <= min(room, _SLICE):
+        few = len(lines) <= min(room, _SLICE)
+        if few and sum(map(len, lines)) <= _SHORT:
             batch = list(lines)
             lines.clear()
             self._messages += len(batch)
@@ -193,28 +200,46 @@ class LineInbox:
             self._broken(f"a message longer than {self._limits.frame_bytes} bytes")
 
     def _hand_on_slices(self, room: int) -> None:
-        until = self._loop.time() + SLICE_S
+        begun, until = time.thread_time(), self._loop.time() + SLICE_S
         while room > 0 and self._lines:
-            batch = [self._lines.popleft() for _ in range(min(room, _SLICE, len(self._lines)))]
+            batch = self._some(min(room, _SLICE))
             room -= len(batch)
             self._messages += len(batch)
             self._deliver(batch)
+            # Not by the clock: a machine that is busy elsewhere is nobody's fault.
+            self._spent_s = time.thread_time() - begun
             if self._loop.time() >= until:
                 self._messages = self._limits.turn_messages  # the rest in the next turn
                 return
+
+    def _some(self, most: int) -> list[bytes]:
+        """The next lines, as many as are handed on at once."""
+        batch = [self._lines.popleft()]
+        size = len(batch[0])
+        while len(batch) < most and self._lines and (size := size + len(self._lines[0])) <= _SHORT:
+            batch.append(self._lines.popleft())
+        return batch
 
     def _next_turn(self) -> None:
         self._bytes = self._messages = 0
         self._turning = False
         if not self._dropped:
             self._hand_on()
-        if self._lines:
-            self._turning = True
-            self._loop.call_soon(self._next_turn)
+        if self._lines or self._spent_s >= _COSTLY_S:
+            self._turn_again()
             return
         self._resume()
         if self._at_end is not None:
             self._finish()
+
+    def _turn_again(self) -> None:
+        self._turning = True
+        spent_s, self._spent_s = self._spent_s, 0.0
+        if spent_s < _COSTLY_S:
+            self._loop.call_soon(self._next_turn)
+        else:
+            self._pause()
+            self._loop.call_later(min(spent_s, _REST_S), self._next_turn)
 
     def _finish(self) -> None:
         done, self._at_end = self._at_end, None
