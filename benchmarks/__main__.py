@@ -39,6 +39,7 @@ NAMES = (
     "rooms",
     "streams",
     "isolation",
+    "crowds",
 )
 DEADLINE = 1800.0
 
