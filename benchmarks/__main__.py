@@ -40,6 +40,7 @@ NAMES = (
     "streams",
     "isolation",
     "crowds",
+    "soak",
 )
 DEADLINE = 1800.0
 

@@ -28,7 +28,19 @@ from benchmarks.mcp_client import HELLO
 from benchmarks.processes import Process, children, resident_bytes, started
 from benchmarks.rows import Options, Row, main
 
-__all__ = ["OF_OTHERS", "Leaving", "Silent", "Slow", "files", "leaving", "run", "silent", "slow"]
+__all__ = [
+    "OF_OTHERS",
+    "Leaving",
+    "Silent",
+    "Slow",
+    "come_and_go",
+    "files",
+    "house_in",
+    "leaving",
+    "run",
+    "silent",
+    "slow",
+]
 
 SLOW, LEAVING, SILENT = 2000, 10_000, 500
 ALONE_S = 4.0
@@ -259,6 +271,13 @@ async def silent(
     return found
 
 
+async def come_and_go(house: House, count: int) -> int:
+    """So many WebSocket clients that come and hang up at once; how many came."""
+    guests = await _all(count, lambda number: _come_in(house, number))
+    _hang_up(guests)
+    return len(guests)
+
+
 def _asked(house: House, times: int) -> bytes:
     hello = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO}
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
@@ -294,7 +313,8 @@ def _lines(house: House) -> int:
 # -- the benchmark -----------------------------------------------------------------------------------
 
 
-def _house(folder: Path, stack: ExitStack) -> House:
+def house_in(folder: Path, stack: ExitStack) -> House:
+    """A gateway in a folder of its own, for as long as the stack."""
     folder.mkdir()
     file = folder / "mgp.toml"
     command, *args = echo_stdio()
@@ -322,14 +342,14 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with ExitStack() as inner:
-        late = asyncio.run(slow(_house(options.folder / "slow", inner), SLOW))
+        late = asyncio.run(slow(house_in(options.folder / "slow", inner), SLOW))
     for kind, most in (("header", 10.0), ("body", 30.0), ("frame", 45.0)):
         latest = max(late.cut_s.get(cast("Kind", kind), [LATEST_S]))
         yield Row(f"slow.{SLOW}.{kind}_cut", latest, "s", target=most + 2.0, test="ours <=")
     yield Row(f"slow.{SLOW}.left", late.left, "", target=0, test="ours <=")
     yield from _good(f"slow.{SLOW}", late)
     with ExitStack() as inner:
-        left = asyncio.run(leaving(_house(options.folder / "leaving", inner), LEAVING))
+        left = asyncio.run(leaving(house_in(options.folder / "leaving", inner), LEAVING))
     name = f"leaving.{LEAVING}"
     yield Row(f"{name}.connected", left.connected, "", target=LEAVING, test="ours >=")
     yield Row(f"{name}.connect", left.connect_s, "s", target=15.0, test="ours <=")
@@ -339,7 +359,7 @@ def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     yield Row(f"{name}.descriptors", left.more_descriptors, "more", target=0, test="ours <=")
     yield from _good(name, left)
     with ExitStack() as inner:
-        there = _house(options.folder / "silent", inner)
+        there = house_in(options.folder / "silent", inner)
         polite = asyncio.run(silent(there, SILENT, reads_s=20.0))
         mute = asyncio.run(silent(there, SILENT))
     name = f"silent.{SILENT}"
