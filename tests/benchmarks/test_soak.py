@@ -14,7 +14,7 @@ def test_every_call_that_is_lost_says_why_whatever_is_killed_read_again_or_hangs
     tmp_path: Path,
 ) -> None:
     with ExitStack() as stack:
-        found = asyncio.run(soaked(house_in(tmp_path / "soak", stack), 15.0, 50.0, 1.0))
+        found = asyncio.run(soaked(house_in(tmp_path / "soak", stack), 15.0, 50.0, 1.5))
     assert found.unexplained == []
     assert found.faults >= 6
     assert len(found.crowded_ms) > 100
