@@ -39,6 +39,8 @@ NAMES = (
     "rooms",
     "streams",
     "isolation",
+    "crowds",
+    "soak",
 )
 DEADLINE = 1800.0
 

@@ -173,6 +173,25 @@ def test_a_configuration_can_take_back_what_it_let_be_registered(tmp_path: Path)
     assert barred(registered(trust_level="trusted", kind="operator"), said, str) == ""
 
 
+def test_scripts_of_agents_end_with_the_folders_that_they_came_from(tmp_path: Path) -> None:
+    emptied = settings(tmp_path, "[registration]\nfolders = []\n")
+    assert "folders names none" in barred(registered(), emptied, str)
+    assert barred(registered(kind="operator"), emptied, str) == ""
+
+
+@pytest.mark.parametrize("by", ["agent", "operator"])
+@pytest.mark.parametrize(
+    "table", ['id = "Dynamic.Calc"', 'id = "dynamic"', 'id = "other"\ntool_prefix = "dynamic.ca1c"']
+)
+def test_what_could_be_taken_for_a_server_that_is_configured_by_now_does_not_run(
+    tmp_path: Path, by: Any, table: str
+) -> None:
+    said = settings(tmp_path, f'[[servers]]\n{table}\ncommand = "x"\n')
+    one = registered(id="dynamic.calc", kind=by)
+    assert "dynamic.calc" in barred(one, said, str)
+    assert barred(one, settings(tmp_path, FILES), str) == ""
+
+
 def test_what_is_configured_is_told_from_what_was_registered(tmp_path: Path) -> None:
     said = settings(tmp_path, FILES)
     assert configured(said, "files")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from types import SimpleNamespace
+from typing import Any
 
 from gatewright.call import Answer, Refusal
 from gatewright.servers.subscriptions import ServerSubscriptions, _Connection
@@ -80,3 +84,18 @@ async def test_a_session_that_has_ended_wants_nothing() -> None:
         assert isinstance(
             await wish(supervisor, "resources/subscribe", ALPHA["asker"], "b"), Answer
         )
+
+
+async def test_who_is_never_let_go_keeps_none_of_those_that_came_after_it() -> None:
+    """The first of all is in what Python never looks through again (`app.run.collecting_rarely`); a call may be on its way to it."""
+    server: Any = SimpleNamespace(id="s", spawn=None, look=None, has_own=lambda call: False)
+    first = ServerSubscriptions(server)
+    came, last = weakref.WeakSet[ServerSubscriptions](), first
+    for _ in range(5):
+        before, last = last, ServerSubscriptions(server)
+        came.add(last)
+        last.follow(before)
+    del before
+    gc.collect()
+    assert [*came] == [last]
+    assert first._chain == [first, last]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal
 
 from gatewright.call import Call, Caller, Failure, Refusal, Who
 from gatewright.command_text import to_type
-from gatewright.config import Settings
+from gatewright.config import Server, Settings
 from gatewright.config.reserved_server_ids import taken_for
 from gatewright.identity.claims import administers
 from gatewright.mcp.wire.permissions import REGISTRY_WRITE
@@ -58,12 +58,17 @@ def barred(one: Registered, settings: Settings, flaw: Callable[[], str] = isolat
     said = settings.registration
     if one.trust_level == "sandboxed" and (why := flaw()):
         return f"it is sandboxed, and cannot be isolated: {why}"
+    # The configuration may name a server by now that it could be taken for: what is configured wins.
+    if why := _confused(one.id, [known for known in settings.servers if not known.created_by]):
+        return why
     if one.by_operator:
         return ""
     if one.trust_level != "sandboxed" and said.trust_level == "sandboxed":
         return f"servers of agents are sandboxed, and this one is {one.trust_level}"
     if one.code is None and one.command not in said.commands:
         return "its program is not among [registration] commands any more"
+    if one.code is not None and not said.folders and one.command not in said.commands:
+        return "[registration] folders names none any more, so agents may have no scripts"
     return ""
 
 
@@ -156,14 +161,8 @@ class Rules:
         """No reader takes its tools for another's, and no spelling of theirs leads to it."""
         if own := taken_for(server):
             raise _conflict(f"{server} reads as the gateway's own {own}")
-        every = self._settings.servers
-        names = [name for one in every for name in (one.id, one.tool_prefix) if name]
-        looks = set(keys(server))
-        for name in names:
-            if not looks.isdisjoint(keys(name)):
-                raise _conflict(f"{server} reads as {name}")
-            if _within(server, name) or _within(name, server):
-                raise _conflict(f"tools of {server} and of {name} could be called the same")
+        if why := _confused(server, self._settings.servers):
+            raise _conflict(why)
 
     # -- bounds
 
@@ -239,6 +238,17 @@ def needs_script(one: Registered, commands: Collection[str]) -> bool:
     if one.by_operator:
         return one.trust_level == "sandboxed" and runs_script(one.command)
     return one.command not in commands
+
+
+def _confused(server: str, every: Iterable[Server]) -> str:
+    """Why tools of a server could be taken for those of another one; empty where they could not."""
+    looks = set(keys(server))
+    for name in (name for one in every for name in (one.id, one.tool_prefix) if name):
+        if not looks.isdisjoint(keys(name)):
+            return f"{server} reads as {name}"
+        if _within(server, name) or _within(name, server):
+            return f"tools of {server} and of {name} could be called the same"
+    return ""
 
 
 def _within(server: str, other: str) -> bool:

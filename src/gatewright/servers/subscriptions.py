@@ -9,6 +9,7 @@ told all of it.
 from __future__ import annotations
 
 import logging
+import weakref
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
@@ -156,7 +157,9 @@ class ServerSubscriptions:
         self._common = _Connection(server, None)
         self._own: dict[str, _Connection] = {}
         self._counts = WishCounts(self._number)
-        self._successor: ServerSubscriptions | None = None
+        self._line = [weakref.ref(self)]
+        """Those of all who had, and will have, the server's place, the oldest first: a list that they share. It keeps none of them:
+        whoever was never let go would else have kept all that came after."""
 
     def _of(self, call: Call) -> _Connection:
         """The wishes on the connection that serves a call."""
@@ -180,10 +183,8 @@ class ServerSubscriptions:
     @property
     def _chain(self) -> list[ServerSubscriptions]:
         """These, and those of whoever took the server's place since: the last is the one that is heard now."""
-        found = [self]
-        while found[-1]._successor is not None:
-            found.append(found[-1]._successor)
-        return found
+        found = [one for it in self._line if (one := it()) is not None]
+        return found[found.index(self) :]
 
     def _number(self, holder: str, session: str | None) -> int:
         return sum(one.resources.number(holder) for one in self._where(session))
@@ -273,7 +274,8 @@ class ServerSubscriptions:
 
     def follow(self, before: ServerSubscriptions) -> None:
         """Want what another server was to tell."""
-        before._successor = self
+        line = self._line = before._line
+        line[:] = [*(one for one in line if one() is not None), weakref.ref(self)]
         self._counts.follow(before._counts)
         for one in (before._common, *before._own.values()):
             self._common.follow(one)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pytest
 
-from gatewright.call import Answer, Failure, Refusal
+from gatewright.call import Answer, Failure, Outcome, Refusal
 from gatewright.mcp.client.link import FIRST_ID, LinkClosed, ServerFailed
 from gatewright.mcp.client.pipe_link import GARBAGE, PipeLink
 from gatewright.mcp.protocol.mcp_client import Handshake
@@ -227,6 +227,33 @@ async def test_more_calls_than_a_server_may_have_are_refused_not_queued() -> Non
         again = start(link)
         server.say(id=(await server.next())["id"], result={})
         assert isinstance(await within(again), Answer)
+
+
+async def test_a_server_that_is_behind_gets_no_more_large_calls_and_is_not_ended_for_those() -> (
+    None
+):
+    """Whoever sends much at once ends neither the server nor what others have asked of it."""
+    async with linked() as (link, server):
+        server.pipe.pause_reading()
+        large = {"text": "x" * ((1 << 20) - 1024)}
+        calls = [start(link, params=large) for _ in range(20)]
+        small = start(link)
+        refused = [one for one in calls if one.done() or await _settles(one)]
+        assert len(refused) == 12
+        for one in refused:
+            outcome = one.result()
+            assert isinstance(outcome, Refusal)
+            assert (outcome.reason, outcome.details) == ("resource_exhausted", {"sent": False})
+        server.pipe.resume_reading()
+        for _ in range(9):
+            server.say(id=(await server.next())["id"], result={})
+        assert isinstance(await within(small), Answer)
+        assert link.open
+
+
+async def _settles(call: asyncio.Future[Outcome]) -> bool:
+    await asyncio.wait([call], timeout=0)
+    return call.done()
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def traces() -> dict[str, Any]:
     groups = [
         str(one)
         for parent in {*_parents().values()}
-        for one in parent.glob(f"gatewright-{os.getpid()}-*")
+        for one in parent.glob(f"gatewright-{os.getpid()}.*")
     ]
     mine = [pid.name for pid in Path("/proc").glob("[0-9]*") if _is_mine(pid)]
     mounts = Path("/proc/self/mountinfo").read_text().count("\n")

@@ -17,18 +17,20 @@ def test_v1_has_a_group_for_each_controller(tmp_path: Path) -> None:
     pids.mkdir()
     group = make_group("one", 1 << 26, 20, {"memory": memory, "pids": pids})
     assert group.bounds == {"memory", "pids"}
-    name = f"gatewright-{os.getpid()}-one"
+    name = f"gatewright-{cgroups._lifetime('self')}-one"
+    assert group.entries == (memory / name / "tasks", pids / name / "tasks")
     assert (memory / name / "memory.limit_in_bytes").read_text() == str(1 << 26)
     assert (memory / name / "memory.memsw.limit_in_bytes").read_text() == str(1 << 26)
     assert (pids / name / "pids.max").read_text() == "20"
 
 
 def test_v2_has_one_group(tmp_path: Path) -> None:
-    name = f"gatewright-{os.getpid()}-one"
+    name = f"gatewright-{cgroups._lifetime('self')}-one"
     (tmp_path / name).mkdir()
     (tmp_path / name / "cgroup.controllers").write_text("memory pids")
     group = make_group("one", 1 << 26, 20, {"memory": tmp_path, "pids": tmp_path})
-    assert group == Group((tmp_path / name,), frozenset({"memory", "pids"}))
+    folder = tmp_path / name
+    assert group == Group((folder,), frozenset({"memory", "pids"}), (folder / "cgroup.procs",))
     assert (tmp_path / name / "memory.max").read_text() == str(1 << 26)
     assert (tmp_path / name / "memory.swap.max").read_text() == "0"
 
@@ -107,13 +109,17 @@ def test_a_group_is_gone_when_nobody_is_in_it(tmp_path: Path) -> None:
     (busy / "cgroup.procs").unlink()
 
 
-def test_groups_of_gateways_that_are_gone_are_swept(
+def test_groups_of_gateways_that_are_gone_are_swept_whoever_has_their_number_now(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cgroups, "_parents", lambda: {"pids": tmp_path})
     removed: list[str] = []
     monkeypatch.setattr(cgroups, "_removed", lambda folder: removed.append(folder.name))
-    for name in (f"gatewright-{os.getpid()}-a", "gatewright-99999999-a", "gatewright-x", "other"):
+    pid, _, began = cgroups._lifetime("self").partition(".")
+    assert pid == str(os.getpid())
+    ours = {f"gatewright-{pid}.{began}-a", f"gatewright-{pid}-a"}
+    left = {"gatewright-99999999-a", "gatewright-99999999.1-a", f"gatewright-{pid}.1-a"}
+    for name in ours | left | {"gatewright-x", "gatewright-.1-a", "other"}:
         (tmp_path / name).mkdir()
     cgroups.sweep()
-    assert removed == ["gatewright-99999999-a"]
+    assert {*removed} == left

@@ -128,12 +128,12 @@ def test_bounds_that_no_control_group_keeps_are_kept_process_by_process(
     for one in ("--data=67108864:67108864", "--nproc=7:7", "--cpu=3:3", "--nofile=99:99"):
         assert one in command
     assert "--core=0:0" in command
-    group = Group((NOWHERE,), frozenset({"memory", "pids"}))
+    group = Group((NOWHERE,), frozenset({"memory", "pids"}), (NOWHERE / "tasks",))
     monkeypatch.setattr(made, "make_group", lambda *_: group)
     command, _ = ready(**rules)
     assert not [one for one in command if one.startswith(("--data", "--nproc"))]
     assert command[:2] == ["/bin/sh", "-c"]
-    assert f"{NOWHERE}/cgroup.procs" in command
+    assert f"{NOWHERE}/tasks" in command
 
 
 @pytest.mark.parametrize(

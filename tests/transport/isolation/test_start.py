@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
+from gatewright.transport.isolation import sandbox
 from gatewright.transport.isolation import start as starting
 from gatewright.transport.isolation.cgroups import _parents
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation, Level
-from gatewright.transport.isolation.sandbox import Sandbox, prepare
+from gatewright.transport.isolation.sandbox import Sandbox, means, prepare
 from gatewright.transport.isolation.start import flaw, launch_isolated
 from gatewright.transport.process import spawn
 from tests.transport.collecting import Collector, within
@@ -29,7 +30,7 @@ ECHO = "import sys\nfor line in sys.stdin: print(line, end='', flush=True)"
 
 @pytest.fixture(autouse=True)
 def _nothing_proven() -> Iterator[None]:
-    before = {*starting._proven}
+    before = dict(starting._proven)
     starting._proven.clear()
     yield
     starting._proven.clear()
@@ -71,11 +72,74 @@ async def test_a_level_that_was_not_proven_is_not_given_and_is_tried_again(
     assert tried == ["strict", "strict"]
 
 
+async def test_a_proof_ends_with_the_means_that_it_was_made_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sandbox program that was replaced is another one, also where its time of modification says that it is not."""
+    program = tmp_path / "bwrap"
+    program.write_text("one")
+    before = program.stat()
+    tried: list[str] = []
+
+    def prove(level: str) -> str:
+        tried.append(level)
+        return ""
+
+    monkeypatch.setattr(starting, "missing", lambda: "")
+    monkeypatch.setattr(sandbox, "_tool", lambda name: str(tmp_path / name))
+    monkeypatch.setattr(starting, "_prove", prove)
+    assert await flaw("strict") == await flaw("strict") == ""
+    assert tried == ["strict"]
+    program.write_text("two")
+    os.utime(program, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert await flaw("strict") == ""
+    assert tried == ["strict", "strict"]
+
+
+async def test_what_is_replaced_during_a_trial_is_not_what_it_proves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried: list[str] = []
+
+    def prove(level: str) -> str:
+        tried.append(level)
+        (tmp_path / "bwrap").write_text(str(tried))
+        return ""
+
+    monkeypatch.setattr(starting, "missing", lambda: "")
+    monkeypatch.setattr(sandbox, "_tool", lambda name: str(tmp_path / name))
+    monkeypatch.setattr(starting, "_prove", prove)
+    assert await flaw("strict") == await flaw("strict") == ""
+    assert tried == ["strict", "strict"]
+
+
+async def test_servers_that_start_together_wait_for_one_trial(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tried: list[str] = []
+    goes = threading.Event()
+
+    def prove(level: str) -> str:
+        tried.append(level)
+        goes.wait(20)
+        return ""
+
+    monkeypatch.setattr(starting, "missing", lambda: "")
+    monkeypatch.setattr(starting, "_prove", prove)
+    waiting = [asyncio.create_task(flaw("strict")) for _ in range(5)]
+    await asyncio.sleep(0)
+    waiting[0].cancel()
+    goes.set()
+    assert await asyncio.gather(*waiting[1:]) == [""] * 4
+    assert tried == ["strict"]
+    assert not starting._trials
+
+
 async def test_who_gives_up_while_it_is_prepared_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(starting, "missing", lambda: "")
-    starting._proven.add("strict")
+    starting._proven["strict"] = means()
     going, goes = threading.Event(), threading.Event()
     read, write = os.pipe()
 
@@ -161,7 +225,7 @@ def traces(tmp_path: Path) -> tuple[object, ...]:
     groups = [
         str(one)
         for parent in {*_parents().values()}
-        for one in parent.glob(f"gatewright-{os.getpid()}-*")
+        for one in parent.glob(f"gatewright-{os.getpid()}.*")
     ]
     return (
         groups,

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from gatewright.call import Failure
+from gatewright.call import Failure, Refusal
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.link import Link, LinkClosed, Sink
 from gatewright.mcp.client.outgoing import question
@@ -30,15 +30,24 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.base import Closed, Pipe
 from gatewright.transport.process import ChildProcess
 
-__all__ = ["GARBAGE", "PipeLink"]
+__all__ = ["BEHIND", "GARBAGE", "PipeLink"]
 
 log = logging.getLogger("gatewright.mcp.client")
 
 GARBAGE = 1000
 """So many unreadable messages in a row, and the peer is no MCP server."""
+BEHIND = 8 * 1024 * 1024
+"""So many bytes of calls may wait for a server, half of what `transport.base` lets wait at all."""
+_SMALL = 4096
+"""A call of so few bytes may wait behind half as many more: as many as may be in flight at once always have room there."""
 _SILENT_GRACE_S = 0.5
 """How long a child that never said hello has after each step of being ended: there is nothing that it could bring to its end."""
 _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
+
+
+def _fits(behind: int, frame: bytes) -> bool:
+    most = BEHIND if len(frame) > _SMALL else BEHIND + BEHIND // 2
+    return behind + len(frame) <= most
 
 
 class PipeLink(Link):
@@ -150,8 +159,13 @@ class PipeLink(Link):
         pipe = self._pipe
         if self._closing or pipe is None:
             return self._gone(sent=False)
+        frame = question(exchange.ident, method, params)
+        if exchange.call is not None and (behind := pipe.waiting) and not _fits(behind, frame):
+            # Else the server would be ended as a slow reader, and everybody's calls with it, for what a few have sent.
+            said = f"server {self.spec.id} has not taken {behind >> 20} MiB of calls yet"
+            return Refusal("resource_exhausted", said, {"sent": False})
         try:
-            pipe.send(question(exchange.ident, method, params))
+            pipe.send(frame)
         except Closed as gone:
             self._end(gone.reason)
             return self._gone(sent=False)

@@ -26,6 +26,8 @@ class Group(msgspec.Struct, frozen=True):
     folders: tuple[Path, ...] = ()
     bounds: frozenset[str] = frozenset()
     """Of `memory` and `pids`, what it bounds."""
+    entries: tuple[Path, ...] = ()
+    """Files by which a process of a single thread, writing 0 to each, puts itself in."""
 
     def remove(self) -> bool:
         """Kill whoever is left in it and remove it. False while somebody is still on the way out: try again."""
@@ -40,7 +42,7 @@ def make_group(
     folders: dict[Path, None] = {}
     bounds = set()
     for controller, parent in (_parents() if parents is None else parents).items():
-        folder = parent / f"{_PREFIX}{os.getpid()}-{name}"
+        folder = parent / f"{_PREFIX}{_lifetime('self')}-{name}"
         try:
             folder.mkdir(mode=0o755, exist_ok=True)
             _bound(folder, controller, limits[controller])
@@ -50,7 +52,7 @@ def make_group(
             continue
         folders[folder] = None
         bounds.add(controller)
-    return Group(tuple(folders), frozenset(bounds))
+    return Group(tuple(folders), frozenset(bounds), tuple(map(_entry, folders)))
 
 
 def sweep() -> None:
@@ -58,12 +60,33 @@ def sweep() -> None:
     for parent in {*_parents().values()}:
         for folder in parent.glob(f"{_PREFIX}*"):
             owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
-            if owner.isdigit() and not Path(f"/proc/{owner}").exists():
+            pid, _, began = owner.partition(".")
+            # Another process may have the number by now. Groups of versions before 0.2 say no more than that.
+            if pid.isdigit() and _lifetime(pid) != owner and (began or not _lifetime(pid)):
                 _removed(folder)
 
 
+def _lifetime(pid: str) -> str:
+    """Number and start of a process, which no other one has before the machine is started again; empty where it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    # The name of the program stands in between, with whatever characters it likes.
+    return f"{text.split(' ', 1)[0]}.{text.rpartition(')')[2].split()[19]}"
+
+
+def _entry(folder: Path) -> Path:
+    # By `cgroup.procs` of v1 the kernel waits until no thread is being made anywhere, which takes longer than the rest of a start.
+    return folder / ("cgroup.procs" if _is_modern(folder) else "tasks")
+
+
+def _is_modern(folder: Path) -> bool:
+    return (folder / "cgroup.controllers").exists()
+
+
 def _bound(folder: Path, controller: str, most: int) -> None:
-    modern = (folder / "cgroup.controllers").exists()
+    modern = _is_modern(folder)
     if controller == "pids":
         (folder / "pids.max").write_text(str(most))
         return

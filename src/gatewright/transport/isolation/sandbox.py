@@ -3,7 +3,7 @@
 As root no user namespace is made: the binds are made as root, and a `strict` child gets a user id of its own by setpriv(1). Anybody
 else makes a user namespace, in which no further one can be made. The command line is, with what is not needed left out:
 
-    sh -c 'echo 0 > GROUP/cgroup.procs; exec "$@"' · bwrap OPTIONS · setpriv TO-ITS-USER · prlimit BOUNDS · the program
+    sh -c 'echo 0 > GROUP/tasks; exec "$@"' · bwrap OPTIONS · setpriv TO-ITS-USER · prlimit BOUNDS · the program
 
 Options travel through a descriptor that bwrap closes, so that nobody reads variables in the list of processes, and no variable that
 was meant for the child has a loader run code before it is isolated.
@@ -29,7 +29,7 @@ from gatewright.transport.isolation.seccomp import MACHINES, seccomp_filter
 from gatewright.transport.isolation.user_ids import user_id
 from gatewright.transport.launch import INHERITED, child_environment, locate
 
-__all__ = ["Sandbox", "missing", "prepare"]
+__all__ = ["Sandbox", "means", "missing", "prepare"]
 
 log = logging.getLogger(__name__)
 
@@ -108,6 +108,21 @@ def missing() -> str:
     return ""
 
 
+def means() -> tuple[object, ...]:
+    """What a sandbox is made by: equal as long as nothing of it was replaced. A proof that a level holds is one for these."""
+    files = ("/bin/sh", *map(_tool, (*_TOOLS, "env")))
+    return (os.uname(), os.geteuid(), *((one, _state(one)) for one in files))
+
+
+def _state(file: str) -> tuple[int, ...]:
+    try:
+        one = Path(file).stat()
+    except OSError:
+        return ()
+    # Who replaces a program can set its times back, but not that of the change itself.
+    return (one.st_dev, one.st_ino, one.st_size, one.st_mode, one.st_mtime_ns, one.st_ctime_ns)
+
+
 def prepare(
     rules: Isolation, command: str, args: Sequence[str], env: Mapping[str, str], cwd: str | None
 ) -> Sandbox:
@@ -145,8 +160,8 @@ def prepare(
     if root:
         inside = [_tool("setpriv"), *_to_user(user if dropped else None), "--", *inside]
     whole = [_tool("bwrap"), "--args", str(held[-1]), "--", *inside]
-    if group.folders:
-        joins = " ".join(str(folder / "cgroup.procs") for folder in group.folders)
+    if group.entries:
+        joins = " ".join(map(str, group.entries))
         whole = ["/bin/sh", "-c", _JOIN, "sh", joins, *whole]
     return Sandbox(whole, held, group)
 

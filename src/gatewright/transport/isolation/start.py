@@ -1,7 +1,7 @@
-"""`launch_isolated` starts an isolated child after a probe has proven, once a process and level, that the sandbox holds on this machine.
+"""`launch_isolated` starts an isolated child after a probe has proven, once for each level, that the sandbox holds on this machine.
 
 The probe is a child of the same command line that tries what it must not be able to do, and says what it could. It is inert: it
-changes nothing where it succeeds.
+changes nothing where it succeeds. What it has proven holds as long as nothing is replaced that a sandbox is made by.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ from pathlib import Path
 
 from gatewright.transport.isolation.cgroups import sweep
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation, Level
-from gatewright.transport.isolation.sandbox import Sandbox, missing, prepare
+from gatewright.transport.isolation.sandbox import Sandbox, means, missing, prepare
 from gatewright.transport.launch import CannotStart, start
 
 __all__ = ["flaw", "launch_isolated"]
 
 _PROBE_S = 20.0
 _PROBE = Path(__file__).with_name("probe.py")
-_proven: set[str] = set()
+_proven: dict[str, tuple[object, ...]] = {}
+"""Level → the means by which it held."""
+_trials: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Task[str]] = {}
+"""Those that are under way: servers that start at the same time wait for one and the same."""
 _swept = False
 
 
@@ -55,19 +58,30 @@ def _discard(preparing: asyncio.Future[Sandbox]) -> None:
 
 
 async def flaw(level: Level) -> str:
-    """Why a level cannot be promised on this machine; empty where it can, which is tried once a process."""
+    """Why a level cannot be promised on this machine; empty where it can, which is tried again when its means have changed."""
     global _swept
     if why := missing():
         return why
     if not _swept:
         _swept = True
         sweep()
-    if level in _proven:
+    if _proven.get(level) == means():
         return ""
-    # What was missing may be installed by the next time: only a proof is remembered.
+    key = asyncio.get_running_loop(), level
+    if (trial := _trials.get(key)) is None:
+        trial = _trials[key] = asyncio.create_task(_tried(level))
+        trial.add_done_callback(lambda _: _trials.pop(key))
+    # Who gives up takes nothing away from the others.
+    return await asyncio.shield(trial)
+
+
+async def _tried(level: Level) -> str:
+    # Before the trial: what is replaced while it goes on is not what it proves.
+    by = means()
     why = await asyncio.to_thread(_prove, level)
+    # What was missing may be installed by the next time: only a proof is remembered.
     if not why:
-        _proven.add(level)
+        _proven[level] = by
     return why
 
 
