@@ -1,7 +1,7 @@
 """What work costs in processor time of this thread, and by how much more the larger of two costs.
 
-Processor time is nearly the same on a busy machine; what a busy machine adds is taken out by the least of several turns, and of
-several tries. Ratios are compared and not seconds, so that nothing depends on how fast the machine is.
+Processor time is nearly the same on a busy machine; what a busy machine adds is taken out by the median of several turns, and the least
+of several tries. Ratios are compared and not seconds, so that nothing depends on how fast the machine is.
 
 Of work that is mostly memory (a set of thousands) what the system takes to give it is measured, in steps: there, count.
 """
@@ -30,7 +30,7 @@ MEASURABLE_S = 0.004
 """Processor time below which the clock and the caches of the machine say more than the work."""
 _REPEATED_S = 0.001
 """How long work is done again and again that takes less time; in each further try twice as long as in the one before."""
-_FEWEST, _SOON_S = 3, 0.03
+_FEWEST, _SOON_S = 7, 0.05
 """Turns before anything is said, of work that takes less time: one that was slow for the small work alone would hide growth."""
 _TURNS, _LONG_S = 16, 0.5
 """How many turns a try may have, and the time after which it gets no more."""
@@ -53,17 +53,22 @@ def cost(work: Work, times: int = 1) -> float:
 
 
 def _measured(work: Work, repeated_s: float) -> tuple[int, float]:
-    """How often work has to be done in a row to be measured, on a machine as fast as this one, and what it costs once."""
+    """How often work has to be done in a row to be measured, on a machine as fast as this one, and what it costs once. Work that was
+    held up the first time would be done too seldom."""
     times = 1
-    while (found := cost(work, times)) * times < repeated_s:
+    while True:
+        found = cost(work, times)
+        if found * times < _SOON_S:
+            found = min(found, cost(work, times))
+        if found * times >= repeated_s:
+            return times, found
         times *= 2 if found * times * 4 > repeated_s else 4
-    return times, found
 
 
 def grows(small: Work, large: Work, most: float = DOUBLED**2) -> float:
     """How many times the large work costs what the small one does. Where it is more than `most` (for work four times as large,
-    unless another is given), all is tried again, and the least counts: what others do to a machine's caches and its clock goes by,
-    and work that grows faster than its size does so every time."""
+    unless another is given), all is tried again, and the least counts: what others do to a machine goes by, and work that grows
+    faster than its size does so every time."""
     least = inf
     for number in range(_TRIES):
         least = min(least, _tried(small, large, most, _REPEATED_S * 2**number))
@@ -73,20 +78,19 @@ def grows(small: Work, large: Work, most: float = DOUBLED**2) -> float:
 
 
 def _tried(small: Work, large: Work, most: float, repeated_s: float) -> float:
-    """Turns are added while it is more than `most`. What counts is the least cost of each, or the median of the turns, whichever
-    is less: one lucky turn of the small work is no growth of the large one."""
-    times_large, least_large = _measured(large, repeated_s)
-    times_small, least_small = _measured(small, repeated_s)
-    turns, spent = [least_large / least_small], least_large + least_small
+    """The median of turns, which are added while it is more than `most`, each of the large work between two of the small one. Least
+    costs would be of other moments: a core whose neighbour is busy takes nearly twice as long for all, for some tenths of a second."""
+    times_large, of_large = _measured(large, repeated_s)
+    times_small, of_small = _measured(small, repeated_s)
+    spent = of_large * times_large + of_small * times_small
+    turns = [of_large / of_small] if spent > _SOON_S else []
     while True:
-        found = min(least_large / least_small, median(turns))
         enough = len(turns) >= _FEWEST or spent > _SOON_S
-        if (enough and found <= most) or len(turns) > _TURNS or spent > _LONG_S:
-            return found
-        now_small, now_large = cost(small, times_small), cost(large, times_large)
-        turns.append(now_large / now_small)
-        least_small, least_large = min(least_small, now_small), min(least_large, now_large)
-        spent += now_small * times_small + now_large * times_large
+        if turns and enough and (median(turns) <= most or len(turns) >= _TURNS or spent > _LONG_S):
+            return median(turns)
+        before, of_large, of_small = of_small, cost(large, times_large), cost(small, times_small)
+        turns.append(2 * of_large / (before + of_small))
+        spent += of_large * times_large + of_small * times_small
 
 
 def growth(work: Callable[[bytes], object], texts: Iterable[bytes]) -> list[float]:

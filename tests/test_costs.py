@@ -40,24 +40,25 @@ def test_work_that_grows_too_fast_is_seen_and_no_other(name: str, factor: int) -
     assert (grows(partial(work, small), partial(work, large), most) > most) is fast
 
 
-def busy(seed: int, quiet_after: float) -> Iterator[float]:
-    """By how much more what is measured costs: up to twice, for some time each, and then a third now and then."""
-    dice, now = Random(seed), 0.0
-    for number in count():
-        if number % 5 == 0:
-            now = dice.random() if number < quiet_after else dice.choice((0.0, 0.0, 0.05, 0.3))
-        yield 1 + now * dice.random()
+def busy(seed: int) -> Iterator[float]:
+    """How many times as long all takes from one measurement to the next: of a core whose neighbour is busy now and then, nearly twice as
+    long for a while. And somebody else's work takes a tenth away, or a third, now and then."""
+    dice, slow = Random(seed), 1.0
+    while True:
+        if dice.random() < 0.1:
+            slow = dice.choice((1.0, 1.8))
+        yield slow * dice.choice((1.0, 1.0, 1.02, 1.1, 1.3))
 
 
-def measured(monkeypatch: pytest.MonkeyPatch, seed: int, of: Growth, factor: int) -> bool:
-    """Whether growth is seen where costs are what they are told to be, and what a busy machine adds to the large work only is a third."""
-    noise = busy(seed, 40)
+def seen(monkeypatch: pytest.MonkeyPatch, seed: int, of: Growth, factor: int) -> bool:
+    """Whether growth is seen on a machine that is busy."""
+    noise = busy(seed)
 
     def cost(asked: Callable[[], object], times: int = 1) -> float:
         del times
         size = asked()
         assert isinstance(size, int)
-        return of(size) * next(noise) * (1.3 if size > 1024 and next(noise) > 1.2 else 1)
+        return of(size) / of(1024) * 1e-3 * next(noise)
 
     monkeypatch.setattr(costs, "cost", cost)
     most = DOUBLED ** (factor // 2)
@@ -65,17 +66,13 @@ def measured(monkeypatch: pytest.MonkeyPatch, seed: int, of: Growth, factor: int
 
 
 @pytest.mark.parametrize("factor", FACTORS)
-@pytest.mark.parametrize(("name", "least"), [("linear", 200), ("n sqrt n", 190), ("square", 200)])
+@pytest.mark.parametrize(("name", "least"), [("linear", 200), ("n sqrt n", 180), ("square", 200)])
 def test_a_busy_machine_neither_makes_growth_nor_hides_it(
     monkeypatch: pytest.MonkeyPatch, name: str, least: int, factor: int
 ) -> None:
     """Two hundred times on machines that are busy in other ways. Half a power, of work that is doubled only, is near what may be."""
     of, fast = GROWTHS[name]
-    scale = 1e-3 / of(1024)
-    right = sum(
-        measured(monkeypatch, seed, lambda size: of(size) * scale, factor) is fast
-        for seed in range(200)
-    )
+    right = sum(seen(monkeypatch, seed, of, factor) is fast for seed in range(200))
     assert right >= least
 
 
@@ -86,7 +83,7 @@ def test_what_is_slow_at_first_is_tried_again(monkeypatch: pytest.MonkeyPatch) -
     def cost(asked_for: Callable[[], object], _: int = 1) -> float:
         size = asked_for()
         assert isinstance(size, int)
-        return size * 1e-3 * (1.5 if size > 1 and next(asked) < 20 else 1)
+        return size * 1e-3 * (1.5 if size > 1 and next(asked) < 16 else 1)
 
     monkeypatch.setattr(costs, "cost", cost)
     assert grows(lambda: 1, lambda: 2, DOUBLED) == pytest.approx(2.0)
