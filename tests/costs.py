@@ -1,7 +1,9 @@
 """What work costs in processor time of this thread, and by how much more the larger of two costs.
 
-Processor time is nearly the same on a busy machine; what a busy machine adds is taken out by the least of several turns. Ratios
-are compared and not seconds, so that nothing depends on how fast the machine is.
+Processor time is nearly the same on a busy machine; what a busy machine adds is taken out by the median of several turns, and the least
+of several tries. Ratios are compared and not seconds, so that nothing depends on how fast the machine is.
+
+Of work that is mostly memory (a set of thousands) what the system takes to give it is measured, in steps: there, count.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 from statistics import median
 from types import FrameType, ModuleType
@@ -26,8 +29,12 @@ DOUBLED = 2.3
 MEASURABLE_S = 0.004
 """Processor time below which the clock and the caches of the machine say more than the work."""
 _REPEATED_S = 0.001
-"""How long work is done again and again that takes less time."""
-_TURNS = 16
+"""How long work is done again and again that takes less time; in each further try twice as long as in the one before."""
+_FEWEST, _SOON_S = 7, 0.05
+"""Turns before anything is said, of work that takes less time: one that was slow for the small work alone would hide growth."""
+_TURNS, _LONG_S = 16, 0.5
+"""How many turns a try may have, and the time after which it gets no more."""
+_TRIES = 4
 
 
 def cost(work: Work, times: int = 1) -> float:
@@ -45,28 +52,45 @@ def cost(work: Work, times: int = 1) -> float:
             gc.enable()
 
 
-def _measured(work: Work) -> tuple[int, float]:
-    """How often work has to be done in a row to be measured, on a machine as fast as this one, and what it costs once."""
+def _measured(work: Work, repeated_s: float) -> tuple[int, float]:
+    """How often work has to be done in a row to be measured, on a machine as fast as this one, and what it costs once. Work that was
+    held up the first time would be done too seldom."""
     times = 1
-    while (found := cost(work, times)) * times < _REPEATED_S:
-        times *= 2 if found * times * 4 > _REPEATED_S else 4
-    return times, found
+    while True:
+        found = cost(work, times)
+        if found * times < _SOON_S:
+            found = min(found, cost(work, times))
+        if found * times >= repeated_s:
+            return times, found
+        times *= 2 if found * times * 4 > repeated_s else 4
 
 
 def grows(small: Work, large: Work, most: float = DOUBLED**2) -> float:
     """How many times the large work costs what the small one does. Where it is more than `most` (for work four times as large,
-    unless another is given), turns are added, and what counts is the least cost of each, or the median of the turns, whichever is
-    less: one lucky turn of the small work is no growth of the large one."""
-    times_large, least_large = _measured(large)
-    times_small, least_small = _measured(small)
-    turns = [least_large / least_small]
-    for _ in range(_TURNS):
-        if min(least_large / least_small, median(turns)) <= most:
+    unless another is given), all is tried again, and the least counts: what others do to a machine goes by, and work that grows
+    faster than its size does so every time."""
+    least = inf
+    for number in range(_TRIES):
+        least = min(least, _tried(small, large, most, _REPEATED_S * 2**number))
+        if least <= most:
             break
-        now_small, now_large = cost(small, times_small), cost(large, times_large)
-        turns.append(now_large / now_small)
-        least_small, least_large = min(least_small, now_small), min(least_large, now_large)
-    return min(least_large / least_small, median(turns))
+    return least
+
+
+def _tried(small: Work, large: Work, most: float, repeated_s: float) -> float:
+    """The median of turns, which are added while it is more than `most`, each of the large work between two of the small one. Least
+    costs would be of other moments: a core whose neighbour is busy takes nearly twice as long for all, for some tenths of a second."""
+    times_large, of_large = _measured(large, repeated_s)
+    times_small, of_small = _measured(small, repeated_s)
+    spent = of_large * times_large + of_small * times_small
+    turns = [of_large / of_small] if spent > _SOON_S else []
+    while True:
+        enough = len(turns) >= _FEWEST or spent > _SOON_S
+        if turns and enough and (median(turns) <= most or len(turns) >= _TURNS or spent > _LONG_S):
+            return median(turns)
+        before, of_large, of_small = of_small, cost(large, times_large), cost(small, times_small)
+        turns.append(2 * of_large / (before + of_small))
+        spent += of_large * times_large + of_small * times_small
 
 
 def growth(work: Callable[[bytes], object], texts: Iterable[bytes]) -> list[float]:

@@ -227,9 +227,10 @@ def test_the_history_is_shown_and_nothing_else() -> None:
     assert judge("history -w out") is not None
 
 
-def test_a_line_costs_the_square_of_its_length_and_a_value_its_length() -> None:
+def test_a_line_costs_more_than_a_value_and_both_their_length() -> None:
     lines = prepare({})
-    assert lines.cost("a" * 2000) > 3 * lines.cost("a" * 1000)
+    assert 10 * lines.cost(Value("a" * 1000)) < lines.cost("a" * 1000) < 10_000
+    assert lines.cost("a" * 2000) < 2 * lines.cost("a" * 1000)
     assert lines.cost("a" * 100_000) < 200_000  # is not parsed
     assert lines.cost(Value("a" * 1000)) < 1000
     assert lines.cost(["a" * 10] * 10) < 1000

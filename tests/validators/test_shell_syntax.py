@@ -1,5 +1,7 @@
 """A command line becomes words, or the name of what is in the way."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from gatewright.validators.shell_syntax import (
     is_plain,
     read,
 )
+from tests.costs import DOUBLED, grows
 
 PLAIN = {
     "ls": [["ls"]],
@@ -263,3 +266,41 @@ def test_only_what_has_one_reading_is_read_without_the_grammar(
         with pytest.raises(Unacceptable):
             read(text, pipes=True)
     assert [text.encode() for text in others if text != "ls\n"] == asked
+
+
+@pytest.mark.parametrize(
+    "unit", ["[$", "\\n$", ",$", ")", ",)", "~)", "|<<", "{$", "]$ ", " ==", " =~", "a?"]
+)
+@pytest.mark.parametrize("end", ["", "\\", "'"])
+def test_the_grammar_takes_a_long_line_as_long_as_it_is(unit: str, end: str) -> None:
+    """Where nothing fits its parser looks to the end from every place."""
+
+    def work(size: int) -> Callable[[], object]:
+        source = (unit * (size // len(unit)) + end).encode()
+        return lambda: _refusal(source)
+
+    assert grows(work(2048), work(8192)) <= DOUBLED**2
+
+
+def _refusal(source: bytes) -> str:
+    try:
+        by_grammar(source, pipes=False)
+    except Unacceptable as problem:
+        return problem.what
+    return ""
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["'a b' ", '"a b" ', "é* ", "{a,b} ", "[a-z]? ", "$'a\\n' ", "a\\ b ", '"it\'s" ', "a=b ", "'$1 ~ /x+/' "],
+)  # fmt: skip
+def test_a_long_line_that_has_one_reading_is_read(unit: str) -> None:
+    few, many = ("ls " + unit * (size // len(unit.encode())) for size in (100, 4000))
+    (short,), (long,) = read(few, pipes=False), read(many, pipes=False)
+    assert set(long) == set(short)
+    assert len(long) > 10 * len(short)
+
+
+def test_what_the_parser_would_read_too_often_is_a_syntax_error() -> None:
+    assert _refusal(b"ls" + b" ==" * 10) == "=="
+    assert _refusal(b"ls" + b" ==" * 100) == "syntax_error"

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import tree_sitter_bash
-from tree_sitter import Language, Node, Parser
+from tree_sitter import Language, Node, Parser, Point
 
 from gatewright.patterns import Match, Pattern
 
@@ -28,7 +28,15 @@ MAX_BYTES = 4096
 _MAX_BRACES = 32
 _MAX_OPERATORS = 64
 
-_parser = Parser(Language(tree_sitter_bash.language()))
+_READ = 64
+"""Bytes that the parser is given at a time: what it reads again of the last it was given, nobody counts."""
+_READS = 16
+"""How often it is given a line, at most. Of lines that are accepted none takes more than four, lines made of pieces of two kinds among them."""
+_SHORT = 128
+"""Bytes of a line that is parsed however often it is read: half a millisecond at most."""
+
+_language = Language(tree_sitter_bash.language())
+_parser = Parser(_language)
 
 _PLAIN_NODES = frozenset(
     {"word", "number", "raw_string", "string", "concatenation", "ansi_c_string", "brace_expression"}
@@ -109,6 +117,8 @@ def _operators(text: str) -> int:
 
 def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
     """What `read` gives, by the grammar alone, of a text that is neither too long nor hides anything."""
+    if len(source) > _SHORT and not _read_soon(source):
+        raise Unacceptable("syntax_error")
     root = _parser.parse(source).root_node
     # The parser goes on behind an error; what it makes of the rest is a guess.
     if root.has_error:
@@ -117,6 +127,28 @@ def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
     if len(parts) != 1:
         raise Unacceptable(_first_strange(parts) if parts else "empty")
     return [_command(node) for node in _commands(parts[0], pipes=pipes)]
+
+
+def _read_soon(source: bytes) -> bool:
+    """Whether the parser is through, without an error, before it has read a text many times.
+
+    Where nothing fits it looks for what would, from every place on to the end: the square of the text, 50 ms for 4 KiB of `[$`."""
+    pieces = 0
+
+    def given(at: int, _: Point) -> bytes:
+        nonlocal pieces
+        pieces += 1
+        return source[at : at + _READ]
+
+    def is_enough(*_: object) -> bool:
+        return pieces * _READ > len(source) * _READS
+
+    # A parser of its own: other Python runs while this one asks for more, and one that is ended would go on with its text.
+    try:
+        tree = Parser(_language).parse(given, progress_callback=is_enough)
+    except ValueError:  # ended by `is_enough`, that it asks once in a hundred steps
+        return False
+    return not tree.root_node.has_error
 
 
 _SIMPLE = Pattern(r"[A-Za-z0-9_./:=,+%@ |-]+")
