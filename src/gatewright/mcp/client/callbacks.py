@@ -58,6 +58,7 @@ class Callbacks:
         except ValueError as flaw:
             self._fail(exchange, "upstream_error", f"asked for a callback that cannot be: {flaw}")
             return
+        exchange.heard = True
         if callback.type == "notification":
             back.emit(Event(CALLBACK, {"request_id": call.id, **callback.params}))
             return
