@@ -124,6 +124,34 @@ async def test_connections_of_sessions_drain_with_it() -> None:
         await until(lambda: not alive(pid))
 
 
+async def test_a_connection_of_a_session_that_is_still_made_is_given_up() -> None:
+    """Else its server would run on, and take calls, although the server was shut down."""
+    async with running(python("living", id="s", share="session", connect_s=60.0)) as on:
+        server = on.fleet.servers["s"]
+        made: list[Any] = []
+        make, go = server._make, asyncio.Event()
+
+        async def slowly(*args: Any, **more: Any) -> Any:
+            made.append(args)
+            await go.wait()
+            return await make(*args, **more)
+
+        server._make = slowly  # type: ignore[method-assign]
+        call = asyncio.ensure_future(ask(on, "s__pid", session="one"))
+        await until(lambda: made)
+        assert await server.life.shut_down("operator_request", 20.0) is not None
+        refused = await within(call)
+        assert isinstance(refused, Failure)
+        assert "told to shut down (operator_request)" in refused.message
+        assert refused.details["sent"] is False
+        await within(server.life.shut())
+        go.set()
+        await asyncio.sleep(0.1)
+        assert len(made) == 1
+        assert server._lanes.own("one") is not None
+        assert all(one.link is None for one in server._lanes.all())
+
+
 async def test_an_idle_server_waits_to_be_called() -> None:
     """MGP-11.4-5"""
     told: list[Change] = []

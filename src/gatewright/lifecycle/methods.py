@@ -205,11 +205,8 @@ class LifecycleMethods:
 
     async def _shutdown(self, call: Call, back: Back) -> Outcome:
         if not administers(call.caller, "write"):
-            return Refusal(
-                "access_denied",
-                f"an operator shuts down servers, with `{to_type('server drain SERVER')}`, and the gateway; this connection is "
-                "not one's",
-            )
+            said = f"an operator shuts down servers, with `{to_type('server drain SERVER')}`, and the gateway; this connection is not one's"
+            return Refusal("access_denied", said)
         reason, timeout_ms = call.params.get("reason"), call.params.get("timeout_ms", _USUAL_MS)
         known: ShutdownReason | None = next((one for one in REASONS if one == reason), None)
         if known is None:
@@ -231,6 +228,8 @@ class LifecycleMethods:
         return _accepted(begun.pending, begun.drain_ms)
 
     def _end(self, call: Call, reason: ShutdownReason, timeout_ms: int) -> Outcome:
+        if call.caller.kind != "operator":
+            return Refusal("access_denied", _NO_OPERATOR)
         own = self._own
         details = {"reason": reason, "timeout_ms": timeout_ms}
         own.acted(call, "dev.gatewright.shutdown", details)
@@ -249,6 +248,9 @@ class LifecycleMethods:
         if found is None and name == self._own.name():
             return None
         return found or Failure("not_found", f"there is no server {name[:100]!r}")
+
+
+_NO_OPERATOR = "an operator shuts down the gateway itself: who may write registrations shuts down servers alone, by `server_id`"
 
 
 def _well(server: Server | LocalServer) -> bool:
