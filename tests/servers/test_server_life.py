@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Caller, Failure
 from gatewright.servers.server_life import LIFECYCLE
@@ -71,6 +74,25 @@ async def test_too_many_crashes_are_recorded_with_their_detail() -> None:
         assert details == [{"reason": details[0]["reason"], "detail": "restart_limit_exceeded"}]
         await asyncio.sleep(0.1)
         assert ends(told).count("restarting") == 5
+
+
+async def test_what_was_mended_comes_back_from_error_by_the_next_call(tmp_path: Path) -> None:
+    """MGP-11.2-4"""
+    told: list[Change] = []
+    mended, spec = tmp_path / "mended", python("living", id="s")
+    script = f'test -e "{mended}" || exit 3; exec "$0" "$@"'
+    args = ("-c", script, spec.command, *spec.args)
+    rule = Restart(max=2, window_s=0.5, first_s=0.001, most_s=0.01)
+    spec = replace(spec, command="sh", args=args, restart=rule)
+    async with running(spec, changed=told.append) as on:
+        await until(lambda: told and told[-1].cause == NO_MORE_RESTARTS)
+        mended.write_text("")
+        before = len(told)
+        await until(lambda: on.status()[0].state == "error")
+        async with asyncio.timeout(20):
+            while await on.fleet.servers["s"].ready_for(None) is not None:  # as a call waits
+                await asyncio.sleep(0.05)
+        assert ends(told)[before - 1 :] == ["error", "restarting", "connected"]
 
 
 async def test_a_drain_waits_for_the_call_and_restarts_where_it_always_runs() -> None:
