@@ -28,6 +28,7 @@ _PROGRAM = Pattern(either([passwords.PROGRAM, context.PROGRAM]), bounded=True)
 _NUMBERED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ().-"
 _NO_BEGIN, _PLUS = b" ).-", b"+"
 _NUMBER_MOST = 61
+_SPACES = (b"\n", b"\t", b"\r")
 _WORDED = AnyOf([context.HINTS, passwords.HINTS])
 """What may have several words behind it; tokens are one run."""
 _HINTED = 512
@@ -186,7 +187,9 @@ class Stream:
 
 def _open(text: bytes, from_: int) -> int:
     """Where what may go on begins: the last run without a space, or a number in groups."""
-    run = max(from_, 1 + max(text.rfind(space, from_) for space in (b" ", b"\t", b"\r", b"\n")))
+    run = text.rfind(b" ", from_) + 1 or from_
+    for space in _SPACES:
+        run = text.rfind(space, run) + 1 or run
     tail = text[max(from_, len(text) - _NUMBER_MOST) :]
     begun = len(tail.rstrip(_NUMBERED))
     if tail[max(0, begun - 1) : begun] in _PLUS and begun:
