@@ -229,7 +229,8 @@ class LifecycleMethods:
 
     def _end(self, call: Call, reason: ShutdownReason, timeout_ms: int) -> Outcome:
         if call.caller.kind != "operator":
-            return Refusal("access_denied", _NO_OPERATOR)
+            said = f"an operator shuts down the gateway itself; `{to_type('server drain SERVER')}`, or `server_id`, shuts down a server"
+            return Refusal("access_denied", said)
         own = self._own
         details = {"reason": reason, "timeout_ms": timeout_ms}
         own.acted(call, "dev.gatewright.shutdown", details)
@@ -248,9 +249,6 @@ class LifecycleMethods:
         if found is None and name == self._own.name():
             return None
         return found or Failure("not_found", f"there is no server {name[:100]!r}")
-
-
-_NO_OPERATOR = "an operator shuts down the gateway itself: who may write registrations shuts down servers alone, by `server_id`"
 
 
 def _well(server: Server | LocalServer) -> bool:
