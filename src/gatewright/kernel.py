@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from collections.abc import Callable, Coroutine, Generator, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple, Protocol
 
@@ -31,6 +31,7 @@ from gatewright.call import (
     Unrecorded,
 )
 from gatewright.call_policy import Dispatch, Judge, Policy
+from gatewright.gate_waits import GateWaits, waited
 from gatewright.mcp.protocol.recovery import interrupted, marked
 from gatewright.return_path import FilteredBack
 from gatewright.transport.slices import begun
@@ -158,18 +159,6 @@ def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
     return marked(call, instead) if ran else instead
 
 
-async def _waited(gate: Gate, verdict: Any) -> Call | Refusal:
-    """The verdict of a gate, once it is there; a refusal says whose it is. Whatever is neither a call nor a refusal
-    must not pass: fail closed."""
-    if isinstance(verdict, Awaitable):
-        verdict = await verdict
-    if isinstance(verdict, Call):
-        return verdict
-    if not isinstance(verdict, Refusal):
-        raise TypeError(f"gate {gate.name} returned {type(verdict).__name__}, which is no verdict")
-    return verdict if verdict.gate else replace(verdict, gate=gate.name)
-
-
 class Kernel:
     """Gates, dispatch, filters and record, in this order, for every call."""
 
@@ -185,6 +174,7 @@ class Kernel:
         self._policy = self._made(gates, dispatch, filters)
         self._audit = audit
         self._forwarded: set[_Running] = set()
+        self._waits = GateWaits()
         self.in_flight = 0
         """How many calls are between the opening and the closing of their record."""
         self.handle: Further = self.walk
@@ -226,7 +216,7 @@ class Kernel:
             for gate in policy.gates:
                 verdict = gate(call, back)
                 if not isinstance(verdict, Call):
-                    verdict = await _waited(gate, verdict)
+                    verdict = await self._waits.verdict(gate, verdict, call)
                     if isinstance(verdict, Refusal):
                         outcome = verdict
                         break
@@ -308,10 +298,11 @@ class Kernel:
         callers get the refusal, their owners are told that the call is cancelled. How many those are, of those that are asked
         about at once: with many calls, or such as take long to judge, it goes on in later turns of the loop.
         The call that asks for this is left alone. Without `judges` those gates are asked that can
-        `judge`, of the policy that each call began with."""
+        `judge`, of the policy that each call began with. With them, calls that wait in a gate are ended, too: without, their
+        gates ask again after the wait."""
         ended: list[_Running] = []
         begun(self._ask_again(tuple(self._forwarded), judges, ended))
-        return len(ended)
+        return len(ended) + (0 if judges is None else self._waits.end(judges))
 
     def _ask_again(
         self, calls: Sequence[_Running], judges: Sequence[Judge] | None, ended: list[_Running]
@@ -359,7 +350,7 @@ class Kernel:
             rehearse = getattr(gate, "rehearse", None)
             try:
                 verdict = gate(call, _NOBODY) if rehearse is None else await rehearse(call)
-                verdict = await _waited(gate, verdict)
+                verdict = await waited(gate, verdict)
             except Exception:
                 log.exception("gate %s broke in a rehearsal", gate.name)
                 said = "this gate broke; the details are in the log"

@@ -374,3 +374,18 @@ def test_a_server_that_left_the_configuration_is_forgotten(world: World, tmp_pat
     assert not found.barred
     world.permitting.adopt(world.settings())
     assert world.declare("camera") == {"camera": "deferred"}
+
+
+def test_of_a_server_that_left_the_configuration_nothing_waits(
+    world: World, tmp_path: Path
+) -> None:
+    world.declare("a", "b")
+    world.permitting.asked("files", ["c"])
+    assert sorted(world.waiting()) == ["a", "b", "c"]
+    path = tmp_path / "mgp.toml"
+    path.write_text("")
+    world.permitting.adopt(load(path, environ={"HOME": str(tmp_path)}))
+    assert world.waiting() == []
+    world.permitting.adopt(world.settings())
+    world.declare("a")
+    assert world.waiting() == ["a"]

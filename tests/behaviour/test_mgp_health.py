@@ -121,6 +121,7 @@ async def test_a_plain_server_is_asked_in_mcp_whichever_way_it_refuses_ours(
 
 
 async def test_pending_calls_of_others_are_nobodys_business(healthy: Gateway) -> None:
+    """MGP-11.3-4: all of them are an operator's."""
     async with operator(healthy) as one, host(healthy, can=OFFER) as other:
         call = {"name": "plain__slow", "arguments": {"seconds": 1}}
         slow = await one.start("tools/call", call)

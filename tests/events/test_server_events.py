@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import Mgp
-from gatewright.events.server_events import EVENT_MOST, ServerEvents
+from gatewright.events import server_events
+from gatewright.events.server_events import BURST, CALLER_MOST, EVENT_MOST, RATE, ServerEvents
 from gatewright.events.subscriptions import Subscription
 from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.protocol.mcp_client import Hello
@@ -30,9 +31,12 @@ class _Link:
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.before: list[dict[str, Any]] = []
         self.hears: Any = None
+        self.hangs: asyncio.Future[None] | None = None
 
     async def fetch(self, method: str, params: dict[str, Any], timeout_s: float) -> bytes:
         self.asked.append((method, params))
+        if self.hangs is not None:
+            await self.hangs
         if not self.names:
             raise ServerFailed("no")
         for one in self.before:
@@ -73,8 +77,12 @@ class _Wanting:
     def __init__(self, *names: str) -> None:
         self.house = _House()
         self.link = _Link(*names)
+        self.now = 0.0
         self.events = ServerEvents(
-            cast("Supervisor", _Servers(self.link)), self.house.all, lambda: NOW
+            cast("Supervisor", _Servers(self.link)),
+            self.house.all,
+            lambda: NOW,
+            lambda: self.now,
         )
         self.link.hears = self.events.take
         self.house.all.ended = self.events.ended
@@ -259,3 +267,47 @@ async def test_servers_without_the_extension_are_not_asked() -> None:
     made = await wanting.want("model.x")
     assert made.channels == ()
     assert wanting.link.asked == []
+
+
+async def test_what_a_server_says_too_fast_is_left_out_and_counted() -> None:
+    """One of many servers must not wash out of what is kept what the others say."""
+    wanting = _Wanting("model.x")
+    await wanting.want("model.x")
+    for _ in range(BURST + 30):
+        wanting.say()
+    assert len(wanting.heard) == BURST
+    assert wanting.events.dropped == {"s": 30}
+    wanting.now += 2 / RATE
+    wanting.say()
+    wanting.say()
+    assert [one.get("dropped") for one in wanting.heard[-2:]] == [30, None]
+    assert [one["sequence"] for one in wanting.heard] == list(range(1, BURST + 3))
+
+
+async def test_a_hung_server_is_not_waited_for_and_heard_once_it_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_events, "WAITS_S", 0.0)
+    wanting = _Wanting("model.x")
+    wanting.link.hangs = asyncio.get_running_loop().create_future()
+    made = await wanting.want("model.x", "model.y")
+    assert list(made.channels) == []
+    assert made.pending == {"model.x", "model.y"}
+    wanting.link.hangs.set_result(None)
+    await _turns()
+    assert list(made.channels) == ["model.x"]
+    wanting.say()
+    assert len(wanting.heard) == 1
+    await wanting.events.close()
+
+
+async def test_one_caller_does_not_use_up_the_room_at_a_server() -> None:
+    wanting = _Wanting(*(f"model.n{number}" for number in range(CALLER_MOST + 1)))
+    for number in range(CALLER_MOST):
+        made = await wanting.want(f"model.n{number}")
+        assert made.channels
+    made = await wanting.want(f"model.n{CALLER_MOST}")
+    assert made.channels == ()
+    again = await wanting.want("model.n0")  # one that is there already takes no room
+    assert again.channels == ("model.n0",)
+    await wanting.events.close()

@@ -229,6 +229,21 @@ async def test_they_are_bounded_in_number() -> None:
     assert len(house.all) == 0
 
 
+async def test_callers_without_a_name_have_no_room_in_common(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = _House()
+    for number in range(CALLER_MOST + 1):
+        call = replace(CALL, caller=ANONYMOUS, session=f"x{number // HOLDER_MOST}")
+        house.listeners[call.session or ""] = _Listener(ANONYMOUS)
+        assert house.all.crowded(call) == ""
+        house.begin(call)
+    assert "on one connection" in house.all.crowded(replace(CALL, caller=ANONYMOUS, session="x0"))
+    monkeypatch.setattr(subscriptions, "NAMELESS_MOST", CALLER_MOST + 1)
+    assert "too many" in house.all.crowded(replace(CALL, caller=ANONYMOUS, session="new"))
+    assert house.all.crowded(CALL) == ""
+
+
 async def test_whose_it_is_and_where_it_is_heard() -> None:
     """MGP-13.2-2."""
     house = _House()

@@ -38,6 +38,15 @@ async def test_a_word_that_there_is_not_counts_as_none() -> None:
         assert "ping" in text(await ask(on, "s__requests"))
 
 
+@pytest.mark.parametrize("code", ["-32601", "-32602"])
+async def test_a_server_that_refuses_what_it_negotiated_is_asked_in_mcp(code: str) -> None:
+    """MGP-11.3-6"""
+    spec = python("living", "--mgp", "--unsupported", code, id="s", face=SPEAKS)
+    async with running(spec) as on:
+        assert (await asked(on, "s", "other/method")).status == "healthy"
+        assert '"ping"' in text(await ask(on, "s__requests"))
+
+
 async def test_another_refusal_than_unsupported_is_no_health() -> None:
     spec = python("living", "--mgp", id="s", face=SPEAKS)
     async with running(spec) as on:

@@ -147,13 +147,20 @@ async def test_only_who_administers_may_shut_anything_down() -> None:
         assert found.recorded == []
 
 
-async def test_the_right_to_write_registrations_is_enough() -> None:
-    """ggen's `AdminWrite`."""
+async def test_the_right_to_write_registrations_is_enough_for_servers_and_not_for_the_gateway() -> (
+    None
+):
+    """ggen's `AdminWrite`. Everybody's gateway is no registration."""
     chief = Caller("ann", user=(UserContext(permissions=(REGISTRY_WRITE,)),))
     async with house() as found:
         done = await found.ask(SHUTDOWN, chief, reason="idle_timeout", server_id="s")
         assert isinstance(done, Answer | Failure)
-        assert not isinstance(await found.ask(SHUTDOWN, chief, reason="idle_timeout"), Refusal)
+        targets: list[dict[str, Any]] = [{}, {"server_id": "house"}]
+        for target in targets:
+            refused = await found.ask(SHUTDOWN, chief, reason="idle_timeout", **target)
+            assert isinstance(refused, Refusal)
+            assert refused.reason == "access_denied"
+        assert not found.drain.draining
 
 
 async def test_a_shutdown_is_answered_and_recorded() -> None:

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gatewright.secret_scanning import PERSONAL, Redactor
+from gatewright.secret_scanning import PERSONAL, Redactor, Stream
+from gatewright.secret_scanning.context import Finding
+from gatewright.secret_scanning.scanner import Scanner, scanner
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
 KEY = (
@@ -133,3 +135,80 @@ def test_text_without_spaces_is_cut_between_characters(words: str, size: int) ->
     """It goes on by its length alone, and a character has several bytes."""
     text = (words * 30_000)[:30_000]
     assert streamed([text[at : at + size] for at in range(0, len(text), size)]) == text
+
+
+class Counting(Scanner):
+    """A scanner that counts the bytes it is given."""
+
+    def __init__(self) -> None:
+        inner = scanner(secrets=True, personal=frozenset())
+        self.seen = self.found = 0
+
+        def worth(raw: bytes) -> bool:
+            self.seen += len(raw)
+            return inner.worth_a_look(raw)
+
+        self.worth_a_look = worth
+        self._find = inner.find
+
+    def find(self, text: bytes) -> list[Finding]:
+        self.found += len(text)
+        return self._find(text)
+
+
+@pytest.mark.parametrize("line", ["", "one line of many "])
+def test_what_is_looked_at_for_a_piece_does_not_grow_with_the_line(line: str) -> None:
+    counting = Counting()
+    stream = Stream(counting, lambda rule, _: rule.encode())
+    for at in range(2000):
+        piece = f"{line}word {'' if line else chr(10) * (at % 9 == 0)}"
+        assert stream.feed(piece) == piece
+    assert counting.seen <= 2000 * 1024
+    assert counting.found == 0
+
+
+@pytest.mark.parametrize("between", ["\n", " "])
+@pytest.mark.parametrize("size", [7, 48, 900])
+def test_a_stream_full_of_hints_is_looked_at_a_bounded_number_of_times(
+    between: str, size: int
+) -> None:
+    counting = Counting()
+    stream = Stream(counting, lambda rule, _: rule.encode())
+    text = (f"password: hunter2x9z!{between}" * 6000)[:120_000]
+    for at in range(0, len(text), size):
+        stream.feed(text[at : at + size])
+    assert counting.found <= 10 * len(text) + 64 * 1024
+
+
+def test_one_place_costs_no_look_at_what_comes_long_after_it() -> None:
+    counting = Counting()
+    stream = Stream(counting, lambda rule, _: rule.encode())
+    stream.feed("password: hunter2x9z!\n")
+    for _ in range(400):
+        stream.feed("plain words \n")
+    assert counting.found <= 128 * 1024
+
+
+@pytest.mark.parametrize("size", [1, 8, 100])
+@pytest.mark.parametrize(
+    ("said", "secret"),
+    [
+        ("mysql -u root " + "of a long line " * 80 + "-pq7w2e9r4t1y8 and on", "q7w2e9r4"),
+        ("Cookie: a=1; " + "b=of-a-long-line; " * 80 + "token=q7w2e9r4t1y8u3i6", "q7w2e9r4"),
+        (
+            "PuTTY-User-Key-File-2: ssh-rsa\nEncryption: none\nComment: a\nPublic-Lines: 60\n"
+            + "AAAAB3NzaC1yc2E\n" * 60
+            + "Private-Lines: 14\n"
+            + f"{'q7w2e9r4t1y8u3i6' * 4}\n" * 14,
+            "q7w2e9r4",
+        ),
+    ],
+)
+def test_what_stands_far_behind_its_hint_is_found(said: str, secret: str, size: int) -> None:
+    redactor = Redactor(b"key")
+    text = f"First: {said}\nnothing else"
+    stream = redactor.stream()
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    found = "".join([*map(stream.feed, pieces), stream.end()])
+    assert secret in text
+    assert (secret in found) == (secret in redactor.text(text).text.decode())

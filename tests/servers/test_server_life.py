@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Caller, Failure
 from gatewright.servers.server_life import LIFECYCLE
@@ -73,6 +76,25 @@ async def test_too_many_crashes_are_recorded_with_their_detail() -> None:
         assert ends(told).count("restarting") == 5
 
 
+async def test_what_was_mended_comes_back_from_error_by_the_next_call(tmp_path: Path) -> None:
+    """MGP-11.2-4"""
+    told: list[Change] = []
+    mended, spec = tmp_path / "mended", python("living", id="s")
+    script = f'test -e "{mended}" || exit 3; exec "$0" "$@"'
+    args = ("-c", script, spec.command, *spec.args)
+    rule = Restart(max=2, window_s=0.5, first_s=0.001, most_s=0.01)
+    spec = replace(spec, command="sh", args=args, restart=rule)
+    async with running(spec, changed=told.append) as on:
+        await until(lambda: told and told[-1].cause == NO_MORE_RESTARTS)
+        mended.write_text("")
+        before = len(told)
+        await until(lambda: on.status()[0].state == "error")
+        async with asyncio.timeout(20):
+            while await on.fleet.servers["s"].ready_for(None) is not None:  # as a call waits
+                await asyncio.sleep(0.05)
+        assert ends(told)[before - 1 :] == ["error", "restarting", "connected"]
+
+
 async def test_a_drain_waits_for_the_call_and_restarts_where_it_always_runs() -> None:
     """MGP-11.2-6, MGP-11.2-7: and the process before has ended by then."""
     told: list[Change] = []
@@ -122,6 +144,34 @@ async def test_connections_of_sessions_drain_with_it() -> None:
             assert refused.reason == "draining"
         assert isinstance(await slow, Answer)
         await until(lambda: not alive(pid))
+
+
+async def test_a_connection_of_a_session_that_is_still_made_is_given_up() -> None:
+    """Else its server would run on, and take calls, although the server was shut down."""
+    async with running(python("living", id="s", share="session", connect_s=60.0)) as on:
+        server = on.fleet.servers["s"]
+        made: list[Any] = []
+        make, go = server._make, asyncio.Event()
+
+        async def slowly(*args: Any, **more: Any) -> Any:
+            made.append(args)
+            await go.wait()
+            return await make(*args, **more)
+
+        server._make = slowly  # type: ignore[method-assign]
+        call = asyncio.ensure_future(ask(on, "s__pid", session="one"))
+        await until(lambda: made)
+        assert await server.life.shut_down("operator_request", 20.0) is not None
+        refused = await within(call)
+        assert isinstance(refused, Failure)
+        assert "told to shut down (operator_request)" in refused.message
+        assert refused.details["sent"] is False
+        await within(server.life.shut())
+        go.set()
+        await asyncio.sleep(0.1)
+        assert len(made) == 1
+        assert server._lanes.own("one") is not None
+        assert all(one.link is None for one in server._lanes.all())
 
 
 async def test_an_idle_server_waits_to_be_called() -> None:

@@ -137,10 +137,14 @@ class ServerPermissions:
         self._rules = {**_rules_of(settings), **self._rules}
 
     def _forget(self, servers: Set[str]) -> None:
-        """These are configured no more: what they asked about, they ask about again when they come back."""
-        for known in (self._needs, self._wishes, self._known, self._requests):
+        """These are configured no more: what they asked about, they ask about again when they come back. Until then nobody is."""
+        asks, known = self._asks, self._known
+        if asks is not None:
+            each = ((server, name) for server in servers for name in known.get(server, ()))
+            run_each(*(partial(asks.unwanted, *one) for one in each))
+        for each_has in (self._needs, self._wishes, self._known, self._requests):
             for server in servers:
-                known.pop(server, None)
+                each_has.pop(server, None)
         self._refused -= servers
         self._recorded = {key: one for key, one in self._recorded.items() if key[0] not in servers}
 
@@ -292,12 +296,8 @@ class ServerPermissions:
             elif one.value == "deferred":
                 risk = permission_risk(name)
                 if self._asks.want(server, name, risk=risk, quorum=self.quorum) is None:
-                    log.warning(
-                        "server %s: nobody is asked about %s: too many of its requests wait already; `%s` shows them",
-                        server,
-                        name,
-                        to_type("approve"),
-                    )
+                    said = "server %s: nobody is asked about %s: too many of its requests wait already; `%s` shows them"
+                    log.warning(said, server, name, to_type("approve"))
             else:
                 self._asks.unwanted(server, name)
                 self._note(server, name, one)

@@ -115,15 +115,18 @@ class EventMethods:
         except BaseException:
             self.every.end(made)
             raise
+        made.pending -= found
         self.every.accept(made, tuple(one for one in valid if one in found))
         if not self.every.can_hear(call):  # its session has ended meanwhile
             self.every.end(made)
             return Failure("invalid_request", _DEAF, {"rule": "no_channel"})
-        told = {
+        told: dict[str, Any] = {
             "subscribed": list(made.channels),
             "unsupported": [one for one in names if one not in found],
             "subscription_id": made.id,
         }
+        if made.pending:
+            told["pending"] = sorted(made.pending.difference(made.channels))
         return Answer(jsonrpc.encode(told), own=True)
 
     def _again(self, call: Call, asked: _Subscribe, ident: str) -> Outcome:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
+import time
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, NamedTuple
 
@@ -21,15 +22,21 @@ from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.supervisor import Supervisor
 
-__all__ = ["EVENT_MOST", "SERVER_MOST", "ServerEvents"]
+__all__ = ["BURST", "CALLER_MOST", "DROPPED", "EVENT_MOST", "RATE", "SERVER_MOST", "ServerEvents"]
 
 log = logging.getLogger("gatewright.events")
 
-SERVER_MOST = 256
-"""Subscriptions at one server."""
+SERVER_MOST, CALLER_MOST = 256, 16
+"""Subscriptions at one server, and those of one caller that differ; callers without a name are one here."""
 
-ANSWERS_S = 5.0
-"""How long a server has to answer a subscription: who asked for it waits meanwhile."""
+RATE, BURST = 100, 500
+"""Events of one server a second, and at once after a pause. What is more nobody hears: it would wash out of what is kept
+whatever else there is, and everybody pays for it."""
+DROPPED = "dropped"
+"""The member of an event that says how many of its server's were left out before it."""
+
+ANSWERS_S, WAITS_S = 5.0, 0.5
+"""How long a server has to answer a subscription, and how long of that who asked for it waits."""
 
 EVENT_MOST = 64 * 1024
 """Bytes of one event, as JSON: it goes to everybody who wants it."""
@@ -37,6 +44,24 @@ EVENT_MOST = 64 * 1024
 _EARLY = 100
 _WARNED_MOST = 256
 _WORD_MOST = 128
+
+
+class _Room(msgspec.Struct):
+    """How much one server may say now: a bucket that fills by `RATE` a second."""
+
+    at: float
+    left: float = BURST
+    dropped: int = 0
+    """Events that were left out since the last one that was passed on."""
+
+    def takes(self, now: float) -> bool:
+        self.left = min(BURST, self.left + (now - self.at) * RATE)
+        self.at = now
+        if self.left < 1:
+            self.dropped += 1
+            return False
+        self.left -= 1
+        return True
 
 
 class _Key(NamedTuple):
@@ -63,10 +88,14 @@ class _Held(msgspec.Struct, eq=False):
 
 
 class ServerEvents:
-    """`timestamp` is for events of servers that say no time."""
+    """`timestamp` is for events of servers that say no time, `clock` gives monotonic seconds."""
 
     def __init__(
-        self, servers: Supervisor, every: Subscriptions, timestamp: Callable[[], str]
+        self,
+        servers: Supervisor,
+        every: Subscriptions,
+        timestamp: Callable[[], str],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._servers = servers
         self._every = every
@@ -74,19 +103,30 @@ class ServerEvents:
         self._held: dict[_Key, _Held] = {}
         self._early: dict[str, deque[bytes]] = {}
         """By server, as text: events that came while it was being asked, whose id may be in the answer."""
-        self._warned: set[str] = set()
+        self._warned: set[tuple[str, str]] = set()
+        self._clock = clock
+        self._rooms: dict[str, _Room] = {}
+        self.dropped: Counter[str] = Counter()
+        """Events of each server that came too fast."""
         self._seen: Mapping[str, int] = {}
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # -- wanting -------------------------------------------------------------------------------------
 
     async def want(self, one: Subscription) -> set[str]:
-        """Subscribe to what was asked for at every server that its caller may see; which of that any server has."""
+        """Subscribe to what was asked for at every server that its caller may see; which of that any server has. Of a server that
+        does not answer soon, what it has is accepted once it answers (`Subscription.pending`)."""
         links, channels = self._connections(), tuple(sorted(one.asked))
         seen = self._servers.catalogue.servers(one.profile, one.caller)
         keys = [_Key(name, channels, one.severity) for name in seen if name in links]
-        found = await asyncio.gather(*(self._ask(key, links[key.server], one) for key in keys))
-        return {name for honoured in found for name in honoured}
+        asked = (self._ask(key, links[key.server], one) for key in keys)
+        asking = [held.done for held in asked if held is not None]
+        if not asking:
+            return set()
+        done, late = await asyncio.wait(asking, timeout=WAITS_S)
+        found = {name for each in done for name in each.result()}
+        one.pending = frozenset(one.asked) - found if late else frozenset()
+        return found
 
     def _connections(self) -> dict[str, Link]:
         """The servers that take part, as they are connected now."""
@@ -99,23 +139,26 @@ class ServerEvents:
                 found[name] = link
         return found
 
-    async def _ask(self, key: _Key, link: Link, one: Subscription) -> tuple[str, ...]:
+    def _ask(self, key: _Key, link: Link, one: Subscription) -> _Held | None:
         if one not in self._every:  # it ended before this had its turn, and would never end again
-            return ()
+            return None
         held = self._held.get(key)
         if held is None or held.link is not link or held.number != link.told_on:
             users = [] if held is None else held.users
-            if (
-                held is None
-                and sum(each.server == key.server for each in self._held) >= SERVER_MOST
-            ):
-                return ()
+            if held is None and not self._has_room(key.server, one.caller):
+                self._warn(key.server, "has no room for more subscriptions: some callers hear nothing of it")  # fmt: skip
+                return None
             done: asyncio.Future[tuple[str, ...]] = asyncio.get_running_loop().create_future()
             held = self._held[key] = _Held(key, link, link.told_on, done, users=users)
             self._spawn(self._subscribe(held))
         if one not in held.users:
             held.users.append(one)
-        return await asyncio.shield(held.done)
+        return held
+
+    def _has_room(self, server: str, caller: Caller) -> bool:
+        there = [each for each in self._held.values() if each.key.server == server]
+        mine = sum(any(user.caller.who == caller.who for user in each.users) for each in there)
+        return len(there) < SERVER_MOST and mine < CALLER_MOST
 
     async def _subscribe(self, held: _Held) -> None:
         key, early = held.key, self._early.setdefault(held.key.server, deque(maxlen=_EARLY))
@@ -130,6 +173,7 @@ class ServerEvents:
             log.info("server %s: no events of %s: %s", key.server, ", ".join(key.channels), problem)
         finally:
             held.done.set_result(honoured)
+            self._accept_late(held, honoured)
             if not any(not each.done.done() for each in self._held.values()):
                 self._early.clear()
         if self._held.get(key) is held and not (honoured and held.users):
@@ -138,6 +182,14 @@ class ServerEvents:
             params = jsonrpc.decode(raw)
             if params.get("subscription_id") == held.ident:
                 self._tell(held, params)
+
+    def _accept_late(self, held: _Held, honoured: tuple[str, ...]) -> None:
+        """Let those hear it who were answered before the server had answered."""
+        for one in tuple(held.users):
+            now = one.pending.intersection(honoured)
+            if now:
+                one.pending -= now
+                self._every.accept(one, (*one.channels, *sorted(now.difference(one.channels))))
 
     def _give_up(self, held: _Held) -> None:
         if self._held.get(held.key) is held:
@@ -170,6 +222,8 @@ class ServerEvents:
                 key.server not in self._servers.fleet.servers
             ):  # servers come and go, subscriptions stay
                 del self._held[key]
+        for name in self._rooms.keys() - self._servers.fleet.servers.keys():
+            del self._rooms[name]
         now = {name: link.told_on for name, link in self._connections().items()}
         if now != self._seen:
             self._seen = now
@@ -199,11 +253,11 @@ class ServerEvents:
         """Take an event of a server."""
         server, params = said
         ident, known = params.get("subscription_id"), False
-        if not isinstance(ident, str | int):
+        if not isinstance(ident, str | int) or not self._takes(server):
             return
         raw = jsonrpc.encode(params)
         if len(raw) > EVENT_MOST:
-            self._large(server)
+            self._warn(server, f"sent an event of more than {EVENT_MOST} bytes: nobody hears those")
             return
         for held in tuple(self._held.values()):
             if held.key.server == server and held.ident == ident and held.done.done():
@@ -215,10 +269,22 @@ class ServerEvents:
         if not known and early is not None:
             early.append(raw)
 
-    def _large(self, server: str) -> None:
-        if server not in self._warned and len(self._warned) < _WARNED_MOST:
-            self._warned.add(server)
-            log.warning("server %s sent an event of more than %d bytes: nobody hears those", server, EVENT_MOST)  # fmt: skip
+    def _takes(self, server: str) -> bool:
+        """Whether a server may say something now."""
+        now = self._clock()
+        room = self._rooms.get(server)
+        if room is None:
+            room = self._rooms[server] = _Room(now)
+        if room.takes(now):
+            return True
+        self.dropped[server] += 1
+        self._warn(server, f"sends more than {RATE} events a second: nobody hears what is more")
+        return False
+
+    def _warn(self, server: str, what: str) -> None:
+        if (server, what) not in self._warned and len(self._warned) < _WARNED_MOST:
+            self._warned.add((server, what))
+            log.warning("server %s %s", server, what)
 
     def _tell(self, held: _Held, params: dict[str, Any]) -> None:
         channel, data = params.get("channel"), params.get("data", {})
@@ -235,6 +301,9 @@ class ServerEvents:
         }
         if severity is not None:
             told["severity"] = stated
+        room = self._rooms.get(server)
+        if room is not None and room.dropped:
+            told[DROPPED], room.dropped = room.dropped, 0
 
         def may(caller: Caller, profile: str, session: str | None) -> bool:
             catalogue = self._servers.catalogue

@@ -47,6 +47,8 @@ LINGERS_S = 300.0
 
 HOLDER_MOST, CALLER_MOST, EVERY_MOST = 16, 64, 4096
 """Subscriptions of one session, of one caller, and of all."""
+NAMELESS_MOST = EVERY_MOST // 2
+"""Those of all callers without a name, each connection of whom counts for itself."""
 
 _CHANNELS_KNOWN = 1024
 _EACH = 128  # bytes of one that is kept, besides its text
@@ -113,6 +115,8 @@ class Subscription(msgspec.Struct, eq=False):
     severity: str | None
     least: int
     channels: tuple[str, ...] = ()
+    pending: frozenset[str] = frozenset()
+    """What was asked for of servers that have not answered yet."""
     sequence: int = 0
     """The number of its last event."""
     sent: int = 0
@@ -170,6 +174,10 @@ class Subscriptions:
         mine = [one for one in self._all.values() if one.caller.who == call.caller.who]
         if sum(one.holder == call.holder for one in mine) >= HOLDER_MOST:
             return f"at most {HOLDER_MOST} subscriptions can be open on one connection"
+        if (
+            call.caller.kind == "anonymous"
+        ):  # who may be anybody: one of them must not use up what the others may have
+            return "" if len(mine) < NAMELESS_MOST else "too many subscriptions are open"
         if len(mine) >= CALLER_MOST:
             self._drop_lingering(mine)
         if len([one for one in mine if one.id in self._all]) >= CALLER_MOST:

@@ -205,11 +205,8 @@ class LifecycleMethods:
 
     async def _shutdown(self, call: Call, back: Back) -> Outcome:
         if not administers(call.caller, "write"):
-            return Refusal(
-                "access_denied",
-                f"an operator shuts down servers, with `{to_type('server drain SERVER')}`, and the gateway; this connection is "
-                "not one's",
-            )
+            said = f"an operator shuts down servers, with `{to_type('server drain SERVER')}`, and the gateway; this connection is not one's"
+            return Refusal("access_denied", said)
         reason, timeout_ms = call.params.get("reason"), call.params.get("timeout_ms", _USUAL_MS)
         known: ShutdownReason | None = next((one for one in REASONS if one == reason), None)
         if known is None:
@@ -231,6 +228,9 @@ class LifecycleMethods:
         return _accepted(begun.pending, begun.drain_ms)
 
     def _end(self, call: Call, reason: ShutdownReason, timeout_ms: int) -> Outcome:
+        if call.caller.kind != "operator":
+            said = f"an operator shuts down the gateway itself; `{to_type('server drain SERVER')}`, or `server_id`, shuts down a server"
+            return Refusal("access_denied", said)
         own = self._own
         details = {"reason": reason, "timeout_ms": timeout_ms}
         own.acted(call, "dev.gatewright.shutdown", details)

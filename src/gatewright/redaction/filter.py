@@ -38,7 +38,8 @@ _WITHOUT_A_PLACE = 64 * 1024
 _FREE = 2 * 1024
 """Bytes in which there are never too many."""
 _SPOKEN_AT_ONCE = 8 * 1024
-_PIECE = 4 * 1024
+_PIECE, _CLEAR_PIECE = 1024, 4 * 1024
+"""Characters of a chunk that are cleaned at once: of any, and of one in which nothing is worth a look."""
 _MANY_OUTSIDE = 512
 """Places to look at in what a server says outside a call, where nobody does it beside the loop."""
 _AUDIT = "notifications/mgp.audit"
@@ -100,9 +101,8 @@ class Redact:
     def _answer(
         self, call: Call, answer: Answer, redactor: Redactor
     ) -> Outcome | Awaitable[Outcome]:
-        most = (
-            _WITHOUT_A_PLACE if call.kind == "list" else AT_ONCE
-        )  # a list is looked through once for many
+        # A list is looked through once for many.
+        most = _WITHOUT_A_PLACE if call.kind == "list" else AT_ONCE
         if len(answer.raw) > most and self._beside is not None:
             return self._large(call, answer, redactor, self._beside)
         if call.kind == "list":
@@ -204,11 +204,11 @@ class Redact:
         self, call: Call, event: Event, redactor: Redactor, text: str
     ) -> Event | Awaitable[Event | None]:
         """Its text is a part of one text, and all else is cleaned by itself, as of any event."""
-        if len(text) <= _PIECE and _is_bare(call, event.params):
+        if (short := _is_short(text, redactor)) and _is_bare(call, event.params):
             return Event(event.method, self._piece(call, event.params, redactor, text))
         # The text is left out here: a secret may begin in one chunk and end in the next, which only the stream sees.
         rest = self._whole(call, Event(event.method, with_text(event.params, "")), redactor)
-        if isinstance(rest, Event) and len(text) <= _PIECE:
+        if isinstance(rest, Event) and short:
             return Event(event.method, self._piece(call, rest.params, redactor, text))
         return self._large_text(call, rest, redactor, text)
 
@@ -257,11 +257,8 @@ class Redact:
             return params
         flaw = _too_much_outside(method, params, redactor)
         if flaw:
-            name = ascii(method)[:100]
-            log.warning(
-                "server %s: %s was not passed on: outside a call it may have %s",
-                *(server, name, flaw),
-            )
+            told = server, ascii(method)[:100], flaw
+            log.warning("server %s: %s was not passed on: outside a call it may have %s", *told)
             return None
         return _told(method, params, redactor)
 
@@ -297,6 +294,11 @@ def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     handle = {name: params[name] for name in handles if name in params}
     rest = {name: one for name, one in params.items() if name not in handle}
     return jsonrpc.encode(rest), handle
+
+
+def _is_short(text: str, redactor: Redactor) -> bool:
+    clear = len(text) <= _CLEAR_PIECE and not redactor.worth_a_look(text.encode(errors="replace"))
+    return clear or len(text) <= _PIECE
 
 
 _BARE = {"request_id", "index", "content", "done"}

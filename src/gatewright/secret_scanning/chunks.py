@@ -78,8 +78,8 @@ class Chunks:
 def text_of(params: dict[str, Any]) -> str | None:
     """The text of a chunk; None where it has none."""
     content = params.get("content")
-    text = content.get("text") if isinstance(content, dict) else None
-    return text if isinstance(text, str) else None
+    text = content.get("text") if type(content) is dict else None
+    return text if type(text) is str else None
 
 
 def with_text(params: dict[str, Any], text: str) -> dict[str, Any]:

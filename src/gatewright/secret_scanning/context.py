@@ -21,7 +21,7 @@ from gatewright.secret_scanning.patterns import OnLine, Pattern, Run, either
 from gatewright.secret_scanning.private_keys import private_keys
 from gatewright.secret_scanning.vendors import NUMBERED, VENDORS, VERSION_CONTROL
 
-__all__ = ["HINTS", "RULES", "Finding", "is_paired", "of_member"]
+__all__ = ["HINTS", "PROGRAM", "RULES", "Finding", "is_paired", "of_member"]
 
 Finding = tuple[int, int, str]
 
@@ -58,6 +58,9 @@ _SAID = (
 _URL = r"[a-zA-Z0-9+.-]:(?:\\?/){2}"
 """The end of a scheme is enough. A count of what may stand before it has as many states as text of one character class."""
 
+PROGRAM = "(?i:mysql|mariadb|login|redis-cli|sqlcmd)"
+"""What has its password anywhere on its line."""
+
 HINTS = either(
     [
         f"(?i:{_KEYWORDS}){_IDENT}{{0,32}}{_QUOTES}(?:{_GAP}{_SIGNS}|{_PAIRED})",
@@ -67,7 +70,7 @@ HINTS = either(
         f"(?i:key|auth){_OPERATOR}{_QUOTES}{_PLAIN_VALUE}{{14}}",
         _URL + r"[^\s/?#@\"\\]{0,256}:[^\s/@\"]{1,256}@",
         _URL + "[A-Za-z0-9_-]{20,256}@",
-        r"(?i:mysql|mariadb|login|redis-cli|sqlcmd)[^\r\n]*[ \t]-[pPa]",
+        PROGRAM + r"[^\r\n]*[ \t]-[pPa]",
         "(?i:private key)",
         r"(?i:(?:-u|--user|sshpass -p|--pass(?:word)?|--token|--api-key|--secret|-pw))[ =]",
         r"(?i:login\s+\S{1,64}\s+password\s)",

@@ -16,7 +16,7 @@ from gatewright.secret_scanning.foreign_words import FOREIGN, FOREIGN_HINT
 from gatewright.secret_scanning.names import looks_chosen, looks_random, may_be_secret
 from gatewright.secret_scanning.patterns import Next, OnLine, Pattern, either
 
-__all__ = ["HINTS", "RULES"]
+__all__ = ["HINTS", "PROGRAM", "RULES"]
 
 Finding = tuple[int, int, str]
 
@@ -54,6 +54,9 @@ _COMMAND_HINT = either(
 )
 _COMMAND_MET = either([rf"\b{_PROGRAMS}[ \t]", _BRIEF, r":(?:[0-9]{4}|[*]):[^:\s]"])
 """What needs few states, for the one pass that asks about all rules."""
+
+PROGRAM = rf"\b{_PROGRAMS}[ \t]"
+"""What has its password anywhere on its line."""
 
 HINTS = either(
     [

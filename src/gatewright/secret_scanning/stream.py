@@ -9,10 +9,9 @@ comes: a name before its value, the beginning of a key of many lines.
 from __future__ import annotations
 
 from gatewright.secret_scanning import context, passwords
-from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.invisible import visible
 from gatewright.secret_scanning.json_text import Mark
-from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern
+from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
 from gatewright.secret_scanning.scanner import Scanner
 
 __all__ = ["Stream"]
@@ -20,12 +19,16 @@ __all__ = ["Stream"]
 WINDOW = 8 * 1024
 """Bytes of context, and the most that is held back: more than any token and most keys of many lines."""
 
-_CLUMP = 2048
-_AGAIN, _FREE = 8, 1 << 19
+_AGAIN, _FREE = 8, 32 * 1024
 """Bytes looked at for each byte fed, and at the beginning, before pieces wait for one another."""
+_LINE = 128
+"""Bytes of a line that are looked at again, rather than remembered as being clear."""
+_PROGRAM = Pattern(either([passwords.PROGRAM, context.PROGRAM]), bounded=True)
+"""What has a password anywhere behind it on its line; all else that hints at one stands near it."""
 _NUMBERED = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ().-"
 _NO_BEGIN, _PLUS = b" ).-", b"+"
 _NUMBER_MOST = 61
+_SPACES = (b"\n", b"\t", b"\r")
 _WORDED = AnyOf([context.HINTS, passwords.HINTS])
 """What may have several words behind it; tokens are one run."""
 _HINTED = 512
@@ -38,7 +41,7 @@ _EARLY = Pattern(
 """What has a value that may be called a secret only behind it."""
 _NAMED_WITHIN = 256
 """So soon behind the beginning of that."""
-_BEGIN, _END = b"-----BEGIN ", b"-----END "
+_BEGIN, _END, _PUTTY = b"-----BEGIN ", b"-----END ", b"PuTTY-User-Key-File"
 
 
 class Stream:
@@ -54,9 +57,13 @@ class Stream:
         self._terms = [term.encode().lower() for term in terms]
         self._gone = b""
         self._held = b""
-        self._fed = self._looked = self._fresh = 0
+        self._fed = self._looked = self._fresh = self._cost = 0
         self._quiet = True
-        """Whether nothing was worth a look in all but the last `_fresh` bytes."""
+        """Whether no hint ends in what was looked at."""
+        self._at = self._clear = 0
+        """Where `_gone` begins in all that was fed, and up to where the line that was read last has neither hint nor program."""
+        self._key = -1
+        """Where a key of many lines begins of which a part has gone; -1 where there is none."""
         self._reach = max([REACH, *map(len, self._terms)])
         self.rules: list[str] = []
         """The rule of each place in which something was taken out."""
@@ -73,16 +80,78 @@ class Stream:
     def _go(self, piece: bytes, *, last: bool) -> str:
         self._fed += len(piece)
         self._fresh += len(piece)
-        text = self._gone + self._held + piece
-        begun = len(self._gone)
-        ready = len(text) if last else self._ready(text, begun)
-        if not last and ready - begun < self._least():
+        if not last and self._waits():
             self._held += piece
             return ""
-        found = self._found(text) if ready > begun else []
+        text = self._gone + self._held + piece
+        begun = len(self._gone)
+        worth = self._worth(text, begun)
+        ready = len(text) if last else self._ready(text, begun, worth=worth)
+        if worth and ready > begun:
+            gone, ready = self._clean(text, begun, ready)
+        else:
+            gone = text[begun:ready]
+        self._see_keys(text, begun, ready)
+        kept = max(0, ready - WINDOW)
+        self._at += kept
+        self._gone = text[kept:ready]
+        self._held = text[ready:]
+        return gone.decode("utf-8", "replace")
+
+    def _waits(self) -> bool:
+        """Whether a piece waits for the next one. What has gone is looked at again with what comes: where that costs more than
+        the text is worth, each look is for an eighth as much of new text at least."""
+        busy = self._looked > _AGAIN * self._fed + _FREE
+        return busy and self._fresh < self._cost // _AGAIN
+
+    def _worth(self, text: bytes, begun: int) -> bool:
+        """Whether anything may be in what has not gone yet."""
+        size = len(text)
+        # Of what no hint ends in, only the end can be the beginning of one.
+        at = self._back(text, size - self._fresh if self._quiet else begun)
+        if self._key >= 0:
+            at = min(at, max(0, self._key - self._at))
+        self._fresh = 0
+        seen = text[at:]
+        self._quiet = not self._scanner.worth_a_look(seen)
+        if self._quiet:
+            self._cost = 0
+            if len(seen) > self._reach and not _PROGRAM.hits(seen):
+                self._clear = self._at + size
+        return not self._quiet
+
+    def _back(self, text: bytes, edge: int) -> int:
+        """From where a text is looked at for what ends behind `edge`: no hint takes more than its line or so many bytes."""
+        at = edge - self._reach
+        if at <= 0:
+            return 0
+        line = text.rfind(b"\n", 0, at) + 1
+        known = at - line > _LINE and self._at + line <= self._at + at <= self._clear
+        return at if known else line
+
+    def _see_keys(self, text: bytes, begun: int, ready: int) -> None:
+        """Remember where a key of many lines begins of which a part goes now, as long as it is known what was before."""
+        if 0 <= self._key < self._at:
+            self._key = -1
+        from_ = max(0, begun - len(_PUTTY))
+        begins = max(text.rfind(_BEGIN, from_, ready), text.rfind(_PUTTY, from_, ready))
+        if begins >= 0:
+            self._key = self._at + begins
+        if self._key >= 0 and 0 <= text.find(_END, max(from_, self._key - self._at)) < ready:
+            self._key = -1
+
+    def _clean(self, text: bytes, begun: int, ready: int) -> tuple[bytes, int]:
+        """What goes of a text that is ready up to there, and up to where that is, since what is taken out goes as a whole."""
+        from_ = self._back(text, begun)
+        if self._key >= 0:
+            from_ = min(from_, max(0, self._key - self._at))
+        seen = text[from_:]
+        self._cost = len(seen)
+        self._looked += len(seen)
         pieces: list[bytes] = []
         at = begun
-        for start, end, rule in found:
+        for first, last, rule in self._scanner.find(seen):
+            start, end = first + from_, last + from_
             # Gone already, or held back and found again with the next piece.
             if end <= at or start >= ready:
                 continue
@@ -92,42 +161,20 @@ class Stream:
                 self.rules.append(rule)
             at, ready = end, max(end, ready)
         pieces.append(text[at:ready])
-        self._gone = text[max(0, ready - WINDOW) : ready]
-        self._held = text[ready:]
-        return b"".join(pieces).decode("utf-8", "replace")
+        return b"".join(pieces), ready
 
-    def _found(self, text: bytes) -> list[Finding]:
-        worth, fresh = self._scanner.worth_a_look, self._fresh
-        self._fresh = 0
-        # Of what was looked at before only the end can be the beginning of something: no hint takes more than its line or so many bytes.
-        at = len(text) - fresh - self._reach
-        if self._quiet and not worth(text[max(0, text.rfind(b"\n", 0, max(0, at))) :]):
-            return []
-        self._quiet = not worth(text)
-        if self._quiet:
-            return []
-        self._looked += len(text)
-        return self._scanner.find(text)
-
-    def _least(self) -> int:
-        """What must be there before it may go on. What has gone is looked at again with each piece: where that costs
-        more than the text is worth, small pieces wait for one another."""
-        return _CLUMP if self._looked > _AGAIN * self._fed + _FREE else 1
-
-    def _ready(self, text: bytes, begun: int) -> int:
-        if (
-            len(text) - begun <= 2 * WINDOW
-        ):  # more than a window waits for the next, so that each goes as one
-            from_ = begun
-        else:
-            from_ = len(text) - WINDOW
-        ready = _open(text, from_)
+    def _ready(self, text: bytes, begun: int, *, worth: bool) -> int:
+        # More than a window waits for the next, so that each goes as one.
+        from_ = begun if len(text) - begun <= 2 * WINDOW else len(text) - WINDOW
+        ready = min(_open(text, from_), _early(text))
         begins = text.rfind(_BEGIN, from_)
         # A key of many lines is one secret: all of it waits for its end.
         if begins >= 0 and text.find(_END, begins) < 0:
             ready = min(ready, begins)
-        ready = min(ready, _hinted(text), _early(text))
-        ready = min([ready, *(len(text) - self._begun(text, one) for one in self._terms)])
+        if worth:  # else there is none
+            ready = min(ready, _hinted(text))
+        for term in self._terms:
+            ready = min(ready, len(text) - self._begun(text, term))
         return max(begun, _between_characters(text, ready))
 
     @staticmethod
@@ -140,7 +187,9 @@ class Stream:
 
 def _open(text: bytes, from_: int) -> int:
     """Where what may go on begins: the last run without a space, or a number in groups."""
-    run = max(from_, 1 + max(text.rfind(space, from_) for space in (b" ", b"\t", b"\r", b"\n")))
+    run = text.rfind(b" ", from_) + 1 or from_
+    for space in _SPACES:
+        run = text.rfind(space, run) + 1 or run
     tail = text[max(from_, len(text) - _NUMBER_MOST) :]
     begun = len(tail.rstrip(_NUMBERED))
     if tail[max(0, begun - 1) : begun] in _PLUS and begun:

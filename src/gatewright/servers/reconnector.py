@@ -1,9 +1,8 @@
 """`Reconnector`: keeps one server connection alive with backoff and restart limits, or barred until permitted; calls wait or fail fast.
 
-What a caller feels: a server that just died is back before the next call needs it; one that dies
-again and again is asked ever more rarely, and its calls are refused with the reason instead of
-waiting; an HTTP server that is down costs a call no more than the refused connection, and is tried
-again by the next call.
+What a caller feels: a server that just died is back before the next call needs it; one that dies again and again is asked ever more
+rarely, and its calls are refused with the reason instead of waiting; an HTTP server that is down costs a call no more than the refused
+connection, and is tried again by the next call.
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ Connect = Callable[[], Awaitable[Link]]
 _DIED = ("exited with status", "killed by")
 _GRACEFUL = "exited with status 0"
 
-_AT_LEAST_S = 1.0
-"""How far apart calls can make attempts at an HTTP server that is down, when they are refused."""
+_AT_LEAST_S = 1.0  # how far apart calls can make attempts at an HTTP server that is down, when they are refused
 
 
 class Reconnector:
@@ -79,8 +77,10 @@ class Reconnector:
         self._next_at, self._tried_at = 0.0, -1e9
         self._limit: asyncio.Timeout | None = None
         self._holding = self._barred = self._ended = self._down = False
-        self._permitted = asyncio.Event()
-        """What barred the server is no more. Apart from `_poke`, which is forgotten at each pause."""
+        self._permitted = (
+            asyncio.Event()
+        )  # what barred it is no more; `_poke` is forgotten at each pause
+        self._cut = ""
         self.waits: Callable[[Back], AbstractContextManager[object]] = nullcontext
         """Hears whose call waits for the connection, for as long as it does."""
         self.late = False
@@ -198,6 +198,12 @@ class Reconnector:
         self.drain.begin()
         return True
 
+    def cut(self, reason: str) -> None:
+        """Give up the attempt to connect that is under way, unless that waits for a person."""
+        if self._limit is not None and not self._holding:
+            self._cut = reason
+            self._limit.reschedule(self._loop.time())
+
     def wanted(self) -> None:
         """Somebody needs the server: one that waits to be called is started."""
         if self.idle:
@@ -237,8 +243,8 @@ class Reconnector:
         now = self._loop.time()
         self._restarts.ended(self._tried_at, now)
         hint = f"; `{to_type('server logs {}', self.spec.id)}` shows what it wrote"
-        died = self.spec.transport == "stdio" and reason.startswith(_DIED)
-        log.warning("server %s: %s%s", self.spec.id, reason, hint if died else "")
+        hints = self.spec.transport == "stdio" and reason.startswith(_DIED)
+        log.warning("server %s: %s%s", self.spec.id, reason, hint if hints else "")
         exhausted = self._exhausted(now)
         if self._failed_start():
             self._to("error", reason, NO_MORE_RESTARTS if exhausted else "")
@@ -282,7 +288,8 @@ class Reconnector:
             async with asyncio.timeout(self.spec.connect_s) as self._limit:
                 link = await self._connect()
         except TimeoutError:
-            return self._tried(f"no hello within {self.spec.connect_s:g} s")
+            why, self._cut = self._cut, ""
+            return self._tried(why or f"no hello within {self.spec.connect_s:g} s")
         except (ServerFailed, OSError) as problem:
             self._bar(isinstance(problem, NotPermitted))
             return self._tried(str(problem))
@@ -364,19 +371,11 @@ class Reconnector:
     def _hopeless(self, deadline: float, tried: bool) -> Failure | None:
         """Why it makes no sense to wait any longer, if so."""
         now = self._loop.time()
+        stopped, pausing = self._task is None or self._down, not self._poke.is_set()
         wait = Wait(
-            spec=self.spec,
-            state=self.state,
-            reason=self.reason,
-            holding=self._holding,
-            ended=self._ended,
-            stopped=self._task is None or self._down,
-            pausing=not self._poke.is_set(),
-            next_s=self._next_at - now,
-            left_s=deadline - now,
-            tried=tried,
-            fresh=self._attempts == 0,
-        )
+            spec=self.spec, state=self.state, reason=self.reason, holding=self._holding, ended=self._ended, stopped=stopped,
+            pausing=pausing, next_s=self._next_at - now, left_s=deadline - now, tried=tried, fresh=self._attempts == 0,
+        )  # fmt: skip
         return hopeless(wait)
 
     def _to(self, state: State, reason: str, cause: str = "") -> None:

@@ -256,10 +256,10 @@ class Server:
         """A connection for one session, with what its client can be asked, or for calls without one."""
         sink, theirs = SessionSink(self, key), ASKABLE if call is None else call.client.capabilities
         capabilities = {name: theirs[name] for name in ASKABLE if name in theirs}
-        # A lease serves one caller after the other, and would show the first one's roots to the next.
-        roots = call is not None and "roots" in capabilities
+        roots = call is not None and "roots" in capabilities  # a lease shows them to others
 
         async def make() -> Link:
+            self.life.admits()
             link = await self._make(sink, capabilities, sink.outside if roots else None)
             try:
                 return await sink.roots_told(link, self._main.link if roots else None)

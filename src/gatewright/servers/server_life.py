@@ -80,6 +80,7 @@ class ServerLife:
         """When it came into its state, in the loop's seconds."""
         self.quiet = False
         """Whether it takes no calls as it stands, or was shut down until the next one."""
+        self._why = ""
 
     # -- what happens ------------------------------------------------------------------------------
 
@@ -131,6 +132,11 @@ class ServerLife:
         found = main.refused()
         return None if found is None else explained(self.spec, found)
 
+    def admits(self) -> None:
+        """Whether a session may get a connection of its own now. Raises `ServerFailed`."""
+        if self.quiet and self._keepers()[0].refused() is not None:
+            raise ServerFailed(self._why or "it is shutting down")
+
     async def shut_down(
         self, reason: ShutdownReason, timeout_s: float, after: After | None = None
     ) -> Begun | None:
@@ -142,8 +148,10 @@ class ServerLife:
         if not keepers[0].shut_down(reason, then, timeout_s):
             return None
         self.quiet = True
+        self._why = f"it was told to shut down ({reason})"
         for one in keepers[1:]:
-            one.shut_down(reason, then, timeout_s)
+            if not one.shut_down(reason, then, timeout_s):
+                one.cut(self._why)
         params = {"reason": reason, "timeout_ms": round(timeout_s * 1000)}
         for link in links[1:]:
             if link is not None and speaks(link):
@@ -194,6 +202,7 @@ class ServerLife:
                 self.pending
                 or wanted()
                 or keepers[0].state != "connected"
+                or any(one.state == "connecting" for one in keepers)
                 or (now - last >= idle_s and tasks is not None and tasks.any_at(self.spec.id))
             ):
                 last = now

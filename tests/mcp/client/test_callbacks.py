@@ -179,3 +179,41 @@ async def test_a_call_that_is_over_asks_nothing() -> None:
     await _turns()
     assert not back.asked
     assert msgspec.structs.asdict(exchange)["given_up"] is None
+
+
+async def test_what_is_asked_again_is_answered_alike_and_asked_once() -> None:
+    link, back = _Link(), _Back()
+    exchange, callbacks = _pending(back), Callbacks(link)
+    callbacks.take(ASKED, exchange)
+    callbacks.take(ASKED, exchange)
+    await _turns()
+    back.answer.set_result({"response": "blue"})
+    await _turns()
+    callbacks.take(ASKED, exchange)
+    await _turns()
+    assert len(back.asked) == 1
+    assert link.told == [(RESPOND, {"callback_id": "theirs", "response": "blue"})] * 2
+    assert not exchange.future.done()
+
+
+async def test_an_id_that_another_call_waits_under_ends_the_call_that_repeats_it() -> None:
+    link, back, other = _Link(), _Back(), _Back()
+    first, second = _pending(back), _pending(other)
+    second.ident = 17
+    callbacks = Callbacks(link)
+    callbacks.take(ASKED, first)
+    await _turns()
+    callbacks.take(ASKED, second)
+    await _turns()
+    assert other.asked == []
+    assert second.given_up is not None
+    assert "another call waits" in second.given_up.message
+    back.answer.set_result({"response": "blue"})
+    await _turns()
+    assert link.told == [(RESPOND, {"callback_id": "theirs", "response": "blue"})]
+    again = _pending(other)
+    again.ident = 18
+    other.answer.set_result({"response": "red"})
+    callbacks.take(ASKED, again)
+    await _turns()
+    assert link.told[1:] == [(RESPOND, {"callback_id": "theirs", "response": "red"})]

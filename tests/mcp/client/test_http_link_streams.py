@@ -7,6 +7,8 @@ import asyncio
 import pytest
 
 from gatewright.call import RECONNECT, Failure
+from gatewright.config.model import ToolRule
+from gatewright.secret_scanning.chunks import CHUNK
 from gatewright.servers.supervisor import Supervisor
 from tests.mcp.client.test_http_link import ASKED, DONE, NAME, begin, ended, scripted
 from tests.servers.rig import FakeBack, text, within
@@ -157,3 +159,35 @@ async def test_a_proxy_in_trouble_ends_no_stream_for_good() -> None:
         assert answer.body == {"jsonrpc": "2.0", "id": 3, "result": {"roots": []}}
         answer.say(202)
         await within(supervisor.close(0.1))
+
+
+@pytest.mark.parametrize("said", ["progress", "log", "chunk", "question"])
+async def test_a_call_of_which_its_caller_has_heard_is_not_repeated(said: str) -> None:
+    """It would hear the same again: chunks twice (MGP §12.4), progress that goes back."""
+    rules = {"t": ToolRule(repeatable=True)}
+    async with scripted(tools=rules, methods=None) as (supervisor, server):
+        back = FakeBack(elicitation=NAME)
+        calling = begin(supervisor, back, meta={"progressToken": "mine"})
+        asked = await server.next("tools/call")
+        ident = asked.body["id"]
+        chunk = {"request_id": ident, "index": 0, "content": {"type": "text", "text": "a"}}
+        messages: dict[str, dict[str, object]] = {
+            "progress": {
+                "method": "notifications/progress",
+                "params": {"progressToken": ident, "progress": 1},
+            },
+            "log": {"method": "notifications/message", "params": {"level": "info", "data": "a"}},
+            "chunk": {"method": CHUNK, "params": chunk},
+            "question": {"id": "q", "method": "elicitation/create", "params": ASKED},
+        }
+        asked.stream()
+        asked.event(messages[said])
+        await back.until(lambda: bool(back.events or back.questions))
+        if said == "question":
+            (await server.next("")).say(202)
+        asked.drop()
+        outcome = await ended(calling)
+        assert isinstance(outcome, Failure)
+        assert "outcome of the call is unknown" in outcome.message
+        assert server.idle()
+        assert len(back.events) + len(back.questions) == 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Coroutine
 from typing import Any, Protocol
 
@@ -46,7 +47,11 @@ class Callbacks:
 
     def __init__(self, link: Asks) -> None:
         self._link = link
-        self._open: dict[str | int, asyncio.Task[None]] = {}
+        self._open: dict[str | int, int] = {}
+        """Of which request each callback is that waits for its answer."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._said: OrderedDict[tuple[int, str | int], str] = OrderedDict()
+        """The last answers, by request and callback: what is asked again is answered alike, and nobody is asked twice."""
 
     def take(self, params: dict[str, Any], exchange: PendingRequest) -> None:
         """Take one callback of the call that `exchange` is."""
@@ -58,23 +63,37 @@ class Callbacks:
         except ValueError as flaw:
             self._fail(exchange, "upstream_error", f"asked for a callback that cannot be: {flaw}")
             return
+        exchange.heard = True
         if callback.type == "notification":
             back.emit(Event(CALLBACK, {"request_id": call.id, **callback.params}))
             return
-        if callback.id in self._open:  # said twice, asked once
+        asker = self._open.get(callback.id)
+        if asker == exchange.ident:  # said twice, asked once
+            return
+        if asker is not None:  # its answer could be taken for that of the other one
+            said = "asked for a callback by an id under which another call waits for its answer"
+            self._fail(exchange, "upstream_error", said)
             return
         if len(self._open) >= CALLBACKS_MOST:
             said = f"waits for the answers to {CALLBACKS_MOST} callbacks already"
             self._fail(exchange, "resource_exhausted", said)
             return
+        self._open[callback.id] = exchange.ident
         task = asyncio.get_running_loop().create_task(self._ask(callback, exchange))
-        self._open[callback.id] = task
+        self._tasks.add(task)
         task.add_done_callback(lambda _: self._open.pop(callback.id, None))
+        task.add_done_callback(self._tasks.discard)
 
     async def _ask(self, callback: Callback, exchange: PendingRequest) -> None:
         try:
-            response = await self._answer(callback, exchange)
+            once = exchange.ident, callback.id
+            response = self._said.get(once)
+            if response is None:
+                response = await self._answer(callback, exchange)
             if response is not None:
+                self._said[once] = response
+                if len(self._said) > CALLBACKS_MOST:
+                    self._said.popitem(last=False)
                 await self._respond(callback, response, exchange)
         except CannotAsk as no:
             said = f"needs a {callback.type} that its caller cannot be asked for ({no.message})"

@@ -209,7 +209,7 @@ class HttpLink(Link):
                 return
             except UpstreamError as problem:
                 again = isinstance(problem, ConnectionBroken) and not problem.not_sent
-                if repeated or not again or not may_repeat(exchange.call):
+                if repeated or not again or exchange.heard or not may_repeat(exchange.call):
                     self._failed(problem, exchange)
                     return
                 repeated = True

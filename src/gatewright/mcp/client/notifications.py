@@ -169,6 +169,7 @@ class Notes:
             return
         if method.startswith("notifications/mgp.") and found.get("request_id") == exchange.ident:
             found["request_id"] = exchange.call.id
+        exchange.heard = True
         exchange.back.emit(Event(method, found))
 
     def _belonging(

@@ -44,6 +44,8 @@ class PendingRequest(msgspec.Struct, eq=False):
     """The task that it asks about, as the server calls it; empty where it asks about none."""
     read: bool = False
     """Whether its answer was looked at for a task that it makes or ends."""
+    heard: bool = False
+    """Whether its caller has heard or was asked something of it: made once more, that would come twice."""
     given_up: Failure | None = None
     """Why it was `EXPIRED` before its time, and what its caller hears instead."""
     work: asyncio.Task[Any] | None = None

@@ -395,4 +395,5 @@ _HINT = (
 def _back(exchange: PendingRequest) -> Back:
     if exchange.back is None:
         raise CannotAsk("the gateway itself made this request")
+    exchange.heard = True
     return exchange.back

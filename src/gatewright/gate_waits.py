@@ -1,0 +1,98 @@
+"""`GateWaits`: the calls of a kernel that wait in a gate for an answer, so that they can be ended from outside (a gateway that drains).
+
+Most gates answer at once, and cost nothing here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from gatewright.call import Call, Gate, Refusal
+from gatewright.call_policy import Judge
+
+__all__ = ["GateWaits", "waited"]
+
+log = logging.getLogger("gatewright.kernel")
+
+
+async def waited(gate: Gate, verdict: Any) -> Call | Refusal:
+    """The verdict of a gate, once it is there; a refusal says whose it is. Whatever is neither a call nor a refusal
+    must not pass: fail closed."""
+    if isinstance(verdict, Awaitable):
+        verdict = await verdict
+    if isinstance(verdict, Call):
+        return verdict
+    if not isinstance(verdict, Refusal):
+        raise TypeError(f"gate {gate.name} returned {type(verdict).__name__}, which is no verdict")
+    return verdict if verdict.gate else replace(verdict, gate=gate.name)
+
+
+class _Wait:
+    """A call that waits, the task that does, and why it is to end."""
+
+    __slots__ = ("call", "refusal", "task")
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.refusal: Refusal | None = None
+        self.task = asyncio.current_task()
+
+    def ends(self) -> bool:
+        """Whether the task was cancelled from here alone."""
+        return self.refusal is not None and self.task is not None and self.task.uncancel() <= 0
+
+
+class GateWaits:
+    """Of one kernel."""
+
+    def __init__(self) -> None:
+        self._all: set[_Wait] = set()
+
+    async def verdict(self, gate: Gate, verdict: Any, call: Call) -> Call | Refusal:
+        """What `gate` says of a call, once it says so; the refusal of whoever ends the call first."""
+        if not isinstance(verdict, Awaitable):
+            return await waited(gate, verdict)
+        wait = _Wait(call)
+        self._all.add(wait)
+        try:
+            return await waited(gate, verdict)
+        except asyncio.CancelledError:
+            if not wait.ends():
+                raise  # by its caller, whoever else wanted it
+            return wait.refusal or _BROKEN
+        finally:
+            self._all.discard(wait)
+            wait.task = None  # it holds what it was cancelled with, and that all of this
+
+    def end(self, judges: Sequence[Judge]) -> int:
+        """End those that these refuse: nothing of them was forwarded. How many those are. The call that asks for this is left
+        alone."""
+        asking, ended = asyncio.current_task(), 0
+        for wait in tuple(self._all):
+            if wait.refusal is not None or wait.task is None or wait.task is asking:
+                continue
+            wait.refusal = _refused(judges, wait.call)
+            if wait.refusal is not None:
+                wait.task.cancel()
+                ended += 1
+        return ended
+
+
+_BROKEN = Refusal("internal", "whether it may go on cannot be told; see the gateway's log")
+
+
+def _refused(judges: Sequence[Judge], call: Call) -> Refusal | None:
+    for judge in judges:
+        try:
+            refusal = judge.judge(call)
+        except Exception:  # this call ends, and the others are judged
+            log.exception("%s broke at waiting call %s", judge.name, call.id)
+            refusal = _BROKEN
+        if refusal is not None:
+            return replace(refusal, gate=refusal.gate or judge.name)
+    return None
