@@ -10,6 +10,7 @@ import pytest
 
 from gatewright.config import FileSource, SettingsError
 from gatewright.config.sealed_file import SealedFile
+from gatewright.config.trust import place_of, trust_of
 from tests.accepting import accept_file, allow_secret
 
 SERVER = '[[servers]]\nid = "{}"\ncommand = "x"\n'
@@ -198,3 +199,45 @@ def test_a_projects_file_that_cannot_be_read_keeps_no_other_from_being_read_agai
     user.unlink()
     with pytest.raises(SettingsError, match=r"mgp\.toml"):
         found.load()
+
+
+@pytest.mark.parametrize("text", [SERVER.format("p1"), SERVER.format("p2"), "[[servers]\n"])
+@pytest.mark.parametrize("alone", [False, True])
+def test_an_acceptance_that_was_taken_back_counts_no_longer(
+    tmp_path: Path, text: str, *, alone: bool
+) -> None:
+    """`config untrust` says that the file is not used any more; nor does a broken one go on as it was."""
+    user = tmp_path / "home" / ".config" / "mgp" / "servers.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text("" if alone else SERVER.format("u1"))
+    project = tmp_path / "mgp.toml"
+    project.write_text(SERVER.format("p1"))
+    accept_file(project, home(tmp_path))
+    found = source(tmp_path)
+    assert "p1" in [one.id for one in found.load().servers]
+    if alone:
+        user.unlink()
+    assert trust_of(home(tmp_path)).forget(place_of(project))
+    project.write_text(text)
+    settings = found.load()
+    assert [one.id for one in settings.servers] == ([] if alone else ["u1"])
+    (warning,) = settings.warnings
+    assert "it does not count" in str(warning)
+    project.write_text(SERVER.format("p3"))
+    accept_file(project, home(tmp_path))
+    assert "p3" in [one.id for one in found.load().servers]
+
+
+def test_what_was_accepted_in_another_run_is_not_said_to_count(tmp_path: Path) -> None:
+    """A gateway knows of an accepted file what it has read itself."""
+    project = tmp_path / "mgp.toml"
+    project.write_text(SERVER.format("p1"))
+    accept_file(project, home(tmp_path))
+    project.unlink()
+    found = source(tmp_path)
+    assert found.load().servers == ()
+    project.write_text(SERVER.format("p2"))
+    settings = found.load()
+    assert settings.servers == ()
+    (warning,) = settings.warnings
+    assert "changed since it was accepted: it does not count" in str(warning)

@@ -22,7 +22,7 @@ from gatewright.config.documents import MAX_BYTES, Document, parse, read
 from gatewright.config.gh_aw_form import is_form, read_form
 from gatewright.config.model import Server, Settings
 from gatewright.config.problems import Origin, Problem, SettingsError
-from gatewright.config.trust import NotAccepted, check_accepted
+from gatewright.config.trust import NotAccepted, check_accepted, is_taken_back
 
 __all__ = ["STDIN", "candidates", "find", "given", "groups", "load", "state_directory", "user_file"]
 
@@ -45,6 +45,7 @@ def load(
     Raises `SettingsError`, which names file, line, key and what to write instead; `NotAccepted` where a project's file
     was found that the user did not accept. Those that are accepted are put into `kept`; where it is read `again`, another is a
     warning: it counts as it was kept, or not at all. So does one beside the user's own that cannot be read or is no TOML any more.
+    Once its acceptance is taken back, what was kept of a file counts no longer.
     """
     variables = os.environ if environ is None else environ
     if config == STDIN:
@@ -72,7 +73,7 @@ def _accepted(
     kept: Mapping[Path, Document] | None,
 ) -> tuple[list[Document], list[Problem]]:
     """Those that count, each with what was accepted with it, and why what was found does not. Raises `SettingsError` for a user's
-    own, and without `kept`; for the only one where it cannot be read."""
+    own, and without `kept`; for the only one, which is accepted, where it cannot be read."""
     own, found, ignored = {*_user(variables)}, list[Document](), list[Problem]()
     for path in paths:
         try:
@@ -83,22 +84,25 @@ def _accepted(
                 document = msgspec.structs.replace(document, accepted=digests)
             found.append(document)
         except SettingsError as problem:
-            alone = len(paths) == 1 and not isinstance(problem, NotAccepted)
-            if kept is None or path in own or alone:
+            if kept is None or path in own:
+                raise
+            back = is_taken_back(path, variables)
+            if len(paths) == 1 and not back and not isinstance(problem, NotAccepted):
                 raise
             # Nobody's file keeps a user's own from being read again.
-            ignored.append(_ignored(problem, path in kept))
-            found += [kept[path]] if path in kept else []
+            counts = path in kept and not back
+            ignored.append(_ignored(problem, counts))
+            found += [kept[path]] if counts else []
     return found, ignored
 
 
-def _ignored(problem: SettingsError, known: bool) -> Problem:
+def _ignored(problem: SettingsError, counts: bool) -> Problem:
     first = problem.problems[0]
     what, instead = first.what, first.instead
     if isinstance(problem, NotAccepted):
-        known, what, instead = problem.changed, problem.what, problem.instead
-    counts = "what was accepted before counts" if known else "it does not count"
-    return Problem(first.origin, "", f"{what}: {counts}", instead)
+        what, instead = problem.what, problem.instead
+    said = "what was accepted before counts" if counts else "it does not count"
+    return Problem(first.origin, "", f"{what}: {said}", instead)
 
 
 def _as_accepted(server: Server, accepted: Mapping[Path, Mapping[str, str]]) -> Server:

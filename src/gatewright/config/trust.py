@@ -32,6 +32,7 @@ __all__ = [
     "accept",
     "check_accepted",
     "is_accepted",
+    "is_taken_back",
     "place_of",
     "trust_of",
 ]
@@ -186,6 +187,14 @@ def is_accepted(document: Document, environ: Mapping[str, str]) -> bool:
     except SettingsError:
         return False
     return True
+
+
+def is_taken_back(path: Path, environ: Mapping[str, str]) -> bool:
+    """Whether nothing is accepted of a file, whatever it was and is; False where that cannot be told."""
+    try:
+        return trust_of(environ).accepted(place_of(path)) is None
+    except StoreError:
+        return False
 
 
 def accept(document: Document, environ: Mapping[str, str]) -> None:
