@@ -243,3 +243,18 @@ async def test_what_only_informs_is_a_callback_or_a_line_of_the_log() -> None:
     assert told.params["callback_id"].startswith("cb-")
     plain = house.book.informing(a_call(), event)
     assert (plain.method, plain.params["data"]) == ("notifications/message", "m")
+
+
+async def test_what_ended_is_in_the_record_before_that_is_closed() -> None:
+    """With the gateway all calls end, and the ends of their callbacks are noted a few in each turn."""
+    house, call = _House(), a_call(client=MGP, session="s1")
+    tasks = [await house.asking(call, _Back()) for _ in range(OPEN_EACH)]
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    assert sum(what == "ended" for what, _ in house.record.events) < OPEN_EACH
+    house.book.close()
+    assert sum(what == "ended" for what, _ in house.record.events) == OPEN_EACH
+    house.record.broken = True  # it is closed
+    for _ in range(5):
+        await asyncio.sleep(0)

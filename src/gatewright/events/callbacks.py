@@ -215,6 +215,11 @@ class CallbackBook:
         if len(self._ending) == 1:
             asyncio.get_running_loop().call_soon(self._note_some)
 
+    def close(self) -> None:
+        """The record is closed next: note what is left."""
+        while self._ending:
+            self._note(*self._ending.popleft(), None)
+
     def _note_some(self) -> None:
         for _ in range(min(_AT_ONCE, len(self._ending))):
             self._note(*self._ending.popleft(), None)
