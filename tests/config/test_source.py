@@ -241,3 +241,58 @@ def test_what_was_accepted_in_another_run_is_not_said_to_count(tmp_path: Path) -
     assert settings.servers == ()
     (warning,) = settings.warnings
     assert "changed since it was accepted: it does not count" in str(warning)
+
+
+@pytest.mark.parametrize(
+    "flawed",
+    ['[limits]\ncall_timeout_s = "x"\n', '[gateway]\nport = "x"\n', "[gateway]\nname = 5\n"],
+)
+def test_what_does_not_fit_in_a_projects_file_keeps_no_other_from_being_read_again(
+    tmp_path: Path, flawed: str
+) -> None:
+    """Not all of an accepted file has to be accepted anew when it changes; it counts as it was read last without a flaw."""
+    user = tmp_path / "home" / ".config" / "mgp" / "servers.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(SERVER.format("u1"))
+    project = tmp_path / "mgp.toml"
+    project.write_text(SERVER.format("p1") + "[limits]\ncall_timeout_s = 7\n")
+    accept_file(project, home(tmp_path))
+    found = source(tmp_path)
+    assert found.load().warnings == ()
+    project.write_text(SERVER.format("p1") + flawed)
+    user.write_text(SERVER.format("u2"))
+    for _ in range(2):
+        settings = found.load()
+        assert [one.id for one in settings.servers] == ["p1", "u2"]
+        assert settings.limits.call_timeout_s == 7
+        (warning,) = settings.warnings
+        assert str(project) in str(warning)
+        assert "does not fit here: what was accepted before counts" in str(warning)
+        project.write_text("[[servers]\n")
+        (warning,) = found.load().warnings
+        assert "not TOML" in str(warning)
+        project.write_text(SERVER.format("p1") + flawed)
+    with pytest.raises(SettingsError, match=r"mgp\.toml:\d+: .* does not fit"):
+        source(tmp_path).load()
+    user.write_text("[[servers]]\nid = 5\n")
+    with pytest.raises(SettingsError, match=r"servers\.toml"):
+        found.load()
+    user.unlink()
+    with pytest.raises(SettingsError, match=r"mgp\.toml:\d+: .* does not fit"):
+        found.load()
+
+
+def test_a_flaw_in_a_projects_file_that_was_not_read_before_leaves_it_out(tmp_path: Path) -> None:
+    user = tmp_path / "home" / ".config" / "mgp" / "servers.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(SERVER.format("u1"))
+    found = source(tmp_path)
+    found.load()
+    project = tmp_path / "mgp.toml"
+    project.write_text(SERVER.format("p1") + '[gateway]\nport = "x"\n')
+    accept_file(project, home(tmp_path))
+    user.write_text(SERVER.format("u2"))
+    settings = found.load()
+    assert [one.id for one in settings.servers] == ["u2"]
+    (warning,) = settings.warnings
+    assert "does not fit here: it does not count" in str(warning)

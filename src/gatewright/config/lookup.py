@@ -44,7 +44,7 @@ def load(
 
     Raises `SettingsError`, which names file, line, key and what to write instead; `NotAccepted` where a project's file
     was found that the user did not accept. Those that are accepted are put into `kept`; where it is read `again`, another is a
-    warning: it counts as it was kept, or not at all. So does one beside the user's own that cannot be read or is no TOML any more.
+    warning: it counts as it was kept, or not at all. So does one beside the user's own that cannot be read or has errors.
     Once its acceptance is taken back, what was kept of a file counts no longer.
     """
     variables = os.environ if environ is None else environ
@@ -52,19 +52,44 @@ def load(
         # One byte more tells a text that is too long.
         return given(sys.stdin.buffer.read(MAX_BYTES + 1), variables)
     paths, ignored = find(config, environ=variables, cwd=cwd), list[Problem]()
+    former = kept if again and kept is not None else None
     # A file that was named is used; one that was found, or named relative to wherever this runs, has to be accepted.
     if config is None and not Path(variables.get("MGP_CONFIG_PATH", "")).is_absolute():
-        former = kept if again and kept is not None else None
-        documents, ignored = _accepted(paths, variables, former)
+        read_now, ignored = _accepted(paths, variables, former)
     else:
-        documents = [read(path) for path in paths]
+        read_now = [read(path) for path in paths]
+    settings, documents, flawed = _built(read_now, variables, former)
     accepted = {one.path: one.accepted for one in documents if one.accepted is not None}
     if kept is not None:
         kept |= {one.path: one for one in documents if one.path in accepted}
-    settings = build(documents, variables, state_directory(variables))
     servers = tuple(_as_accepted(one, accepted) for one in settings.servers)
-    warnings = (*settings.warnings, *ignored)
+    warnings = (*settings.warnings, *ignored, *flawed)
     return msgspec.structs.replace(settings, servers=servers, accepted=accepted, warnings=warnings)
+
+
+def _built(
+    documents: Sequence[Document],
+    variables: Mapping[str, str],
+    kept: Mapping[Path, Document] | None,
+) -> tuple[Settings, Sequence[Document], list[Problem]]:
+    """The settings, of which documents they are, and why not of others: with `kept`, an accepted one beside the user's own in which
+    something is wrong counts as it did last. Raises `SettingsError`."""
+    state = state_directory(variables)
+    try:
+        return build(documents, variables, state), documents, []
+    except SettingsError as problem:
+        wrong = {one.origin.file for one in problem.problems}
+        flawed = [one for one in documents if one.accepted is not None and one.path in wrong]
+        if kept is None or not 0 < len(flawed) < len(documents):
+            raise
+        # Nobody's file keeps a user's own from being read again.
+        others = [kept.get(one.path) if one in flawed else one for one in documents]
+        documents = [one for one in others if one is not None]
+        try:
+            settings = build(documents, variables, state)
+        except SettingsError:
+            raise problem from None
+        return settings, documents, [_ignored(problem, len(documents) == len(others))]
 
 
 def _accepted(
