@@ -15,6 +15,7 @@ import pytest
 from gatewright.config import FileSource, Origin, Problem, Settings, SettingsError
 from gatewright.config.changes import policy_version
 from gatewright.config.reload import Reloader
+from gatewright.config.trust import place_of, trust_of
 from tests.accepting import accept_file
 
 DEADLINE_S = 10.0
@@ -217,3 +218,23 @@ async def test_files_that_never_stand_still_are_read_all_the_same(
         world.write(ONE + TWO)
         await world.said("configuration applied")
         assert len(world.adopted[-1].servers) == 2
+
+
+async def test_a_file_whose_acceptance_was_taken_back_is_left_out_and_is_not_gone(
+    tmp_path: Path,
+) -> None:
+    """Else what it names would go on running, and a user's own file would not be read any more."""
+    user = tmp_path / ".config" / "mgp" / "servers.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text(TWO)
+    async with followed(tmp_path) as world:
+        assert [one.id for one in world.running.servers] == ["one", "two"]
+        assert trust_of(world.environ).forget(place_of(world.file))
+        assert "servers.one" in await world.said("configuration applied")
+        assert [one.id for one in world.adopted[-1].servers] == ["two"]
+        assert str(world.file) in await world.said("it does not count")
+        user.write_text(TWO + ONE.replace("one", "three"))
+        assert "servers.three" in await world.said("configuration applied")
+        world.file.unlink()
+        user.write_text(TWO + ONE.replace("one", "four"))
+        assert "servers.four" in await world.said("configuration applied")

@@ -138,8 +138,14 @@ class Reloader:
         return policy_version(self._running)
 
     def _check_present(self, found: Settings) -> None:
-        """Fewer files than before: one is gone, and nothing stands in its place."""
-        gone = [path for path in self._read.files if path not in found.files]
+        """Fewer files than before: one is gone, and nothing stands in its place. Of one that is there and does not count, a warning
+        says so."""
+        left_out = {one.origin.file.absolute() for one in found.warnings}
+        gone = [
+            path
+            for path in self._read.files
+            if path not in found.files and path.absolute() not in left_out
+        ]
         if gone and len(found.files) < len(self._read.files):
             what, instead = "the file is gone", "put it back, or restart the gateway without it"
             raise SettingsError([Problem(Origin(gone[0]), "", what, instead)])
