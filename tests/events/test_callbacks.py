@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,6 +27,7 @@ from gatewright.call import (
     Unrecorded,
 )
 from gatewright.events.callbacks import OPEN_EACH, CallbackBook
+from gatewright.events.feature import EventsFeature
 from gatewright.mcp.server.open_call import SLOW_BYTES
 from gatewright.mcp.server.streams import Streams
 from gatewright.mcp.wire.methods import CALLBACK
@@ -178,6 +180,24 @@ async def test_nobody_else_can_answer() -> None:
     assert rule(await house.respond(call, ident, "confirm")) == "callback_over"
     assert rule(await house.respond(others[0], ident, "confirm")) == "callback_unknown"
     assert [what for what, _ in house.record.events] == ["asked", "ended"]
+
+
+async def test_what_ends_with_the_gateway_is_in_its_record() -> None:
+    """Of many that end at once some are noted in each turn; none is left to a turn that never comes."""
+    house, call = _House(), a_call(client=MGP, session="s1")
+    ground: Any = SimpleNamespace(audit=house.record, random=house.book._random)
+    feature = EventsFeature(ground)
+    house.book = feature._callbacks
+    tasks = [await house.asking(call, _Back()) for _ in range(20)]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    assert [what for what, _ in house.record.events].count("ended") < 20
+    await feature.close()
+    house.record.broken = True
+    assert [what for what, _ in house.record.events].count("ended") == 20
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
 async def test_a_client_of_plain_mcp_gets_a_form() -> None:

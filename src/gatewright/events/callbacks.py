@@ -221,6 +221,11 @@ class CallbackBook:
         if self._ending:
             asyncio.get_running_loop().call_soon(self._note_some)
 
+    async def close(self) -> None:
+        """Note what has ended: the record is closed next."""
+        while self._ending:
+            self._note(*self._ending.popleft(), None)
+
     def _note(self, call: Call, callback: Callback, server: str, said: str | None) -> None:
         """The same of what has happened, which nobody can refuse any more."""
         with suppress(CannotAsk):

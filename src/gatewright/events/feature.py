@@ -48,3 +48,7 @@ class EventsFeature(Feature):
         """Servers that are connected, or connected anew, hear what is wanted of them."""
         events = self._events
         return Serving() if events is None else Serving(looks=(events.server_events.look,))
+
+    async def close(self) -> None:
+        """The ends of callbacks are in the record."""
+        await self._callbacks.close()
