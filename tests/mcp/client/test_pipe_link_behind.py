@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from gatewright.call import Answer, Refusal
 from gatewright.mcp.client import pipe_link
+from gatewright.mcp.wire import jsonrpc
 from tests.servers.rig import FakeBack, make_call, within
 from tests.servers.scripted import linked, start
 
@@ -34,6 +36,27 @@ async def test_large_answers_of_callers_do_not_end_a_server_that_is_behind() -> 
         refused = [one["error"]["message"] for one in said if "error" in one]
         assert sum("result" in one for one in said) == 8
         assert sum("has not taken" in one for one in refused) == 12
+        assert not any(one.done() for one in calls)
+
+
+async def test_what_a_server_may_miss_it_misses_when_it_is_behind() -> None:
+    """How far a caller is, say; what is short is answered as it is."""
+    async with linked() as (link, server):
+        server.pipe.pause_reading()
+        calls = [start(link, params={"text": "x" * (MIB - 1024)}) for _ in range(8)]
+        await asyncio.sleep(0)
+        for _ in range(5):
+            link.notify("notifications/filler", {"text": "x" * (MIB - 1024)})
+        said = jsonrpc.notification("notifications/progress", {"message": "x" * 8192})
+        link._remark(said)
+        server.say(id="p", method="ping")
+        await asyncio.sleep(0)
+        server.pipe.resume_reading()
+        heard: list[dict[str, Any]] = []
+        while not heard or heard[-1].get("id") != "p":
+            heard.append(await server.next())
+        assert heard[-1] == {"jsonrpc": "2.0", "id": "p", "result": {}}
+        assert not any(one.get("method") == "notifications/progress" for one in heard)
         assert not any(one.done() for one in calls)
 
 

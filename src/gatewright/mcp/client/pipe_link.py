@@ -194,11 +194,15 @@ class PipeLink(Link):
         return super().tell(method, params, call) if refused is None else refused
 
     def _reply(self, frame: bytes) -> None:
-        if (refused := self._without_room(frame)) is not None:
+        if len(frame) > _SMALL and (refused := self._without_room(frame)) is not None:
             # Callers' answers are as large as calls are. The server waits for something all the same.
             ident = bytes(jsonrpc.members_named(frame, "id")["id"])
             frame = jsonrpc.error(ident, (jsonrpc.INTERNAL_ERROR, refused.message))
         self._write(frame)
+
+    def _remark(self, frame: bytes) -> None:
+        if self._without_room(frame) is None:
+            self._write(frame)
 
     def _write(self, frame: bytes) -> None:
         if self._pipe is None or self._closing:
