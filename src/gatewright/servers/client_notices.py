@@ -26,8 +26,7 @@ async def tell(server: Server, call: Call, params: dict[str, Any]) -> Failure | 
     link = await server.reached(call)
     if isinstance(link, Failure | Refusal):
         return link
-    link.tell(call.method, params, call)
-    return None
+    return link.tell(call.method, params, call)
 
 
 def roots_changed(server: Server, session: str | None, params: dict[str, Any]) -> None:

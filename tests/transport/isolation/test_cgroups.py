@@ -113,13 +113,24 @@ def test_groups_of_gateways_that_are_gone_are_swept_whoever_has_their_number_now
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cgroups, "_parents", lambda: {"pids": tmp_path})
-    removed: list[str] = []
-    monkeypatch.setattr(cgroups, "_removed", lambda folder: removed.append(folder.name))
     pid, _, began = cgroups._lifetime("self").partition(".")
     assert pid == str(os.getpid())
     ours = {f"gatewright-{pid}.{began}-a", f"gatewright-{pid}-a"}
     left = {"gatewright-99999999-a", "gatewright-99999999.1-a", f"gatewright-{pid}.1-a"}
-    for name in ours | left | {"gatewright-x", "gatewright-.1-a", "other"}:
+    others = {"gatewright-x", "gatewright-.1-a", "other"}
+    for name in ours | left | others:
         (tmp_path / name).mkdir()
     cgroups.sweep()
-    assert {*removed} == left
+    assert {one.name for one in tmp_path.iterdir()} == ours | others
+
+
+def test_a_group_in_which_somebody_is_was_not_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In another namespace its gateway has another number: by ours nobody can tell whether it is gone."""
+    monkeypatch.setattr(cgroups, "_parents", lambda: {"pids": tmp_path})
+    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("somebody was killed"))
+    (tmp_path / "gatewright-1.1-a").mkdir()
+    (tmp_path / "gatewright-1.1-a/cgroup.procs").write_text("4242\n")
+    cgroups.sweep()
+    assert (tmp_path / "gatewright-1.1-a").exists()

@@ -196,13 +196,14 @@ class Link(abc.ABC):
             return self._rounds(method, params, call, back, deadline)
         return self._once(method, params, call, back, deadline)
 
-    def tell(self, method: str, params: dict[str, Any], call: Call) -> None:
-        """Tell the server what a caller says without waiting for an answer. What the server says of it later names nobody, and no
-        answer ends it: until the connection ends its caller may be the one that is meant."""
+    def tell(self, method: str, params: dict[str, Any], call: Call) -> Refusal | None:
+        """Tell the server what a caller says without waiting for an answer; why not, if so. What the server says of it later names
+        nobody, and no answer ends it: until the connection ends its caller may be the one that is meant."""
         party = call.session or call.id
         self.serves(party)
         self._questions.told(party)
         self.notify(method, self._questions.related.outward(params, call))
+        return None
 
     def serves(self, party: str) -> None:
         """Something was, or is, asked here for a party."""

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from gatewright.call import Failure, Refusal
+from gatewright.call import Call, Failure, Refusal
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.link import Link, LinkClosed, Sink
 from gatewright.mcp.client.outgoing import question
@@ -40,6 +40,8 @@ BEHIND = 8 * 1024 * 1024
 """So many bytes of calls may wait for a server, half of what `transport.base` lets wait at all."""
 _SMALL = 4096
 """A call of so few bytes may wait behind half as many more: as many as may be in flight at once always have room there."""
+_LITTLE = 256 * 1024
+"""Behind so little a message may wait whatever its own size (`transport.base`): that is what others send in the same moment."""
 _SILENT_GRACE_S = 0.5
 """How long a child that never said hello has after each step of being ended: there is nothing that it could bring to its end."""
 _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs on standard error"
@@ -47,7 +49,7 @@ _OWN_OUTPUT = "; its standard output is for messages alone, what it logs belongs
 
 def _fits(behind: int, frame: bytes) -> bool:
     most = BEHIND if len(frame) > _SMALL else BEHIND + BEHIND // 2
-    return behind + len(frame) <= most
+    return behind <= _LITTLE or behind + len(frame) <= most
 
 
 class PipeLink(Link):
@@ -160,16 +162,23 @@ class PipeLink(Link):
         if self._closing or pipe is None:
             return self._gone(sent=False)
         frame = question(exchange.ident, method, params)
-        if exchange.call is not None and (behind := pipe.waiting) and not _fits(behind, frame):
-            # Else the server would be ended as a slow reader, and everybody's calls with it, for what a few have sent.
-            said = f"server {self.spec.id} has not taken {behind >> 20} MiB of calls yet"
-            return Refusal("resource_exhausted", said, {"sent": False})
+        if exchange.call is not None and (refused := self._without_room(frame)) is not None:
+            return refused
         try:
             pipe.send(frame)
         except Closed as gone:
             self._end(gone.reason)
             return self._gone(sent=False)
         return None
+
+    def _without_room(self, frame: bytes) -> Refusal | None:
+        """Why a message is not sent that a caller made as large as it is. Else the server would be ended as a slow reader, and
+        everybody's calls with it, for what a few have sent."""
+        behind = 0 if self._pipe is None else self._pipe.waiting
+        if _fits(behind, frame):
+            return None
+        said = f"server {self.spec.id} has not taken {behind / 2**20:.1f} MiB of calls yet"
+        return Refusal("resource_exhausted", said, {"sent": False})
 
     def _abandon(self, exchange: PendingRequest, reason: str) -> None:
         self._questions.abandoned(exchange)
@@ -179,8 +188,21 @@ class PipeLink(Link):
         """Tell the server something. Lost without a word when the connection is gone."""
         self._write(jsonrpc.notification(method, params))
 
+    def tell(self, method: str, params: dict[str, Any], call: Call) -> Refusal | None:
+        """Tell the server what a caller says; why not, where it is behind."""
+        refused = self._without_room(jsonrpc.notification(method, params))
+        return super().tell(method, params, call) if refused is None else refused
+
     def _reply(self, frame: bytes) -> None:
+        if len(frame) > _SMALL and (refused := self._without_room(frame)) is not None:
+            # Callers' answers are as large as calls are. The server waits for something all the same.
+            ident = bytes(jsonrpc.members_named(frame, "id")["id"])
+            frame = jsonrpc.error(ident, (jsonrpc.INTERNAL_ERROR, refused.message))
         self._write(frame)
+
+    def _remark(self, frame: bytes) -> None:
+        if self._without_room(frame) is None:
+            self._write(frame)
 
     def _write(self, frame: bytes) -> None:
         if self._pipe is None or self._closing:

@@ -56,14 +56,16 @@ def make_group(
 
 
 def sweep() -> None:
-    """Remove the groups that gateways have left behind which were killed. Their children died with them."""
+    """Remove the groups that gateways have left behind which were killed. Their children died with them: a group in which anybody
+    is has a gateway in another namespace, whose number there says nothing to us."""
     for parent in {*_parents().values()}:
         for folder in parent.glob(f"{_PREFIX}*"):
             owner = folder.name.removeprefix(_PREFIX).partition("-")[0]
             pid, _, began = owner.partition(".")
             # Another process may have the number by now. Groups of versions before 0.2 say no more than that.
             if pid.isdigit() and _lifetime(pid) != owner and (began or not _lifetime(pid)):
-                _removed(folder)
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
 
 
 def _lifetime(pid: str) -> str:

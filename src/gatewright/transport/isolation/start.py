@@ -29,8 +29,10 @@ _PROBE_S = 20.0
 _PROBE = Path(__file__).with_name("probe.py")
 _proven: dict[str, tuple[object, ...]] = {}
 """Level → the means by which it held."""
-_trials: dict[tuple[asyncio.AbstractEventLoop, str], asyncio.Task[str]] = {}
-"""Those that are under way: servers that start at the same time wait for one and the same."""
+_TRIALS = 3
+"""How often one start tries again because what it is made by was replaced meanwhile."""
+_trials: dict[tuple[asyncio.AbstractEventLoop, str, tuple[object, ...]], asyncio.Task[str]] = {}
+"""Those that are under way: servers that start at the same time, by the same means, wait for one and the same."""
 _swept = False
 
 
@@ -65,19 +67,28 @@ async def flaw(level: Level) -> str:
     if not _swept:
         _swept = True
         sweep()
-    if _proven.get(level) == means():
-        return ""
-    key = asyncio.get_running_loop(), level
+    # A trial takes a while: what was replaced since it began is not what it has proven, and what a server would be started by.
+    for _ in range(_TRIALS):
+        by = means()
+        if _proven.get(level) == by:
+            return ""
+        why = await _trial(level, by)
+        if why or means() == by:
+            return why
+    return "what isolates it is being replaced"
+
+
+async def _trial(level: Level, by: tuple[object, ...]) -> str:
+    """What came of a trial by these means, which may have been begun for somebody else."""
+    key = asyncio.get_running_loop(), level, by
     if (trial := _trials.get(key)) is None:
-        trial = _trials[key] = asyncio.create_task(_tried(level))
+        trial = _trials[key] = asyncio.create_task(_tried(level, by))
         trial.add_done_callback(lambda _: _trials.pop(key))
     # Who gives up takes nothing away from the others.
     return await asyncio.shield(trial)
 
 
-async def _tried(level: Level) -> str:
-    # Before the trial: what is replaced while it goes on is not what it proves.
-    by = means()
+async def _tried(level: Level, by: tuple[object, ...]) -> str:
     why = await asyncio.to_thread(_prove, level)
     # What was missing may be installed by the next time: only a proof is remembered.
     if not why:
