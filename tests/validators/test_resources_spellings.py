@@ -20,7 +20,19 @@ ANY_HOST = Resources([["https://*/**", FOLDER]])
 BEFORE = ["", " ", "\t", "\n", "\r\n", "\x01", "\x0b ", "\ufeff", "\u3000", "<", "URL:", "url: "]
 SCHEMES = ["https", "HTTPS", "http", "file", "FILE", "ftp", "ht\ntps", "https ", "%68ttps", "wss", "jar:file", "view-source:https", "x"]  # fmt: skip
 SLASHES = [":", ":/", "://", ":///", ":////", ":\\\\", ":/\\", "%3A%2F%2F", ":\t//", ":/ /"]
-USERS = ["", f"{HOST}@", f"{HOST}:443@", f"{HOST}\\@", f"{HOST}#@", f"{HOST}?@", "@", "%61@", ":@"]
+USERS = [
+    "",
+    "a b@",
+    " a\nb@",
+    f"{HOST}@",
+    f"{HOST}:443@",
+    f"{HOST}\\@",
+    f"{HOST}#@",
+    f"{HOST}?@",
+    "@",
+    "%61@",
+    ":@",
+]
 HOSTS = [HOST, "API.Example", f"{HOST}.", f"{HOST}:443", f"{HOST}:8443", f"{HOST}:", "evil.example", "evil\u3002example",
     "evil.ex\nample", "evil.example%2f", "[::1]", "[::ffff:127.0.0.1]", "0x7f.1", "127.0.0.1", "localhost", "", " ",
     f"{HOST}.evil.example", f"evil.example/{HOST}", "\uff41pi.example"]  # fmt: skip
@@ -155,6 +167,9 @@ def passes(judge: Resources, member: str, text: str) -> bool:
 @example("//etc/passwd", "link")
 @example("https://evil.example/a b", "url")
 @example("https:evil.example", "link")
+@example("https::@evil.example/x", "link")
+@example("https://a b@evil.example/v1/x", "link")
+@example(f"<{' ' * 300}https://evil.example/v1/x>", "link")
 @example("https://api.example\\@evil.example/v1/x", "url")
 def test_no_spelling_that_passes_leads_outside(text: str, member: str) -> None:
     if passes(JUDGE, member, text):
@@ -252,3 +267,76 @@ def test_a_host_and_a_uri_without_slashes_are_what_they_say() -> None:
     assert passes(Resources([["http://[fe80::1]"]]), "host", "fe80::1")
     assert passes(Resources([["urn:isbn:1"]]), "uri", "urn:isbn:1")
     assert not passes(Resources([["https://**"]]), "uri", "urn:isbn:1")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "{..,x}/y",
+        "{a,../../b}",
+        "{a,/../../b}",
+        ".?/y",
+        ".*/y",
+        "[.]./y",
+        "....//....//etc/passwd",
+        ".?/.?/....//etc/passwd",
+    ],
+)
+@pytest.mark.parametrize("folder", [f"{FOLDER}/", "src/"])
+def test_what_shells_and_careless_cleaners_make_a_way_up_is_one(folder: str, path: str) -> None:
+    assert not passes(Resources([[FOLDER, "src"]]), "path", folder + path)
+
+
+def test_an_honest_pattern_of_names_passes() -> None:
+    judge = Resources([[FOLDER, "src"]])
+    for path in (
+        "src/*",
+        "src/**/*.py",
+        "src/{a,b}.py",
+        f"{FOLDER}/[a-c]*/x",
+        "src/a/../b",
+        "src/a..b",
+    ):
+        assert passes(judge, "path", path)
+    assert passes(judge, "path", "/srv/other/../data/x")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"files": {"config/settings.py": "x"}},
+        {"files": [{"settings.py": "x"}]},
+        {"hosts": {"evil.example": 1}},
+        {"text": "/etc/passwd\0\nmore"},
+        {"text": "../../etc/passwd\0\nmore"},
+        {"repo": "git@evil.example:a/b.git"},
+        {"path": "git@evil.example:a/b.git"},
+        {"repo": "git::https://evil.example/a"},
+        {"urls": "https://api.example/v1/a https://evil.example/b"},
+        {"links": "https://api.example/v1/a, https://evil.example/b"},
+        {"links": "https://api.example/v1/a\nhttps://evil.example/b"},
+    ],
+)
+def test_what_is_named_in_other_ways_is_judged(arguments: object) -> None:
+    judge = Resources([["https://api.example/v1/**", FOLDER, "src"]])
+    found = [value for _, value in judge.parts(arguments)]
+    assert not all(map(judge.allows, found))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"files": {"src/a.py": "x"}},
+        {"file": {"name": "x", "size": 1}},
+        {"hosts": {"api.example/v1/x": 1}},
+        {"text": "one\0two"},
+        {"text": "ann@mail.example: see you"},
+        {"links": "https://api.example/v1/a, https://api.example/v1/b"},
+        {"links": "https://api.example/v1/a\nhttps://api.example/v1/b"},
+        {"text": "https://api.example/v1/a\nand https://elsewhere.example/b"},
+        {"csv": "url\nhttps://elsewhere.example/a\n"},
+    ],
+)
+def test_what_only_looks_like_that_is_not_refused(arguments: object) -> None:
+    judge = Resources([["https://api.example/v1/**", FOLDER, "src"]])
+    assert all(judge.allows(value) for _, value in judge.parts(arguments))

@@ -6,7 +6,9 @@ from gatewright.validators.uris import (
     Reading,
     has_scheme,
     host_text,
+    is_copied,
     is_uri,
+    listed,
     read,
     unbroken,
     unwrapped,
@@ -33,6 +35,15 @@ from gatewright.validators.uris import (
         "jar:file:/a b!/c",
         "local_file:///etc",
         "asker:/a b",
+        f"<https://a.example/?{'b' * 5000}>",
+        f"<{' ' * 300}https://a.example/>",
+        f"URL:{' ' * 5000}https://a.example/",
+        "URL:\u00a0https://a.example/",
+        "https://a b@c.example/d",
+        "https:// is a@c.example",
+        f"https://a {'b' * 5000}@c.example/",
+        "s3:\n//a/b",
+        "git::https://a.example/b",
     ],
 )
 def test_what_somebody_would_fetch_is_a_uri(text: str) -> None:
@@ -50,6 +61,13 @@ def test_what_somebody_would_fetch_is_a_uri(text: str) -> None:
         "file: a b",
         "a:b",
         "%d of %s",
+        "url\nhttps://a.example/\nhttps://b.example/",
+        "Changes\nhttps://a.example/1",
+        "public:\n\t/** what it is */\n\tint a;",
+        "Routes:\n/users\n/items",
+        "default:\n\t//nothing",
+        "https://a.example is down, says b@c.example to me",
+        "std::vector::iterator",
     ],
 )
 def test_a_sentence_is_none(text: str) -> None:
@@ -115,3 +133,29 @@ def test_a_host_has_no_scheme_and_no_blank() -> None:
     assert host_text("two words") is None
     assert has_scheme("urn:a")
     assert not has_scheme("a/b:c")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("git@a.example:b/c.git", True),
+        ("a.b@127.0.0.1:/etc", True),
+        ("a@b.example", False),
+        ("a@b.example: hello", False),
+        ("image@sha256:0a1b", False),
+        ("a@npm:b@1.2", False),
+        ("a", False),
+    ],
+)
+def test_what_git_would_clone_from_a_host_without_a_scheme(text: str, *, found: bool) -> None:
+    assert is_copied(text) is found
+
+
+def test_a_list_of_urls_is_taken_apart() -> None:
+    assert listed("https://a.example/b, https://c.example/d\nx:/e") == [
+        "https://a.example/b",
+        "https://c.example/d",
+        "x:/e",
+    ]
+    assert listed("https://a.example/b,c") == listed("https://a.example/ and http://b") == []
+    assert listed("https://a.example/b?c=https://d.example/") == []

@@ -140,11 +140,12 @@ def names_path(key: str, text: str) -> bool:
 def readings(path: str) -> list[str] | None:
     """What somebody could read in a path, the text itself first; None where that has no end, or none of
     the forms an honest use."""
-    found = []
+    found: list[str] = []
     for form in _forms(path):
-        if form is None or _form_rule(form) is not None:
+        if form is None or _form_rule(form) is not None or _IN_BRACES.within(form):
             return None
-        found.append(form)
+        once = form.replace("../", "")
+        found += dict.fromkeys((form, _expanded(form), _expanded(once) if ".." in once else form))
     return found
 
 
@@ -277,7 +278,7 @@ _ESCAPES = frozenset("%&+;?#*")
 _AFTER_DOTS = Pattern(r"\.\.([;?#+])")
 _WILD = Pattern(r"[^*].*[?*\[]|[?\[]", DOTALL)
 """How a component begins that is a pattern for names with a dot before them. Some shells and servers take `.*` for `..`."""
-_IN_BRACES = Pattern(r"(?:^|[/{,])\.\.(?:[/,}]|\n?\Z)")
+_IN_BRACES = Pattern(r"\{(?:.*[/{,])?\.\.(?:[/,}]|\n?\Z)", DOTALL)
 _LINE = Pattern(r"[\n\r\t]")
 _NOTHING = Pattern(r"([^/])/(?:\.?/)+")
 
@@ -330,17 +331,20 @@ def _from_utf_7(path: str) -> str:
 def _climbs(path: str) -> bool:
     """Whether a path leads above where it begins, whichever of its patterns are expanded, also for whoever takes
     `../` out of it once."""
-    if not may_climb(path):
-        return False
-    if "{" in path and _IN_BRACES.within(path):
-        return True
-    return _falls(path) or ("../" in path and _falls(path.replace("../", "")))
+    once = path.replace("../", "")
+    return may_climb(path) and (_IN_BRACES.within(path) or _falls(path) or _falls(once))
+
+
+def _expanded(path: str) -> str:
+    """A path with two dots for each name that some expand to them."""
+    names = (".." if _WILD.begins(n) and fnmatchcase("..", n) else n for n in path.split("/"))
+    return "/".join(names) if may_climb(path) else path
 
 
 def _falls(path: str) -> bool:
     depth = 0
-    for name in path.split("/"):
-        if name == ".." or (_WILD.begins(name) and fnmatchcase("..", name)):
+    for name in _expanded(path).split("/"):
+        if name == "..":
             depth -= 1
         elif name not in {"", "."}:
             depth += 1

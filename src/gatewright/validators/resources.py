@@ -28,7 +28,16 @@ from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.network import is_called_url
 from gatewright.validators.paths import names_path, readings
-from gatewright.validators.uris import has_scheme, host_text, is_uri, read, unbroken, unwrapped
+from gatewright.validators.uris import (
+    has_scheme,
+    host_text,
+    is_copied,
+    is_uri,
+    listed,
+    read,
+    unbroken,
+    unwrapped,
+)
 
 __all__ = ["Host", "Resources", "flaw_of_pattern"]
 
@@ -95,7 +104,12 @@ class Resources:
     @staticmethod
     def _looked_through(arguments: Any) -> Iterator[list[tuple[Place | None, Any]]]:
         for place, text, is_name in strings(arguments):
-            key = "" if is_name else _key_of(place)
+            if is_name:
+                # `files` from paths to contents has paths for names, and `file` with `name` and `size` has none.
+                above = place.above if place is not None and ("/" in text or "." in text) else None
+                key = _key_of(above)
+            else:
+                key = _key_of(place)
             yield [(place, one) for one in _named(key, text.lstrip(_BEFORE).rstrip())]
 
     def allows(self, text: str) -> bool:
@@ -103,7 +117,10 @@ class Resources:
         if isinstance(text, Host) or text.startswith("//"):
             found = any(self._uri(f"{scheme}:{text}") for scheme in ("https", "http"))
             return found and (isinstance(text, Host) or self._path(text))
-        return self._uri(text) if has_scheme(text) else self._path(text)
+        if has_scheme(text):
+            return self._uri(text)
+        # Which is somebody's, as is `ssh://user@host`.
+        return not is_copied(text) and self._path(text)
 
     def _uri(self, text: str) -> bool:
         found = read(text)
@@ -158,22 +175,29 @@ def _named(key: str, text: str) -> list[str]:
     """What a text names, blanks around it taken away, under the name of its member; to some of its readers it may be two things."""
     if not text:
         return []
+    if "\0" in text and _named(key, text.partition("\0")[0]):
+        # C ends there.
+        return [text]
     if is_uri(text):
         plain = unwrapped(text)
-        first = plain.splitlines()[0].partition("\t")[0]
-        if first == plain or is_called_url(key) or names_path(key, "") or not is_uri(first):
-            return [plain]
-        # A text that begins with a URL: browsers leave out the ends of its lines, others read the first.
-        return [unbroken(plain), first]
+        return [*_of_uri(key, plain), *listed(plain)]
     # The marks that it has keep most texts from being compared with a pattern.
     if (text[0] in "/~\\" or text[1:2] == ":") and _ABSOLUTE.fullmatch(text):
         return [text]
-    if names_path(key, text):
+    if names_path(key, text) or is_copied(text):
         return [text]
     if not is_called_url(key):
         return []
     found = host_text(text)
     return [] if found is None else [Host(found) if found else text]
+
+
+def _of_uri(key: str, text: str) -> list[str]:
+    first = text.splitlines()[0].partition("\t")[0]
+    if first == text or is_called_url(key) or names_path(key, "") or not is_uri(first):
+        return [text]
+    # A text that begins with a URL: browsers leave out the ends of its lines, others read the first.
+    return [unbroken(text), first]
 
 
 def _key_of(place: Place | None) -> str:

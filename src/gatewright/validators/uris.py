@@ -17,7 +17,17 @@ import ada_url
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators.network import is_read_alike
 
-__all__ = ["Reading", "has_scheme", "host_text", "is_uri", "read", "unbroken", "unwrapped"]
+__all__ = [
+    "Reading",
+    "has_scheme",
+    "host_text",
+    "is_copied",
+    "is_uri",
+    "listed",
+    "read",
+    "unbroken",
+    "unwrapped",
+]
 
 _SPECIAL = ("http:", "https:", "ws:", "wss:", "ftp:")
 _FILE = "file:"
@@ -25,15 +35,26 @@ _BREAKS = {ord(sign): None for sign in "\t\r\n"}
 _HEAD, _LONG_HEAD = 256, 4096
 """Characters in which a scheme ends, and in which it is looked for, as browsers leave out some."""
 _WRAPPING = Pattern(r"(?:url:\s*)+", IGNORECASE)
-_NESTED = Pattern(r"(?:(?:jar|view-source|feed|zip|blob):)+", IGNORECASE)
-_AUTHORITY = r"[^\s/\\?#]"
+_NESTED = Pattern(r"(?:(?:jar|view-source|feed|zip|blob):|[a-z][a-z0-9+.-]*::)+", IGNORECASE)
+"""`git::https://…` names how the rest is fetched."""
+_BROWSERS = "(?:https?|wss?|ftp)"
+_OTHERS = "(?:s?ftps?|ssh|git|svn|s3|gs|gopher|dict|ldaps?|smb|rsync)"
+_AUTHORITY = r"(?:[^/\\?#]*@)?[^\s/\\?#@]"
+"""Of a host and what is before it, which may be a sentence: browsers take that for somebody's name."""
+_ENDS = r"(?:[/\\?#]|\n?\Z)"
 _FORM = Pattern(
-    # Without a blank before its path: `https:// is a scheme` is a sentence.
-    rf"[a-z0-9][\w+.-]*:[/\\]{{2,}}{_AUTHORITY}*(?:[/\\?#]|\n?\Z)"
-    rf"|(?:https?|wss?|ftp):[/\\]*{_AUTHORITY}+(?:[/\\?#]|\n?\Z)"
-    r"|[a-z][a-z0-9+.-]+:[/\\][^\s/\\]|file:(?:\S|\s+[/\\%~])",
+    rf"{_BROWSERS}:[/\\]*{_AUTHORITY}+{_ENDS}|{_OTHERS}:[/\\]{{2,}}{_AUTHORITY}*{_ENDS}|file:(?:\S|\s+[/\\%~])",
     IGNORECASE,
 )
+"""Of what is fetched by who leaves out tabs and ends of lines."""
+_LINE = Pattern(
+    # Without a blank before its path: `https:// is a scheme` is a sentence.
+    rf"[a-z0-9][\w+.-]*:[/\\]{{2,}}{_AUTHORITY}*{_ENDS}|[a-z][a-z0-9+.-]+:[/\\][^\s/\\]",
+    IGNORECASE,
+)
+"""Of any other, which is on one line: a word on the line before a URL is no part of its scheme."""
+_COPIED = Pattern(r"[\w.-]+@[\w-]+(?:\.[\w-]+)+:\S+")
+_LISTED = Pattern(r"[a-z][\w+.-]*:[/\\][^\s,]*(?:[\s,]+[a-z][\w+.-]*:[/\\][^\s,]*)+", IGNORECASE)
 _SCHEME = Pattern(r"[a-z0-9][\w+.-]*://|[a-z][a-z0-9+.-]+:", IGNORECASE)
 _PORT = Pattern(r"[a-z0-9.-]+:[0-9]*(?:[/?#].*)?", IGNORECASE | DOTALL)
 _IPV6 = Pattern(r"[0-9a-f.]*:[0-9a-f:.]*:[0-9a-f:.]*", IGNORECASE)
@@ -44,6 +65,7 @@ _OLDER_HOST = Pattern(r"[a-z]+://[^/?#]*[?#][^/]*@", IGNORECASE)
 _UP = Pattern(r"(?:^|[/\\{,:])\.\.(?:[/\\},;?#]|\n?\Z)")
 _SEVERAL = Pattern(r"//+")
 _MOST_DECODES = 4
+_LATE = ("htt", "wss", "ws:", "ftp")
 
 
 class Reading(NamedTuple):
@@ -71,20 +93,32 @@ def unwrapped(text: str) -> str:
         text = text[1:-1].strip()
     if text[:4].lower() == "url:":
         found = _WRAPPING.match(text)
-        text = text[found.end() :] if found else text
+        text = text[found.end() :].lstrip() if found else text
     return text
+
+
+def is_copied(text: str) -> bool:
+    """Whether a text is `user@host:path`, as git and scp read it."""
+    return "@" in text[:_HEAD] and _COPIED.fullmatch(text) is not None
 
 
 def is_uri(text: str) -> bool:
     """Whether a text, blanks around it taken away, would be fetched by somebody, whatever follows on it."""
-    head = _head(text)
+    # First: what is taken off may be longer than what is looked at.
+    plain = unwrapped(text)
+    head = _head(plain)
     before, colon, _ = head[:_HEAD].partition(":")
-    # No scheme has a blank in it, which spares most texts the pattern.
-    may = bool(colon) and (" " not in before or before[0] == "<")
-    if may and (_is_form(head) or _climbing_file(head, text)):
+    # No scheme has a blank in it, which spares most texts the patterns.
+    may = bool(colon) and " " not in before
+    if may and (_is_form(plain, head) or _climbing_file(head, plain)):
         return True
     # Whoever decodes before fetching: in one word only, a sentence with per cent in it is none.
-    return "%" in head[:64] and " " not in text and any(map(_leads, _decoded(head)))
+    return "%" in head[:64] and " " not in plain and any(map(_leads, _decoded(plain[:_LONG_HEAD])))
+
+
+def listed(text: str) -> list[str]:
+    """The URLs of a text that is a list of them, and nothing else: a tool may take it apart."""
+    return text.replace(",", " ").split() if _LISTED.fits(text) else []
 
 
 def _head(text: str) -> str:
@@ -92,21 +126,27 @@ def _head(text: str) -> str:
     return unbroken(text) if len(head) < _HEAD and len(text) > _LONG_HEAD else head
 
 
-def _is_form(head: str) -> bool:
-    plain = unwrapped(head)
-    nested = _NESTED.match(plain)
-    return _FORM.begins(plain if nested is None else plain[nested.end() :])
+def _is_form(text: str, head: str) -> bool:
+    """`head` is the beginning of the text without the signs that browsers leave out."""
+    line = text[:_LONG_HEAD].partition("\n")[0].partition("\r")[0]
+    for form, one in ((_FORM, head), (_LINE, line)):
+        nested = _NESTED.match(one)
+        if form.begins(one) or (nested is not None and form.begins(one[nested.end() :])):
+            return True
+    # A host may come late, behind a long name of somebody.
+    late = len(text) > _LONG_HEAD and "@" in text and head[:3].lower() in _LATE
+    return late and _FORM.begins(unbroken(text))
 
 
 def _climbing_file(head: str, text: str) -> bool:
     """Whether a sentence behind `file:` is a path to a browser, which climbs out of its first blank."""
-    if unwrapped(head)[:5].lower() != _FILE:
+    if head[:5].lower() != _FILE:
         return False
     return (".." in text or "%2" in text) and ("/" in text or "\\" in text)
 
 
 def _leads(form: str) -> bool:
-    return form[:1] in {"/", "~", "\\"} or _is_form(form)
+    return form[:1] in {"/", "~", "\\"} or _is_form(form, unbroken(form))
 
 
 def _decoded(text: str) -> Iterator[str]:
