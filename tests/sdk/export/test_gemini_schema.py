@@ -90,3 +90,19 @@ def test_no_depth_breaks_it() -> None:
     for _ in range(5_000):
         schema = {"items": schema}
     assert "items" in gemini_schema(schema)
+
+
+@pytest.mark.parametrize(
+    ("schema", "found"),
+    [
+        ({"format": ["x"], "type": "string"}, {"type": "string"}),
+        (
+            {"required": [{"a": 1}, "x"], "properties": {"x": {}}},
+            {"required": ["x"], "properties": {"x": {}}},
+        ),
+        ({"allOf": [{"required": [["a"]]}], "required": ["x"]}, {"required": ["x"]}),
+    ],
+)
+def test_a_schema_that_is_none_breaks_no_export(schema: Any, found: dict[str, Any]) -> None:
+    """A server lists what it likes."""
+    assert gemini_schema(schema) == found

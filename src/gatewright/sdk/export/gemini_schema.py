@@ -74,7 +74,8 @@ class _Reduction:
                 del found["type"]
                 options = [{"type": one} for one in rest]
         _choose(found, [schema["const"]] if "const" in schema else found.pop("enum", None))
-        if found.get("format") not in _FORMATS:
+        # Nobody has checked it: a list is in no set.
+        if not isinstance(named := found.get("format"), str) or named not in _FORMATS:
             found.pop("format", None)
         self._go_in(found, inside, depth)
         rest = [one for one in options if one != {"type": "null"}]
@@ -94,8 +95,8 @@ class _Reduction:
             }
         if "items" in found:
             found["items"] = self.of(found["items"], inside, depth)
-        if not isinstance(found.get("required", []), list):
-            del found["required"]
+        if isinstance(required := found.pop("required", None), list):
+            found["required"] = [one for one in required if isinstance(one, str)]
 
 
 def _list(value: Any) -> list[Any]:
