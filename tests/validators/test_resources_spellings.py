@@ -194,6 +194,7 @@ def test_no_path_passes_as_a_url_of_any_host(text: str, member: str) -> None:
         "https://api.example/v1/group%2Fproject",
         "https://api.example/v1/a b",
         "https://api.example/v1/x fails since noon",
+        "https://api.example/v1/x\n\n" + "It fails since noon. " * 500,
         "https://api.example/v1/x\n\nIt fails since noon: see http://elsewhere.example/ and ../notes.",
         "/srv/data/x",
         "/srv/data//x/./y/../z",

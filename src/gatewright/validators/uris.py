@@ -214,7 +214,9 @@ def _is_plain(url: str) -> bool:
     if found is None or _OLDER_HOST.begins(url):
         return False
     secure = found[0].lower() in {"https://", "wss://"}
-    return is_read_alike(("https://" if secure else "http://") + url[found.end() :])
+    # Nothing behind it makes it another host; a long text may follow on a URL.
+    host = url[found.end() :].partition("/")[0].partition("?")[0].partition("#")[0]
+    return is_read_alike(f"{'https' if secure else 'http'}://{host}/")
 
 
 def _goes_up(path: str) -> bool:
