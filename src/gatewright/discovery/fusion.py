@@ -147,8 +147,10 @@ def features(
     yield
     near = sight.vectors.exactly(asked.vector, slots)
     clause = near
-    if asked.clauses:
-        clause = np.max([sight.vectors.exactly(one, slots) for one in asked.clauses], axis=0)
+    for at, one in enumerate(asked.clauses):
+        yield
+        said = sight.vectors.exactly(one, slots)
+        clause = np.maximum(clause, said) if at else said
     columns = (
         _of_most(stages.lexical[slots]),
         stages.lexical[slots] / max(stages.most, 1e-6),
