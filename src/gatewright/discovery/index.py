@@ -136,6 +136,7 @@ class ToolIndex:
 
     def drop(self, server: str) -> None:
         """Forget a server's tools; nothing where there are none."""
+        self.changes += server in self.servers
         self._turns.pop(server, None)
         self._dead += self._parked.pop(server, (b"", ()))[1]
         self._forget(server)
@@ -170,6 +171,7 @@ class ToolIndex:
     def take(self, kept: Kept) -> None:
         """Have what was kept, in an index that has nothing yet. It is found when its server lists the same again. ValueError: it
         does not fit together."""
+        kept.check()
         self._postings.take(kept.postings)
         self._names.take(kept.names)
         self._spelling.take(kept.terms, kept.spelling)
@@ -179,6 +181,8 @@ class ToolIndex:
             first = len(self._entries)
             self._parked[one.server] = one.digest, list(range(first, first + len(entries)))
             self._entries += entries
+            if len(entries) != one.tools:
+                raise ValueError("a server of an index has other tools than are counted")
         self._alive = np.zeros(len(self._entries), np.bool_)
 
     def search(
