@@ -216,14 +216,19 @@ class ToolIndex:
             self._named,
         )
         slots, scores, used = yield from judged(asked, sight, strategy)
-        hits = []
-        for slot, score in zip(slots, scores, strict=True):
-            entry = self._entries[slot] if self._alive[slot] else None
-            # Asked again: the slot may be another tool's by now.
-            if entry is not None and (may is None or may(entry.tool_id)):
-                hits.append(Hit(entry.tool_id, round(float(score), 4)))
+        ranked = [
+            (-round(float(score), 4), entry.tool_id)
+            for slot, score in zip(slots, scores, strict=True)
+            if self._alive[slot] and (entry := self._entries[slot]) is not None
+        ]
+        hits = list[Hit]()
+        # Those that fit as well in the order of their ids: that of slots is another at each start.
+        for behind, tool in sorted(ranked):
             if len(hits) >= limit:
                 break
+            # Asked again: the slot may be another tool's by now.
+            if may is None or may(tool):
+                hits.append(Hit(tool, 0.0 - behind))
         return Found(tuple(hits), max(len(slots), len(hits)), used)
 
     def export(self, tool_id: str) -> Mapping[str, Any]:
