@@ -7,6 +7,7 @@ weighted sum. The weights are different for short queries and for sentences: a f
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -234,7 +235,7 @@ def _spelled(asked: Query, sight: Sight) -> Generator[None, None, dict[str, floa
             unknown.append((term, weight))
     for term, weight in unknown[:_MISSPELT]:
         yield
-        like = [one for one in sight.spelling.like(term) if _is_seen(one[0], sight)]
+        like = yield from sight.spelling.like(term, partial(_is_seen, sight=sight))
         for other, alike in like[:_SPELLINGS]:
             found[other] = max(found.get(other, 0.0), weight * alike)
     return found
