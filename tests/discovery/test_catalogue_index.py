@@ -1,15 +1,19 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+import time
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gatewright.discovery import catalogue_index
+from gatewright.discovery import catalogue_index, kept_index
 from gatewright.discovery.catalogue_index import CatalogueIndex, entry_of
 from gatewright.discovery.index import ToolIndex
-from gatewright.discovery.kept_index import FILE
+from gatewright.discovery.kept import Kept
+from gatewright.discovery.kept_index import FILE, load
 from tests.discovery.houses import House, defined
 from tests.discovery.offers import made
 
@@ -160,3 +164,85 @@ async def test_a_folder_that_cannot_be_written_keeps_nobody_from_searching(
     assert await found(house, "read") == ["a/read_file"]
     await house.index.close()
     assert "not kept" in caplog.text
+
+
+async def test_a_server_that_goes_while_the_index_is_kept_moves_no_others_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_index, "_QUIET_S", 0.0)
+    words = {"a": "Read a file", "b": "Send a mail", "c": "Paint a picture"}
+    tools = {one: [defined(f"tool_{one}", said)] for one, said in words.items()}
+    house, without = House(tools), House({one: tools[one] for one in "ac"})
+    house.index = CatalogueIndex(house.now, folder=tmp_path)
+    await found(house, "picture")
+    index = house.index.index
+    assert index is not None
+    read = index.kept
+
+    def slowly() -> Generator[None, None, Kept]:
+        steps = read()
+        while True:
+            try:
+                next(steps)
+            except StopIteration as done:
+                kept: Kept = done.value
+                return kept
+            time.sleep(0.005)
+            yield
+
+    index.kept = slowly  # type: ignore[method-assign]
+    house.index.look()
+    await asyncio.sleep(0)
+    house.now.take(house.now.settings, house.now.gates, without.now.servers, without.now.known)
+    assert await found(house, "picture") == ["c/tool_c"]
+    await house.index.close()
+    assert load(tmp_path / FILE).servers == {"a", "c"}
+    without.index = CatalogueIndex(without.now, folder=tmp_path)
+    assert await found(without, "picture") == ["c/tool_c"]
+
+
+async def test_the_index_is_written_by_one_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalogue_index, "_QUIET_S", 0.0)
+    store, go, at_once, most = kept_index.store, threading.Event(), [0], [0]
+
+    def slow(file: Path, kept: Kept) -> None:
+        at_once[0] += 1
+        most[0] = max(most[0], at_once[0])
+        go.wait(10)
+        store(file, kept)
+        at_once[0] -= 1
+
+    monkeypatch.setattr(kept_index, "store", slow)
+    house = House({"a": [defined("read_file", "Read a file")]})
+    house.index = CatalogueIndex(house.now, folder=tmp_path)
+    await found(house, "read")
+    house.index.look()
+    while not at_once[0]:
+        await asyncio.sleep(0.01)
+    house.lists("a", [defined("read_mail", "Read a mail")])
+    await found(house, "read")
+    for _ in range(10):
+        house.index.look()
+        await asyncio.sleep(0.01)
+    go.set()
+    await house.index.close()
+    assert most == [1]
+    again = House({"a": [defined("read_mail", "Read a mail")]})
+    again.index = CatalogueIndex(again.now, folder=tmp_path)
+    assert await found(again, "read") == ["a/read_mail"]
+    assert again.index.index is not None
+    assert again.index.index.changes == 0
+
+
+async def test_the_words_of_a_server_that_is_gone_do_not_stay_in_the_file(tmp_path: Path) -> None:
+    house = House({"a": [defined("read_file")], "b": [defined("send_mail")]})
+    house.index = CatalogueIndex(house.now, folder=tmp_path)
+    await found(house, "read")
+    await house.index.close()
+    without = House({"a": [defined("read_file")]})
+    without.index = CatalogueIndex(without.now, folder=tmp_path)
+    await found(without, "read")
+    await without.index.close()
+    assert b"send_mail" not in (tmp_path / FILE).read_bytes()

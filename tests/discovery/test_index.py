@@ -304,3 +304,30 @@ def test_a_server_that_comes_back_with_the_same_list_is_found_at_once() -> None:
     whole(made.put("f", []))
     made.drop("f")
     assert made.servers == {"o"}
+
+
+def test_those_that_fit_as_well_have_an_order_that_no_start_changes() -> None:
+    listed = {
+        one: [Entry(f"{one}/go", one, "read_file", "Read a file")]
+        for one in ("qqxa", "qqxb", "qqxc")
+    }
+    orders = []
+    for servers in (sorted(listed), sorted(listed, reverse=True)):
+        index = ToolIndex()
+        for one in servers:
+            whole(index.put(one, listed[one]))
+        orders.append([hit.tool_id for hit in whole(index.search("read file")).hits])
+    assert orders == [["qqxa/go", "qqxb/go", "qqxc/go"]] * 2
+
+
+def test_how_hidden_tools_are_spelled_hides_nothing_that_is_seen() -> None:
+    shown = [Entry("v/1", "v", "tool", "words of zorbley"), Entry("v/2", "v", "other", "thing")]
+    hidden = [Entry(f"h/{n}", "h", f"zorblet{chr(97 + n)}", "x") for n in range(26)]
+    answers = []
+    for listed in ([], hidden):
+        index = ToolIndex()
+        whole(index.put("h", listed))
+        whole(index.put("v", shown))
+        answers.append(whole(index.search("zorblet", may=lambda tool: tool.startswith("v/"))))
+    assert [one.tool_id for one in answers[0].hits] == ["v/1"]
+    assert answers[1] == answers[0]

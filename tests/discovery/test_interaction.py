@@ -88,3 +88,8 @@ def test_a_name_of_which_every_word_is_said_is_spelled_out() -> None:
     assert 0 < some < both / 4
     assert none == 0
     assert spelled([word("read")], reader("read", "read file"))[0] < both
+
+
+def test_names_are_read_a_few_at_a_time() -> None:
+    held = reader(*["read file"] * 40)
+    assert len(list(spelled_out([word("read")], np.arange(40), held))) >= 10

@@ -2,13 +2,17 @@ from __future__ import annotations
 
 import logging
 import stat
+import sys
+from functools import cache
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gatewright.discovery import kept_index
 from gatewright.discovery.index import Entry, Found, ToolIndex
 from gatewright.discovery.kept_index import FILE, load, store
+from gatewright.discovery.postings import Lists
 from gatewright.transport.slices import whole
 
 FILES = [
@@ -19,14 +23,18 @@ MAIL = [Entry("m/mail", "m", "send_email", "Send a message to somebody", ("to",)
 QUERIES = ("read file", "raed fiel", "a letter to my colleague", "Datei löschen", "zzz")
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
+def _filled() -> ToolIndex:
     made = ToolIndex()
     whole(made.put("gone", [Entry(f"g/{n}", "gone", "old_tool", "Old words") for n in range(9)]))
     whole(made.put("f", FILES))
     whole(made.put("m", MAIL))
     made.drop("gone")
-    store(tmp_path / FILE, whole(made.kept()))
+    return made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    store(tmp_path / FILE, whole(_filled().kept()))
     return tmp_path / FILE
 
 
@@ -74,12 +82,62 @@ def test_what_is_not_listed_yet_is_kept_once_more(file: Path) -> None:
     assert third.servers == {"f", "m"}
     third.drop("f")
     whole(third.put("f", FILES))
-    assert third.changes == 1
+    assert third.changes == 2  # it was dropped, and is made anew
 
 
 def test_a_file_is_private_and_no_draft_is_left(file: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert [one.name for one in file.parent.iterdir()] == [FILE]
+
+
+def test_what_a_killed_writer_left_is_written_over(file: Path) -> None:
+    draft = file.with_name(f"{FILE}.draft")
+    draft.write_bytes(b"half")
+    draft.chmod(0o644)
+    store(file, whole(load(file).kept()))
+    assert [one.name for one in file.parent.iterdir()] == [FILE]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_a_link_in_the_place_of_the_draft_is_not_followed(file: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_bytes(b"mine")
+    file.with_name(f"{FILE}.draft").symlink_to(other)
+    store(file, whole(load(file).kept()))
+    assert other.read_bytes() == b"mine"
+    assert not file.is_symlink()
+
+
+def test_what_made_an_index_is_looked_at_before_there_is_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A program that is replaced while it runs does not write the index of the old one as made by the new one."""
+    program = [b"o" * 32]
+    monkeypatch.setattr(kept_index, "made_by", cache(lambda: program[0]))
+    load(tmp_path / FILE)
+    program[0] = b"n" * 32
+    store(tmp_path / FILE, whole(_filled().kept()))
+    monkeypatch.setattr(kept_index, "made_by", lambda: program[0])
+    assert load(tmp_path / FILE).servers == set()
+
+
+def test_parts_that_do_not_fit_together_are_made_anew(file: Path) -> None:
+    kept = whole(_filled().kept())
+    lists, more = kept.postings, (1 << 20).to_bytes(4, sys.byteorder)
+    far = Lists(lists.texts, lists.lengths, more + lists.numbers[4:])
+    terms = Lists(kept.spelling.texts, kept.spelling.lengths, more + kept.spelling.numbers[4:])
+    signs, codes, scales, rows = kept.vectors
+    fewer = msgspec.structs.replace(kept.servers[0], tools=kept.servers[0].tools - 1)
+    for wrong in (
+        msgspec.structs.replace(kept, postings=far),
+        msgspec.structs.replace(kept, names=far),
+        msgspec.structs.replace(kept, spelling=terms),
+        msgspec.structs.replace(kept, vectors=(signs[:-32], codes[:-192], scales[:-4], rows[:-80])),
+        msgspec.structs.replace(kept, servers=[fewer, *kept.servers[1:]]),
+        msgspec.structs.replace(kept, servers=kept.servers[1:]),
+    ):
+        store(file, wrong)
+        assert load(file).servers == set()
 
 
 def test_where_there_is_no_file_nothing_is_said(

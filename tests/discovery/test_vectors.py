@@ -55,6 +55,22 @@ def test_a_first_look_has_most_of_what_is_nearest() -> None:
     assert len(best.intersection(found.tolist())) >= 18
 
 
+def test_a_first_look_is_bounded_however_many_say_the_same() -> None:
+    rng = np.random.default_rng(3)
+    store = VectorStore(192)
+    store.grow(3000)
+    same, near = rng.normal(size=(2, 192)).astype(np.float32)
+    for slot in range(2000):
+        store.put(slot, same)
+    for slot in range(2000, 2005):
+        store.put(slot, near)
+    asked = near + 0.3 * same
+    found = store.nearest(asked, np.ones(3000, np.bool_), 100)
+    assert 100 <= len(found) <= 200
+    assert {*range(2000, 2005)} <= set(found.tolist())
+    assert len(store.nearest(asked, np.arange(3000) >= 2005, 100)) <= 200  # those of no words
+
+
 @pytest.mark.parametrize(
     ("one", "near", "far"),
     [

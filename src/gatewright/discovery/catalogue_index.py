@@ -60,7 +60,7 @@ class CatalogueIndex:
         self._due: float | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._changing = asyncio.Lock()
-        """Held while servers' tools are put, and while the index is read to be kept."""
+        """Held while servers' tools are put or dropped, and while the index is read to be kept."""
         self.index = index
         """None until somebody searches."""
         self._loading: asyncio.Task[ToolIndex] | None = None
@@ -80,7 +80,8 @@ class CatalogueIndex:
 
     def look(self) -> asyncio.Task[None] | None:
         """Begin to take up what changed since; None where nothing did. Several times a second, and before each search."""
-        if self._due is not None and time.monotonic() >= self._due:
+        writing = self._keeping is not None and not self._keeping.done()
+        if self._due is not None and time.monotonic() >= self._due and not writing:
             self._due = None
             self._keeping = asyncio.get_running_loop().create_task(self._keep())
         if self._seen == self._present:
@@ -167,9 +168,10 @@ class CatalogueIndex:
     async def _take(self, catalogue: Catalogue) -> None:
         index = await self._loaded()
         owners = [one for one in self._now.servers.owners if one != KERNEL]
-        for gone in (self._shelves.keys() | index.servers).difference(owners):
-            index.drop(gone)
-            self._shelves.pop(gone, None)
+        async with self._changing:
+            for gone in (self._shelves.keys() | index.servers).difference(owners):
+                index.drop(gone)
+                self._shelves.pop(gone, None)
         for server in owners:
             shelf = catalogue.shelf(server)
             if self._shelves.get(server) is shelf:
@@ -181,7 +183,8 @@ class CatalogueIndex:
                     await in_slices(index.put(server, entries))
             except Exception:
                 log.exception("the tool index could not take up what server %s lists", server)
-                index.drop(server)
+                async with self._changing:
+                    index.drop(server)
             self._shelves[server] = shelf
 
 

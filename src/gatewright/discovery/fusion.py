@@ -7,6 +7,7 @@ weighted sum. The weights are different for short queries and for sentences: a f
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
+from functools import partial
 
 import msgspec
 import numpy as np
@@ -147,8 +148,10 @@ def features(
     yield
     near = sight.vectors.exactly(asked.vector, slots)
     clause = near
-    if asked.clauses:
-        clause = np.max([sight.vectors.exactly(one, slots) for one in asked.clauses], axis=0)
+    for at, one in enumerate(asked.clauses):
+        yield
+        said = sight.vectors.exactly(one, slots)
+        clause = np.maximum(clause, said) if at else said
     columns = (
         _of_most(stages.lexical[slots]),
         stages.lexical[slots] / max(stages.most, 1e-6),
@@ -232,7 +235,7 @@ def _spelled(asked: Query, sight: Sight) -> Generator[None, None, dict[str, floa
             unknown.append((term, weight))
     for term, weight in unknown[:_MISSPELT]:
         yield
-        like = [one for one in sight.spelling.like(term) if _is_seen(one[0], sight)]
+        like = yield from sight.spelling.like(term, partial(_is_seen, sight=sight))
         for other, alike in like[:_SPELLINGS]:
             found[other] = max(found.get(other, 0.0), weight * alike)
     return found

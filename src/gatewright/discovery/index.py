@@ -136,6 +136,7 @@ class ToolIndex:
 
     def drop(self, server: str) -> None:
         """Forget a server's tools; nothing where there are none."""
+        self.changes += server in self.servers
         self._turns.pop(server, None)
         self._dead += self._parked.pop(server, (b"", ()))[1]
         self._forget(server)
@@ -170,6 +171,7 @@ class ToolIndex:
     def take(self, kept: Kept) -> None:
         """Have what was kept, in an index that has nothing yet. It is found when its server lists the same again. ValueError: it
         does not fit together."""
+        kept.check()
         self._postings.take(kept.postings)
         self._names.take(kept.names)
         self._spelling.take(kept.terms, kept.spelling)
@@ -179,6 +181,8 @@ class ToolIndex:
             first = len(self._entries)
             self._parked[one.server] = one.digest, list(range(first, first + len(entries)))
             self._entries += entries
+            if len(entries) != one.tools:
+                raise ValueError("a server of an index has other tools than are counted")
         self._alive = np.zeros(len(self._entries), np.bool_)
 
     def search(
@@ -212,14 +216,19 @@ class ToolIndex:
             self._named,
         )
         slots, scores, used = yield from judged(asked, sight, strategy)
-        hits = []
-        for slot, score in zip(slots, scores, strict=True):
-            entry = self._entries[slot] if self._alive[slot] else None
-            # Asked again: the slot may be another tool's by now.
-            if entry is not None and (may is None or may(entry.tool_id)):
-                hits.append(Hit(entry.tool_id, round(float(score), 4)))
+        ranked = [
+            (-round(float(score), 4), entry.tool_id)
+            for slot, score in zip(slots, scores, strict=True)
+            if self._alive[slot] and (entry := self._entries[slot]) is not None
+        ]
+        hits = list[Hit]()
+        # Those that fit as well in the order of their ids: that of slots is another at each start.
+        for behind, tool in sorted(ranked):
             if len(hits) >= limit:
                 break
+            # Asked again: the slot may be another tool's by now.
+            if may is None or may(tool):
+                hits.append(Hit(tool, 0.0 - behind))
         return Found(tuple(hits), max(len(slots), len(hits)), used)
 
     def export(self, tool_id: str) -> Mapping[str, Any]:

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Generator, Sequence
 
 import msgspec
+import numpy as np
 
 from gatewright.discovery.postings import Lists
 
@@ -32,6 +33,20 @@ class Kept(msgspec.Struct, frozen=True):
     terms: list[str]
     spelling: Lists
     vectors: tuple[bytes, bytes, bytes, bytes]
+
+    def check(self) -> None:
+        """ValueError: its lists name tools or terms that it has not."""
+        tools = sum(one.tools for one in self.servers)
+        if len(self.vectors[2]) != tools * np.float32().itemsize:
+            raise ValueError("an index has other tools than vectors")
+        for lists, shift, many in (
+            (self.postings, 8, tools),
+            (self.names, 8, tools),
+            (self.spelling, 0, len(self.terms)),
+        ):
+            numbers = np.frombuffer(lists.numbers, np.uint32)
+            if len(numbers) and int(numbers.max()) >> shift >= many:
+                raise ValueError("the lists of an index go beyond its end")
 
 
 def digest_of(entries: Sequence[msgspec.Struct]) -> Generator[None, None, bytes]:

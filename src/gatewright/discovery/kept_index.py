@@ -1,7 +1,7 @@
 """The built tool index in a file of the state folder: written at once or not at all, read back only where it is whole and of this program.
 
-A file has a first line, a digest of all that comes after, a digest of what made it, and the index. What made it are the lexicon, the word
-vectors and the modules that read texts: an index of another version says other things of the same tools. Whether a server
+A file has a first line, a digest of what made it, a digest of all that comes after, and the index. What made it are the lexicon, the word
+vectors, the modules that read texts and what they stand on: an index of another version says other things of the same tools. Whether a server
 still lists the same tools is for `ToolIndex.put` to ask.
 """
 
@@ -11,6 +11,8 @@ import contextlib
 import hashlib
 import logging
 import os
+import sys
+import unicodedata
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -39,7 +41,8 @@ _Length = Annotated[int, msgspec.Meta(ge=0, le=_MOST_BYTES)]
 @cache
 def made_by() -> bytes:
     """A digest of what an index is made by."""
-    digest = hashlib.blake2b(np.__version__.encode(), digest_size=_DIGEST)
+    beneath = f"{np.__version__} {unicodedata.unidata_version} {sys.byteorder}\n"
+    digest = hashlib.blake2b(beneath.encode(), digest_size=_DIGEST)
     for name in _MAKERS:
         digest.update(resources.files("gatewright.discovery").joinpath(name).read_bytes())
     return digest.digest()
@@ -48,6 +51,8 @@ def made_by() -> bytes:
 def load(file: Path) -> ToolIndex:
     """The index of a file; an empty one, and a line in the log, where the file is damaged, foreign or of another version."""
     try:
+        # Also where there is no file: when one is written, those of the program may be of the version that is started next.
+        made_by()
         if not file.exists():
             return ToolIndex()
         index = ToolIndex()
@@ -60,13 +65,17 @@ def load(file: Path) -> ToolIndex:
 
 def store(file: Path, kept: Kept) -> None:
     """Write a file in the place of what is there. For a thread: no step of it is long. OSError."""
-    draft = file.with_name(f"{file.name}.{os.getpid()}.draft")
+    # One name, so that what is left of a writer that was killed does not add up.
+    draft = file.with_name(f"{file.name}.draft")
     parts = _parted(kept)
     lengths = msgspec.msgpack.encode([len(one) for one in parts])
     digest = _digest([lengths, *parts])
+    draft.unlink(missing_ok=True)
     try:
-        with open(draft, "wb", opener=_private) as out:
+        with open(draft, "xb", opener=_private) as out:
             out.writelines((_HEAD, made_by(), digest, len(lengths).to_bytes(8), lengths, *parts))
+            out.flush()
+            os.fsync(out.fileno())  # else a crash may leave the name with no content
         draft.replace(file)
     finally:
         with contextlib.suppress(OSError):
@@ -75,15 +84,19 @@ def store(file: Path, kept: Kept) -> None:
 
 def _read(file: Path) -> Kept:
     with file.open("rb") as content:
-        if os.fstat(content.fileno()).st_size > _MOST_BYTES:
+        size = os.fstat(content.fileno()).st_size
+        if size > _MOST_BYTES:
             raise ValueError("it is longer than any index")
         if content.read(len(_HEAD)) != _HEAD:
             raise ValueError("it is no tool index of this form")
         if content.read(_DIGEST) != made_by():
             raise ValueError("another version has made it")
         digest = content.read(_DIGEST)
-        lengths = content.read(min(int.from_bytes(content.read(8)), _MOST_BYTES))
-        parts = [content.read(one) for one in msgspec.msgpack.decode(lengths, type=list[_Length])]
+        lengths = content.read(min(int.from_bytes(content.read(8)), size))
+        told = msgspec.msgpack.decode(lengths, type=list[_Length])
+        if content.tell() + sum(told) != size:
+            raise ValueError("it is not as long as it says")
+        parts = [content.read(one) for one in told]
         if digest != _digest([lengths, *parts]) or content.read(1):
             raise ValueError("it is damaged")
     return _joined(parts)

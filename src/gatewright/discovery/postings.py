@@ -24,6 +24,8 @@ _NONE = array("I")
 _TYPOS_FROM = 4
 _CANDIDATES = 24
 _AT_ONCE = 256
+_AT_A_TIME = 16
+"""Terms between two steps where it is asked which tools have each."""
 
 
 class Lists(msgspec.Struct, frozen=True):
@@ -142,8 +144,10 @@ class Spelling:
         self._numbers = {term: number for number, term in enumerate(terms)}
         self._by_trigram = _unpacked(kept)
 
-    def like(self, word: str) -> list[tuple[str, float]]:
-        """Terms with how alike they are (0 to 1), the most alike first."""
+    def like(
+        self, word: str, seen: Callable[[str], bool] = lambda term: True
+    ) -> Generator[None, None, list[tuple[str, float]]]:
+        """Terms with how alike they are (0 to 1), the most alike first. Of those that are not `seen` none takes a place."""
         if len(word) < _TYPOS_FROM - 1:
             return []
         lists = [held for one in _keys(word) if (held := self._by_trigram.get(one))]
@@ -153,9 +157,17 @@ class Spelling:
         # One wrong letter costs three triples: what shares fewer than a fourth is no typing error.
         numbers = np.flatnonzero(counts >= max(1, len(word) / 4))
         shared = counts[numbers]
-        best = np.argsort(-shared, kind="stable")[:_CANDIDATES]
-        found = [(term, alike(word, term)) for term in (self._terms[numbers[one]] for one in best)]
-        return sorted((one for one in found if one[1] > 0), key=lambda one: -one[1])
+        terms, best = self._terms, list[str]()
+        yield
+        for at, one in enumerate(np.argsort(-shared, kind="stable")):
+            if seen(term := terms[numbers[one]]):
+                best.append(term)
+                if len(best) == _CANDIDATES:
+                    break
+            if at % _AT_A_TIME == 0:
+                yield
+        found = [(term, alike(word, term)) for term in best]
+        return sorted((one for one in found if one[1] > 0), key=lambda one: (-one[1], one[0]))
 
 
 def _keys(word: str) -> list[str]:

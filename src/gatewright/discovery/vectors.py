@@ -106,7 +106,8 @@ class VectorStore:
         return self._rows[slots]
 
     def nearest(self, vector: Floats, seen: Bools, most: int) -> NDArray[np.intp]:
-        """About so many of the slots that are seen, those that have most signs in common with it; more where several have as many."""
+        """About so many of the slots that are seen, those that have most signs in common with it; more where several have as many,
+        up to twice as many: of thousands that say the same, any are as good."""
         if not vector.any():
             return np.zeros(0, np.intp)
         apart = np.zeros(len(seen), dtype=np.uint16)
@@ -114,8 +115,12 @@ class VectorStore:
             apart += np.bitwise_count(signs[: len(seen)] ^ sign)
         apart[~seen] = _BITS + 1
         below = np.cumsum(np.bincount(apart, minlength=_BITS + 2))
-        bound = int(np.searchsorted(below, most))
-        return np.flatnonzero(apart <= min(bound, _BITS))
+        bound = min(int(np.searchsorted(below, most)), _BITS)
+        if below[bound] <= 2 * most:
+            return np.flatnonzero(apart <= bound)
+        nearer = np.flatnonzero(apart < bound)
+        alike = np.flatnonzero(apart == bound)[: 2 * most - len(nearer)]
+        return np.concatenate([nearer, alike])
 
     def exactly(self, vector: Floats, slots: NDArray[np.intp]) -> Floats:
         """The cosine of each of these slots."""
