@@ -36,5 +36,11 @@ def test_an_end_that_is_far_away_belongs_to_something_else() -> None:
     assert found(text) == [BEGIN + b"\n" + LINE + b"\n"]
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\\n"])
+def test_a_cut_key_with_a_line_of_one_name_goes_as_far_as_base64(end: bytes) -> None:
+    key = end.join((BEGIN, b"Version: GnuPG v1", b"", *[LINE] * 3, b"-----E"))
+    assert found(b"a " + key) == [key.removesuffix(b"-----E")]
+
+
 def test_of_a_putty_file_the_private_lines_go() -> None:
     assert found(PUTTY % (b"AAAAC3Nz", LINE)) == [LINE + b"\n"]

@@ -17,7 +17,10 @@ _pem = Pattern(_PEM, bounded=True)
 _putty = Pattern(_PUTTY, captures=True)
 _PEM_END = Pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", bounded=True)
 _PEM_ENDS = Pattern("-----END ", bounded=True)
-_PEM_BODY = Pattern(r"(?:[A-Za-z0-9+/=\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*")
+# The lines of names first: `Version` alone would be read as base64, and the key end at its colon.
+_PEM_BODY = Pattern(
+    r"(?:[\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*(?:[A-Za-z0-9+/=\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*"
+)
 _PEM_LINE = Pattern(r"[A-Za-z0-9+/=]{32}", bounded=True)
 # Bytes from the first line of a key on: a shorter one is the mere mention of it.
 _PEM_LEAST = 24

@@ -11,6 +11,7 @@ from __future__ import annotations
 from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.invisible import visible
 from gatewright.secret_scanning.json_text import Mark
+from gatewright.secret_scanning.open_values import open_value
 from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
 from gatewright.secret_scanning.scanner import Scanner
 
@@ -34,14 +35,14 @@ _WORDED = AnyOf([context.HINTS, passwords.HINTS])
 _HINTED = 512
 """So much behind a hint waits for the end of its line."""
 _EARLY = Pattern(
-    r"(?i:value)[\\\"'`]{0,8}[\s\x0b]{0,8}[:=]"
-    r"|\b(?i:use|with|enter|try|echo)[ \t]{1,8}(?:-n )?[^\s0-9]{0,64}[0-9]",
-    bounded=True,
+    r"\b(?i:use|with|enter|try|echo)[ \t]{1,8}(?:-n )?[^\s0-9]{0,64}[0-9]", bounded=True
 )
 """What has a value that may be called a secret only behind it."""
 _NAMED_WITHIN = 256
 """So soon behind the beginning of that."""
 _BEGIN, _END, _PUTTY = b"-----BEGIN ", b"-----END ", b"PuTTY-User-Key-File"
+_DASHES, _LAST_LINE = b"-----", 80
+"""With what the last line of a key ends, and how long such a line is at most."""
 
 
 class Stream:
@@ -166,10 +167,10 @@ class Stream:
     def _ready(self, text: bytes, begun: int, *, worth: bool) -> int:
         # More than a window waits for the next, so that each goes as one.
         from_ = begun if len(text) - begun <= 2 * WINDOW else len(text) - WINDOW
-        ready = min(_open(text, from_), _early(text))
+        ready = min(_open(text, from_), _early(text), open_value(text, begun, named=worth))
         begins = text.rfind(_BEGIN, from_)
         # A key of many lines is one secret: all of it waits for its end.
-        if begins >= 0 and text.find(_END, begins) < 0:
+        if begins >= 0 and not _ends(text, begins):
             ready = min(ready, begins)
         if worth:  # else there is none
             ready = min(ready, _hinted(text))
@@ -196,6 +197,12 @@ def _open(text: bytes, from_: int) -> int:
         begun -= 1
     groups = tail[begun:].lstrip(_NO_BEGIN)
     return min(run, len(text) - len(groups))
+
+
+def _ends(text: bytes, begins: int) -> bool:
+    """Whether the last line of a key that begins there has come, all of it."""
+    at = text.find(_END, begins) + len(_END)
+    return at >= len(_END) and (len(text) - at > _LAST_LINE or text.find(_DASHES, at) >= 0)
 
 
 def _between_characters(text: bytes, at: int) -> int:
