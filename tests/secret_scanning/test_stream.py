@@ -75,6 +75,7 @@ def test_no_border_anywhere_lets_a_secret_through(cuts: list[int]) -> None:
         ('[{"value": "' + "q7w2e9r4t1y8u3i6" * 60 + '", "name": "DB_PASSWORD"}]', "q7w2e9r4"),
         ('"value": "' + "q7w2" * 60 + '",\n' + " " * 40 + '"name": "DB_PASSWORD"', "q7w2"),
         (KEY, "q7w2e9r4"),
+        (KEY.replace("q7w2", "t1y8u3i6o5p0" * 50 + "q7w2"), "q7w2e9r4"),
         (KEY.replace("N RSA", "N PGP").replace("-\n", "-\nVersion: 1 of it\n\n", 1), "q7w2e9r4"),
         ("Please use grauerIgel58 as the root password", "grauerIgel58"),
         ("echo 'grauerIgel58' | sudo -S ls", "grauerIgel58"),
@@ -218,3 +219,13 @@ def test_what_stands_far_behind_its_hint_is_found(said: str, secret: str, size: 
     found = "".join([*map(stream.feed, pieces), stream.end()])
     assert secret in text
     assert (secret in found) == (secret in redactor.text(text).text.decode())
+
+
+def test_a_key_is_looked_at_a_bounded_number_of_times() -> None:
+    counting = Counting()
+    stream = Stream(counting, lambda rule, _: rule.encode())
+    text = KEY.replace("q7w2", "t1y8u3i6o5p0" * 40 + "q7w2", 40)
+    said = "".join([*map(stream.feed, text), stream.end()])
+    assert said == "private-key"
+    assert counting.seen <= 64 * len(text)
+    assert counting.found <= 8 * len(text)

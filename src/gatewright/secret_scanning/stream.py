@@ -13,6 +13,7 @@ from gatewright.secret_scanning.invisible import visible
 from gatewright.secret_scanning.json_text import Mark
 from gatewright.secret_scanning.open_values import open_value
 from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
+from gatewright.secret_scanning.private_keys import goes_on
 from gatewright.secret_scanning.scanner import Scanner
 
 __all__ = ["Stream"]
@@ -43,6 +44,8 @@ _NAMED_WITHIN = 256
 _BEGIN, _END, _PUTTY = b"-----BEGIN ", b"-----END ", b"PuTTY-User-Key-File"
 _DASHES, _LAST_LINE = b"-----", 80
 """With what the last line of a key ends, and how long such a line is at most."""
+_KEY_MOST = 32 * 1024
+"""So much of a private key waits for its end."""
 
 
 class Stream:
@@ -63,6 +66,8 @@ class Stream:
         """Whether no hint ends in what was looked at."""
         self._at = self._clear = 0
         """Where `_gone` begins in all that was fed, and up to where the line that was read last has neither hint nor program."""
+        self._in_key = False
+        """Whether a key waits for its end."""
         self._key = -1
         """Where a key of many lines begins of which a part has gone; -1 where there is none."""
         self._reach = max([REACH, *map(len, self._terms)])
@@ -81,7 +86,7 @@ class Stream:
     def _go(self, piece: bytes, *, last: bool) -> str:
         self._fed += len(piece)
         self._fresh += len(piece)
-        if not last and self._waits():
+        if not last and (self._waits() or self._waits_for_key(piece)):
             self._held += piece
             return ""
         text = self._gone + self._held + piece
@@ -104,6 +109,13 @@ class Stream:
         the text is worth, each look is for an eighth as much of new text at least."""
         busy = self._looked > _AGAIN * self._fed + _FREE
         return busy and self._fresh < self._cost // _AGAIN
+
+    def _waits_for_key(self, piece: bytes) -> bool:
+        """The same inside a key, of which nothing goes before its end: that is looked for in what is new."""
+        held = len(self._held)
+        if not self._in_key or held > _KEY_MOST or self._fresh >= held // _AGAIN:
+            return False
+        return _END not in self._held[-_LAST_LINE - len(_END) :] + piece
 
     def _worth(self, text: bytes, begun: int) -> bool:
         """Whether anything may be in what has not gone yet."""
@@ -168,9 +180,10 @@ class Stream:
         # More than a window waits for the next, so that each goes as one.
         from_ = begun if len(text) - begun <= 2 * WINDOW else len(text) - WINDOW
         ready = min(_open(text, from_), _early(text), open_value(text, begun, named=worth))
-        begins = text.rfind(_BEGIN, from_)
+        begins = text.rfind(_BEGIN, begun)
         # A key of many lines is one secret: all of it waits for its end.
-        if begins >= 0 and not _ends(text, begins):
+        self._in_key = begins >= 0 and not _ends(text, begins) and _may_end(text, begins)
+        if self._in_key:
             ready = min(ready, begins)
         if worth:  # else there is none
             ready = min(ready, _hinted(text))
@@ -203,6 +216,12 @@ def _ends(text: bytes, begins: int) -> bool:
     """Whether the last line of a key that begins there has come, all of it."""
     at = text.find(_END, begins) + len(_END)
     return at >= len(_END) and (len(text) - at > _LAST_LINE or text.find(_DASHES, at) >= 0)
+
+
+def _may_end(text: bytes, begins: int) -> bool:
+    """Whether the end of a key that begins there is waited for; where more than a window is there, only as long as it goes on."""
+    size = len(text) - begins
+    return size <= 2 * WINDOW or (size <= _KEY_MOST and goes_on(text, begins))
 
 
 def _between_characters(text: bytes, at: int) -> int:
