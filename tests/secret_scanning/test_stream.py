@@ -229,3 +229,24 @@ def test_a_key_is_looked_at_a_bounded_number_of_times() -> None:
     assert said == "private-key"
     assert counting.seen <= 64 * len(text)
     assert counting.found <= 8 * len(text)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"one {TOKEN[:9]}\x1b[31m{TOKEN[9:]} two",
+        f"one {TOKEN[:9]}\x1b]0;a title\x1b\\{TOKEN[9:]} two",
+        f"one {TOKEN[:9]}\x1b(B\u200d{TOKEN[9:]} two",
+        "\u2764\ufe0f and \U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f of them",
+        "ends in \x1b[3",
+        "ends in \u200d",
+    ],
+)
+def test_what_nobody_sees_is_taken_out_over_borders_as_in_one_piece(text: str, size: int) -> None:
+    redactor = Redactor(b"key", hidden=True)
+    stream = redactor.stream()
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    found = "".join([*map(stream.feed, pieces), stream.end()])
+    assert found == redactor.text(text).text.decode()

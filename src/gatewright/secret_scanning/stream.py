@@ -9,7 +9,7 @@ comes: a name before its value, the beginning of a key of many lines.
 from __future__ import annotations
 
 from gatewright.secret_scanning import context, passwords
-from gatewright.secret_scanning.invisible import visible
+from gatewright.secret_scanning.invisible import AHEAD, open_end, visible
 from gatewright.secret_scanning.json_text import Mark
 from gatewright.secret_scanning.open_values import open_value
 from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
@@ -56,6 +56,8 @@ class Stream:
     ) -> None:
         """`hidden` takes out what nobody sees, first: it may stand inside a secret."""
         self._hidden = hidden
+        self._unseen = self._ahead = ""
+        """What can only be judged with the next piece, and the end of what was before it."""
         self._scanner = scanner
         self._mark = mark
         self._terms = [term.encode().lower() for term in terms]
@@ -76,12 +78,20 @@ class Stream:
 
     def feed(self, piece: str) -> str:
         """Take the next piece; return what may go on."""
-        seen = visible(piece)[0] if self._hidden else piece
+        seen = self._visible(piece, last=False) if self._hidden else piece
         return self._go(seen.encode("utf-8", "replace"), last=False)
 
     def end(self) -> str:
         """No more pieces: return what was held back."""
-        return self._go(b"", last=True)
+        seen = self._visible("", last=True) if self._hidden else ""
+        return self._go(seen.encode("utf-8", "replace"), last=True)
+
+    def _visible(self, piece: str, *, last: bool) -> str:
+        text = self._unseen + piece
+        at = len(text) if last else open_end(text)
+        seen, self._unseen = visible(text[:at], self._ahead)[0], text[at:]
+        self._ahead = (self._ahead + seen)[-AHEAD:]
+        return seen
 
     def _go(self, piece: bytes, *, last: bool) -> str:
         self._fed += len(piece)
