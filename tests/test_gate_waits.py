@@ -82,6 +82,24 @@ async def test_a_caller_who_gives_up_is_not_answered() -> None:
         await task
 
 
+async def test_a_gate_that_answers_in_place_of_its_end_lets_nothing_through() -> None:
+    class Deaf(Person):
+        async def __call__(self, call: Call, back: Back) -> Call | Refusal:
+            try:
+                return await super().__call__(call, back)
+            except asyncio.CancelledError:
+                return call
+
+    person = Deaf()
+    kernel = Kernel([person], owner, [], Book())
+    task = asyncio.create_task(kernel.handle(a_call(), Line()))
+    await person.reached(1)
+    assert kernel.end_refused([Judging()]) == 1
+    outcome = await task
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, task.cancelling()) == ("timeout", 0)
+
+
 async def test_a_judge_that_breaks_ends_the_call_that_it_judges() -> None:
     class Odd(Judging):
         def judge(self, call: Call) -> Refusal | None:

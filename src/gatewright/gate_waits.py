@@ -60,7 +60,12 @@ class GateWaits:
         wait = _Wait(call)
         self._all.add(wait)
         try:
-            return await waited(gate, verdict)
+            said = await waited(gate, verdict)
+            if wait.refusal is None:
+                return said
+            # A gate whose own time was up at once may answer in place of the cancellation: no word against the refusal.
+            wait.ends()
+            return wait.refusal
         except asyncio.CancelledError:
             if not wait.ends():
                 raise  # by its caller, whoever else wanted it

@@ -27,6 +27,7 @@ class _Link:
     def __init__(self, *names: str) -> None:
         self.hello: Any = Hello("2025-11-25", {}, {}, "", Mgp("0.2.0", ("bidirectional",)))
         self.told_on = 1
+        self.ident = ""
         self.names = names
         self.asked: list[tuple[str, dict[str, Any]]] = []
         self.before: list[dict[str, Any]] = []
@@ -43,7 +44,11 @@ class _Link:
             self.hears(("s", one))
         found = [one for one in params.get("channels", ()) if one in self.names]
         return json.dumps(
-            {"subscribed": found, "unsupported": [], "subscription_id": f"u{self.told_on}"}
+            {
+                "subscribed": found,
+                "unsupported": [],
+                "subscription_id": self.ident or f"u{self.told_on}",
+            }
         ).encode()
 
 
@@ -282,6 +287,37 @@ async def test_what_a_server_says_too_fast_is_left_out_and_counted() -> None:
     wanting.say()
     assert [one.get("dropped") for one in wanting.heard[-2:]] == [30, None]
     assert [one["sequence"] for one in wanting.heard] == list(range(1, BURST + 3))
+
+
+async def test_who_missed_nothing_is_told_of_nothing_left_out() -> None:
+    wanting = _Wanting("model.x", "model.y")
+    await wanting.want("model.x")
+    wanting.link.ident = "u2"
+    await wanting.want("model.y")
+    for _ in range(BURST + 3):
+        wanting.say()
+    wanting.now += 3 / RATE
+    wanting.say(subscription_id="u2", channel="model.y")
+    wanting.say()
+    assert [one.get("dropped") for one in wanting.heard[-2:]] == [None, 3]
+
+
+async def test_what_only_a_hung_server_may_have_is_asked_again_on_its_next_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server_events, "WAITS_S", 0.0)
+    wanting = _Wanting()
+    wanting.link.hangs = asyncio.get_running_loop().create_future()
+    made = await wanting.want("model.x")
+    assert list(made.channels) == []
+    assert made.pending == {"model.x"}
+    wanting.link.hangs.set_result(None)
+    await _turns()
+    wanting.link.names, wanting.link.told_on = ("model.x",), 2
+    wanting.events.look()
+    await _turns()
+    assert made.channels == ("model.x",)
+    await wanting.events.close()
 
 
 async def test_a_hung_server_is_not_waited_for_and_heard_once_it_answers(

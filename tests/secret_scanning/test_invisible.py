@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.secret_scanning.invisible import hidden, visible, visible_json, visible_value
+from gatewright.secret_scanning.invisible import (
+    hidden,
+    open_end,
+    visible,
+    visible_json,
+    visible_value,
+)
 
 SEEN = (
     "plain\ttext\nof two lines\r\n",
@@ -116,3 +122,25 @@ def test_a_text_that_prints_is_judged_like_one_of_two_lines(text: str) -> None:
     both = visible_value({"a": text}), visible_value({"a": text, "b": "\\b"})
     assert both[0] == ({"a": clean}, count)
     assert both[1] == ({"a": clean, "b": "\\b"}, count)
+
+
+@pytest.mark.parametrize(
+    "end",
+    ["\x1b", "\x1b[3", "\x9b", "\x1b]0;title", "\x1b]0;\x1b", "\x1b(", "\u200d", "\u200d\x1b["],
+)
+def test_what_the_next_piece_may_complete_is_an_open_end(end: str) -> None:
+    assert open_end(f"café{end}") == 4
+    assert open_end("café") == 4
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[31mred", "\x1b]0;title\x07", "\u200dx", "", "\x1b]" + "t" * 5000]
+)
+def test_what_is_whole_or_too_long_is_none(text: str) -> None:
+    assert open_end(text) == len(text)
+
+
+def test_a_character_is_judged_by_what_was_before_its_piece() -> None:
+    assert visible("\ufe0f", "\u2764") == ("\ufe0f", 0)
+    assert visible("\ufe0f\u200b", "\u2764") == ("\ufe0f", 1)
+    assert visible("\ufe0f") == ("", 1)

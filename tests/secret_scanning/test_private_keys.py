@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.secret_scanning.private_keys import private_keys
+from gatewright.secret_scanning.private_keys import goes_on, private_keys
 
 LINE = b"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC"
 BEGIN, END = b"-----BEGIN RSA PRIVATE KEY-----", b"-----END RSA PRIVATE KEY-----"
@@ -36,5 +36,18 @@ def test_an_end_that_is_far_away_belongs_to_something_else() -> None:
     assert found(text) == [BEGIN + b"\n" + LINE + b"\n"]
 
 
+@pytest.mark.parametrize("end", [b"\n", b"\\n"])
+def test_a_cut_key_with_a_line_of_one_name_goes_as_far_as_base64(end: bytes) -> None:
+    key = end.join((BEGIN, b"Version: GnuPG v1", b"", *[LINE] * 3, b"-----E"))
+    assert found(b"a " + key) == [key.removesuffix(b"-----E")]
+
+
 def test_of_a_putty_file_the_private_lines_go() -> None:
     assert found(PUTTY % (b"AAAAC3Nz", LINE)) == [LINE + b"\n"]
+
+
+@pytest.mark.parametrize("rest", [b"", LINE, LINE + b"\n", LINE + b"\n---", LINE + b"\\"])
+def test_a_key_whose_end_is_to_come_goes_on(rest: bytes) -> None:
+    assert goes_on(b"key: " + BEGIN + b"\n" + rest, 5)
+    assert not goes_on(b"key: " + BEGIN + b"\n" + rest + b"! other words", 5)
+    assert not goes_on(b"key: " + BEGIN + b"\n" + rest, 4)

@@ -70,6 +70,13 @@ def test_no_border_anywhere_lets_a_secret_through(cuts: list[int]) -> None:
         ('passphrase = "orbit kettle maple window ladder"', "orbit"),
         ('{"value": "q7w2e9r4t1y8u3i6o5p0", "name": "DB_PASSWORD"}', "q7w2e9r4"),
         ("- value: q7w2e9r4t1y8u3i6o5p0\n  name: DB_PASSWORD\n", "q7w2e9r4"),
+        ('password = "q7w2e9r4\nt1y8u3i6"', "t1y8u3i6"),
+        ("client_secret: '" + "q7w2e9r4t1y8u3i6\n" * 120 + "' and on", "q7w2e9r4"),
+        ('[{"value": "' + "q7w2e9r4t1y8u3i6" * 60 + '", "name": "DB_PASSWORD"}]', "q7w2e9r4"),
+        ('"value": "' + "q7w2" * 60 + '",\n' + " " * 40 + '"name": "DB_PASSWORD"', "q7w2"),
+        (KEY, "q7w2e9r4"),
+        (KEY.replace("q7w2", "t1y8u3i6o5p0" * 50 + "q7w2"), "q7w2e9r4"),
+        (KEY.replace("N RSA", "N PGP").replace("-\n", "-\nVersion: 1 of it\n\n", 1), "q7w2e9r4"),
         ("Please use grauerIgel58 as the root password", "grauerIgel58"),
         ("echo 'grauerIgel58' | sudo -S ls", "grauerIgel58"),
     ],
@@ -212,3 +219,34 @@ def test_what_stands_far_behind_its_hint_is_found(said: str, secret: str, size: 
     found = "".join([*map(stream.feed, pieces), stream.end()])
     assert secret in text
     assert (secret in found) == (secret in redactor.text(text).text.decode())
+
+
+def test_a_key_is_looked_at_a_bounded_number_of_times() -> None:
+    counting = Counting()
+    stream = Stream(counting, lambda rule, _: rule.encode())
+    text = KEY.replace("q7w2", "t1y8u3i6o5p0" * 40 + "q7w2", 40)
+    said = "".join([*map(stream.feed, text), stream.end()])
+    assert said == "private-key"
+    assert counting.seen <= 64 * len(text)
+    assert counting.found <= 8 * len(text)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 9])
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"one {TOKEN[:9]}\x1b[31m{TOKEN[9:]} two",
+        f"one {TOKEN[:9]}\x1b]0;a title\x1b\\{TOKEN[9:]} two",
+        f"one {TOKEN[:9]}\x1b(B\u200d{TOKEN[9:]} two",
+        "\u2764\ufe0f and \U0001f468\u200d\U0001f469\u200d\U0001f467 \u2764\ufe0f",
+        "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f of them",
+        "ends in \x1b[3",
+        "ends in \u200d",
+    ],
+)
+def test_what_nobody_sees_is_taken_out_over_borders_as_in_one_piece(text: str, size: int) -> None:
+    redactor = Redactor(b"key", hidden=True)
+    stream = redactor.stream()
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    found = "".join([*map(stream.feed, pieces), stream.end()])
+    assert found == redactor.text(text).text.decode()

@@ -33,7 +33,7 @@ RATE, BURST = 100, 500
 """Events of one server a second, and at once after a pause. What is more nobody hears: it would wash out of what is kept
 whatever else there is, and everybody pays for it."""
 DROPPED = "dropped"
-"""The member of an event that says how many of its server's were left out before it."""
+"""The member of an event that says how many of its subscription at its server were left out before it."""
 
 ANSWERS_S, WAITS_S = 5.0, 0.5
 """How long a server has to answer a subscription, and how long of that who asked for it waits."""
@@ -51,17 +51,19 @@ class _Room(msgspec.Struct):
 
     at: float
     left: float = BURST
-    dropped: int = 0
-    """Events that were left out since the last one that was passed on."""
+    dropped: Counter[str | int] = msgspec.field(default_factory=Counter)
+    """By subscription, as the server calls it: events that were left out since the last one that was passed on."""
 
-    def takes(self, now: float) -> bool:
+    def takes(self, now: float, ident: str | int) -> bool:
         self.left = min(BURST, self.left + (now - self.at) * RATE)
         self.at = now
-        if self.left < 1:
-            self.dropped += 1
-            return False
-        self.left -= 1
-        return True
+        if self.left >= 1:
+            self.left -= 1
+            return True
+        # Servers say what ids they like, and no others have more subscriptions.
+        if ident in self.dropped or (len(self.dropped) < SERVER_MOST and len(str(ident)) <= LONGEST_NAME):  # fmt: skip
+            self.dropped[ident] += 1
+        return False
 
 
 class _Key(NamedTuple):
@@ -228,7 +230,7 @@ class ServerEvents:
         if now != self._seen:
             self._seen = now
             for one in self._every:
-                if one.channels:
+                if one.channels or one.pending:
                     self._spawn(self.want(one))
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
@@ -253,29 +255,30 @@ class ServerEvents:
         """Take an event of a server."""
         server, params = said
         ident, known = params.get("subscription_id"), False
-        if not isinstance(ident, str | int) or not self._takes(server):
+        if not isinstance(ident, str | int) or not self._takes(server, ident):
             return
         raw = jsonrpc.encode(params)
         if len(raw) > EVENT_MOST:
             self._warn(server, f"sent an event of more than {EVENT_MOST} bytes: nobody hears those")
             return
+        dropped = self._rooms[server].dropped.pop(ident, 0)
         for held in tuple(self._held.values()):
             if held.key.server == server and held.ident == ident and held.done.done():
                 if not held.stands:
                     continue
                 known = True
-                self._tell(held, params)
+                self._tell(held, params, dropped)
         early = self._early.get(server)
         if not known and early is not None:
             early.append(raw)
 
-    def _takes(self, server: str) -> bool:
+    def _takes(self, server: str, ident: str | int) -> bool:
         """Whether a server may say something now."""
         now = self._clock()
         room = self._rooms.get(server)
         if room is None:
             room = self._rooms[server] = _Room(now)
-        if room.takes(now):
+        if room.takes(now, ident):
             return True
         self.dropped[server] += 1
         self._warn(server, f"sends more than {RATE} events a second: nobody hears what is more")
@@ -286,7 +289,7 @@ class ServerEvents:
             self._warned.add((server, what))
             log.warning("server %s %s", server, what)
 
-    def _tell(self, held: _Held, params: dict[str, Any]) -> None:
+    def _tell(self, held: _Held, params: dict[str, Any], dropped: int = 0) -> None:
         channel, data = params.get("channel"), params.get("data", {})
         if not isinstance(channel, str) or not is_channel(channel) or channel.endswith("*"):
             return
@@ -301,9 +304,8 @@ class ServerEvents:
         }
         if severity is not None:
             told["severity"] = stated
-        room = self._rooms.get(server)
-        if room is not None and room.dropped:
-            told[DROPPED], room.dropped = room.dropped, 0
+        if dropped:
+            told[DROPPED] = dropped
 
         def may(caller: Caller, profile: str, session: str | None) -> bool:
             catalogue = self._servers.catalogue

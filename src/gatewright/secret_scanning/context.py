@@ -21,7 +21,17 @@ from gatewright.secret_scanning.patterns import OnLine, Pattern, Run, either
 from gatewright.secret_scanning.private_keys import private_keys
 from gatewright.secret_scanning.vendors import NUMBERED, VENDORS, VERSION_CONTROL
 
-__all__ = ["HINTS", "PROGRAM", "RULES", "Finding", "is_paired", "of_member"]
+__all__ = [
+    "HINTS",
+    "NAMED",
+    "PROGRAM",
+    "RULES",
+    "VALUE_MOST",
+    "Finding",
+    "is_named",
+    "is_paired",
+    "of_member",
+]
 
 Finding = tuple[int, int, str]
 
@@ -98,7 +108,7 @@ _PROGRAMS = (
 )
 """(how a command begins, where its password stands)."""
 _options_of = tuple(OnLine(*one) for one in _PROGRAMS)
-_named = Pattern(_NAMED, captures=True, bounded=True)
+NAMED = Pattern(_NAMED, captures=True, bounded=True)
 _named_after = Pattern(f"{_NAMED_AFTER}{_IDENT}{{0,40}}", bounded=True)
 _named_after_parts = Pattern(f"{_PAIR_NAME}([A-Za-z0-9_./-]+)", captures=True)
 _beside_vendor = Pattern(_BESIDE_VENDOR, captures=True, bounded=True)
@@ -129,7 +139,7 @@ _BARE_MOST = 256
 _BARE_BACKWARDS = Pattern(r"={0,2}[^\s\x0b\"'`,;&<>)}\]\\:=]+")
 _SPACES = tuple(bytes((sign,)) for sign in b", ;\t\r\n-")
 _VALUE_NAME = Pattern(r"(?i:value)[\\\"'`]{0,8}[\s\x0b]{0,8}[:=][\s\x0b]{0,8}\z")
-_VALUE_MOST = 4096
+VALUE_MOST = 4096
 _JUDGED = 512
 """So much of a value without quotes says whether it is a secret."""
 _QUOTE_SIGNS = (b'"', b"'", b"`")
@@ -159,7 +169,7 @@ class _Values:
         if start == at:
             return *self._unquoted(at), False
         closing = self._text[at:start]
-        end = self._text.find(closing, start, start + _VALUE_MOST + len(closing))
+        end = self._text.find(closing, start, start + VALUE_MOST + len(closing))
         if end < 0:
             return *self._unquoted(start), False
         return _SCHEME.end_at(self._text, start, end), end, True
@@ -184,14 +194,14 @@ class _Values:
 def _names(text: bytes) -> Iterator[Finding]:
     """Values beside names of secrets, in any notation that writes `name`, a sign, `value`."""
     at, values = 0, _Values(text)
-    while (parts := _named.after(text, at)) is not None:
+    while (parts := NAMED.after(text, at)) is not None:
         # Behind the sign and not behind the value, which may hold the next name.
         at = max(parts[0][1], at + 1)
-        if not _is_named(text, *parts[1]):
+        if not is_named(text, *parts[1]):
             continue
         start, end, quoted = values.behind(parts[0][1])
         if _sign(text[slice(*parts[3])] if parts[3][0] >= 0 else b"") in _WEAK:
-            weak = _text(text, (start, min(end, start + _VALUE_MOST)))
+            weak = _text(text, (start, min(end, start + VALUE_MOST)))
             if not looks_random(weak, digests=True):
                 continue
         end, value = values.judged(text[slice(*parts[1])].decode(), start, end, quoted=quoted)
@@ -219,7 +229,7 @@ def _value_before(text: bytes, at: int) -> tuple[int, int, bool] | None:
     closing = _closing(text, at)
     end = at - len(closing)
     if closing:
-        opened = text.rfind(closing, max(0, end - _VALUE_MOST), end)
+        opened = text.rfind(closing, max(0, end - VALUE_MOST), end)
         start = opened + len(closing)
     else:
         # RE2 has no look-behind: the value is read from its end in reversed text.
@@ -252,7 +262,7 @@ def _between(text: bytes, at: int) -> int:
     return at
 
 
-def _is_named(text: bytes, start: int, end: int) -> bool:
+def is_named(text: bytes, start: int, end: int) -> bool:
     """Whether the name by a part of which something was found is one of a secret's: no reference to
     one (`${secret:NAME}`), and no word of a sentence (`must pass: this`)."""
     before = text[max(0, start - _NAME_MOST) : start]

@@ -14,7 +14,7 @@ import msgspec
 from gatewright.patterns import Pattern
 from gatewright.secret_scanning.json_strings import json_strings
 
-__all__ = ["hidden", "visible", "visible_json", "visible_value"]
+__all__ = ["AHEAD", "hidden", "open_end", "visible", "visible_json", "visible_value"]
 
 _PLAIN = frozenset("\n\r\t")
 _CONTROL = Pattern(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -32,6 +32,15 @@ _TERMINAL = Pattern(
     r"|\x1b[ -/]*[0-~]"
 )
 """Sequences of ECMA-48 whole, so that no half of one stays as text."""
+_OPEN = Pattern(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*\z"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*\x1b?\z"
+    r"|\x1b[ -/]*\z"
+)
+"""The beginning of one."""
+_OPEN_MOST = 4096
+AHEAD = 12
+"""Characters before one that draws nothing, by which it is judged."""
 _ESCAPED = Pattern(rb"\\[ubf]|\x7f")
 
 
@@ -48,7 +57,7 @@ def hidden(text: str) -> str:
         if not char.isprintable() or char in _BLANKS or _is_selector(char):
             after = text[index + 1 : index + 2]
             if char not in _PLAIN and not _needed(
-                char, before, after, text[max(0, index - 12) : index]
+                char, before, after, text[max(0, index - AHEAD) : index]
             ):
                 return f"U+{ord(char):04X}"
         before = char
@@ -94,13 +103,24 @@ def _joins(char: str) -> bool:
     return "\u0600" <= char <= "\u0fff" or "\u1780" <= char <= "\u17ff"
 
 
-def visible(text: str) -> tuple[str, int]:
-    """The text without what nobody sees, and how many pieces were taken out; the very text where there are none."""
+def open_end(text: str) -> int:
+    """Where, at the end of a piece, something begins that can only be judged together with the next piece."""
+    if _is_plain(text):
+        return len(text)
+    tail = text[-_OPEN_MOST:]
+    found = _OPEN.search(tail)
+    begun = len(tail) if found is None else found.start()
+    return len(text) - len(tail) + begun - tail.endswith((_JOINER, _NON_JOINER), 0, begun)
+
+
+def visible(text: str, ahead: str = "") -> tuple[str, int]:
+    """The text without what nobody sees, and how many pieces were taken out; the very text where there are none. `ahead` is how
+    what stands before it ends."""
     if _is_plain(text):
         return text, 0
     # Whole sequences first: without its ESC the rest would stay as text.
     cleaned, count = _TERMINAL.subn("", text)
-    kept: list[str] = []
+    kept = list(ahead)
     for index, char in enumerate(cleaned):
         if (
             char.isprintable() and char not in _BLANKS and not _is_selector(char)
@@ -109,11 +129,11 @@ def visible(text: str) -> tuple[str, int]:
             continue
         after = cleaned[index + 1 : index + 2]
         before = kept[-1] if kept else ""
-        if _needed(char, before, after, "".join(kept[-12:])):
+        if _needed(char, before, after, "".join(kept[-AHEAD:])):
             kept.append(char)
         else:
             count += 1
-    return ("".join(kept), count) if count else (text, 0)
+    return ("".join(kept[len(ahead) :]), count) if count else (text, 0)
 
 
 def visible_value(value: Any) -> tuple[Any, int]:

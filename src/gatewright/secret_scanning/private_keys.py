@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gatewright.secret_scanning.patterns import Next, Pattern
 
-__all__ = ["private_keys"]
+__all__ = ["goes_on", "private_keys"]
 
 _PEM = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PUTTY = (
@@ -17,7 +17,11 @@ _pem = Pattern(_PEM, bounded=True)
 _putty = Pattern(_PUTTY, captures=True)
 _PEM_END = Pattern(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----", bounded=True)
 _PEM_ENDS = Pattern("-----END ", bounded=True)
-_PEM_BODY = Pattern(r"(?:[A-Za-z0-9+/=\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*")
+# The lines of names first: `Version` alone would be read as base64, and the key end at its colon.
+_PEM_BODY = Pattern(
+    r"(?:[\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*(?:[A-Za-z0-9+/=\s\x0b]|\\+[nr]|[A-Za-z-]+: [^\n\\]*)*"
+)
+_LAST_LINE = b"-----END "
 _PEM_LINE = Pattern(r"[A-Za-z0-9+/=]{32}", bounded=True)
 # Bytes from the first line of a key on: a shorter one is the mere mention of it.
 _PEM_LEAST = 24
@@ -35,6 +39,15 @@ def _end_of_key(text: bytes, begun: int, ending: int, line: Next) -> int:
     if closing == ending or line.after(begun)[1] > ending:
         return end
     return closing
+
+
+def goes_on(text: bytes, at: int) -> bool:
+    """Whether a private key begins at a place and nothing else stands behind it, up to the end of the text."""
+    begins = _pem.at(text, at)
+    if begins is None:
+        return False
+    rest = text[_PEM_BODY.end_at(text, begins[0][1]) :]
+    return _LAST_LINE.startswith(rest) or rest.startswith(_LAST_LINE) or not rest.strip(b"\\")
 
 
 def private_keys(text: bytes) -> Iterator[tuple[int, int, str]]:

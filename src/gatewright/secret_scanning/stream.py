@@ -9,9 +9,11 @@ comes: a name before its value, the beginning of a key of many lines.
 from __future__ import annotations
 
 from gatewright.secret_scanning import context, passwords
-from gatewright.secret_scanning.invisible import visible
+from gatewright.secret_scanning.invisible import AHEAD, open_end, visible
 from gatewright.secret_scanning.json_text import Mark
+from gatewright.secret_scanning.open_values import open_value
 from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
+from gatewright.secret_scanning.private_keys import goes_on
 from gatewright.secret_scanning.scanner import Scanner
 
 __all__ = ["Stream"]
@@ -34,14 +36,16 @@ _WORDED = AnyOf([context.HINTS, passwords.HINTS])
 _HINTED = 512
 """So much behind a hint waits for the end of its line."""
 _EARLY = Pattern(
-    r"(?i:value)[\\\"'`]{0,8}[\s\x0b]{0,8}[:=]"
-    r"|\b(?i:use|with|enter|try|echo)[ \t]{1,8}(?:-n )?[^\s0-9]{0,64}[0-9]",
-    bounded=True,
+    r"\b(?i:use|with|enter|try|echo)[ \t]{1,8}(?:-n )?[^\s0-9]{0,64}[0-9]", bounded=True
 )
 """What has a value that may be called a secret only behind it."""
 _NAMED_WITHIN = 256
 """So soon behind the beginning of that."""
 _BEGIN, _END, _PUTTY = b"-----BEGIN ", b"-----END ", b"PuTTY-User-Key-File"
+_DASHES, _LAST_LINE = b"-----", 80
+"""With what the last line of a key ends, and how long such a line is at most."""
+_KEY_MOST = 32 * 1024
+"""So much of a private key waits for its end."""
 
 
 class Stream:
@@ -52,6 +56,8 @@ class Stream:
     ) -> None:
         """`hidden` takes out what nobody sees, first: it may stand inside a secret."""
         self._hidden = hidden
+        self._unseen = self._ahead = ""
+        """What can only be judged with the next piece, and the end of what was before it."""
         self._scanner = scanner
         self._mark = mark
         self._terms = [term.encode().lower() for term in terms]
@@ -62,6 +68,8 @@ class Stream:
         """Whether no hint ends in what was looked at."""
         self._at = self._clear = 0
         """Where `_gone` begins in all that was fed, and up to where the line that was read last has neither hint nor program."""
+        self._in_key = False
+        """Whether a key waits for its end."""
         self._key = -1
         """Where a key of many lines begins of which a part has gone; -1 where there is none."""
         self._reach = max([REACH, *map(len, self._terms)])
@@ -70,17 +78,25 @@ class Stream:
 
     def feed(self, piece: str) -> str:
         """Take the next piece; return what may go on."""
-        seen = visible(piece)[0] if self._hidden else piece
+        seen = self._visible(piece, last=False) if self._hidden else piece
         return self._go(seen.encode("utf-8", "replace"), last=False)
 
     def end(self) -> str:
         """No more pieces: return what was held back."""
-        return self._go(b"", last=True)
+        seen = self._visible("", last=True) if self._hidden else ""
+        return self._go(seen.encode("utf-8", "replace"), last=True)
+
+    def _visible(self, piece: str, *, last: bool) -> str:
+        text = self._unseen + piece
+        at = len(text) if last else open_end(text)
+        seen, self._unseen = visible(text[:at], self._ahead)[0], text[at:]
+        self._ahead = (self._ahead + seen)[-AHEAD:]
+        return seen
 
     def _go(self, piece: bytes, *, last: bool) -> str:
         self._fed += len(piece)
         self._fresh += len(piece)
-        if not last and self._waits():
+        if not last and (self._waits() or self._waits_for_key(piece)):
             self._held += piece
             return ""
         text = self._gone + self._held + piece
@@ -103,6 +119,13 @@ class Stream:
         the text is worth, each look is for an eighth as much of new text at least."""
         busy = self._looked > _AGAIN * self._fed + _FREE
         return busy and self._fresh < self._cost // _AGAIN
+
+    def _waits_for_key(self, piece: bytes) -> bool:
+        """The same inside a key, of which nothing goes before its end: that is looked for in what is new."""
+        held = len(self._held)
+        if not self._in_key or held > _KEY_MOST or self._fresh >= held // _AGAIN:
+            return False
+        return _END not in self._held[-_LAST_LINE - len(_END) :] + piece
 
     def _worth(self, text: bytes, begun: int) -> bool:
         """Whether anything may be in what has not gone yet."""
@@ -166,10 +189,11 @@ class Stream:
     def _ready(self, text: bytes, begun: int, *, worth: bool) -> int:
         # More than a window waits for the next, so that each goes as one.
         from_ = begun if len(text) - begun <= 2 * WINDOW else len(text) - WINDOW
-        ready = min(_open(text, from_), _early(text))
-        begins = text.rfind(_BEGIN, from_)
+        ready = min(_open(text, from_), _early(text), open_value(text, begun, named=worth))
+        begins = text.rfind(_BEGIN, begun)
         # A key of many lines is one secret: all of it waits for its end.
-        if begins >= 0 and text.find(_END, begins) < 0:
+        self._in_key = begins >= 0 and not _ends(text, begins) and _may_end(text, begins)
+        if self._in_key:
             ready = min(ready, begins)
         if worth:  # else there is none
             ready = min(ready, _hinted(text))
@@ -196,6 +220,18 @@ def _open(text: bytes, from_: int) -> int:
         begun -= 1
     groups = tail[begun:].lstrip(_NO_BEGIN)
     return min(run, len(text) - len(groups))
+
+
+def _ends(text: bytes, begins: int) -> bool:
+    """Whether the last line of a key that begins there has come, all of it."""
+    at = text.find(_END, begins) + len(_END)
+    return at >= len(_END) and (len(text) - at > _LAST_LINE or text.find(_DASHES, at) >= 0)
+
+
+def _may_end(text: bytes, begins: int) -> bool:
+    """Whether the end of a key that begins there is waited for; where more than a window is there, only as long as it goes on."""
+    size = len(text) - begins
+    return size <= 2 * WINDOW or (size <= _KEY_MOST and goes_on(text, begins))
 
 
 def _between_characters(text: bytes, at: int) -> int:
