@@ -328,13 +328,13 @@ class ServedRequest:
 
     async def _interim(self) -> None:
         call, front, handle, seat = self._call, self._host.front, self._handle, self._seat
-        if not self._questions or seat is None or call is None or handle is None:
+        wanted = {key: one for key, (one, answer) in self._questions.items() if not answer.done()}
+        if not wanted or seat is None or call is None or handle is None:
             return
         self._host.parked.extend(handle)
         digest = eras.request_digest(call.method, call.params)
         whose = bound_to(call.caller, call.door, call.profile)
         state = eras.State("parked", whose, digest, front.clock() + PENDING_S, handle)
-        wanted = {key: question for key, (question, _) in self._questions.items()}
         result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
         # Before the answer leaves: its client may use the id again as soon as it has that.
         self._step_aside()
@@ -350,17 +350,19 @@ class ServedRequest:
             return reply.finish(inbound.id, _BUSY)
         self._seat, self._inbound = reply, inbound
         self._over = over = asyncio.get_running_loop().create_future()
-        return self._resumed(inbound, reply, over)
-
-    async def _resumed(self, inbound: Inbound, reply: Reply, over: asyncio.Future[None]) -> None:
+        # At once: what is asked in this turn of the loop may be put before the rest of this runs.
         kept, self._kept = self._kept, None
         for event in kept.events if kept is not None else ():
             self.emit(event)
-        if self._outcome is not None:
+        self._take(inbound.params.get("inputResponses"))
+        return self._resumed(inbound, reply, over)
+
+    async def _resumed(self, inbound: Inbound, reply: Reply, over: asyncio.Future[None]) -> None:
+        # Where something was asked in between, this request has been answered with that, and another one is to come.
+        if self._outcome is not None and self._seat is reply:
             self._release()
             await self._leave(reply.finish(inbound.id, self._outcome))
             return
-        self._take(inbound.params.get("inputResponses"))
         if any(not answer.done() for _, answer in self._questions.values()):
             self._ask_soon()  # what was not answered is asked again
         try:
