@@ -33,6 +33,11 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
 
 def at_a_terminal(command: str) -> str:
     """What a command prints, typed as it stands at a terminal that is nowhere near the gateway; the exit code is 0."""
+    return typed(command).stdout.decode()
+
+
+def typed(command: str) -> subprocess.CompletedProcess[bytes]:
+    """The same with what it says besides."""
     names = ("GATEWRIGHT_STATE", "MGP_CONFIG_PATH")
     environ = {name: value for name, value in os.environ.items() if name not in names}
     leader, follower = pty.openpty()
@@ -50,7 +55,7 @@ def at_a_terminal(command: str) -> str:
         os.close(leader)
         os.close(follower)
     assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
+    return done
 
 
 def said(result: dict[str, Any]) -> str:

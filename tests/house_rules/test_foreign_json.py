@@ -29,7 +29,6 @@ ALLOWED = {
     "cli/policy_try.py": _OPERATOR,
     "rooms/commands/chat_input.py": _OPERATOR,
     "cli/running.py": _OWN,
-    "pins/commands.py": _OPERATOR,
     "servers/commands/tool.py": _OPERATOR,
     "cli/argument_types.py": _OPERATOR,
     "audit/notifications.py": _OWN,

@@ -60,7 +60,7 @@ def test_what_changed_again_after_somebody_looked_at_it_is_not_accepted_by_its_d
     shell: Shell, pins: Pins, operator: str
 ) -> None:
     shown = shell.run("server", "pin", "files", "wipe").err
-    (digest,) = re.findall(r"--accept --digest (\S+)", shown)
+    (digest,) = re.findall(r"--accept --digest (\w+)", shown)
     words = ("server", "pin", "files", "wipe", "--accept", "--digest", digest, "--key", operator)
     pins.judge("files", [seen("wipes more")], ask_first=False)
     done = shell.run(*words)

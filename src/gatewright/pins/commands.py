@@ -214,7 +214,13 @@ def _show(one: Pin) -> None:
     why = f", {one.why}" if one.why else ""
     note(one_line(f"{spelled(one.server, one.tool)}: {one.standing}{why}"))
     if one.standing != "pinned":
-        note(f"to accept exactly this: --accept --digest {one.digest[:_DIGEST_CHARS]}")
+        accepts = to_type(
+            "server pin {} {} --accept --digest {}",
+            one.server,
+            one.tool,
+            one.digest[:_DIGEST_CHARS],
+        )
+        note(f"to accept exactly this: `{accepts}`")
     before, after = _lines(one.pinned), _lines(one.seen)
     if before == after:
         print("\n".join(after))
