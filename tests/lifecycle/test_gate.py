@@ -64,6 +64,7 @@ async def test_what_has_not_ended_in_time_is_answered_with_3003() -> None:
     await until(lambda: stopped)
     assert stopped == [1]
     assert [one.reason for one in calls.ended] == ["timeout"]
+    assert calls.ended[0].details["timeout_ms"] < 60_000  # what was said last counts
 
 
 async def test_a_gateway_that_ends_for_another_reason_is_not_told_again() -> None:

@@ -1,4 +1,4 @@
-"""Writes `gateway.json` (address and access tokens, mode 0600) to the state folder, and removes it when the gateway stops."""
+"""Writes `gateway.json` (address, tokens, mode 0600) while the gateway runs; `Ready`: what a started gateway reports (URLs, server states)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads servers from a configuration document of any known format, recognized by its keys, into the normal form `Server`.
+"""Reads servers from a host's file, bundle, `server.json`, Docker catalogue or `[[servers]]`, told apart by keys, into `Server`.
 
 What a document is, its keys say, never the name of its file. One server that cannot be said in our file
 leaves the others alone; a document that cannot be read at all raises `CannotRead`.

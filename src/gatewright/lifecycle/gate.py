@@ -1,4 +1,4 @@
-"""Gate `draining`: refuses new calls once the gateway is told to shut down (2001); `GatewayDrain` waits for those in flight, then stops it."""
+"""Gate `draining` (`GatewayDrain`): refuses new calls once shutdown began (2001), waits for those in flight, ends the rest, then stops."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class GatewayDrain:
 
     def __init__(self) -> None:
         self._reason: ShutdownReason | None = None
-        self._deadline = 0.0
+        self._begun = self._deadline = 0.0
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -89,19 +89,22 @@ class GatewayDrain:
         """Take no more calls, and `stop` when those in flight have ended, at latest after `timeout_s`. Told once more, the nearer
         end counts."""
         loop = asyncio.get_running_loop()
-        due = loop.time() + timeout_s
+        now = loop.time()
+        due = now + timeout_s
         self._deadline = due if self._reason is None else min(due, self._deadline)
         if self._reason is None:
-            self._reason = reason
-            self._task = loop.create_task(self._ended(calls, stop, timeout_s))
+            self._reason, self._begun = reason, now
+            self._task = loop.create_task(self._ended(calls, stop))
 
-    async def _ended(self, calls: Calls, stop: Callable[[], None], timeout_s: float) -> None:
+    async def _ended(self, calls: Calls, stop: Callable[[], None]) -> None:
         loop = asyncio.get_running_loop()
         nobody: asyncio.Future[None] = loop.create_future()
         # A look now and then costs nothing; to be told by each call would cost every one of them something, all the time.
         while calls.in_flight and loop.time() < self._deadline:
             await asyncio.wait([nobody], timeout=_LOOK_S)
-        calls.end_refused([_Late(timeout_s)])
+        calls.end_refused(
+            [_Late(self._deadline - self._begun)]
+        )  # which a second word may have brought nearer
         await asyncio.sleep(_LAST_WORDS_S)
         stop()
 

@@ -1,4 +1,4 @@
-"""Binds `requestState` to the server that gave it (`input_required`, MCP 2026-07-28): the answers go back to that server alone.
+"""Prefixes `requestState` with its server's id (`input_required`, MCP 2026-07-28); an answer with another server's prefix is refused.
 
 A state is sealed for one caller and one request, but whose a URI or a prompt is can change between two rounds: a list changes,
 or the configuration does. What one server remembers, and what a person answered it, is no other server's.

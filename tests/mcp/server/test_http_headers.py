@@ -63,6 +63,8 @@ def test_of_several_the_last_stands() -> None:
         ([BOTH], 415),  # a browser asks nobody before it sends such a request for a foreign page
         ([JSON, (b"accept", b"text/html")], 406),
         ([JSON, (b"accept", b"text/event-stream")], None),
+        ([JSON, (b"accept", b"application/json"), (b"accept", b"text/html")], None),
+        ([JSON, (b"accept", b"text/plain"), (b"accept", b"text/html")], 406),
     ],
 )
 def test_who_cannot_be_answered_has_a_flaw(raw: Any, status: int | None) -> None:

@@ -1,4 +1,4 @@
-"""`PipeLink`: client connection over a pipe shared by all calls (stdio child, WebSocket, HTTP+SSE): handshake, answers, garbage limit.
+"""`PipeLink`: client connection over a pipe shared by all calls (stdio, WebSocket, HTTP+SSE): handshake, answers, garbage and backlog limits.
 
 All calls share the pipe and none waits for another. Nothing on it says which call a server's own request or log line belongs
 to; `server_requests` and `notifications` have the rules for that.

@@ -1,4 +1,4 @@
-"""Encodes a call's outcome for an MCP client: result, `isError` result or JSON-RPC error; adds or strips MGP recovery data per client.
+"""Encodes outcomes and protocol errors for an MCP client: result, `isError` result or JSON-RPC error, HTTP status; MGP recovery data.
 
 A plain MCP caller reads a refused tool call as a result with `isError: true`, because that is what a
 model sees; everything else, and everything towards a caller that negotiated MGP, is a JSON-RPC error

@@ -49,7 +49,12 @@ class HttpHeaders:
         session = values.get(b"mcp-session-id")
         self.session = None if session is None else session.decode("latin-1")
         """The session that is named, whoever it is of."""
-        json, self.reads_streams = _reads(values.get(b"accept"))
+        accept = values.get(b"accept")
+        if accept is not None and len(values) < len(
+            raw
+        ):  # RFC 9110 §5.3: several lines of one list are one list
+            accept = b", ".join(value for name, value in raw if name == b"accept")
+        json, self.reads_streams = _reads(accept)
         """Whether the answer may be an event stream; who says nothing reads JSON only."""
         self.small_events = values.get(b"user-agent", b"").startswith(_SMALL_EVENTS)
         """Whether it gives up on an event of more than 1 MiB, however many lines that has: such a client gets a large answer as
