@@ -45,6 +45,8 @@ def test_known_programs_in_reading_uses_pass(line: str) -> None:
         ("cat /etc/shadow", "host_file"),
         ("grep x /etc/shadow", "host_file"),
         ("grep -e x /etc/shadow", "host_file"),
+        ("grep -iex /etc/shadow", "host_file"),
+        ("rg -iex. /etc/shadow", "host_file"),
         ("grep --file=/etc/shadow x", "host_file"),
         ("sort -o f f", "option"),
         ("find . -delete", "option"),

@@ -37,8 +37,14 @@ def rule(program: Program, line: str) -> str | None:
         ("--e", "option"),
         ("--outputs", None),
         ("--quiet", None),
-        ("-- -o", None),
-        ("-- -o b", "operand"),
+        ("-- -a", None),
+        ("-- -a b", "operand"),
+        ("-- --", None),
+        ("-- -- a", "operand"),
+        ("-- -o", "option"),
+        ("-k -- -o", "option"),
+        ("--quiet -- --output=f", "option"),
+        ("-- -- --exec", "option"),
         ("a b", "operand"),
         ("-k 1 a", None),
         ("-k 1 a b", "operand"),
@@ -106,6 +112,25 @@ def test_operands_may_choose_what_is_shown() -> None:
         "operand",
         "option",
     ]
+
+
+def test_what_chooses_is_no_value_of_another_option() -> None:
+    tool = TOOL._replace(choosing=frozenset({"--list", "-l"}), plain=frozenset({"--all"}))
+    lines = {
+        "a b --list": None,
+        "-a --list a b": None,
+        "--all -l a b": None,
+        "--sort=x --list a b": None,
+        "--sort x --list a b": None,
+        "--list --sort x a b": None,
+        "- --list a b": None,
+        "--sort --list a b": "operand",
+        "-k --list a b c": "operand",
+        "-ak -l a b c": "operand",
+        "-- a --list": "operand",
+        "--sort -- --list a b": "operand",
+    }
+    assert {line: rule(tool, line) for line in lines} == lines
 
 
 def test_words_may_be_refused_by_their_form() -> None:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from gatewright.validators.shell_options import Program
-from gatewright.validators.shell_programs import program_rule
+from gatewright.validators.shell_builds import BUILDING
+from gatewright.validators.shell_options import Program, option_rule
+from gatewright.validators.shell_programs import PROGRAMS, program_rule
 from gatewright.validators.shell_subcommands import WITH_SUBCOMMANDS
-from gatewright.validators.shell_syntax import read
+from gatewright.validators.shell_syntax import Word, read
 
 READING = [
     "git --no-pager log -3",
@@ -15,6 +16,14 @@ READING = [
     "git branch --merged main",
     "git branch --list 'feature/*'",
     "git tag -l 'v1.*'",
+    "git tag -n -l 'v1.*'",
+    "git tag -n 'v1.*'",
+    "git tag --sort=-creatordate --list 'v*'",
+    "git tag --sort creatordate -l 'v*'",
+    "git tag --list --format '%(refname)' 'v*'",
+    "git branch -a --no-color --list 'x*'",
+    "git branch --list -- 'x*'",
+    "git grep -e x -- src",
     "git remote",
     "git remote -v",
     "git remote show origin",
@@ -76,6 +85,23 @@ OTHER = {
     "git branch -l new": "operand",
     "git tag -l -d v1": "option",
     "git tag -n3 new": "operand",
+    "git tag --format --list v9": "operand",
+    "git tag --sort -n v9": "operand",
+    "git tag --cleanup -l v9": "operand",
+    "git tag v9 -- --list": "operand",
+    "git tag --points-at HEAD --no-points-at v9": "option",
+    "git branch --sort --list new": "operand",
+    "git branch --format --merged new": "operand",
+    "git branch --track --list new": "operand",
+    "git branch --list --no-list new": "option",
+    "git branch --list --no-l new": "option",
+    "git branch --points-at=HEAD --no-points-at new": "option",
+    "git branch --format -- --sort --list -D main": "option",
+    "git branch --format -- --sort --list new": "operand",
+    "git grep -e -- -Osh": "option",
+    "git stash list -- --ext-diff -p": "option",
+    "git stash list -- --outp=f": "option",
+    "kubectl get pods -n -- --kubeconfig=x": "option",
     "git remote show https://example.net/x": "operand",
     "git remote get-url -x": "option",
     "git remote -v update": "subcommand",
@@ -211,6 +237,39 @@ def test_a_refused_option_is_refused_however_it_is_shortened_and_spelled(
         for one in spelled:
             assert judged(f"{line} --{one}=x") is not None, one
             assert judged(f"{line} --{one} x") is not None, one
+
+
+BEHIND = [
+    (line, program)
+    for known in (PROGRAMS, BUILDING)
+    for name in known
+    for line, program in leaves(name, known[name])
+    if program.check is None and (program.long or program.short)
+]
+"""Each program and subcommand some of whose options are refused by name."""
+
+
+@pytest.mark.parametrize(("line", "program"), BEHIND, ids=[line for line, _ in BEHIND])
+def test_nothing_hides_a_refused_option_behind_it(line: str, program: Program) -> None:
+    """Whatever option may take `--`, or another option, for its value."""
+    hiding = [*(f"-{one}" for one in program.valued), "-e", "--any", "-PI a", ""]
+    values = ["--", "x --", "-- --", "-- x", "--other", "--other --"]
+    refused = [f"-{one}" for one in program.short] + [f"--{one}=x" for one in program.long]
+    for option in refused:
+        for before in (f"{one} {value}" for one in hiding for value in values):
+            words = [Word(one) for one in f"{before} {option}".split()]
+            assert option_rule(program, words) is not None, (before, option)
+
+
+@pytest.mark.parametrize("line", ["git branch", "git tag"])
+@pytest.mark.parametrize(
+    "choosing", ["--list", "--merged", "--contains", "--points-at", "-l", "-n"]
+)
+def test_no_value_and_no_operand_chooses(line: str, choosing: str) -> None:
+    for before in ("--format", "--sort", "--any", "--sort x --format", "--", "--sort --", "-a --"):
+        for behind in ("", "--sort", "--"):
+            words = [Word(one) for one in f"{line} {before} {choosing} new {behind}".split()]
+            assert program_rule(words) is not None, words
 
 
 def judged(line: str) -> str | None:

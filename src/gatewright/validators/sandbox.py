@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
@@ -152,14 +152,15 @@ _SEEKERS = frozenset(
     {"grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "rg"}
 )
 
+_BRINGS_PATTERN = Pattern(r"-[A-Za-z0-9]*[ef].*|--(?:reg|file).*", DOTALL)
+"""Also as the last letter of a cluster (`-ie`)."""
+
 
 def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str | None:
     if program is not None and program.textual:
         return None
     # The first operand of `grep` is a pattern, unless an option brings one: then all are files.
-    pattern = name in _SEEKERS and not any(
-        one.text.startswith(("-e", "-f", "--reg", "--file")) for one in arguments
-    )
+    pattern = name in _SEEKERS and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
     for word in arguments:
         if pattern and not word.text.startswith("-"):
             pattern = False

@@ -3,8 +3,9 @@
 Theory: the danger of a known program is in few of its options, so a program is described by those:
 letters and long names that are refused, and letters that take a value, without which a cluster such
 as `-uo` cannot be read. Long options may be shortened by their user, so every prefix of a refused
-name is refused. A value that looks like an option is judged as one, too: if a letter were described
-wrongly, nothing could hide behind it.
+name is refused. A word that looks like a refused option is refused as a value and behind `--`, too: which
+options take a value is known of few, and `--` itself may be one (`grep -e --`), so that options go on behind it.
+What speaks for a line is held to the opposite: it counts where it certainly is no value.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class Program(NamedTuple):
     """The most operands; None: any number."""
     choosing: frozenset[str] = frozenset()
     """Whole options with which operands only choose what is shown, so that any number is allowed."""
+    plain: frozenset[str] = frozenset()
+    """Whole long options that take no value from the next word; only behind these may one of `choosing` stand."""
     refused: Callable[[str], bool] | None = None
     """Says which words are refused wherever they stand."""
     subs: Mapping[str, Program] | None = None
@@ -51,7 +54,7 @@ class Program(NamedTuple):
     @property
     def closed(self) -> bool:
         """Whether some of its arguments are refused, so that unknown ones cannot be added."""
-        return self._replace(valued="", textual=False) != Program()
+        return self._replace(valued="", plain=frozenset(), textual=False) != Program()
 
 
 def shaped(options: str, operands: str = ".*") -> Program:
@@ -108,25 +111,44 @@ def _subcommand_rule(
 
 
 def _options(program: Program, texts: Sequence[str]) -> str | None:
+    # Wherever they stand: `--` may be a value, and `git stash list` drops it before it hands on what follows.
+    if any(_is_option(text) and _refused(program, text) for text in texts):
+        return "option"
     operands = 0
-    value_next = only_operands = False
+    chosen = value_next = only_operands = False
+    before = ""
     for text in texts:
-        is_option = len(text) > 1 and text[0] == "-" and not only_operands
-        # What follows are operands, even if it begins with a dash (POSIX, 12.2, guideline 10).
-        if text == "--":
-            only_operands, value_next = True, False
-            continue
-        if is_option and _refused(program, text):
-            return "option"
-        if value_next:
-            value_next = False
-        elif is_option:
-            value_next = _wants_value(program, text)
-        else:
+        if only_operands:
+            # These are operands, even if they begin with a dash (POSIX, 12.2, guideline 10), and a second `--` is one.
             operands += 1
-    if program.operands is None or operands <= program.operands:
-        return None
-    return None if any(text.partition("=")[0] in program.choosing for text in texts) else "operand"
+        elif text == "--":
+            only_operands = True
+        else:
+            chosen = chosen or (_chooses(program, text) and not _may_want_value(program, before))
+            if value_next:
+                value_next = False
+            elif _is_option(text):
+                value_next = _wants_value(program, text)
+            else:
+                operands += 1
+        before = text
+    too_many = program.operands is not None and operands > program.operands
+    return "operand" if too_many and not chosen else None
+
+
+def _is_option(text: str) -> bool:
+    return len(text) > 1 and text[0] == "-" and text != "--"
+
+
+def _chooses(program: Program, text: str) -> bool:
+    return text.partition("=")[0] in program.choosing
+
+
+def _may_want_value(program: Program, text: str) -> bool:
+    """Whether the word behind this one may be its value: of long options all that are not known for the contrary."""
+    if text.startswith("--"):
+        return "=" not in text and text not in program.plain
+    return _wants_value(program, text)
 
 
 def _refused(program: Program, text: str) -> bool:
@@ -145,7 +167,7 @@ def _refused(program: Program, text: str) -> bool:
 
 
 def _wants_value(program: Program, text: str) -> bool:
-    if text.startswith("--"):
+    if text.startswith("--") or not _is_option(text):
         return False
     for at, letter in enumerate(text[1:], 2):
         if letter in program.valued:

@@ -70,6 +70,23 @@ def _mount(words: Sequence[Word]) -> str | None:
     )
 
 
+_HEXDUMP_VALUED = frozenset("-c -cols -g -l -len -s -skip -seek -o".split())
+
+
+def _hexdump(words: Sequence[Word]) -> str | None:
+    """`xxd` that only shows: it knows no clusters, its options end at an operand, and it writes the second one."""
+    texts = [word.text for word in words]
+    while texts and texts[0].startswith("-") and texts[0] not in {"-", "--"}:
+        option = texts.pop(0)
+        option = option.removeprefix("-") if option.startswith("--") else option
+        # Only its first letter counts.
+        if option.startswith("-r"):
+            return "option"
+        if option in _HEXDUMP_VALUED:
+            del texts[:1]
+    return None if len(texts) <= (2 if texts[:1] == ["--"] else 1) else "operand"
+
+
 def _judged(words: Sequence[Word], appended: bool) -> str | None:
     return program_rule(words, appended=appended)
 
@@ -80,11 +97,11 @@ _DESCRIBED: dict[str, Program] = {
     # `-o` and `-T` write files, `--compress-program` runs a program.
     "sort": Program(short="oT", valued="kStT", long=("output", "compress-program", "temporary-directory")),
     "shuf": Program(short="o", valued="in", long=("output",)),
-    # A second operand is the file that it writes; so it is with `xxd`.
+    # A second operand is the file that it writes.
     "uniq": Program(valued="fsw", operands=1),
     "tree": Program(short="oR", valued="LPIH", long=("output",), words=frozenset({"o"})),
     "file": Program(short="Cm", valued="FfeP", long=("compile", "magic-file")),
-    "xxd": Program(short="r", valued="clsgo", words=frozenset({"r", "revert"}), operands=1),
+    "xxd": Program(check=_hexdump),
     "hostname": Program(short="Fb", long=("file", "boot"), operands=0),
     "man": Program(short="PHTXZptC", long=("pager", "html", "browser", "preprocessor", "gxditview", "troff",
                    "ditroff", "config-file"), valued="sSMLmeEr"),

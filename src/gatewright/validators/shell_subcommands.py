@@ -30,6 +30,12 @@ _GIT_OUTPUT = Program(
 _GIT_REMOTE = shaped(r"-n|--all|--push", r"\w[\w.-]*")
 """Of a remote by its name. A URL instead of a name would be asked."""
 _GIT_CHOOSING = _words("--contains --no-contains --merged --no-merged --points-at --list")
+_GIT_PLAIN = _words(
+    "--list --all --remotes --verbose --quiet --ignore-case --omit-empty --color --no-color --column --no-column "
+    "--abbrev --no-abbrev"
+)
+_GIT_NOT_CHOOSING = ("no-list", "no-points-at")
+"""They take back what an option before them chose."""
 _GIT_SCOPES = _words(
     "--global --system --local --worktree --includes --show-origin --show-scope --name-only -z --null"
 )
@@ -70,16 +76,22 @@ _GIT = {
             "unset-upstream",
             "edit-description",
             "create-reflog",
+            *_GIT_NOT_CHOOSING,
         ),
         operands=0,
         choosing=_GIT_CHOOSING,
+        plain=_GIT_PLAIN,
     ),
     "tag": Program(
         short="adefsuvFm",
-        long=("delete", "edit", "force", "annotate", "sign", "local-user", "message", "verify"),
+        long=(
+            *("delete", "edit", "force", "annotate", "sign", "local-user", "message", "verify"),
+            *_GIT_NOT_CHOOSING,
+        ),
         operands=0,
-        choosing=_GIT_CHOOSING | {"-l"},
-        valued="n",
+        # `-n` takes no value from the next word, and lists.
+        choosing=_GIT_CHOOSING | {"-l", "-n"},
+        plain=_GIT_PLAIN,
     ),
     "remote": Program(
         subs=_reading("show get-url", _GIT_REMOTE), leading=_words("-v --verbose"), alone=True
