@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.behaviour.gateway import ROOT, Gateway, config, running, server
-from tests.behaviour.hosts import Host, host
+from tests.behaviour.hosts import Host, RpcError, host
 
 SCRIPT = ROOT / "examples" / "audit_server.py"
 
@@ -65,6 +65,55 @@ async def test_the_audit_server_answers_what_the_gateway_told_it(watched: Gatewa
         assert (row["event_type"], row["target.tool_name"]) == ("TOOL_EXECUTED", "echo")
         lines = await client.text("watch__export_audit", format="jsonl", trace_id=trace)
         assert [json.loads(line) for line in lines.splitlines()] == [event]
+
+
+async def test_events_are_counted_by_each_dimension_and_exported_as_json(
+    watched: Gateway,
+) -> None:
+    """MGP-10.1-4: one call that is answered and one that is refused, within one trace; oldest first in the export."""
+    trace = str(uuid.uuid4())
+    async with host(watched) as client:
+        await client.request(
+            "tools/call",
+            {"name": "echo__echo", "arguments": {"message": "m"}, "trace_id": trace},
+        )
+        with pytest.raises(RpcError):
+            await client.request("tools/call", {"name": "echo__none", "trace_id": trace})
+        async with asyncio.timeout(60):
+            while len(newest_first := await told(client, trace_id=trace)) < 2:
+                await asyncio.sleep(0.05)
+        counted = {
+            by: json.loads(await client.text("watch__get_audit_stats", by=by, trace_id=trace))
+            for by in ("event_type", "result", "agent", "server", "tool")
+        }
+        assert counted == {
+            "event_type": {"TOOL_EXECUTED": 1, "TOOL_BLOCKED": 1},
+            "result": {"SUCCESS": 1, "BLOCKED": 1},
+            "agent": {"anonymous": 2},
+            "server": {"echo": 1, "": 1},
+            "tool": {"echo": 1, "echo__none": 1},
+        }
+        exported = json.loads(
+            await client.text("watch__export_audit", format="json", trace_id=trace)
+        )
+        assert exported == newest_first[::-1]
+        assert [one["event_type"] for one in exported] == ["TOOL_EXECUTED", "TOOL_BLOCKED"]
+
+
+async def test_events_are_found_by_who_did_it_alone(watched: Gateway) -> None:
+    """MGP-10.1-4: of two agents and the gateway itself, those of one, whatever they are about."""
+    async with host(watched) as client:
+        await client.text("echo__echo", message="m")
+        watched.cli("tool", "call", "echo__echo", "message=m")
+        for agent, lists in (("anonymous", False), ("local", True), ("gatewright", False)):
+            found = await told(client, agent=agent)
+            assert {one["actor"]["id"] for one in found} == {agent}
+            stats = await client.text("watch__get_audit_stats", by="agent", agent=agent)
+            assert json.loads(stats).keys() == {agent}
+            kinds = {one["event_type"] for one in found}
+            assert ("dev.gatewright.list" in kinds) is lists
+        every = json.loads(await client.text("watch__get_audit_stats", by="agent"))
+        assert every.keys() >= {"anonymous", "local", "gatewright"}
 
 
 def a_log(retention: str, **more: Any) -> Any:

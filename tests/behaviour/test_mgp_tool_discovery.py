@@ -74,6 +74,23 @@ async def test_the_seeds_request_through_every_door(shop: Gateway, door: str) ->
 
 
 @pytest.mark.parametrize("door", EVERY_DOOR)
+async def test_no_more_are_told_than_were_asked_for(shop: Gateway, door: str) -> None:
+    """MGP-16.5-1: thirty tools fit; an answer has `max_results` of them, the best ones, and says how many there are."""
+    async with host(shop, door, can=OFFER) as client:
+        asked = {"query": "arrange the pieces of a drawer by colour", "strategy": "keyword"}
+        told = {
+            most: await client.request("mgp/tools/discover", {**asked, "max_results": most})
+            for most in (1, 3, 20)
+        }
+        names = {most: [one["name"] for one in found["tools"]] for most, found in told.items()}
+        assert [len(some) for some in names.values()] == [1, 3, 20]
+        assert names[1] == names[20][:1]
+        assert names[3] == names[20][:3]
+        assert [found["total_available"] >= 30 for found in told.values()] == [True] * 3
+        assert len({found["total_available"] for found in told.values()}) == 1
+
+
+@pytest.mark.parametrize("door", EVERY_DOOR)
 async def test_the_meta_tool_is_a_tool_of_three_names(shop: Gateway, door: str) -> None:
     """MGP-16.5-5: a host that knows no MGP calls it by any of them, and hears what the method says."""
     async with host(shop, door, can=OFFER) as client, host(shop, door) as plain:

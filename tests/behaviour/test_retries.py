@@ -18,12 +18,13 @@ HINT = {"retryable": True, "retry_after_ms": 20, "max_retries": 2}
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     """A gateway in front of a server that falters; one of its tools is nobody's."""
-    one = server("paying", "f", mgp={"extensions": ["security"]})
+    folder = tmp_path_factory.mktemp("falters")
+    one = server("paying", "f", str(folder / "ledger"), mgp={"extensions": ["security"]})
     grants = [
         {"agent": "*", "server": "f"},
         {"agent": "*", "server": "f", "tool": "count", "permission": "deny"},
     ]
-    with running(tmp_path_factory.mktemp("falters"), config(one, grants=grants)) as gateway:
+    with running(folder, config(one, grants=grants)) as gateway:
         yield gateway
 
 
@@ -36,6 +37,11 @@ def retries(gateway: Gateway, before: int) -> list[dict[str, Any]]:
     """The records of attempts since."""
     found = gateway.audit("--event", "dev.gatewright.retry", "--oldest-first")
     return [one["details"] for one in found[before:]]
+
+
+def called(gateway: Gateway, key: str) -> int:
+    """How often the server was called for a key, by its own ledger."""
+    return (gateway.folder / "ledger").read_text().splitlines().count(key)
 
 
 def falter(key: str, times: int, **hint: Any) -> dict[str, Any]:
@@ -58,10 +64,25 @@ def test_a_faltering_call_comes_to_its_end_with_one_record_for_each_repetition(
 
 
 @pytest.mark.parametrize("door", DOORS)
+def test_waits_grow_where_the_server_says_so(house: Gateway, door: str) -> None:
+    """MGP-14.6-2: `exponential_backoff` doubles what the server asked for, and adds at random at most half of it."""
+    before = len(retries(house, 0))
+    hint = {"retry_strategy": "exponential_backoff", "retry_after_ms": 60, "max_retries": 3}
+    with plain(house, door) as client:
+        found = client.call_tool("f__falter", falter(f"{door}-8", 3, **hint))
+    assert found.text == "after 4"
+    waits = [one["wait_ms"] for one in retries(house, before)]
+    assert len(waits) == 3
+    for least, wait in zip((60, 120, 240), waits, strict=True):
+        assert least <= wait <= least * 1.5
+
+
+@pytest.mark.parametrize("door", DOORS)
 def test_the_end_of_the_repetitions_is_the_servers_error_or_its_fallback(
     house: Gateway, door: str
 ) -> None:
-    """MGP-14.6-3, MGP-14.6-4."""
+    """MGP-14.6-3, MGP-14.6-4: the server is called once and `max_retries` times more, whatever comes then."""
+    before = len(retries(house, 0))
     with plain(house, door) as client:
         with pytest.raises(SdkError) as caught:
             client.call_tool("f__falter", falter(f"{door}-2", 99))
@@ -70,6 +91,9 @@ def test_the_end_of_the_repetitions_is_the_servers_error_or_its_fallback(
             client.call_tool("f__falter", falter(f"{door}-4", 99, fallback_tool="count"))
     assert caught.value.details["code"] == 3000
     assert other.text == "other"
+    attempts = [one["attempt"] for one in retries(house, before)]
+    assert attempts == [1, 2, 1, 2, 0, 1, 2, 0]  # 0: what would be called instead
+    assert [called(house, f"{door}-{n}") for n in (2, 3, 4)] == [3, 3, 3]
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -89,8 +113,9 @@ def test_a_host_that_speaks_mgp_is_never_sent_to_its_own_tool_or_to_one_that_is_
 
 @pytest.mark.parametrize("door", DOORS)
 def test_what_is_not_retryable_is_asked_once(house: Gateway, door: str) -> None:
-    """MGP-14.6-6."""
+    """MGP-14.6-6: by the record, and by the server's own ledger."""
     before = len(retries(house, 0))
     with plain(house, door) as client, pytest.raises(SdkError, match="not now"):
         client.call_tool("f__falter", falter(f"{door}-5", 1, retryable=False))
     assert retries(house, before) == []
+    assert called(house, f"{door}-5") == 1

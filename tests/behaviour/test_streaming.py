@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,23 @@ async def start(client: Host, tool: str, /, stream: bool = True, **arguments: An
     return await client.start("tools/call", {**params, "_mgp": STREAM} if stream else params)
 
 
+async def seen(client: Host, server: str) -> list[dict[str, Any]]:
+    """All that a server has been sent so far."""
+    found: list[dict[str, Any]] = json.loads(await client.text(f"{server}__seen"))
+    return found
+
+
+async def heard(client: Host, server: str, text: str) -> list[dict[str, Any]]:
+    """The calls with this text that a server has been sent."""
+    found = await seen(client, server)
+    return [one for one in found if text in str(one["params"].get("arguments"))]
+
+
+def stops(method: str, sent: list[dict[str, Any]]) -> int:
+    """How many calls a server was told to stop. Its log is that of all doors, so what counts is what came to it since."""
+    return sum(one["method"] == method for one in sent)
+
+
 def chunks(client: Host, ident: Any) -> list[dict[str, Any]]:
     """The chunks of a call so far."""
     said = [one["params"] for one in client.notes if one["method"] == CHUNK]
@@ -149,8 +167,12 @@ async def test_who_did_not_negotiate_it_is_answered_plainly(streaming: Gateway, 
     """MGP-12.2-1: and its server never hears of the wish, nor does one that did not negotiate it (MGP-12.3-2)."""
     plain: dict[str, Any] = {}
     for can in (plain, {"mgp": {"version": "0.2.0", "extensions": ["security"]}}):
+        text = f"a b {uuid.uuid4()}"
         async with host(streaming, door, can=can) as client:
-            result = await client.finish(await start(client, "far__think", text="a b c"))
+            result = await client.finish(await start(client, "far__think", text=text))
+            (sent,) = await heard(client, "far", text)
+            assert "stream" not in (sent["params"].get("_mgp") or {})
+            assert "stream" not in json.dumps(sent["params"].get("_meta") or {})
             assert "_mgp" not in result
             assert [one for one in client.notes if "mgp" in one["method"]] == []
             with pytest.raises(RpcError) as unknown:
@@ -169,8 +191,9 @@ async def test_a_server_without_streams_answers_as_ever(streaming: Gateway, door
             assert chunks(client, ident) == []
             assert result["_mgp"]["streamed"] is False
             assert result["_mgp"]["chunks_sent"] == 0
-            seen = json.loads(await client.text(f"{name}__seen"))
-            calls = [one["params"] for one in seen if one["method"] == "tools/call"]
+            calls = [
+                one["params"] for one in await seen(client, name) if one["method"] == "tools/call"
+            ]
             assert calls
             assert all("stream" not in (one.get("_mgp") or {}) for one in calls)
             assert name == "deaf" or all("_mgp" not in one for one in calls)
@@ -213,6 +236,7 @@ async def test_a_stream_is_cancelled_and_what_there_was_is_returned(
         text = " ".join(f"{door.replace(' ', '-')}-{n}" for n in range(500))
         ident = await start(client, "far__think", text=text, pause=0.02)
         name = await name_of(client, ident)
+        before = stops("mgp/stream/cancel", await seen(client, "far"))
         while len(chunks(client, ident)) < 3:
             await asyncio.sleep(0.01)
         answer = await client.request(
@@ -228,10 +252,9 @@ async def test_a_stream_is_cancelled_and_what_there_was_is_returned(
         # Once more: it is over.
         again = await client.request("mgp/stream/cancel", {"request_id": name})
         assert (again["cancelled"], again["reason"]) == (False, "not_active")
-        seen = json.loads(await client.text("far__seen"))
-        mine = next(one for one in seen if text in str(one["params"].get("arguments")))
+        (mine,) = await heard(client, "far", text)
         assert mine["params"]["_mgp"] == STREAM
-        assert "mgp/stream/cancel" in [one["method"] for one in seen]
+        assert stops("mgp/stream/cancel", await seen(client, "far")) == before + 1
         assert len(chunks(client, ident)) == len(found)
 
 
@@ -241,7 +264,8 @@ async def test_a_long_call_without_a_stream_is_cancelled_as_well(
 ) -> None:
     """MGP-12.7-3: whatever its server speaks. Over HTTP of 2026-07-28 its progress tells what it is called by."""
     async with host(streaming, door, can=OFFER) as client:
-        for server in ("far", "plain"):
+        for server, stop in (("far", "mgp/stream/cancel"), ("plain", "notifications/cancelled")):
+            before = stops(stop, await seen(client, server))
             ident = await start(client, f"{server}__slow", stream=False, steps=100, pause=0.2)
             name = await name_of(client, ident)
             if name == ident:
@@ -251,8 +275,7 @@ async def test_a_long_call_without_a_stream_is_cancelled_as_well(
             assert answer["partial_result"] == {"content": []}
             with pytest.raises(RpcError):
                 await client.finish(ident)
-        seen = json.loads(await client.text("plain__seen"))
-        assert "notifications/cancelled" in [one["method"] for one in seen]
+            assert stops(stop, await seen(client, server)) == before + 1
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -6,7 +6,8 @@ from gatewright.discovery.commands import would_pay
 
 
 def test_what_search_would_save_is_said_with_the_setting_that_saves_it() -> None:
-    told = would_pay({"meta_tokens": 400, "answer_tokens": 600, "tokens": 50_000})
+    found = {"meta_tokens": 400, "pinned_tokens": 50, "answer_tokens": 600, "tokens": 50_000}
+    told = would_pay(found)
     assert 'expose = "discover"' in told
-    assert "1,000 tokens" in told
+    assert "1,050 tokens" in told
     assert "50,000" in told

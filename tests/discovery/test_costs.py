@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from gatewright.call import Answer, Failure
+from gatewright.config import Profile, Settings, Storage
+from gatewright.config.agents import Agent
 from gatewright.discovery.costs import Costs
 from gatewright.discovery.method_names import INDEX, TOKENS
 from tests.discovery.houses import House, defined
 from tests.gate_parts import Mute
 
 
-async def asked(house: House, method: str, **params: Any) -> Any:
+async def asked(house: House, method: str, profile: str = "", **params: Any) -> Any:
     costs = Costs(house.now, house.index, house.meta.lookup)
-    found = await costs.methods[method](house.call(params=params), Mute())
+    found = await costs.methods[method](house.call(params=params, profile=profile), Mute())
     return json.loads(found.raw) if isinstance(found, Answer) else found
 
 
@@ -32,6 +35,25 @@ async def test_what_each_server_costs_and_whether_search_pays() -> None:
     assert few["pays"] is False
     none = await asked(House({}), TOKENS)
     assert (none["tokens"], none["saved"], none["pays"]) == (0, 0.0, False)
+
+
+async def test_pinned_tools_are_part_of_what_searching_costs() -> None:
+    """MGP-16.3-3: those of the agent to which they take most, with its profile's, each of them once."""
+    many = [defined(f"tool_{n}", "It takes a sentence to say") for n in range(40)]
+    few = {"*": Agent(pinned=("a/tool_1",)), "ann": Agent(pinned=("a__tool_1", "a/tool_2"))}
+    profile = Profile(expose="pinned+discover", pinned=("a/tool_3", "a/none"))
+    settings = Settings(storage=Storage(path=Path("none")), agents=few, profiles={"kept": profile})
+    house = House({"a": many}, settings=settings, profiles={"kept": profile})
+    bare = await asked(House({"a": many}), TOKENS)
+    found = await asked(house, TOKENS)
+    tool = house.catalogue.tool("", "a/tool_1")
+    assert tool is not None
+    one = house.meta.lookup.tokens(tool)
+    assert (bare["pinned_tokens"], found["pinned_tokens"]) == (0, 2 * one)
+    searching = found["meta_tokens"] + found["pinned_tokens"] + found["answer_tokens"]
+    assert found["saved"] == round(1 - searching / found["tokens"], 4) < bare["saved"]
+    kept = await asked(house, TOKENS, profile="kept")
+    assert kept["pinned_tokens"] == 3 * one
 
 
 async def test_an_entry_of_the_index() -> None:

@@ -6,8 +6,8 @@
 dies, and then: `answers`, `fails` (a result with `isError`), raises `error` (`{code, data}`), `hangs`, `dies`, or answers `garbage`. `pay_hinted` is
 the same tool with every hint of its server that it may be repeated.
 
-`falter {key, times, code, hint}` fails so many times for each key, with `hint` as `_mgp`, and then answers; `other` answers
-always; `count {key}` says how often `falter` was called for a key.
+`falter {key, times, code, hint}` fails so many times for each key, with `hint` as `_mgp`, and then answers; it writes into LEDGER, too,
+where there is one. `other` answers always; `count {key}` says how often `falter` was called for a key.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ async def _pay(given: dict[str, Any]) -> Any:
 
 async def _falter(given: dict[str, Any]) -> Any:
     calls[given["key"]] += 1
+    if len(sys.argv) > 1:
+        _run(given["key"])
     if calls[given["key"]] <= given["times"]:
         raise RefusalError(given.get("code", 3000), "not now", {"_mgp": given["hint"]})
     return _text(f"after {calls[given['key']]}")

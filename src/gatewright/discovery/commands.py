@@ -139,10 +139,9 @@ def tokens(
         return
     rows = [(one["server_id"], one["tools"], one["tokens"]) for one in found["servers"]]
     print_rows(("server", "tools", "tokens"), rows)
-    searching = found["meta_tokens"] + found["answer_tokens"]
     note(
-        f"all {found['tools']} tools: {found['tokens']:,} tokens; the gateway's three tools with one answer of a search: "
-        f"{searching:,}, which saves {found['saved']:.1%}"
+        f"all {found['tools']} tools: {found['tokens']:,} tokens; the gateway's three tools, pinned ones and one answer of a search: "
+        f"{_searching(found):,}, which saves {found['saved']:.1%}"
     )
     if found["pays"]:
         note(would_pay(found))
@@ -150,11 +149,20 @@ def tokens(
 
 def would_pay(found: Mapping[str, Any]) -> str:
     """What to do where search costs less than a whole list."""
-    searching = found["meta_tokens"] + found["answer_tokens"]
     return (
-        f'with expose = "discover" in [discovery] or a profile, hosts would have {searching:,} tokens of tools in their context '
+        f'with expose = "discover" in [discovery] or a profile, hosts would have {_searching(found):,} tokens of tools in their context '
         f"instead of {found['tokens']:,}"
     )
+
+
+def _searching(found: Mapping[str, Any]) -> int:
+    """What a host has in its context that searches."""
+    told = (
+        found["meta_tokens"],
+        found.get("pinned_tokens", 0),
+        found["answer_tokens"],
+    )  # an older gateway counts no pins
+    return int(sum(told))
 
 
 def index(

@@ -1,7 +1,8 @@
 """Operators' methods `gatewright/tools/tokens`, `gatewright/tools/index`: what servers cost in a context; one entry of the index.
 
 What a server costs are the tokens of the definitions of its tools, as a host puts them into a model's context that lists them all.
-What search costs instead are the gateway's own three tools, and one answer of five tools of average length.
+What search costs instead are the gateway's own three tools, the pinned tools of the agent that has most of them pinned, and one
+answer of five tools of average length.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any
 
 import msgspec
 
-from gatewright.call import KERNEL, Answer, Back, Call, Failure, Outcome, Tool
+from gatewright.call import KERNEL, Answer, Back, Call, Caller, Failure, Outcome, Tool
 from gatewright.discovery.catalogue_index import CatalogueIndex
-from gatewright.discovery.lookup import SHOWN, Lookup, declared_id
+from gatewright.discovery.lookup import SHOWN, Lookup, declared_id, pins_of
 from gatewright.discovery.method_names import INDEX, TOKENS
 from gatewright.in_force import InForce
 from gatewright.mcp.wire import jsonrpc
@@ -58,7 +59,8 @@ class Costs:
                 meta += self._lookup.tokens(tool)
         total, tools = sum(map(sum, servers.values())), sum(map(len, servers.values()))
         answer = round(total / tools * min(tools, _ANSWER)) if tools else 0
-        searching = meta + answer
+        pinned = yield from self._pinned(call.profile)
+        searching = meta + pinned + answer
         return {
             "servers": [
                 {"server_id": name, "tools": len(one), "tokens": sum(one)}
@@ -67,10 +69,23 @@ class Costs:
             "tools": tools,
             "tokens": total,
             "meta_tokens": meta,
+            "pinned_tokens": pinned,
             "answer_tokens": answer,
             "saved": round(1 - searching / total, 4) if total > searching else 0.0,
             "pays": total >= PAYS * searching and tools > _ANSWER,
         }
+
+    def _pinned(self, profile: str) -> Generator[None, None, int]:
+        """What is pinned takes, for the agent to which it takes most: an operator that asks has no pins of its own."""
+        settings, named = self._now.settings, self._now.servers.catalogue.view(profile).tools
+        most = 0
+        for agent in ("*", *settings.agents):
+            yield
+            found = filter(None, map(named.get, pins_of(settings, profile, Caller(agent))))
+            # One tool may be pinned by more than one of its names.
+            once = {tool.target: tool for tool in found if tool.target.server != KERNEL}
+            most = max(most, sum(map(self._lookup.tokens, once.values())))
+        return most
 
     async def _exported(self, call: Call, back: Back) -> Outcome:
         """One entry of the index, in the words of MGP §16.4."""

@@ -74,6 +74,7 @@ def test_what_tools_cost_stands_in_the_row_and_what_would_save_below(
         "servers": servers,
         "tokens": 9000,
         "meta_tokens": 400,
+        "pinned_tokens": 0,
         "answer_tokens": 600,
         "pays": True,
     }
