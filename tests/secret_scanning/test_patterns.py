@@ -104,7 +104,7 @@ def test_what_is_called_bounded_takes_no_more_than_the_reach(name: str) -> None:
 
 
 def test_the_searches_that_meet_all_of_a_text_are_bounded() -> None:
-    assert {f"context.{one}" for one in ("_named", "_after_words", "_in_url", "_key")} <= {*BOUNDED}
+    assert {f"context.{one}" for one in ("NAMED", "_after_words", "_in_url", "_key")} <= {*BOUNDED}
     assert "passwords._words" in BOUNDED
 
 

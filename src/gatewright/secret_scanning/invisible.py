@@ -33,9 +33,9 @@ _TERMINAL = Pattern(
 )
 """Sequences of ECMA-48 whole, so that no half of one stays as text."""
 _OPEN = Pattern(
-    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*\z"
-    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*\x1b?\z"
-    r"|\x1b[ -/]*\z"
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*\Z"
+    r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*\x1b?\Z"
+    r"|\x1b[ -/]*\Z"
 )
 """The beginning of one."""
 _OPEN_MOST = 4096
