@@ -18,15 +18,16 @@ from typing import Any, Literal
 
 __all__ = ["Faulty", "faulty"]
 
-Fault = Literal["", "latency", "bytes", "refused", "reset", "half-open", "truncated"]
+Fault = Literal["", "latency", "bytes", "refused", "reset", "half-open", "truncated", "failing"]
 """`refused` and `reset` end a connection with an RST, before a request was handed on and instead of its answer; `half-open` says
-nothing more and hangs up nowhere; `truncated` ends in the middle of the answer; `bytes` hands it on one byte at a time."""
+nothing more and hangs up nowhere; `truncated` ends in the middle of the answer; `bytes` hands it on one byte at a time; `failing` answers with status 500 itself."""
 
 _TOOLS = [
     {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
     {"name": "act", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": False}},
 ]
 _LATENCY_S = 0.2
+_FAILING = b"HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n"
 _PIECE = 65536
 _HUNG_UP = contextlib.suppress(OSError, asyncio.IncompleteReadError)
 
@@ -107,6 +108,10 @@ class Faulty:
                 if fault == "refused":
                     _reset(writer)
                     break
+                if fault == "failing":
+                    writer.write(_FAILING)
+                    await writer.drain()
+                    continue
                 if fault == "latency":
                     await asyncio.sleep(_LATENCY_S)
                 to_server.write(head + body)

@@ -104,7 +104,7 @@ async def test_a_credential_that_is_no_good_gets_the_same_answer_whatever_is_ask
     method: str,
     params: dict[str, Any],
 ) -> None:
-    """MGP-5.4-6 and MGP-14.3-3: nothing is revealed, of the credential as little as of what it is for."""
+    """MGP-5.4-6, MGP-14.3-3, MGP-14.3-4: nothing is revealed, of the credential as little as of what it is for."""
     said = {}
     for name, key in credentials.items():
         for asked, given in ((method, params), ("mgp/no/such", {})):
@@ -124,6 +124,8 @@ async def test_a_credential_that_is_no_good_gets_the_same_answer_whatever_is_ask
             strict=True,
         )
     )
+    codes = {name: said[name, method]["error"]["code"] for name in credentials}
+    assert codes == dict(zip(CREDENTIALS, (1002, 1002, 1002, 1002, 1003), strict=True))
     assert said["wrong", method] == said["revoked", method] == said["not even one", method]
     assert granted(house) == []
 

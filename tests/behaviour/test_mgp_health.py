@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from typing import Any
 
@@ -20,6 +21,16 @@ from tests.behaviour.test_mgp_lifecycle import (
     until_pending,
 )
 
+EXPECTED = {
+    "gov": "healthy",
+    "tired": "degraded",
+    "plain": "healthy",
+    "picky": "healthy",
+    "deaf": "healthy",
+    "deafer": "healthy",
+    "broken": "unhealthy",
+}
+
 
 @pytest.fixture(scope="module")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Any:
@@ -28,6 +39,8 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Any:
         living("tired", "--mgp", "--status", "degraded", **SPEAKS),
         living("plain"),
         living("picky", "--unsupported", "-32602", **SPEAKS),
+        living("deaf", "--mgp", "--deaf", **SPEAKS),
+        living("deafer", "--mgp", "--deaf", "--unsupported", "-32602", **SPEAKS),
         server("bad", "broken", "exit-at-start", mgp={**POLICY, "max_restarts": 0}),
     )
     with running(tmp_path_factory.mktemp("healthy"), content) as gateway:
@@ -47,14 +60,7 @@ async def test_the_gateway_and_each_server_answer_a_ping(healthy: Gateway, door:
         assert own["status"] == "degraded"  # one of its servers is broken
         assert own["timestamp"].endswith("Z")
         assert isinstance(own["uptime_secs"], int)
-        expected = {
-            "gov": "healthy",
-            "tired": "degraded",
-            "plain": "healthy",
-            "picky": "healthy",
-            "broken": "unhealthy",
-        }
-        for ident, status in expected.items():
+        for ident, status in EXPECTED.items():
             found = await client.request("mgp/health/ping", {"server_id": ident})
             assert (found["server_id"], found["status"]) == (ident, status)
         assert time.monotonic() - began < 5
@@ -80,9 +86,13 @@ async def test_the_status_says_what_is_there_and_what_is_in_flight(
         call = {"name": "plain__slow", "arguments": {"seconds": 2}}
         slow = await client.start("tools/call", call)
         await until_pending(client, 1)
+        before = (await client.request("mgp/health/ping", {}))["uptime_secs"]
         own = await client.request("mgp/health/status", {})
+        after = (await client.request("mgp/health/ping", {}))["uptime_secs"]
+        assert own["status"] == "degraded"  # one of its servers is broken
+        assert before <= own["uptime_secs"] <= after
         assert own["pending_requests"] >= 1
-        assert own["tools_total"] >= own["tools_available"] == 20
+        assert own["tools_total"] >= own["tools_available"] == 30
         assert own["checks"]["record_writable"] is True
         assert own["checks"]["server:broken"] is False
         assert own["resources"] == {}
@@ -90,6 +100,15 @@ async def test_the_status_says_what_is_there_and_what_is_in_flight(
         assert of_plain["pending_requests"] == 1
         assert (of_plain["tools_available"], of_plain["tools_total"]) == (5, 5)
         assert (of_plain["resources"], of_plain["checks"]) == ({}, {"connected": True})
+        for ident, status in EXPECTED.items():
+            found = await client.request("mgp/health/status", {"server_id": ident})
+            assert (found["server_id"], found["status"]) == (ident, status)
+            assert isinstance(found["uptime_secs"], int)
+            if ident in ("gov", "tired"):
+                assert found["uptime_secs"] == 77  # their own word
+            else:
+                # None of them is older than the gateway, and what never ran has no time at all.
+                assert 0 <= found["uptime_secs"] <= (0 if ident == "broken" else after + 2)
         await client.finish(slow)
         after = await client.request("mgp/health/status", {"server_id": "plain"})
         assert after["pending_requests"] == 0
@@ -112,12 +131,22 @@ async def test_what_a_server_says_of_itself_is_shown_to_operators_alone_and_boun
 async def test_a_plain_server_is_asked_in_mcp_whichever_way_it_refuses_ours(
     healthy: Gateway,
 ) -> None:
-    """MGP-11.3-6: -32601 and -32602 alike."""
+    """MGP-11.3-6: a plain one at once, and -32601 and -32602 alike of one that was asked in MGP first."""
     async with host(healthy, can=OFFER) as client:
         for ident in ("plain", "picky"):
             found = await client.request("mgp/health/ping", {"server_id": ident})
             assert found["status"] == "healthy"
-            assert '"ping"' in await client.text(f"{ident}__requests")
+            heard = json.loads(await client.text(f"{ident}__requests"))
+            assert "ping" in heard
+            assert not [one for one in heard if one.startswith("mgp/")]
+        for ident in ("deaf", "deafer"):
+            for method in ("mgp/health/ping", "mgp/health/status"):
+                before = json.loads(await client.text(f"{ident}__requests"))
+                found = await client.request(method, {"server_id": ident})
+                assert found["status"] == "healthy"
+                heard = json.loads(await client.text(f"{ident}__requests"))[len(before) :]
+                asked = [one for one in heard if one == "ping" or one.startswith("mgp/")]
+                assert asked == [method, "ping"]
 
 
 async def test_pending_calls_of_others_are_nobodys_business(healthy: Gateway) -> None:

@@ -164,7 +164,7 @@ async def test_a_destructive_tool_is_blocked_at_every_door_unless_trusted(
 
 @pytest.mark.parametrize("door", DOORS)
 async def test_every_fault_has_its_error_at_every_door(house: Gateway, door: str) -> None:
-    """CDM-con-4, CDM-con-7, CDM-err-2, CDM-err-3, CDM-err-5, CDM-err-6, GGEN-to-1, GGEN-to-5: no fault is silent."""
+    """CDM-con-4, CDM-con-7, CDM-err-2, CDM-err-3, CDM-err-5, CDM-err-6, GGEN-to-1, GGEN-to-5, MGP-14.3-13: no fault is silent."""
     async with host(house, door, can=OFFER) as client:
         found: dict[str, Any] = {}
         for name, arguments in (
@@ -181,6 +181,7 @@ async def test_every_fault_has_its_error_at_every_door(house: Gateway, door: str
                 found[name] = (problem.code, problem.message)
         assert found["mine__no_such_tool"][0] == 4001
         assert found["mine__memory_put"][0] == 4000
+        assert found["mine__memory_slow"][0] == 3003
         assert "did not end within 0.2 s" in found["mine__memory_slow"][1]
         assert "has no JSON form" in found["mine__cerebrum_thing"][1]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -75,6 +77,20 @@ def test_waits_grow_where_the_server_says_so(house: Gateway, door: str) -> None:
     assert len(waits) == 3
     for least, wait in zip((60, 120, 240), waits, strict=True):
         assert least <= wait <= least * 1.5
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_no_repetition_comes_sooner_than_the_server_said(house: Gateway, door: str) -> None:
+    """MGP-14.6-1: by the server's own clock, whatever the record says; and it was told another time for each key."""
+    with plain(house, door) as client:
+        for wait_ms in (150, 400):
+            key = f"{door}-waits-{wait_ms}"
+            found = client.call_tool("f__falter", falter(key, 2, retry_after_ms=wait_ms))
+            assert found.text == "after 3"
+            times = json.loads(client.call_tool("f__times", {"key": key}).text)
+            assert len(times) == 3
+            for before, after in itertools.pairwise(times):
+                assert after - before >= wait_ms
 
 
 @pytest.mark.parametrize("door", DOORS)

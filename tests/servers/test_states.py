@@ -82,6 +82,8 @@ def test_the_way_from_one_state_to_another_goes_through_the_table() -> None:
 
 def test_every_reason_and_policy_has_its_end() -> None:
     """MGP-11.4-2, MGP-11.2-6"""
+    words = "operator_request configuration_change resource_limit idle_timeout kernel_shutdown"
+    assert set(REASONS) == set(words.split())
     for reason in REASONS:
         assert set(AFTER[reason]) == set(get_args(Policy))
     assert AFTER["configuration_change"]["always"] == "restart"

@@ -1,9 +1,10 @@
 """A server with a life: it answers the methods of MGP §11, is slow, ends as it is told to, and says that it drains.
 
-    python tests/tool_servers/living.py [--mgp] [--status STATUS] [--unsupported CODE] [--slow-start SECONDS] [--log FILE] [--exit STATUS]
+    python tests/tool_servers/living.py [--mgp] [--deaf] [--status STATUS] [--unsupported CODE] [--slow-start SECONDS] [--log FILE] [--exit STATUS]
 
 Tools: `slow` (seconds), `pid`, `requests` (the methods it was sent), `leave` (ends with a status), `drains` (notifies
-`notifications/mgp.lifecycle` with the params given). Without `--mgp` it is plain MCP, and refuses unknown methods with `--unsupported`.
+`notifications/mgp.lifecycle` with the params given). Without `--mgp` it is plain MCP, and refuses unknown methods with `--unsupported`;
+with `--deaf` it negotiates MGP and then refuses each of its methods so.
 With `--log` it writes a line to a file when it starts; with `--exit` it ends right then.
 """
 
@@ -24,7 +25,7 @@ from tests.tool_servers.wires import Call, RefusalError, serve_stdio
 
 __all__ = ["app", "main"]
 
-options = argparse.Namespace(mgp=False, status="healthy", unsupported=-32601)
+options = argparse.Namespace(mgp=False, deaf=False, status="healthy", unsupported=-32601)
 seen: list[str] = []
 began = time.monotonic()
 
@@ -98,7 +99,7 @@ async def app(call: Call) -> Any:
         return await _tool(call)
     if call.method == "ping":
         return {}
-    if options.mgp and call.method.startswith("mgp/"):
+    if options.mgp and not options.deaf and call.method.startswith("mgp/"):
         return _own(call)
     raise RefusalError(options.unsupported, f"no {call.method}")
 
@@ -108,6 +109,7 @@ def main(arguments: list[str] | None = None) -> int:
     global options
     parser = argparse.ArgumentParser(description="A server with a life")
     parser.add_argument("--mgp", action="store_true")
+    parser.add_argument("--deaf", action="store_true")
     parser.add_argument("--status", default="healthy")
     parser.add_argument("--unsupported", type=int, default=-32601)
     parser.add_argument("--slow-start", type=float, default=0.0)

@@ -7,15 +7,18 @@ dies, and then: `answers`, `fails` (a result with `isError`), raises `error` (`{
 the same tool with every hint of its server that it may be repeated.
 
 `falter {key, times, code, hint}` fails so many times for each key, with `hint` as `_mgp`, and then answers; it writes into LEDGER, too,
-where there is one. `other` answers always; `count {key}` says how often `falter` was called for a key.
+where there is one. `other` answers always; `count {key}` says how often `falter` was called for a key, and `times {key}` when, in
+milliseconds of a clock that never goes back.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +31,7 @@ __all__ = ["app", "main"]
 HINTS = {"readOnlyHint": True, "idempotentHint": True, "destructiveHint": False}
 
 calls: Counter[str] = Counter()
+times: defaultdict[str, list[float]] = defaultdict(list)
 
 
 def _run(key: str) -> None:
@@ -54,6 +58,7 @@ async def _pay(given: dict[str, Any]) -> Any:
 
 
 async def _falter(given: dict[str, Any]) -> Any:
+    times[given["key"]].append(time.monotonic() * 1000)
     calls[given["key"]] += 1
     if len(sys.argv) > 1:
         _run(given["key"])
@@ -70,6 +75,10 @@ async def _count(given: dict[str, Any]) -> Any:
     return _text(str(calls[given["key"]]))
 
 
+async def _times(given: dict[str, Any]) -> Any:
+    return _text(json.dumps(times[given["key"]]))
+
+
 TOOLS = {
     "pay": _pay,
     "pay_vouched": _pay,
@@ -77,6 +86,7 @@ TOOLS = {
     "falter": _falter,
     "other": _other,
     "count": _count,
+    "times": _times,
 }
 
 

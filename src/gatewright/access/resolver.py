@@ -15,7 +15,13 @@ from gatewright.servers.uri_templates import LONGEST_URI
 __all__ = ["CatalogueResolver"]
 
 _NOBODY: Mapping[str, Refusal] = {}
-_REASONS = {"error": "upstream_unavailable", "draining": "draining", "restarting": "restarting"}
+_REASONS = {
+    "error": "upstream_unavailable",
+    # Its URL did not answer. Whether it ever said what it offers makes no difference to that.
+    "disconnected": "upstream_unavailable",
+    "draining": "draining",
+    "restarting": "restarting",
+}
 
 
 class CatalogueResolver:

@@ -224,7 +224,9 @@ class Supervisor:
             former = before.servers.get(name)
             if former is server:
                 server.adopt(fleet.specs[name])
-            elif former is not None:
+            elif former is None:  # nobody was told of it while it was started beside what served
+                self._side.changed(Change(name, "registered", server.state, "start"))
+            else:
                 server.follow(former)
                 self._side.replaced(
                     Change(name, former.state, server.state, "configuration_change")

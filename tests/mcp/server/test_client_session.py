@@ -354,6 +354,7 @@ async def test_the_capabilities_of_each_request_reach_its_owner() -> None:
 
 
 async def test_a_broken_answer_of_a_server_ends_its_call_alone() -> None:
+    """MGP-14.2-1: what breaks in the gateway is -32603, here and in the handshake above."""
     async with House() as house:
         peer, reply = peer_of(house), Kept()
         house.script.does("echo", Answer(b"{broken", modern=True))
