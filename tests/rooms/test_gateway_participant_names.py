@@ -166,10 +166,14 @@ async def test_of_several_requests_the_one_that_is_named_is_given_up() -> None:
         for ident, name in ((1, "dig"), (2, "dug"), (3, "deg")):
             scene.house.script.does(name, forever)
             seat.say(ident, "tools/call", {"name": name, "arguments": {}})
-            await rest()
+        async with asyncio.timeout(10):
+            while len(scene.house.script.calls) < 3:
+                await asyncio.sleep(0.001)
         gone = jsonrpc.notification("notifications/cancelled", {"requestId": 2})
         seat.put(4, "mcp/request:notifications/cancelled", gone)
-        await rest()
+        async with asyncio.timeout(10):
+            while not scene.house.script.cancelled:
+                await asyncio.sleep(0.001)
         assert scene.house.script.cancelled == ["dug"]
         gone = jsonrpc.notification("notifications/cancelled", {"requestId": 9})
         seat.put(5, "mcp/request:notifications/cancelled", gone)
