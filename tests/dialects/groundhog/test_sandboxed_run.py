@@ -106,9 +106,11 @@ class Scripted:
     def __init__(self, *said: Any) -> None:
         self.said = list(said)
         self.levels: list[str] = []
+        self.paths: list[str] = []
 
     async def __call__(self, tool: str, *given: Any, level: str, **more: Any) -> Ran:
         self.levels.append(level)
+        self.paths = given[0]["paths"]
         found = self.said.pop(0)
         if isinstance(found, Exception):
             raise found
@@ -127,6 +129,43 @@ async def test_a_level_is_promised_only_once_it_was_proven() -> None:
     assert "it broke" in await broken.flaw("container")
     unstartable = Isolation(Scripted(OSError("no processes left")))
     assert "no processes left" in await unstartable.flaw("process")
+
+
+@pytest.mark.parametrize("root", ["/home/ann/files", "/root", "/var/lib", "/usr/share/doc", "/etc"])
+async def test_the_way_to_a_root_is_no_leak(root: str) -> None:
+    """GRH-reg-7: a container has the folders above a root, and nothing else that is in them."""
+    asked: list[str] = []
+
+    async def contained(tool: str, given: Any, roots: Any, **more: Any) -> Ran:
+        asked.extend(given["paths"])
+        shown = [one for one in asked if f"{root}/".startswith(f"{one}/")]
+        return Ran({"result": {"seen": shown, "filtered": True}})
+
+    assert await Isolation(contained).flaw("container", [root]) == ""
+    assert "/proc/self" in asked
+    assert not any(one.startswith(f"{root}/") for one in asked)
+
+
+async def test_a_neighbour_of_the_way_to_a_root_is_a_leak(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GRH-reg-7: what is looked for beside the way is really there, so that not to see it says something."""
+    above = Path(root).parent
+    monkeypatch.setattr(sandboxed_run, "_OUTSIDE", (str(above.parent), "/etc"))
+    flaw = await Isolation().flaw("container", [root])
+    assert "can be seen" not in flaw
+    beside = str(above / "out.txt")
+    open_ = Isolation(Scripted({"result": {"seen": [beside], "filtered": True}}))
+    assert beside in await open_.flaw("container", [root])
+    script = Scripted({"result": {"seen": [], "filtered": True}})
+    assert await Isolation(script).flaw("container", [root]) == ""
+    assert beside in script.paths
+
+
+async def test_where_everything_is_a_root_nothing_can_be_proven() -> None:
+    script = Scripted()
+    assert "nothing is outside" in await Isolation(script).flaw("container", ["/"])
+    assert script.levels == []
 
 
 async def test_a_proof_is_made_once_and_only_for_what_needs_one() -> None:

@@ -15,6 +15,8 @@ import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 import msgspec
@@ -28,7 +30,9 @@ LEVELS: tuple[Level, ...] = ("none", "process", "container", "vm")
 """Least first."""
 
 _PROBE_S = 30.0
-_OUTSIDE = ("/etc", "/proc", "/usr", "/home", "/root", "/var", "/bin")
+_OUTSIDE = ("/etc", "/proc", "/usr", "/home", "/root", "/var", "/bin", "/proc/self", sys.executable)
+_LOOKS = ThreadPoolExecutor(1, thread_name_prefix="isolation")
+"""A mount that does not answer keeps a thread for as long as it likes: this one, and none that others wait for."""
 _COMMAND = (sys.executable, "-I", "-m", "gatewright.dialects.groundhog.worker")
 
 
@@ -106,14 +110,13 @@ class Isolation:
 
     async def _prove(self, level: Level, roots: Sequence[str]) -> str:
         try:
-            ran = await self._run(
-                "probe",
-                {"paths": list(_OUTSIDE)},
-                roots,
-                level=level,
-                seconds=_PROBE_S,
-                memory=None,
-            )
+            async with asyncio.timeout(_PROBE_S):
+                loop = asyncio.get_running_loop()
+                paths = await loop.run_in_executor(_LOOKS, _outside, tuple(roots))
+            if level == "container" and not paths:
+                return "nothing is outside of the directories that may be listed"
+            given = {"paths": paths}
+            ran = await self._run("probe", given, roots, level=level, seconds=_PROBE_S, memory=None)
         except (OSError, TimeoutError) as problem:
             return f"a process for it cannot be started: {problem}"
         result = ran.said.get("result")
@@ -124,3 +127,28 @@ class Isolation:
         if level == "container" and not result.get("filtered"):
             return "it does not isolate: system calls are not filtered"
         return ""
+
+
+def _outside(roots: Sequence[str]) -> list[str]:
+    """What must not be seen from a container with these roots. The folders above a root are there as well, empty but for
+    the way to it: so what is asked for is beside the way."""
+    shown = {os.path.normpath(root) for root in roots}
+    # Of the path as it was written: `worker` makes the folders that are before a ".." too.
+    above = {os.path.normpath(one) for root in roots for one in PurePosixPath(root).parents}
+    beside = [_beside(folder, shown | above) for folder in sorted(above - {"/"})]
+    asked = dict.fromkeys([*_OUTSIDE, *filter(None, beside)])
+    return [one for one in asked if one not in above and not _is_in(one, shown)]
+
+
+def _is_in(path: str, roots: set[str]) -> bool:
+    return path in roots or any(str(one) in roots for one in PurePosixPath(path).parents)
+
+
+def _beside(folder: str, way: set[str]) -> str:
+    """Something that is in this folder and on no way to a root; empty where nothing can be found."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            # Some names cannot be written as JSON.
+            if entry.name.isprintable() and entry.path not in way:
+                return entry.path
+    return ""
