@@ -168,6 +168,25 @@ async def test_where_everything_is_a_root_nothing_can_be_proven() -> None:
     assert script.levels == []
 
 
+@pytest.mark.parametrize("passing", [OSError("no room"), TimeoutError(), {"broken": True}])
+async def test_a_proof_that_could_not_be_made_is_tried_again(passing: Any) -> None:
+    """GRH-reg-7: what a machine without a free process could not show is no word about its isolation."""
+    script = Scripted(passing, {"result": {"seen": [], "filtered": True}})
+    isolation = Isolation(script)
+    told = await isolation.flaw("container")
+    assert "cannot be tried now" in told
+    assert told.endswith(("no room", "took too long", "it broke"))
+    assert [await isolation.flaw("container") for _ in range(2)] == ["", ""]
+    assert len(script.levels) == 2
+
+
+async def test_what_a_proof_has_shown_is_remembered() -> None:
+    script = Scripted({"no_isolation": "unshare: operation not permitted"})
+    isolation = Isolation(script)
+    told = [await isolation.flaw("container") for _ in range(2)]
+    assert told[0] == told[1] != ""
+
+
 async def test_a_proof_is_made_once_and_only_for_what_needs_one() -> None:
     """GRH-reg-7."""
     script = Scripted({"result": {"seen": [], "filtered": True}})

@@ -105,20 +105,24 @@ class Isolation:
         if level == "vm":
             return "virtual machines are not made here; run the tool's server in one"
         if level not in self._flaws:
-            self._flaws[level] = await self._prove(level, roots)
+            try:
+                self._flaws[level] = await self._prove(level, roots)
+            except (OSError, TimeoutError) as problem:
+                # It passes: not kept, or a busy minute would take the level away until the next start.
+                return f"it cannot be tried now: {str(problem) or 'it took too long'}"
         return self._flaws[level]
 
     async def _prove(self, level: Level, roots: Sequence[str]) -> str:
-        try:
-            async with asyncio.timeout(_PROBE_S):
-                loop = asyncio.get_running_loop()
-                paths = await loop.run_in_executor(_LOOKS, _outside, tuple(roots))
-            if level == "container" and not paths:
-                return "nothing is outside of the directories that may be listed"
-            given = {"paths": paths}
-            ran = await self._run("probe", given, roots, level=level, seconds=_PROBE_S, memory=None)
-        except (OSError, TimeoutError) as problem:
-            return f"a process for it cannot be started: {problem}"
+        """Why not, as it was seen. Raises `OSError` or `TimeoutError` where nothing could be."""
+        async with asyncio.timeout(_PROBE_S):
+            loop = asyncio.get_running_loop()
+            paths = await loop.run_in_executor(_LOOKS, _outside, tuple(roots))
+        if level == "container" and not paths:
+            return "nothing is outside of the directories that may be listed"
+        given = {"paths": paths}
+        ran = await self._run("probe", given, roots, level=level, seconds=_PROBE_S, memory=None)
+        if "broken" in ran.said:
+            raise ChildProcessError("it broke")
         result = ran.said.get("result")
         if not isinstance(result, dict):
             return f"this machine refuses it: {ran.said.get('no_isolation', 'it broke')}"
