@@ -14,26 +14,74 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
 import msgspec
 
+from gatewright.call import Who
 from gatewright.transport.launch import child_environment
 
-__all__ = ["LEVELS", "Isolation", "Level", "Ran", "run_confined"]
+__all__ = [
+    "LEVELS",
+    "PROCESSES",
+    "WAITING",
+    "WAITING_EACH",
+    "Crowded",
+    "Isolation",
+    "Level",
+    "Places",
+    "Ran",
+    "run_confined",
+]
 
 Level = Literal["none", "process", "container", "vm"]
 LEVELS: tuple[Level, ...] = ("none", "process", "container", "vm")
 """Least first."""
+
+PROCESSES, WAITING, WAITING_EACH = 4, 256, 64
+"""So many processes at once, so many calls that wait for one, and of one caller. Each process is an interpreter and three
+descriptors, of which the gateway has so many for everybody."""
 
 _PROBE_S = 30.0
 _OUTSIDE = ("/etc", "/proc", "/usr", "/home", "/root", "/var", "/bin", "/proc/self", sys.executable)
 _LOOKS = ThreadPoolExecutor(1, thread_name_prefix="isolation")
 """A mount that does not answer keeps a thread for as long as it likes: this one, and none that others wait for."""
 _COMMAND = (sys.executable, "-I", "-m", "gatewright.dialects.groundhog.worker")
+
+
+class Crowded(Exception):  # noqa: N818 - what happens, not what is wrong
+    """Too many wait for a process already."""
+
+
+class Places:
+    """Those that may run at once. Who waits is served in the order of coming."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(PROCESSES)
+        self._waiting: Counter[Who] = Counter()
+
+    @contextlib.asynccontextmanager
+    async def place(self, who: Who) -> AsyncIterator[None]:
+        """Hold one. Raises `Crowded`."""
+        if self._free.locked():
+            waiting = self._waiting
+            if waiting.total() >= WAITING or waiting[who] >= WAITING_EACH:
+                raise Crowded
+        self._waiting[who] += 1
+        try:
+            await self._free.acquire()
+        finally:
+            self._waiting[who] -= 1
+            if not self._waiting[who]:
+                del self._waiting[who]
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 class Ran(msgspec.Struct, frozen=True):
