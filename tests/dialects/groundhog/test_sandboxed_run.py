@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -12,7 +13,16 @@ from typing import Any
 import pytest
 
 from gatewright.dialects.groundhog import sandboxed_run
-from gatewright.dialects.groundhog.sandboxed_run import LEVELS, Isolation, Level, Ran, run_confined
+from gatewright.dialects.groundhog.sandboxed_run import (
+    LEVELS,
+    PROCESSES,
+    Crowded,
+    Isolation,
+    Level,
+    Places,
+    Ran,
+    run_confined,
+)
 
 SECONDS = 60.0
 MEMORY = 256 * 1024 * 1024
@@ -195,6 +205,19 @@ async def test_a_proof_is_made_once_and_only_for_what_needs_one() -> None:
     assert await isolation.flaw("none") == ""
     assert "virtual machines" in await isolation.flaw("vm")
     assert script.levels == ["container"]
+
+
+async def test_nobody_waits_for_ever_for_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process without a time of its own, on a mount that does not answer, keeps its place for as long as it likes."""
+    monkeypatch.setattr(sandboxed_run, "_WAIT_S", 0.01)
+    places, who = Places(), ("agent", "ann")
+    async with contextlib.AsyncExitStack() as held:
+        for _ in range(PROCESSES):
+            await held.enter_async_context(places.place(who))
+        with pytest.raises(Crowded):
+            await asyncio.wait_for(held.enter_async_context(places.place(who)), SECONDS)
+    async with places.place(who):
+        pass
 
 
 def test_the_levels_are_in_their_order() -> None:

@@ -46,6 +46,8 @@ PROCESSES, WAITING, WAITING_EACH = 4, 256, 64
 """So many processes at once, so many calls that wait for one, and of one caller. Each process is an interpreter and three
 descriptors, of which the gateway has so many for everybody."""
 
+_WAIT_S = 30.0
+"""A call may have no time limit of its own, and neither may those that it waits for."""
 _PROBE_S = 30.0
 _OUTSIDE = ("/etc", "/proc", "/usr", "/home", "/root", "/var", "/bin", "/proc/self", sys.executable)
 _LOOKS = ThreadPoolExecutor(1, thread_name_prefix="isolation")
@@ -54,7 +56,7 @@ _COMMAND = (sys.executable, "-I", "-m", "gatewright.dialects.groundhog.worker")
 
 
 class Crowded(Exception):  # noqa: N818 - what happens, not what is wrong
-    """Too many wait for a process already."""
+    """Too many wait for a process already, or this one has waited too long."""
 
 
 class Places:
@@ -73,7 +75,10 @@ class Places:
                 raise Crowded
         self._waiting[who] += 1
         try:
-            await self._free.acquire()
+            async with asyncio.timeout(_WAIT_S):
+                await self._free.acquire()
+        except TimeoutError as late:
+            raise Crowded from late
         finally:
             self._waiting[who] -= 1
             if not self._waiting[who]:
