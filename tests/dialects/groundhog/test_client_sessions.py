@@ -187,9 +187,10 @@ async def test_what_is_over_the_limit_of_a_caller_is_refused_before_it_does_anyt
         b'{"jsonrpc":"2.0","id":1,"method":7}',
         b'{"jsonrpc":"2.0","id":1,"method":"tools/invoke","params":{"tool_id":7}}',
         b'{"jsonrpc":"2.0","id":1,"method":"tools/invoke","params":[]}',
+        b'{"jsonrpc":"2.0","id":1,"method":"session/create","params":{"token":"wrong"}}',
     ],
 )
-async def test_what_cannot_be_read_counts_like_what_can(message: bytes) -> None:
+async def test_what_is_turned_down_counts_like_what_is_served(message: bytes) -> None:
     async with Rig() as rig:
         counted: list[str] = []
         over = Refusal("rate_limited", "later", {}, 70)

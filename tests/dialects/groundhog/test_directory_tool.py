@@ -1,16 +1,25 @@
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Caller, Client, Failure, Outcome, Refusal
 from gatewright.dialects.groundhog import directory_tool as module
 from gatewright.dialects.groundhog.directory_tool import directory_tool, shipped_directory
 from gatewright.dialects.groundhog.registration import Profile
-from gatewright.dialects.groundhog.sandboxed_run import Isolation, Ran
+from gatewright.dialects.groundhog.sandboxed_run import (
+    PROCESSES,
+    WAITING,
+    WAITING_EACH,
+    Isolation,
+    Ran,
+)
+from tests.dialects.client import SECONDS
 
 NOBODY: Any = None
 MEMORY = 256 * 1024 * 1024
@@ -143,6 +152,45 @@ async def test_how_a_process_ended_is_told(
     assert isinstance(outcome, Failure)
     assert outcome.reason == reason
     assert words in outcome.message
+
+
+async def test_so_many_processes_run_at_once_and_so_many_calls_wait(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GRH-reg-6: all registrations share the places, and one caller cannot take those of all who wait."""
+    running: list[str] = []
+    go = asyncio.Event()
+
+    async def held(*given: Any, **more: Any) -> Ran:
+        running.append("")
+        await go.wait()
+        return Ran({"result": {"entries": []}})
+
+    monkeypatch.setattr(module, "run_confined", held)
+    shipped = shipped_directory([root], Isolation())
+    runs = [shipped.make(Profile(memory=MEMORY)), shipped.make(Profile(level="container"))]
+
+    def begin(number: int, caller: str) -> asyncio.Task[Outcome]:
+        asked = replace(call(path="."), caller=Caller(caller))
+        return asyncio.ensure_future(runs[number % 2](asked.arguments, asked, NOBODY))
+
+    most = PROCESSES + WAITING_EACH
+    tasks = [begin(number, "ann") for number in range(most)]
+    refused = await asyncio.wait_for(begin(0, "ann"), SECONDS)
+    assert isinstance(refused, Refusal)
+    assert refused.reason == "resource_exhausted"
+    assert len(running) == PROCESSES
+    tasks += [begin(0, f"c{number}") for number in range(WAITING - WAITING_EACH)]
+    refused = await asyncio.wait_for(begin(0, "bob"), SECONDS)
+    assert isinstance(refused, Refusal)
+    tasks.pop().cancel()  # who gives up waiting makes room
+    await asyncio.sleep(0)
+    tasks.append(begin(0, "bob"))
+    await asyncio.sleep(0)
+    go.set()
+    found = await asyncio.wait_for(asyncio.gather(*tasks), SECONDS)
+    assert all(isinstance(one, Answer) for one in found)
+    assert isinstance(await asyncio.wait_for(begin(0, "ann"), SECONDS), Answer)
 
 
 def test_it_is_offered_without_a_registration(root: str) -> None:

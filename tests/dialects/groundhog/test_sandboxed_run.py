@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import sys
@@ -12,7 +13,16 @@ from typing import Any
 import pytest
 
 from gatewright.dialects.groundhog import sandboxed_run
-from gatewright.dialects.groundhog.sandboxed_run import LEVELS, Isolation, Level, Ran, run_confined
+from gatewright.dialects.groundhog.sandboxed_run import (
+    LEVELS,
+    PROCESSES,
+    Crowded,
+    Isolation,
+    Level,
+    Places,
+    Ran,
+    run_confined,
+)
 
 SECONDS = 60.0
 MEMORY = 256 * 1024 * 1024
@@ -106,9 +116,11 @@ class Scripted:
     def __init__(self, *said: Any) -> None:
         self.said = list(said)
         self.levels: list[str] = []
+        self.paths: list[str] = []
 
     async def __call__(self, tool: str, *given: Any, level: str, **more: Any) -> Ran:
         self.levels.append(level)
+        self.paths = given[0]["paths"]
         found = self.said.pop(0)
         if isinstance(found, Exception):
             raise found
@@ -129,6 +141,62 @@ async def test_a_level_is_promised_only_once_it_was_proven() -> None:
     assert "no processes left" in await unstartable.flaw("process")
 
 
+@pytest.mark.parametrize("root", ["/home/ann/files", "/root", "/var/lib", "/usr/share/doc", "/etc"])
+async def test_the_way_to_a_root_is_no_leak(root: str) -> None:
+    """GRH-reg-7: a container has the folders above a root, and nothing else that is in them."""
+    asked: list[str] = []
+
+    async def contained(tool: str, given: Any, roots: Any, **more: Any) -> Ran:
+        asked.extend(given["paths"])
+        shown = [one for one in asked if f"{root}/".startswith(f"{one}/")]
+        return Ran({"result": {"seen": shown, "filtered": True}})
+
+    assert await Isolation(contained).flaw("container", [root]) == ""
+    assert "/proc/self" in asked
+    assert not any(one.startswith(f"{root}/") for one in asked)
+
+
+async def test_a_neighbour_of_the_way_to_a_root_is_a_leak(
+    root: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GRH-reg-7: what is looked for beside the way is really there, so that not to see it says something."""
+    above = Path(root).parent
+    monkeypatch.setattr(sandboxed_run, "_OUTSIDE", (str(above.parent), "/etc"))
+    flaw = await Isolation().flaw("container", [root])
+    assert "can be seen" not in flaw
+    beside = str(above / "out.txt")
+    open_ = Isolation(Scripted({"result": {"seen": [beside], "filtered": True}}))
+    assert beside in await open_.flaw("container", [root])
+    script = Scripted({"result": {"seen": [], "filtered": True}})
+    assert await Isolation(script).flaw("container", [root]) == ""
+    assert beside in script.paths
+
+
+async def test_where_everything_is_a_root_nothing_can_be_proven() -> None:
+    script = Scripted()
+    assert "nothing is outside" in await Isolation(script).flaw("container", ["/"])
+    assert script.levels == []
+
+
+@pytest.mark.parametrize("passing", [OSError("no room"), TimeoutError(), {"broken": True}])
+async def test_a_proof_that_could_not_be_made_is_tried_again(passing: Any) -> None:
+    """GRH-reg-7: what a machine without a free process could not show is no word about its isolation."""
+    script = Scripted(passing, {"result": {"seen": [], "filtered": True}})
+    isolation = Isolation(script)
+    told = await isolation.flaw("container")
+    assert "cannot be tried now" in told
+    assert told.endswith(("no room", "took too long", "it broke"))
+    assert [await isolation.flaw("container") for _ in range(2)] == ["", ""]
+    assert len(script.levels) == 2
+
+
+async def test_what_a_proof_has_shown_is_remembered() -> None:
+    script = Scripted({"no_isolation": "unshare: operation not permitted"})
+    isolation = Isolation(script)
+    told = [await isolation.flaw("container") for _ in range(2)]
+    assert told[0] == told[1] != ""
+
+
 async def test_a_proof_is_made_once_and_only_for_what_needs_one() -> None:
     """GRH-reg-7."""
     script = Scripted({"result": {"seen": [], "filtered": True}})
@@ -137,6 +205,19 @@ async def test_a_proof_is_made_once_and_only_for_what_needs_one() -> None:
     assert await isolation.flaw("none") == ""
     assert "virtual machines" in await isolation.flaw("vm")
     assert script.levels == ["container"]
+
+
+async def test_nobody_waits_for_ever_for_a_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process without a time of its own, on a mount that does not answer, keeps its place for as long as it likes."""
+    monkeypatch.setattr(sandboxed_run, "_WAIT_S", 0.01)
+    places, who = Places(), ("agent", "ann")
+    async with contextlib.AsyncExitStack() as held:
+        for _ in range(PROCESSES):
+            await held.enter_async_context(places.place(who))
+        with pytest.raises(Crowded):
+            await asyncio.wait_for(held.enter_async_context(places.place(who)), SECONDS)
+    async with places.place(who):
+        pass
 
 
 def test_the_levels_are_in_their_order() -> None:

@@ -226,7 +226,7 @@ class GroundhogPeer:
         unknown = self._who.authenticate(token if request.method == "session/create" else None)
         self._known()
         if unknown is not None:
-            return self._refuse(request.id, request.method, unknown, trace)
+            return self._turned_down(request.id, request.method, unknown, trace)
         if isinstance(read, asked.Flaw):
             flaw = Failure(read.reason, read.message, read.details)
             return self._turned_down(request.id, request.method, flaw, trace)

@@ -18,7 +18,14 @@ from gatewright.dialects.groundhog.directory import (
 )
 from gatewright.dialects.groundhog.register import Shipped
 from gatewright.dialects.groundhog.registration import Profile
-from gatewright.dialects.groundhog.sandboxed_run import Isolation, Level, Ran, run_confined
+from gatewright.dialects.groundhog.sandboxed_run import (
+    Crowded,
+    Isolation,
+    Level,
+    Places,
+    Ran,
+    run_confined,
+)
 from gatewright.dialects.groundhog.tool_registry import Registered
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.groundhog import META_TOOL
@@ -39,6 +46,7 @@ _META = {
 }
 _FILES = ThreadPoolExecutor(4, thread_name_prefix="directory_list")
 """A mount that does not answer keeps a thread for as long as it likes."""
+_LATER_MS = 1000
 _own_schema = compile_schema(DEFINITION["inputSchema"])
 
 
@@ -48,7 +56,7 @@ def directory_tool(roots: Sequence[str]) -> Registered:
         name=NAME,
         version=VERSION,
         definition={**DEFINITION, "_meta": _META},
-        run=_directory(roots, Profile()),
+        run=_directory(roots, Profile(), Places()),
         fingerprint="shipped",
         shipped=True,
     )
@@ -57,22 +65,27 @@ def directory_tool(roots: Sequence[str]) -> Registered:
 def shipped_directory(roots: Sequence[str], isolation: Isolation) -> Shipped:
     """`directory_list` for registrations. `roots` are absolute paths that may be listed."""
 
+    places = Places()
+
     async def prove(level: Level) -> str:
         return await isolation.flaw(level, roots)
 
     return Shipped(
-        {**DEFINITION, "_meta": _META}, lambda profile: _directory(roots, profile), prove
+        {**DEFINITION, "_meta": _META}, lambda profile: _directory(roots, profile, places), prove
     )
 
 
-def _directory(roots: Sequence[str], profile: Profile) -> Function:
+def _directory(roots: Sequence[str], profile: Profile, places: Places) -> Function:
     async def run(arguments: dict[str, Any], call: Call, back: Back) -> Outcome:
         objection = _own_schema.objection(arguments)  # a registration may have a schema of its own
         if objection is not None:
             where = {"path": objection.path, "rule": objection.rule}
             return Failure("invalid_args", f"arguments{objection.path}: {objection.message}", where)
         try:
-            return await _listed(arguments, roots, profile, call)
+            return await _listed(arguments, roots, profile, places, call)
+        except Crowded:
+            text = f"too many calls of {NAME} wait for a process; make this one again later"
+            return Refusal("resource_exhausted", text, retry_after_ms=_LATER_MS)
         except TimeoutError:
             return Failure(
                 "timeout",
@@ -84,15 +97,21 @@ def _directory(roots: Sequence[str], profile: Profile) -> Function:
 
 
 async def _listed(
-    arguments: Mapping[str, Any], roots: Sequence[str], profile: Profile, call: Call
+    arguments: Mapping[str, Any],
+    roots: Sequence[str],
+    profile: Profile,
+    places: Places,
+    call: Call,
 ) -> Outcome:
     if profile.level == "none" and profile.memory is None:
         return await _here(arguments, roots, profile)
     # Memory can only be limited for a process.
     level: Level = "process" if profile.level == "none" else profile.level
-    ran = await run_confined(
-        NAME, arguments, roots, level=level, seconds=profile.seconds, memory=profile.memory
-    )
+    # Its time begins when it has its place: others' calls use up none of it.
+    async with places.place(call.caller.who):
+        ran = await run_confined(
+            NAME, arguments, roots, level=level, seconds=profile.seconds, memory=profile.memory
+        )
     call.facts["memory_bytes"] = ran.memory
     return _outcome(ran, arguments, profile)
 

@@ -14,22 +14,79 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import PurePosixPath
 from typing import Any, Literal
 
 import msgspec
 
+from gatewright.call import Who
 from gatewright.transport.launch import child_environment
 
-__all__ = ["LEVELS", "Isolation", "Level", "Ran", "run_confined"]
+__all__ = [
+    "LEVELS",
+    "PROCESSES",
+    "WAITING",
+    "WAITING_EACH",
+    "Crowded",
+    "Isolation",
+    "Level",
+    "Places",
+    "Ran",
+    "run_confined",
+]
 
 Level = Literal["none", "process", "container", "vm"]
 LEVELS: tuple[Level, ...] = ("none", "process", "container", "vm")
 """Least first."""
 
+PROCESSES, WAITING, WAITING_EACH = 4, 256, 64
+"""So many processes at once, so many calls that wait for one, and of one caller. Each process is an interpreter and three
+descriptors, of which the gateway has so many for everybody."""
+
+_WAIT_S = 30.0
+"""A call may have no time limit of its own, and neither may those that it waits for."""
 _PROBE_S = 30.0
-_OUTSIDE = ("/etc", "/proc", "/usr", "/home", "/root", "/var", "/bin")
+_OUTSIDE = ("/etc", "/proc", "/usr", "/home", "/root", "/var", "/bin", "/proc/self", sys.executable)
+_LOOKS = ThreadPoolExecutor(1, thread_name_prefix="isolation")
+"""A mount that does not answer keeps a thread for as long as it likes: this one, and none that others wait for."""
 _COMMAND = (sys.executable, "-I", "-m", "gatewright.dialects.groundhog.worker")
+
+
+class Crowded(Exception):  # noqa: N818 - what happens, not what is wrong
+    """Too many wait for a process already, or this one has waited too long."""
+
+
+class Places:
+    """Those that may run at once. Who waits is served in the order of coming."""
+
+    def __init__(self) -> None:
+        self._free = asyncio.Semaphore(PROCESSES)
+        self._waiting: Counter[Who] = Counter()
+
+    @contextlib.asynccontextmanager
+    async def place(self, who: Who) -> AsyncIterator[None]:
+        """Hold one. Raises `Crowded`."""
+        if self._free.locked():
+            waiting = self._waiting
+            if waiting.total() >= WAITING or waiting[who] >= WAITING_EACH:
+                raise Crowded
+        self._waiting[who] += 1
+        try:
+            async with asyncio.timeout(_WAIT_S):
+                await self._free.acquire()
+        except TimeoutError as late:
+            raise Crowded from late
+        finally:
+            self._waiting[who] -= 1
+            if not self._waiting[who]:
+                del self._waiting[who]
+        try:
+            yield
+        finally:
+            self._free.release()
 
 
 class Ran(msgspec.Struct, frozen=True):
@@ -101,21 +158,24 @@ class Isolation:
         if level == "vm":
             return "virtual machines are not made here; run the tool's server in one"
         if level not in self._flaws:
-            self._flaws[level] = await self._prove(level, roots)
+            try:
+                self._flaws[level] = await self._prove(level, roots)
+            except (OSError, TimeoutError) as problem:
+                # It passes: not kept, or a busy minute would take the level away until the next start.
+                return f"it cannot be tried now: {str(problem) or 'it took too long'}"
         return self._flaws[level]
 
     async def _prove(self, level: Level, roots: Sequence[str]) -> str:
-        try:
-            ran = await self._run(
-                "probe",
-                {"paths": list(_OUTSIDE)},
-                roots,
-                level=level,
-                seconds=_PROBE_S,
-                memory=None,
-            )
-        except (OSError, TimeoutError) as problem:
-            return f"a process for it cannot be started: {problem}"
+        """Why not, as it was seen. Raises `OSError` or `TimeoutError` where nothing could be."""
+        async with asyncio.timeout(_PROBE_S):
+            loop = asyncio.get_running_loop()
+            paths = await loop.run_in_executor(_LOOKS, _outside, tuple(roots))
+        if level == "container" and not paths:
+            return "nothing is outside of the directories that may be listed"
+        given = {"paths": paths}
+        ran = await self._run("probe", given, roots, level=level, seconds=_PROBE_S, memory=None)
+        if "broken" in ran.said:
+            raise ChildProcessError("it broke")
         result = ran.said.get("result")
         if not isinstance(result, dict):
             return f"this machine refuses it: {ran.said.get('no_isolation', 'it broke')}"
@@ -124,3 +184,28 @@ class Isolation:
         if level == "container" and not result.get("filtered"):
             return "it does not isolate: system calls are not filtered"
         return ""
+
+
+def _outside(roots: Sequence[str]) -> list[str]:
+    """What must not be seen from a container with these roots. The folders above a root are there as well, empty but for
+    the way to it: so what is asked for is beside the way."""
+    shown = {os.path.normpath(root) for root in roots}
+    # Of the path as it was written: `worker` makes the folders that are before a ".." too.
+    above = {os.path.normpath(one) for root in roots for one in PurePosixPath(root).parents}
+    beside = [_beside(folder, shown | above) for folder in sorted(above - {"/"})]
+    asked = dict.fromkeys([*_OUTSIDE, *filter(None, beside)])
+    return [one for one in asked if one not in above and not _is_in(one, shown)]
+
+
+def _is_in(path: str, roots: set[str]) -> bool:
+    return path in roots or any(str(one) in roots for one in PurePosixPath(path).parents)
+
+
+def _beside(folder: str, way: set[str]) -> str:
+    """Something that is in this folder and on no way to a root; empty where nothing can be found."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            # Some names cannot be written as JSON.
+            if entry.name.isprintable() and entry.path not in way:
+                return entry.path
+    return ""
