@@ -228,6 +228,10 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         await super().send(message)
         if message["type"] == "websocket.accept":
             self._intake.hold(held=not self.handshake_complete)
+        elif self.close_timer is not None:
+            self._intake.hold(
+                held=False
+            )  # what is left is forgotten, up to the peer's closing frame
 
     # -- taken over
 
@@ -275,9 +279,13 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     def send_receive_event_to_app(self) -> None:
         receiver = self._receiver
         if receiver is None:
-            self.read_paused = True  # it is the intake that says when to read
             large = sum(map(len, self.frames)) > LARGE_BYTES
+            # It is the intake that says when to read: uvicorn neither pauses here nor resumes past it after a closing frame.
+            self.read_paused = True
             super().send_receive_event_to_app()
+            self.read_paused = False
+            if self.close_sent:
+                return
             if large or self.queue.qsize() >= QUEUED:
                 self._intake.hold(held=True)
             return
