@@ -15,6 +15,7 @@ from tests.transport.collecting import Collector, within
 from tests.transport.sockets import Open, client, close_code, nobody_left, read_on, shake_hands
 
 SHORT = 0.1
+HELLO = b"\x81\x82\0\0\0\0hi"
 
 
 async def test_a_binary_frame_is_answered_with_1003(door: Open) -> None:
@@ -31,6 +32,7 @@ async def test_a_binary_frame_from_a_server_ends_the_client_too(door: Open) -> N
         await receive()
         await send({"type": "websocket.accept", "subprotocol": "mcp"})
         await send({"type": "websocket.send", "bytes": b"binary"})
+        await send({"type": "websocket.send", "text": "behind"})
         while (await receive())["type"] != "websocket.disconnect":
             pass
 
@@ -39,6 +41,30 @@ async def test_a_binary_frame_from_a_server_ends_the_client_too(door: Open) -> N
     await within(connect(at.url, receiver=collector))
     assert await collector.end() == "a binary frame; messages are text"
     assert collector.messages == []
+
+
+async def test_nothing_behind_a_binary_frame_is_carried_out(door: Open) -> None:
+    at = await door()
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    loop = asyncio.get_running_loop()
+    await within(loop.sock_sendall(raw, b"\x82\x81\0\0\0\0x" + HELLO * 10))
+    assert await at.collector.end() == "a binary frame; messages are text"
+    assert at.collector.messages == []
+    raw.close()
+
+
+async def test_nothing_behind_the_message_upon_which_a_client_is_sent_away_is_carried_out(
+    door: Open,
+) -> None:
+    at = await door(echo=False)
+    at.collector = Collector(lambda _: at.pipe.leave(1008, "the key was taken back"))
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    await within(asyncio.get_running_loop().sock_sendall(raw, HELLO * 10))
+    assert await at.collector.end() == "the key was taken back"
+    assert at.collector.messages == [b"hi"]
+    raw.close()
 
 
 async def test_a_frame_over_the_limit_is_answered_with_1009(door: Open) -> None:

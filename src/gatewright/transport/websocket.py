@@ -177,6 +177,8 @@ class _FramePipe:
             await self._more.wait()
 
     async def _hand_on(self, text: str) -> None:
+        if self._closing is not None:
+            return  # whoever sent it could not be answered any more
         began = time.perf_counter()
         self._end.deliver(text.encode())
         if self._pace.over(time.perf_counter() - began):
