@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 from typing import Any
 
@@ -96,18 +97,75 @@ async def test_a_frame_over_the_limit_from_a_server_ends_the_client(door: Open) 
     assert await collector.end() == "a message longer than 1000 bytes"
 
 
-async def test_text_that_is_not_utf8_closes_the_connection(
+async def test_text_that_is_not_utf8_is_answered_with_1007(
     door: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
     at = await door()
     raw = await shake_hands(at)
     await within(at.there.wait())
     loop = asyncio.get_running_loop()
-    await within(loop.sock_sendall(raw, b"\x81\x82\0\0\0\0\xff\xff"))
-    await at.collector.end()
+    await within(loop.sock_sendall(raw, b"\x81\x82\0\0\0\0\xff\xff" + HELLO))
+    assert await at.collector.end() == "a text frame that is not UTF-8"
     assert at.collector.messages == []
+    assert b"\x88\x20\x03\xefa text frame that is not UTF-8" in await _heard(raw)
     raw.close()
     await nobody_left(at.server)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("held_up", [False, True])
+async def test_answers_to_what_came_before_a_frame_over_the_limit_are_no_failure(
+    door: Open, caplog: pytest.LogCaptureFixture, held_up: bool
+) -> None:
+    """As often as a client likes, so nothing of it is logged; also where the writer waits for the peer to read."""
+    at = await door(limits=Limits(frame_bytes=1000))
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    if held_up:
+        for _ in range(64):
+            at.pipe.send(b"x" * 65536)
+        await asyncio.sleep(0.05)
+    loop = asyncio.get_running_loop()
+    await within(loop.sock_sendall(raw, HELLO * 40 + b"\x81\xfe\x03\xe9" + bytes(4)))
+    heard = await _heard(raw)
+    assert b"\x88" in heard
+    assert await at.collector.end() == "a message longer than 1000 bytes"
+    raw.close()
+    await nobody_left(at.server)
+    assert caplog.records == []
+
+
+async def test_what_an_application_says_behind_the_end_is_as_if_the_client_had_left(
+    door: Open,
+) -> None:
+    raised: list[Exception] = []
+
+    async def late(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        assert (await receive())["code"] == 1009
+        for more in ({"type": "websocket.send", "text": "x"}, {"type": "websocket.close"}):
+            try:
+                await send(more)
+            except (OSError, RuntimeError) as problem:
+                raised.append(problem)
+
+    at = await door(late, limits=Limits(frame_bytes=1000))
+    raw = await shake_hands(at)
+    await within(asyncio.get_running_loop().sock_recv(raw, 1000))
+    await within(asyncio.get_running_loop().sock_sendall(raw, b"\x81\xfe\x03\xe9" + bytes(4)))
+    await _heard(raw)
+    raw.close()
+    await nobody_left(at.server)
+    assert len(raised) == 2
+    assert all(isinstance(one, OSError) for one in raised)
+
+
+async def _heard(raw: socket.socket) -> bytes:
+    heard = b""
+    while piece := await within(asyncio.get_running_loop().sock_recv(raw, 1 << 16)):
+        heard += piece
+    return heard
 
 
 async def test_a_client_that_does_not_read_is_cut_off_as_a_slow_reader(door: Open) -> None:
