@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
+from gatewright.transport import websocket_connection
 from gatewright.transport.websocket_connection import DIRECT, WebSocketConnection
+from gatewright.transport.websocket_intake import Intake
 from tests.transport.asgi import answer
 from tests.transport.collecting import within
 from tests.transport.raw_http import connected
@@ -18,6 +20,8 @@ UPGRADE = (
     % base64.b64encode(os.urandom(16))
 )
 HELLO = b"\x81\x82\0\0\0\0hi"  # a text frame, masked with zeros
+KILOBYTE = b"\x81\xfe\x04\0" + bytes(4) + b"x" * 1024
+GOODBYE = b"\x88\x82\0\0\0\0\x03\xe8"
 GET = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n"
 
 
@@ -38,6 +42,13 @@ class Both:
         await send({"type": "websocket.accept"})
         while (message := await receive())["type"] == "websocket.receive":
             await send({"type": "websocket.send", "text": message["text"]})
+
+
+async def _goes_after_one(_: Any, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "websocket.accept"})
+    await receive()
+    await send({"type": "websocket.close", "code": 1003})
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])
@@ -134,6 +145,39 @@ async def test_one_that_breaks_while_it_parses_ends_also_in_its_turn(
         finally:
             loop.set_exception_handler(None)
     assert [type(one) for one in told] == [ZeroDivisionError]
+
+
+async def test_what_comes_behind_our_goodbye_is_read_at_the_pace_of_the_intake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No more is read while something waits, or all that a client sends in two seconds would be held."""
+    waited: list[bool] = []
+    take = Intake.take
+
+    def watched(self: Intake, data: bytes) -> None:
+        waited.append(self.waits)
+        take(self, data)
+
+    monkeypatch.setattr(Intake, "take", watched)
+    async with connected(_goes_after_one) as client:
+        client.say(UPGRADE)
+        await client.head()
+        client.say(KILOBYTE * 1000 + GOODBYE)
+        assert await client.end() == b"\x88\x02\x03\xeb"
+    assert len(waited) > 2
+    assert not any(waited)
+
+
+async def test_the_answer_to_our_goodbye_is_heard_behind_what_held_the_intake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(websocket_connection, "CLOSING_S", 600.0)
+    large = b"\x81\xfe\xff\xff" + bytes(4) + b"x" * 0xFFFF
+    async with connected(_goes_after_one) as client:
+        client.say(UPGRADE)
+        await client.head()
+        client.say(large + KILOBYTE * 3 + GOODBYE)
+        assert await client.end() == b"\x88\x02\x03\xeb"
 
 
 async def test_a_reason_is_told_as_far_as_a_closing_frame_has_room() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import struct
 from typing import Any
 
@@ -15,6 +16,7 @@ from tests.transport.collecting import Collector, within
 from tests.transport.sockets import Open, client, close_code, nobody_left, read_on, shake_hands
 
 SHORT = 0.1
+HELLO = b"\x81\x82\0\0\0\0hi"
 
 
 async def test_a_binary_frame_is_answered_with_1003(door: Open) -> None:
@@ -31,6 +33,7 @@ async def test_a_binary_frame_from_a_server_ends_the_client_too(door: Open) -> N
         await receive()
         await send({"type": "websocket.accept", "subprotocol": "mcp"})
         await send({"type": "websocket.send", "bytes": b"binary"})
+        await send({"type": "websocket.send", "text": "behind"})
         while (await receive())["type"] != "websocket.disconnect":
             pass
 
@@ -39,6 +42,30 @@ async def test_a_binary_frame_from_a_server_ends_the_client_too(door: Open) -> N
     await within(connect(at.url, receiver=collector))
     assert await collector.end() == "a binary frame; messages are text"
     assert collector.messages == []
+
+
+async def test_nothing_behind_a_binary_frame_is_carried_out(door: Open) -> None:
+    at = await door()
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    loop = asyncio.get_running_loop()
+    await within(loop.sock_sendall(raw, b"\x82\x81\0\0\0\0x" + HELLO * 10))
+    assert await at.collector.end() == "a binary frame; messages are text"
+    assert at.collector.messages == []
+    raw.close()
+
+
+async def test_nothing_behind_the_message_upon_which_a_client_is_sent_away_is_carried_out(
+    door: Open,
+) -> None:
+    at = await door(echo=False)
+    at.collector = Collector(lambda _: at.pipe.leave(1008, "the key was taken back"))
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    await within(asyncio.get_running_loop().sock_sendall(raw, HELLO * 10))
+    assert await at.collector.end() == "the key was taken back"
+    assert at.collector.messages == [b"hi"]
+    raw.close()
 
 
 async def test_a_frame_over_the_limit_is_answered_with_1009(door: Open) -> None:
@@ -70,18 +97,75 @@ async def test_a_frame_over_the_limit_from_a_server_ends_the_client(door: Open) 
     assert await collector.end() == "a message longer than 1000 bytes"
 
 
-async def test_text_that_is_not_utf8_closes_the_connection(
+async def test_text_that_is_not_utf8_is_answered_with_1007(
     door: Open, caplog: pytest.LogCaptureFixture
 ) -> None:
     at = await door()
     raw = await shake_hands(at)
     await within(at.there.wait())
     loop = asyncio.get_running_loop()
-    await within(loop.sock_sendall(raw, b"\x81\x82\0\0\0\0\xff\xff"))
-    await at.collector.end()
+    await within(loop.sock_sendall(raw, b"\x81\x82\0\0\0\0\xff\xff" + HELLO))
+    assert await at.collector.end() == "a text frame that is not UTF-8"
     assert at.collector.messages == []
+    assert b"\x88\x20\x03\xefa text frame that is not UTF-8" in await _heard(raw)
     raw.close()
     await nobody_left(at.server)
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize("held_up", [False, True])
+async def test_answers_to_what_came_before_a_frame_over_the_limit_are_no_failure(
+    door: Open, caplog: pytest.LogCaptureFixture, held_up: bool
+) -> None:
+    """As often as a client likes, so nothing of it is logged; also where the writer waits for the peer to read."""
+    at = await door(limits=Limits(frame_bytes=1000))
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    if held_up:
+        for _ in range(64):
+            at.pipe.send(b"x" * 65536)
+        await asyncio.sleep(0.05)
+    loop = asyncio.get_running_loop()
+    await within(loop.sock_sendall(raw, HELLO * 40 + b"\x81\xfe\x03\xe9" + bytes(4)))
+    heard = await _heard(raw)
+    assert b"\x88" in heard
+    assert await at.collector.end() == "a message longer than 1000 bytes"
+    raw.close()
+    await nobody_left(at.server)
+    assert caplog.records == []
+
+
+async def test_what_an_application_says_behind_the_end_is_as_if_the_client_had_left(
+    door: Open,
+) -> None:
+    raised: list[Exception] = []
+
+    async def late(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "websocket.accept"})
+        assert (await receive())["code"] == 1009
+        for more in ({"type": "websocket.send", "text": "x"}, {"type": "websocket.close"}):
+            try:
+                await send(more)
+            except (OSError, RuntimeError) as problem:
+                raised.append(problem)
+
+    at = await door(late, limits=Limits(frame_bytes=1000))
+    raw = await shake_hands(at)
+    await within(asyncio.get_running_loop().sock_recv(raw, 1000))
+    await within(asyncio.get_running_loop().sock_sendall(raw, b"\x81\xfe\x03\xe9" + bytes(4)))
+    await _heard(raw)
+    raw.close()
+    await nobody_left(at.server)
+    assert len(raised) == 2
+    assert all(isinstance(one, OSError) for one in raised)
+
+
+async def _heard(raw: socket.socket) -> bytes:
+    heard = b""
+    while piece := await within(asyncio.get_running_loop().sock_recv(raw, 1 << 16)):
+        heard += piece
+    return heard
 
 
 async def test_a_client_that_does_not_read_is_cut_off_as_a_slow_reader(door: Open) -> None:

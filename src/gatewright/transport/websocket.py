@@ -1,9 +1,10 @@
 """WebSocket as a pipe of text frames, ASGI server and `websockets` client: send queue, slow-reader cut, close codes, refused upgrades.
 
 Both sides are the same thing turned round: a queue that a writer task empties, judged by the slow-reader rule, and a
-reader that hands frames on. Close codes (RFC 6455 §7.4): 1000 when we close, 1003 for a binary frame, 1008 for a client whose
-credential counts no more, 1009 for a frame over the limit, 1013 for a slow reader (it may come again when it can read faster).
-A peer that does not read cannot take a closing frame either; its connection is cut.
+reader that hands frames on. Close codes (RFC 6455 §7.4): 1000 when we close, 1003 for a binary frame, 1007 for text
+that is no UTF-8, 1008 for a client whose credential counts no more, 1009 for a frame over the limit, 1013 for a slow reader (it
+may come again when it can read faster). A peer that does not read cannot take a closing frame either; its connection is
+cut.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ from gatewright.transport.http_dial import client_context, reach_host
 from gatewright.transport.pipe_ends import Backlog, End
 
 __all__ = [
+    "BROKEN_TEXT",
+    "NOT_UTF8",
     "POLICY_VIOLATION",
     "Accepted",
     "CannotConnect",
@@ -51,6 +54,7 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 NORMAL = 1000
 UNSUPPORTED_DATA = 1003
+NOT_UTF8 = 1007
 POLICY_VIOLATION = 1008
 TOO_BIG = 1009
 TRY_AGAIN_LATER = 1013
@@ -69,6 +73,7 @@ def closing_reason(reason: str) -> str:
 
 CLOSED = "closed"
 """The reason of a pipe that was closed here, for no other reason."""
+BROKEN_TEXT = "a text frame that is not UTF-8"
 
 
 class CannotConnect(Exception):  # noqa: N818 - named after what happened
@@ -177,6 +182,8 @@ class _FramePipe:
             await self._more.wait()
 
     async def _hand_on(self, text: str) -> None:
+        if self._closing is not None:
+            return  # whoever sent it could not be answered any more
         began = time.perf_counter()
         self._end.deliver(text.encode())
         if self._pace.over(time.perf_counter() - began):
@@ -187,15 +194,16 @@ class _FramePipe:
         self._end.finish(self._closing or reason)
 
     def _lost(self, code: int | None) -> str:
-        too_big = f"a message longer than {self._limits.frame_bytes} bytes"
-        return too_big if code == TOO_BIG else "closed by the peer"
+        if code == TOO_BIG:
+            return f"a message longer than {self._limits.frame_bytes} bytes"
+        return BROKEN_TEXT if code == NOT_UTF8 else "closed by the peer"
 
 
 class Accepted(_FramePipe):
     """The server's side of one connection: a `Pipe`, alive while `serve` runs.
 
     Reasons of its end: `closed`, `closed by the peer`, `slow reader`, `a message longer than N bytes`,
-    `a binary frame; messages are text`.
+    `a binary frame; messages are text`, `a text frame that is not UTF-8`.
     """
 
     def __init__(

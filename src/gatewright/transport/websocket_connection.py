@@ -23,7 +23,7 @@ from websockets.http11 import Request
 from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_exchange import Serving
-from gatewright.transport.websocket import closing_reason
+from gatewright.transport.websocket import BROKEN_TEXT, NOT_UTF8, closing_reason
 from gatewright.transport.websocket_intake import Intake
 from gatewright.transport.write_queue import WriteQueue
 from gatewright.web.utf8 import is_utf8
@@ -45,8 +45,9 @@ LARGE_BYTES = 16 * 1024
 """So many messages wait for the application, or one that is so long, before no more are parsed."""
 
 UNSUPPORTED_DATA = 1003
-NOT_UTF8 = 1007
 POLICY_VIOLATION = 1008
+
+_AFTER_THE_UPGRADE = ("websocket.send", "websocket.close")
 
 
 def text_frame(message: bytes) -> bytes:
@@ -214,20 +215,32 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._serving.flooded += 1
         flood_log.warning("a WebSocket of %s was closed: %s", (self.client or ("?",))[0], reason)
         self.stop_keepalive()
-        if self._receiver is None:
-            end = {"type": "websocket.disconnect", "code": POLICY_VIOLATION, "reason": reason}
-            self.queue.put_nowait(cast("Any", end))
-        self.leave(POLICY_VIOLATION, reason)
+        self._end(POLICY_VIOLATION, reason)
         self._flow(True)
+
+    def _end(self, code: int, reason: str) -> None:
+        """The client is sent away for what it sent, and the application, where there is one yet, is told."""
+        if self._receiver is None and not self.close_sent:
+            end = {"type": "websocket.disconnect", "code": code, "reason": reason}
+            self.queue.put_nowait(cast("Any", end))
+        self.leave(code, reason)
 
     async def send(self, message: Any) -> None:
         if message["type"] == "websocket.close" and not self.writable.is_set():
             # The peer does not read: a closing frame would wait behind all that it does not take.
             self.transport.abort()
             return
+        await self.writable.wait()
+        if self.close_sent and message["type"] in _AFTER_THE_UPGRADE:
+            # The end came first (a frame over the limit, a flood): no failure of the application, which hears of it.
+            raise ClientDisconnected
         await super().send(message)
         if message["type"] == "websocket.accept":
             self._intake.hold(held=not self.handshake_complete)
+        elif self.close_timer is not None:
+            self._intake.hold(
+                held=False
+            )  # what is left is forgotten, up to the peer's closing frame
 
     # -- taken over
 
@@ -274,14 +287,23 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
     def send_receive_event_to_app(self) -> None:
         receiver = self._receiver
+        data = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
         if receiver is None:
-            self.read_paused = True  # it is the intake that says when to read
-            large = sum(map(len, self.frames)) > LARGE_BYTES
+            if self.curr_msg_data_type == "text" and not is_utf8(data):
+                self.frames = []
+                self._end(NOT_UTF8, BROKEN_TEXT)  # uvicorn would log each with a traceback
+                return
+            large = len(data) > LARGE_BYTES
+            self.frames = [data]
+            # It is the intake that says when to read: uvicorn neither pauses here nor resumes past it after a closing frame.
+            self.read_paused = True
             super().send_receive_event_to_app()
+            self.read_paused = False
+            if self.close_sent:
+                return
             if large or self.queue.qsize() >= QUEUED:
                 self._intake.hold(held=True)
             return
-        data = self.frames[0] if len(self.frames) == 1 else b"".join(self.frames)
         self.frames = []
         # What comes behind our closing frame is not listened to (RFC 6455 §5.5.1).
         if self.close_sent:
@@ -289,7 +311,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         if self.curr_msg_data_type != "text":
             self.leave(UNSUPPORTED_DATA, "a binary frame; messages are text")
         elif not is_utf8(data):
-            self.leave(NOT_UTF8, "a text frame that is not UTF-8")
+            self.leave(NOT_UTF8, BROKEN_TEXT)
         else:
             receiver.message(bytes(data))
 
