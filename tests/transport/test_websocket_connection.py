@@ -2,17 +2,22 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
 import os
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from gatewright.transport import websocket_connection
+from gatewright.transport.base import Limits
+from gatewright.transport.http_server import serve
 from gatewright.transport.websocket_connection import DIRECT, WebSocketConnection
 from gatewright.transport.websocket_intake import Intake
 from tests.transport.asgi import answer
-from tests.transport.collecting import within
-from tests.transport.raw_http import connected
+from tests.transport.collecting import Collector, within
+from tests.transport.raw_http import connected, dialled
+from tests.transport.sockets import nobody_left
 
 UPGRADE = (
     b"GET /ws?a HTTP/1.1\r\nhost: a\r\nupgrade: WebSocket\r\nconnection: keep-alive, Upgrade\r\n"
@@ -191,3 +196,59 @@ async def test_a_reason_is_told_as_far_as_a_closing_frame_has_room() -> None:
         await client.head()
         said = await client.end()
     assert said == b"\x88\x7c\x03\xf5" + "\u00fc".encode() * 61
+
+
+async def _taken_over(scope: Any, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "websocket.accept"})
+    scope["extensions"][DIRECT].take_over(Collector(), 1 << 20)
+
+
+async def _heard_out(_: Any, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "websocket.accept"})
+    while (await receive())["type"] != "websocket.disconnect":
+        pass
+
+
+@pytest.mark.parametrize("app", [_taken_over, _heard_out])
+@pytest.mark.parametrize("flood", [False, True])
+async def test_a_connection_that_is_over_waits_for_no_collector(
+    app: Any, flood: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Thousands that come and go would be held until the collector looks at the oldest, which stops the loop."""
+
+    async def one() -> None:
+        async with dialled(server) as client:
+            client.say(UPGRADE)
+            await client.head()
+            client.say(b"\x89\x80\0\0\0\0" * 900 if flood else HELLO + GOODBYE)
+            await client.end()
+        await nobody_left(server)
+
+    monkeypatch.setattr(websocket_connection, "CLOSING_S", 0.05)
+    server = await serve(app, limits=Limits())
+    try:
+        await one()  # what is made once
+        left = await _collected_of(one)
+    finally:
+        await within(server.stop(0.1))
+    assert [kind for kind in left if kind.__module__.startswith("gatewright.")] == []
+    assert len(left) <= 16  # of asyncio, whose transports (two here) refer to themselves
+
+
+async def _collected_of(work: Callable[[], Awaitable[None]]) -> list[type]:
+    """The types of all objects that `work` leaves to the collector."""
+    await asyncio.sleep(0.01)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        await work()
+        await asyncio.sleep(0.01)
+        gc.collect()
+        return [type(one) for one in gc.garbage]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()

@@ -12,6 +12,10 @@ from collections.abc import Callable
 __all__ = ["Deadline"]
 
 
+def _nothing(_: str) -> None:
+    """Of what is over nothing is missed."""
+
+
 class Deadline:
     """At most one thing awaited. `missed` is called with its name when it did not happen in time.
 
@@ -43,6 +47,8 @@ class Deadline:
     def stop(self) -> None:
         """Nothing is awaited, and will not be."""
         self.awaited = ""
+        # Else a connection and its deadline hold each other until the collector comes.
+        self._missed = _nothing
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

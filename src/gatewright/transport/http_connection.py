@@ -371,8 +371,8 @@ class HttpConnection(Sliced):
             self._decline(rest)
 
     def _to_websocket(self, rest: bytes) -> None:
-        serving, exchange = self.serving, self._incoming
-        scope = cast("Exchange", exchange).scope
+        serving, scope = self.serving, cast("Exchange", self._incoming).scope
+        self._incoming = None  # which has this: no collector is to be needed
         self._deadline.stop()
         self._patience.stop()
         self._parser = cast("Any", None)

@@ -263,6 +263,10 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
                 return
             if not self.handshake_complete:
                 self.send_500_response()
+        finally:
+            # The scope has this connection in it (`DIRECT`); nobody asks for these once the application has ended.
+            for name in ("scope", "request", "response"):
+                self.__dict__.pop(name, None)
         if self.close_timer is None:
             self.transport.close()
 

@@ -161,6 +161,10 @@ class Turns:
             self._schedule()
 
 
+def _nothing(_: object) -> None:
+    """Who has stopped calls nobody."""
+
+
 class Intake:
     """One connection's. `parse` takes what is to be parsed now, `flow` whether the socket is to be read, `flood` why the client is
     sent away."""
@@ -207,6 +211,8 @@ class Intake:
     def stop(self) -> None:
         """Nothing more is listened to."""
         self._over = True
+        # They belong to the connection, which has this: neither would be freed before the collector comes.
+        self._parse = self._flow = self._flood = _nothing
         self._data, self._at = b"", 0
 
     def _next(self) -> None:
@@ -230,8 +236,9 @@ class Intake:
         try:
             end = self._frames.upto(data, at, FRAMES_A_TURN, self._now())
         except Flood as why:
+            flood = self._flood
             self.stop()
-            self._flood(str(why))
+            flood(str(why))
             return
         self._at = end
         if end == len(data):
