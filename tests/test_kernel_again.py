@@ -192,9 +192,11 @@ async def test_a_judge_that_breaks_ends_the_call_that_it_judges_and_no_other() -
     tasks = [asyncio.create_task(kernel.handle(call, Line())) for call in calls]
     await owner.reached(5)
     gate.refuses = True
-    assert kernel.end_refused() == 3
-    owner.go.set()
+    kernel.end_refused()
     async with asyncio.timeout(10):
+        while sum(one.done() for one in tasks) < 3:  # some are judged in a later turn where the machine is busy
+            await asyncio.sleep(0)
+        owner.go.set()
         found = await asyncio.gather(*tasks)
     reasons = [getattr(one, "reason", "") for one in found]
     assert reasons == ["", "internal", REFUSAL.reason, "internal", ""]
