@@ -194,7 +194,9 @@ async def test_a_judge_that_breaks_ends_the_call_that_it_judges_and_no_other() -
     gate.refuses = True
     kernel.end_refused()
     async with asyncio.timeout(10):
-        while sum(one.done() for one in tasks) < 3:  # some are judged in a later turn where the machine is busy
+        while (
+            sum(one.done() for one in tasks) < 3
+        ):  # some are judged in a later turn where the machine is busy
             await asyncio.sleep(0)
         owner.go.set()
         found = await asyncio.gather(*tasks)
