@@ -1,4 +1,4 @@
-"""`GateWaits`: the calls of a kernel that wait in a gate for an answer, so that they can be ended from outside (a gateway that drains).
+"""`GateWaits`: tracks calls that wait inside a gate (for an approval, say), so that a draining gateway can end them with a refusal.
 
 Most gates answer at once, and cost nothing here.
 """

@@ -1,4 +1,4 @@
-"""Reads the tools that fit best once more: late interaction of words, and names of which every word stands in the query.
+"""Second ranking pass of tool search: each query word against a tool's best word (late interaction); tool names spelled out in the query.
 
 A sum of a tool's words hides one word that fits among many that do not; here each word of the query looks for its own best (Khattab and
 Zaharia, 2020, with static vectors). For the few tools that the stages before found best.

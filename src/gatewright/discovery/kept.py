@@ -1,4 +1,4 @@
-"""What is kept of a tool index, and the digest by which it is known again what a server lists."""
+"""`Kept`: the built tool index as data to write and read (servers, postings, vectors), its consistency check, a digest of a server's tools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built tool index in a file of the state folder: written at once or not at all, read back only where it is whole and of this program.
+"""Writes the built tool index atomically to a file in the state folder; loads it where it is intact and made by the same program version.
 
 A file has a first line, a digest of what made it, a digest of all that comes after, and the index. What made it are the lexicon, the word
 vectors, the modules that read texts and what they stand on: an index of another version says other things of the same tools. Whether a server

@@ -1,4 +1,4 @@
-"""`open_value`: where, at the end of a text that goes on, a value in quotes is still open, or may be named a secret only behind it."""
+"""`open_value`: where at the end of a chunk a quoted value is still open, or may be named a secret only by the next chunk."""
 
 from __future__ import annotations
 

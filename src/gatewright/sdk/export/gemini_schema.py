@@ -1,4 +1,4 @@
-"""Reduces a JSON Schema to the part of OpenAPI's that Gemini's `generateContent` takes: no references, text alone in enums, a bound.
+"""Converts JSON Schema to the OpenAPI subset that Gemini's `generateContent` accepts: inlines `$ref`, string enums, bounded size.
 
 An unknown keyword is an error there, so what has no counterpart is left out, and what has one is written by it: `oneOf` as `anyOf`,
 `allOf` as one schema, `null` as `nullable`. Types that refer to each other are written out, which takes a power of their number where
