@@ -198,6 +198,7 @@ async def test_a_judge_that_breaks_ends_the_call_that_it_judges_and_no_other() -
             sum(one.done() for one in tasks) < 3
         ):  # some are judged in a later turn where the machine is busy
             await asyncio.sleep(0)
+        assert [one.done() for one in tasks] == [False, True, True, True, False]
         owner.go.set()
         found = await asyncio.gather(*tasks)
     reasons = [getattr(one, "reason", "") for one in found]
