@@ -4,7 +4,8 @@ A skipped test is a promise nobody keeps, so a run with a skip or an expected fa
 Tests that talk to foreign clients and servers carry the `peers` mark. They are left out, with one
 line that says so, until `make peers` has installed what they talk to; with `--require-peers` (as
 in CI) they are never left out. The same holds for `agents`, `make agents` and `--require-agents`,
-and for `sandbox`, which needs bubblewrap and a kernel that lets it work, and `--require-sandbox`.
+for `sandbox`, which needs bubblewrap and a kernel that lets it work, and `--require-sandbox`, and for `browser`, which needs
+chromium and the accessibility checks of `make peers`, and `--require-browser`.
 
 A third for runs that measure coverage: no thread is stopped while it is measured. An exception sent to a thread that
 waits in C (sdk/threads) has CPython 3.11 go round in every traced function call of every other thread until it
@@ -65,11 +66,13 @@ PEER_STAMPS = (
 AGENT_STAMPS = tuple(
     ROOT / ".peers" / f"agents-{name}" / ".ready" for name in ("langchain", "openai", "pydantic")
 )
+AXE = ROOT / "peers/node/node_modules/axe-core/axe.min.js"
 STAMPS = {"peers": PEER_STAMPS, "agents": AGENT_STAMPS}
 _FIRST = {
     "peers": "run `make peers` first",
     "agents": "run `make agents` first",
     "sandbox": "install bubblewrap first (docs/isolation.md)",
+    "browser": "install chromium, and run `make peers` first",
 }
 
 # How long an example takes says how busy the machine is, not whether the code is right.
@@ -154,6 +157,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_there(mark: str) -> bool:
     """Whether what the tests of a mark talk to is installed."""
+    if mark == "browser":
+        return shutil.which("chromium") is not None and AXE.exists()
     if mark != "sandbox":
         return all(stamp.exists() for stamp in STAMPS[mark])
     bwrap = shutil.which("bwrap")

@@ -279,6 +279,7 @@ WITHOUT: Mapping[str, Without] = {
             calls=_of_methods("mgp/health/ping", "mgp/health/status", "mgp/lifecycle/shutdown"),
         ),
         Without(name="telemetry", does="tell how it does", keys=("telemetry.*",)),
+        Without(name="console", does="serve the web console", keys=("console.*",)),
         Without(
             name="sinks",
             does="send the record on",

@@ -43,11 +43,12 @@ def announced(
     url: str,
     tokens: Mapping[str, str],
     *,
+    console: str = "",
     clear_text: Sequence[str] = (),
     follows: Sequence[Sequence[Path]] = (),
 ) -> Iterator[None]:
     """While inside, the command line finds this gateway and may speak to it, with the tokens of the
-    `operator` and of the `local` host. `clear_text` are addresses that others reach without TLS. `follows` are the files of
+    `operator` and of the `local` host. `console` is the URL of the web console, empty where none is served. `clear_text` are addresses that others reach without TLS. `follows` are the files of
     its configuration, the first of each group that is there counts."""
     path = state / "gateway.json"
     body = {
@@ -56,6 +57,7 @@ def announced(
         "operator_token": tokens["operator"],
         "local_token": tokens["local"],
         "version": __version__,
+        "console": console,
         "clear_text": list(clear_text),
         "follows": [[str(path) for path in group] for group in follows],
         "pid_namespace": pid_namespace(),

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from gatewright.access.feature import AccessFeature
 from gatewright.approvals.feature import ApprovalsFeature
 from gatewright.audit.feature import SinksFeature
+from gatewright.console.feature import ConsoleFeature
 from gatewright.dialects.ggen.feature import GgenFeature
 from gatewright.dialects.groundhog.feature import GroundhogFeature
 from gatewright.dialects.mgp.feature import MgpFeature
@@ -53,6 +54,7 @@ FEATURES: Sequence[type[Feature]] = (
     GgenFeature,
     RestFeature,
     GroundhogFeature,
+    ConsoleFeature,  # last: it shows what all others offer
 )
 
 

@@ -20,7 +20,7 @@ from hashlib import sha256
 from itertools import islice
 from typing import Any, Protocol
 
-from gatewright.approvals.request import Approval, ApprovalChange, Asked
+from gatewright.approvals.request import Approval, ApprovalChange, Asked, Scope
 from gatewright.approvals.store import Approvals
 from gatewright.audit.records import Actor, Subject
 from gatewright.listeners import Signal
@@ -161,12 +161,28 @@ class ApprovalQueue:
         """One request, whatever became of it."""
         return self._store.get(id)
 
+    def pending(self) -> list[Approval]:
+        """Those that wait for a decision, oldest first. Raises `StoreError`."""
+        return self._store.waiting()
+
     def decide(
-        self, id: str, yes: bool, *, by: str, seen: str, comment: str = "", edited: str = ""
+        self,
+        id: str,
+        yes: bool,
+        *,
+        by: str,
+        seen: str,
+        comment: str = "",
+        edited: str = "",
+        scope: Scope = "once",
+        lasts_s: float | None = None,
     ) -> Approval:
-        """An operator decides on one call, of which they have `seen` the arguments. Raises `CannotDecideError`, `ValueError`."""
+        """An operator decides, having `seen` the arguments: on one call, or for a `scope` that lasts so many seconds.
+        Raises `CannotDecideError`, `ValueError`."""
         if yes:
-            found = self._store.approve(id, by=by, comment=comment, edited=edited, seen=seen)
+            found = self._store.approve(
+                id, by=by, comment=comment, edited=edited, seen=seen, scope=scope, lasts_s=lasts_s
+            )
         else:
             found = self._store.deny(id, by=by, comment=comment)
         self._write_down(id)

@@ -31,6 +31,7 @@ COMMANDS = {
     "init": "Write a first mgp.toml that works at once.",
     "serve": "Run the gateway.",
     "demo": "See in a minute what the gateway does.",
+    "console": "Open the web console of the running gateway.",
     "run": "Run one server behind policy, ad hoc.",
     "bridge": "Connect a stdio-only host to the running gateway.",
     "import": "Read servers from any host, file, bundle or registry entry.",
@@ -69,6 +70,7 @@ _MODULES = {
     "key": "identity.commands.key",
     "session": "identity.commands.session",
     "top": "telemetry.commands",
+    "console": "console.commands",
 }
 """Command → its module below `gatewright`, where that is a feature's; the others are `cli.NAME`."""
 

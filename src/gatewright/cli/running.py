@@ -48,6 +48,8 @@ class Running(msgspec.Struct, frozen=True):
     operator_token: str
     local_token: str
     version: str
+    console: str = ""
+    """The URL of its web console without a path; empty where none is served."""
     clear_text: tuple[str, ...] = ()
     """Its addresses that others reach without TLS."""
     follows: tuple[tuple[str, ...], ...] | None = None

@@ -97,6 +97,7 @@ def pinned(running: Settings, wanted: Settings) -> Settings:
         storage=running.storage,
         audit=running.audit,
         telemetry=running.telemetry,
+        console=running.console,
         rooms=running.rooms,
         protocol=_protocol(running.protocol, wanted.protocol),
         builtin=running.builtin,

@@ -14,6 +14,7 @@ from msgspec import Meta
 from gatewright.config.agents import Agent
 from gatewright.config.bounds import MILLISECONDS, SECONDS, Bytes, Name, Seconds
 from gatewright.config.builtin import Builtin
+from gatewright.config.console import Console
 from gatewright.config.groundhog import McpTable
 from gatewright.config.isolation import IsolationLevel, SandboxTable
 from gatewright.config.limits import Discovery, Limits, Rates
@@ -323,6 +324,7 @@ class FileTable(msgspec.Struct, frozen=True, kw_only=True):
     permissions: Permissions = Permissions()
     registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
+    console: Console = Console()
     flow: Flow = Flow()
     discovery: Discovery = Discovery()
     secrets: SecretsTable = SecretsTable()

@@ -18,6 +18,7 @@ from msgspec import Meta
 from gatewright.config.agents import Agent
 from gatewright.config.bounds import SECONDS, Bytes, Name
 from gatewright.config.builtin import Builtin
+from gatewright.config.console import Console
 from gatewright.config.groundhog import Protocol
 from gatewright.config.isolation import Isolation, IsolationLevel
 from gatewright.config.limits import Discovery, Expose, Limits, Rates
@@ -350,6 +351,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     permissions: Permissions = Permissions()
     registration: Registration = Registration()
     telemetry: Telemetry = Telemetry()
+    console: Console = Console()
     flow: Flow = Flow()
     discovery: Discovery = Discovery()
     secrets: SecretsPlace = SecretsPlace()

@@ -28,7 +28,7 @@ __all__ = ["Entry", "changes", "contents", "digests", "effects", "entries"]
 
 _HARMLESS = frozenset(
     {("limits",), ("gateway", "name"), ("gateway", "startup_wait_s"), ("gateway", "port")}
-    | {("telemetry", "sample"), ("telemetry", "interval_s")}
+    | {("telemetry", "sample"), ("telemetry", "interval_s"), ("console", "port")}
 )
 """What neither runs, nor sends, nor permits anything; whatever is not named here counts."""
 _REFERENCE = Pattern(r"\$\{([^}]*)\}")

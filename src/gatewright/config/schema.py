@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright.config.agents import Agent
 from gatewright.config.builtin import Builtin, DirectoryList
+from gatewright.config.console import Console, ConsoleOidc
 from gatewright.config.file_tables import (
     AuthTable,
     FileTable,
@@ -91,6 +92,8 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "permissions": Permissions,
     "registration": Registration,
     "telemetry": Telemetry,
+    "console": Console,
+    "console.oidc": ConsoleOidc,
     "rooms.kernel": RoomKernelTable,
     "rooms.orchestrator": RoomOrchestratorTable,
     "storage": StorageTable,

@@ -30,9 +30,9 @@ from mcp.server.streamable_http_manager import (  # type: ignore[import-not-foun
 )
 from mcp.shared.exceptions import McpError  # type: ignore[import-not-found]
 from mcp.shared.message import ServerMessageMetadata  # type: ignore[import-not-found]
-from starlette.applications import Starlette  # type: ignore[import-not-found]
-from starlette.responses import Response  # type: ignore[import-not-found]
-from starlette.routing import Mount, Route  # type: ignore[import-not-found]
+from starlette.applications import Starlette
+from starlette.responses import Response
+from starlette.routing import Mount, Route
 
 from tests.peers.drivers import guest, listening
 from tests.peers.drivers.tapping import Tapped

@@ -1,0 +1,139 @@
+"""The console's JSON API below `/api/v1`: finds the operation of a request, answers errors as JSON, and describes itself as OpenAPI 3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from gatewright import __version__
+from gatewright.console.guard import body_of
+from gatewright.console.operations import ApiError, Asking, Nothing, Operation, read
+from gatewright.console.people import Person
+
+__all__ = ["ROOT", "ProblemBody", "answered", "document", "problem", "run"]
+
+ROOT = "/api/v1"
+_JSON = "application/json"
+
+
+class ProblemBody(msgspec.Struct, omit_defaults=True):
+    """Why a request was not carried out."""
+
+    code: str
+    """For programs."""
+    message: str
+    hint: str = ""
+    """What to do."""
+
+
+async def run(operation: Operation, request: Request, person: Person) -> Response:
+    """Carry one operation out. Raises `ApiError`."""
+    may(person, operation)
+    asking = Asking(person, request.path_params, await _given(operation, request))
+    return answered(await operation.run(asking))
+
+
+def may(person: Person, operation: Operation) -> None:
+    """Raises `ApiError` where the person's role does not allow it."""
+    if not person.may(operation.power):
+        raise ApiError(
+            403,
+            "role",
+            f"this takes the power to {operation.power}, which the role {person.role} does not have",
+            "ask an operator",
+        )
+
+
+async def _given(operation: Operation, request: Request) -> Any:
+    if operation.method == "GET":
+        return read(operation.takes, dict(request.query_params), texts=True)
+    body = await body_of(request)
+    if operation.takes is Nothing:
+        return Nothing()
+    try:
+        return msgspec.json.decode(body or b"{}", type=operation.takes)
+    except msgspec.ValidationError as problem:
+        raise ApiError(422, "invalid", str(problem)) from None
+    except (msgspec.DecodeError, RecursionError) as problem:
+        raise ApiError(400, "no_json", f"the body is no JSON: {problem}") from None
+
+
+def answered(result: Any, status: int = 200) -> Response:
+    """A result as JSON."""
+    return Response(msgspec.json.encode(result), status, media_type=_JSON)
+
+
+def problem(error: ApiError) -> Response:
+    """An error as JSON."""
+    return answered(ProblemBody(error.code, error.message, error.hint), error.status)
+
+
+def document(operations: Sequence[Operation]) -> dict[str, Any]:
+    """The OpenAPI document of all operations."""
+    shapes = [kind for one in operations for kind in (one.takes, one.gives) if kind is not Nothing]
+    schemas, components = msgspec.json.schema_components(
+        [*shapes, ProblemBody], ref_template="#/components/schemas/{name}"
+    )
+    by_shape = dict(zip(map(repr, [*shapes, ProblemBody]), schemas, strict=True))
+    paths: dict[str, dict[str, Any]] = {}
+    for one in operations:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, by_shape, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Gatewright console",
+            "version": __version__,
+            "description": "What the console does. An operator's key is the bearer token.",
+        },
+        "servers": [{"url": ROOT}],
+        "security": [{"key": []}],
+        "paths": paths,
+        "components": {
+            "schemas": components,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(
+    one: Operation, schemas: Mapping[str, Any], components: Mapping[str, Any]
+) -> dict[str, Any]:
+    names = [piece[1:-1] for piece in one.path.split("/") if piece.startswith("{")]
+    parameters: list[dict[str, Any]] = [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in names
+    ]
+    found: dict[str, Any] = {
+        "operationId": one.name,
+        "summary": one.summary,
+        "tags": [one.name.partition(".")[0]],
+        "x-power": one.power,
+        "responses": {
+            "200": _content(
+                "what was asked", {} if one.gives is Nothing else schemas[repr(one.gives)]
+            ),
+            "default": _content("why not", schemas[repr(ProblemBody)]),
+        },
+    }
+    if one.takes is not Nothing:
+        schema = schemas[repr(one.takes)]
+        if one.method == "GET":
+            known = components[schema["$ref"].rpartition("/")[2]]
+            required = known.get("required", ())
+            parameters += [
+                {"name": name, "in": "query", "required": name in required, "schema": said}
+                for name, said in known["properties"].items()
+            ]
+        else:
+            found["requestBody"] = {"required": True, "content": {_JSON: {"schema": schema}}}
+    if parameters:
+        found["parameters"] = parameters
+    return found
+
+
+def _content(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {"description": text, "content": {_JSON: {"schema": dict(schema)}}}

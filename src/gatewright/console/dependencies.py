@@ -1,0 +1,28 @@
+"""`Dependencies`: what the console's screens are made of: the gateway's parts, the record as it grows, sessions, and changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from gatewright.console.changes import Changes
+from gatewright.console.recent import Recent
+from gatewright.console.sessions import ConsoleSessions
+from gatewright.feature import GatewayParts, Ground
+
+__all__ = ["Dependencies"]
+
+
+class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
+    """Complete once the gateway serves."""
+
+    ground: Ground
+    """`ground.before` are the gateway's other features: `ground.of` finds what they offer."""
+    gateway: GatewayParts
+    recent: Recent
+    """The newest records."""
+    sessions: ConsoleSessions
+    changes: Changes
+    clock: Callable[[], float]
+    """Unix seconds."""

@@ -1,0 +1,133 @@
+"""`ConsoleFeature`: serves the web console at an address of its own while the gateway serves HTTP; makes its screens when first asked."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
+
+from gatewright.call import Caller
+from gatewright.config.console import Console
+from gatewright.console.changes import Changes
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.people import Person
+from gatewright.console.recent import Recent
+from gatewright.console.sessions import ConsoleSessions
+from gatewright.feature import Feature, GatewayParts, Ground, Serving
+from gatewright.mcp.server.http_app import App
+from gatewright.transport import http_server
+from gatewright.transport.connection_limits import Seats
+from gatewright.transport.http_server import CannotListen
+
+__all__ = ["PORT", "ConsoleFeature"]
+
+PORT = 8421
+_FIRST_TOKEN_S = 3600.0
+"""How long the URL may be used that `serve` prints."""
+
+
+class ConsoleFeature(Feature):
+    """Serves it; see the module's text."""
+
+    name = "console"
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._settings: Console = ground.settings.console
+        self._recent = Recent(ground.audit)
+        self._parts: Dependencies | None = None
+        self._clear_text: Sequence[str] = ()
+
+    def serve(self, parts: GatewayParts) -> Serving:
+        """Its address, and who tells pages what changes."""
+        if not self._settings.enabled:
+            return Serving()
+        changes = Changes(time.time)
+        self._parts = made = Dependencies(
+            ground=self._ground,
+            gateway=parts,
+            recent=self._recent,
+            sessions=ConsoleSessions(
+                clock=time.time,
+                lasts_s=self._settings.session_hours * 3600,
+                still=self._still,
+            ),
+            changes=changes,
+            clock=time.time,
+        )
+        return Serving(
+            listening=self._listening,
+            work=(lambda: self._recent.follow(made.changes.tell, lambda: bool(changes.listening)),),
+            clear_text=lambda: self._clear_text,
+        )
+
+    def _still(self, person: Person) -> bool:
+        if not person.credential:
+            return True
+        caller = self._ground.now.identify("http", person.credential)
+        return isinstance(caller, Caller) and caller.kind == "operator"
+
+    @contextlib.asynccontextmanager
+    async def _listening(self, app: App, seats: Seats) -> AsyncIterator[dict[str, str]]:
+        parts, settings = self._parts, self._settings
+        if parts is None:
+            raise RuntimeError("the console is served before the gateway")
+        later = _Later(parts, settings)
+        server = await _served(later, settings, seats)
+        later.base = base = settings.url or server.url
+        self._clear_text = server.clear_text
+        self._ground.listeners.append(server)
+        token = parts.sessions.token_for(local_person(parts), _FIRST_TOKEN_S)
+        try:
+            yield {"console": f"{base}/open#{token}"}
+        finally:
+            await server.stop(1.0)
+
+    async def close(self) -> None:
+        """Hear of no more records."""
+        self._recent.close()
+
+
+def local_person(parts: Dependencies) -> Person:
+    """Whoever was given a URL by this machine: an operator, or, where an operator's key is the only proof, a viewer."""
+    keys_alone = parts.ground.settings.gateway.operators == "key"
+    return Person("local", "viewer" if keys_alone else "operator", "url")
+
+
+async def _served(app: Any, settings: Console, seats: Seats) -> http_server.HttpServer:
+    """Listen. Raises `CannotListen`."""
+    wanted = PORT if settings.port is None else settings.port
+    try:
+        return await http_server.serve(app, host=settings.host, port=wanted, seats=seats)
+    except CannotListen as problem:
+        if settings.port is None and problem.errno == errno.EADDRINUSE:
+            return await http_server.serve(app, host=settings.host, port=0, seats=seats)
+        raise CannotListen(problem.errno or errno.EINVAL, f"[console] {problem}") from None
+
+
+class _Later:
+    """The site, made at the first request: its libraries cost every start of a gateway that nobody looks at nothing."""
+
+    def __init__(self, parts: Dependencies, settings: Console) -> None:
+        self._parts = parts
+        self._settings = settings
+        self.base = ""
+        self._app: Callable[..., Awaitable[None]] | None = None
+        self._making = asyncio.Lock()
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        async with self._making:
+            if self._app is None:
+                self._app = await asyncio.to_thread(self._made)
+        await self._app(scope, receive, send)
+
+    def _made(self) -> Callable[..., Awaitable[None]]:
+        from gatewright.console.guard import Guard  # noqa: PLC0415 - see the class's text
+        from gatewright.console.screens import made  # noqa: PLC0415
+        from gatewright.console.site import Site  # noqa: PLC0415
+
+        guard = Guard(self._settings.url)
+        return Site(self._parts, made(self._parts), guard, self.base).app

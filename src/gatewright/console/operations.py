@@ -1,0 +1,66 @@
+"""`Operation`: one operation of the console's JSON API: path, power it takes, shapes of what is given and answered, and what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.console.people import Person, Power
+
+__all__ = ["ApiError", "Asking", "Nothing", "Operation", "read"]
+
+
+class Nothing(msgspec.Struct, frozen=True):
+    """No members."""
+
+
+class ApiError(Exception):
+    """What is answered in place of a result. `message` says what is wrong, `hint` what to do."""
+
+    def __init__(self, status: int, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+
+class Asking(msgspec.Struct, frozen=True):
+    """One request: who asks, the names in the path, and what is given, of the operation's shape `takes`."""
+
+    person: Person
+    path: Mapping[str, str] = {}
+    given: Any = Nothing()
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation below `/api/v1`. A page does what its form asks for by the same operation."""
+
+    name: str
+    """Its id in the OpenAPI document: `inbox.approve`."""
+    method: Literal["GET", "POST", "PUT", "DELETE"]
+    path: str
+    """Below `/api/v1`, with `{name}` for what a request names."""
+    power: Power
+    summary: str
+    """What it does, as a phrase that begins with a verb."""
+    run: Callable[[Asking], Awaitable[Any]]
+    """Answers with what fits `gives`. Raises `ApiError`."""
+    takes: type[msgspec.Struct] = Nothing
+    """Of GET: the query. Of others: the body, JSON."""
+    gives: Any = Nothing
+    """The type of the answer."""
+
+
+def read(takes: type[msgspec.Struct], given: Mapping[str, Any], *, texts: bool) -> Any:
+    """What was given, in its shape; with `texts` numbers and switches are texts, as in queries and forms, where an empty text
+    of a member that may be left out counts as left out. Raises `ApiError`."""
+    if texts:
+        optional = {one.encode_name for one in msgspec.structs.fields(takes) if not one.required}
+        given = {key: value for key, value in given.items() if value or key not in optional}
+    try:
+        return msgspec.convert(given, takes, strict=not texts)
+    except msgspec.ValidationError as problem:
+        raise ApiError(422, "invalid", str(problem)) from None

@@ -1,0 +1,88 @@
+"""`Recent`: the newest records of the audit trail, in memory, as they are written; tells the topics of the console that they change."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from gatewright.audit.trail import AuditLog
+
+__all__ = ["KEPT", "Recent", "topics_of"]
+
+KEPT = 5_000
+"""Records."""
+_LOOK_S = 0.05
+"""Between two looks at what was written, while pages are open."""
+_MOST = 500
+"""Records that one look reads for their topics; with more, every topic of calls counts as changed."""
+
+_OF_A_CALL = ("live", "sessions", "audit", "limits")
+_TOPICS: Mapping[str, tuple[str, ...]] = {
+    "dev.gatewright.approval": ("inbox", "audit"),
+    "dev.gatewright.server": ("servers", "tools", "health", "audit"),
+    "dev.gatewright.pin": ("inbox", "servers", "tools", "audit"),
+    "dev.gatewright.tool": ("inbox", "servers", "tools", "audit"),
+    "dev.gatewright.grant": ("access", "audit"),
+    "dev.gatewright.key": ("access", "audit"),
+    "dev.gatewright.config": ("access", "servers", "tools", "limits", "health", "audit"),
+    "dev.gatewright.console": ("sessions", "audit"),
+    "dev.gatewright.room": ("rooms", "audit"),
+}
+
+
+class _Kind(msgspec.Struct):
+    event_type: str
+
+
+def topics_of(event_type: str) -> tuple[str, ...]:
+    """What of the console shows records of this kind."""
+    prefix = ".".join(event_type.split(".")[:3])
+    return _TOPICS.get(prefix, _OF_A_CALL)
+
+
+class Recent:
+    """Listens to the record. What it does for a record while nobody looks is to keep the line."""
+
+    def __init__(self, audit: AuditLog) -> None:
+        self._lines: deque[bytes] = deque(maxlen=KEPT)
+        self.count = 0
+        """Records that were written since the gateway started."""
+        self._end = audit.heard.listen(self._heard)
+
+    def _heard(self, line: bytes) -> None:
+        self._lines.append(line)
+        self.count += 1
+
+    def close(self) -> None:
+        """Hear no more."""
+        self._end()
+
+    def newest(self, most: int, fits: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
+        """The newest records that fit, decoded, newest first; at most `most`."""
+        for line in reversed(tuple(self._lines)):
+            if most <= 0:
+                return
+            record: dict[str, Any] = msgspec.json.decode(line)
+            if fits(record):
+                most -= 1
+                yield record
+
+    async def follow(self, tell: Callable[..., None], needed: Callable[[], bool]) -> None:
+        """Tell the topics of what is written, several times a second while somebody needs it. Until it is cancelled."""
+        kind = msgspec.json.Decoder(_Kind)
+        told = self.count
+        while True:
+            await asyncio.sleep(_LOOK_S if needed() else _LOOK_S * 10)
+            new = self.count - told
+            told = self.count
+            if not new or not needed():
+                continue
+            topics: set[str] = set(_OF_A_CALL) if new > _MOST else set()
+            lines = self._lines
+            for at in range(max(0, len(lines) - min(new, _MOST)), len(lines)):
+                topics.update(topics_of(kind.decode(lines[at]).event_type))
+            tell(*topics)

@@ -1,0 +1,137 @@
+"""HTML of the console: the template environment, and filters that show foreign text with hidden characters marked, long values folded.
+
+Everything that a server, an agent or a caller wrote is text: templates escape by themselves, and what such a text may hide is shown by
+`foreign` and `arguments`, in a form that a reader can see and that the page can never take for its own.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections.abc import Callable
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from gatewright.secret_scanning.escape_invisible import is_unseen
+
+__all__ = ["FOLD_CHARS", "arguments", "duration", "environment", "foreign", "when"]
+
+FOLD_CHARS = 600
+"""What is longer is folded: its beginning stands there, the whole behind a click."""
+_MOST_CHARS = 200_000
+"""What is longer than that is not in the page at all, and says so."""
+_SHORT_CHARS = 240
+"""The most that stands in one line of a list."""
+_MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+
+
+def foreign(text: object, *, lines: bool = True) -> Markup:
+    """A foreign text, whole, with a mark for each hidden, control or direction character (`U+202E`), line ends kept."""
+    said = str(text)
+    cut = len(said) - _MOST_CHARS
+    if cut > 0:
+        said = said[:_MOST_CHARS]
+    found = _marked(said, lines=lines)
+    if cut > 0:
+        found += Markup('<span class="ctl">{} more characters are not shown</span>').format(cut)
+    if len(said) <= FOLD_CHARS or not lines:
+        return found
+    begin = _marked(said[:FOLD_CHARS], lines=lines)
+    return Markup(
+        '<details class="fold"><summary><span>{}…</span> <em>{} characters, show all</em></summary>{}</details>'
+    ).format(begin, f"{len(said) + max(0, cut):,}", found)
+
+
+def line(text: object) -> Markup:
+    """A foreign text in one line: as `foreign`, and cut where it is long."""
+    said = str(text)
+    if len(said) > _SHORT_CHARS:
+        return _marked(said[:_SHORT_CHARS], lines=False) + "…"
+    return _marked(said, lines=False)
+
+
+def _marked(text: str, *, lines: bool) -> Markup:
+    if text.isascii() and text.isprintable():
+        return escape(text)
+    # One pass: runs of what can be seen as they are, each other character as its mark.
+    pieces: list[str] = []
+    run = 0
+    for at, char in enumerate(text):
+        if not is_unseen(char) or (lines and char in "\n\t"):
+            continue
+        pieces.extend((str(escape(text[run:at])), f'<span class="ctl">{_name(char)}</span>'))
+        run = at + 1
+    pieces.append(str(escape(text[run:])))
+    return Markup("".join(pieces))  # noqa: S704 - every piece is escaped above
+
+
+def _name(char: str) -> str:
+    return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}.get(char, f"U+{ord(char):04X}")
+
+
+def arguments(text: str) -> Markup:
+    """The arguments of a call, JSON text: its members one under the other, names dimmed; a text that is no object as it is."""
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError):
+        return Markup('<pre class="args">{}</pre>').format(foreign(text))
+    if not isinstance(said, dict) or not said:
+        return Markup('<pre class="args">{}</pre>').format(foreign(text))
+    rows = Markup("").join(
+        Markup(
+            '<div class="arg"><span class="key">{}</span><span class="value">{}</span></div>'
+        ).format(line(name), foreign(value if isinstance(value, str) else _json(value)))
+        for name, value in said.items()
+    )
+    return Markup('<div class="args">{}</div>').format(rows)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(
+        value, ensure_ascii=False, indent=1 if isinstance(value, dict | list) else None
+    )
+
+
+def when(moment: float | str, now: float) -> Markup:
+    """A moment, Unix seconds or ISO 8601, as how long ago or how far ahead it is; the exact one stands beside it on hover."""
+    if isinstance(moment, str):
+        at = dt.datetime.fromisoformat(moment).timestamp()
+    else:
+        at = moment
+    exact = dt.datetime.fromtimestamp(at, dt.UTC)
+    away = at - now
+    said = f"in {duration(away)}" if away > 0 else f"{duration(-away)} ago"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        exact.isoformat(timespec="milliseconds"), exact.strftime("%Y-%m-%d %H:%M:%S UTC"), said
+    )
+
+
+def duration(seconds: float) -> str:
+    """How long that is, in its largest unit: `28 s`, `4 min`, `3 h`, `2 d`."""
+    for unit, size in (("d", _DAY), ("h", _HOUR), ("min", _MINUTE)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit}"
+    return f"{int(seconds)} s"
+
+
+def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Environment:
+    """The templates. `clock` gives Unix seconds, `static` the address of a vendored or own file by its name."""
+    made = Environment(
+        loader=PackageLoader("gatewright.console", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters.update(
+        foreign=foreign,
+        line=line,
+        arguments=arguments,
+        duration=duration,
+        when=lambda moment: when(moment, clock()),
+        commas=lambda number: f"{number:,}",
+    )
+    made.globals.update(static=static)
+    return made

@@ -1,0 +1,70 @@
+"""`Screen`: base class of a screen of the console: its pages, operations of the API, and number in the navigation; `View`: a page's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.console.operations import Asking, Nothing, Operation
+from gatewright.console.people import Person, Power
+
+__all__ = ["Badge", "Copies", "Page", "Screen", "View"]
+
+
+class Copies(msgspec.Struct, frozen=True):
+    """How the same is done elsewhere: a command of the terminal, a request to the API (`POST /api/v1/…`, with its body)."""
+
+    command: str = ""
+    call: str = ""
+
+
+class View(msgspec.Struct, frozen=True):
+    """A template below `templates/`, and what it shows. `status` is that of HTTP."""
+
+    template: str
+    values: Mapping[str, Any] = {}
+    copies: Copies = Copies()
+    status: int = 200
+    location: str = ""
+    """Where the browser goes instead."""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True):
+    """HTML at a path: a whole page, or a part of one that is fetched when it changes."""
+
+    path: str
+    """With `{name}` for what a request names."""
+    run: Callable[[Asking], Awaitable[View]]
+    """Raises `ApiError`."""
+    method: Literal["GET", "POST"] = "GET"
+    power: Power = "see"
+    takes: type[msgspec.Struct] = Nothing
+    """Of GET: the query. Of POST: the fields of the form."""
+
+
+class Badge(msgspec.Struct, frozen=True):
+    """What stands beside a screen's name: a number or a sign, its state, and what it means in words."""
+
+    text: str
+    state: Literal["ok", "warn", "bad"]
+    title: str
+
+
+class Screen:
+    """One screen. It is made once, when the console is first asked for; a subclass has its pages and operations."""
+
+    name = ""
+    """Its path and its folder of templates: `inbox`."""
+    title = ""
+    key = ""
+    """The letter that leads to it after `g`."""
+    group = 0
+    """Screens of one group stand together in the navigation."""
+    pages: Sequence[Page] = ()
+    operations: Sequence[Operation] = ()
+
+    def badge(self, person: Person) -> Badge | None:
+        """What stands beside its name; None for nothing. Called with every page, on the event loop."""
+        return None

@@ -1,0 +1,105 @@
+"""Operations of the console's API about signing in: make a one-time URL, list who is signed in, end a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from gatewright.audit.records import Actor
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.operations import ApiError, Asking, Operation
+
+__all__ = ["SignInUrl", "SignIns", "SignedIn"]
+
+
+class SignInUrl(msgspec.Struct, frozen=True):
+    """A URL that opens the console once."""
+
+    url: str
+
+
+class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
+    """One session of the console. Times are Unix seconds."""
+
+    id: str
+    person: str
+    role: str
+    via: str
+    began: float
+    used: float
+    address: str
+    user_agent: str
+
+
+class SignIns:
+    """What can be done about sessions."""
+
+    def __init__(self, parts: Dependencies, base: str) -> None:
+        """`base` is the URL at which people reach the console."""
+        self._parts = parts
+        self._base = base
+        self.operations: Sequence[Operation] = (
+            Operation(
+                name="sign_in_urls.make",
+                method="POST",
+                path="/sign-in-urls",
+                power="see",
+                summary="Make a URL that opens the console once, as whoever asks",
+                run=self.make,
+                gives=SignInUrl,
+            ),
+            Operation(
+                name="sign_ins.list",
+                method="GET",
+                path="/sign-ins",
+                power="see",
+                summary="List who is signed in to the console",
+                run=self.all,
+                gives=list[SignedIn],
+            ),
+            Operation(
+                name="sign_ins.end",
+                method="DELETE",
+                path="/sign-ins/{id}",
+                power="change",
+                summary="End a session of the console",
+                run=self.end,
+                gives=SignedIn,
+            ),
+        )
+
+    async def make(self, asking: Asking) -> SignInUrl:
+        """A URL for whoever asks."""
+        person = msgspec.structs.replace(asking.person, via="url")
+        return SignInUrl(f"{self._base}/open#{self._parts.sessions.token_for(person)}")
+
+    async def all(self, asking: Asking) -> list[SignedIn]:
+        """Latest first."""
+        return [
+            SignedIn(
+                id=one.id,
+                person=one.person.id,
+                role=one.person.role,
+                via=one.person.via,
+                began=one.began,
+                used=one.used,
+                address=one.address,
+                user_agent=one.user_agent,
+            )
+            for one in self._parts.sessions.all()
+        ]
+
+    async def end(self, asking: Asking) -> SignedIn:
+        """Raises `ApiError`."""
+        found = next((one for one in await self.all(asking) if one.id == asking.path["id"]), None)
+        if found is None:
+            raise ApiError(404, "not_found", "there is no such session")
+        self._parts.sessions.end(found.id)
+        self._parts.ground.audit.event(
+            "dev.gatewright.console.session_ended",
+            actor=Actor("operator", asking.person.id),
+            details={"of": found.person, "role": found.role},
+        )
+        self._parts.changes.tell("sessions")
+        return found

@@ -1,0 +1,285 @@
+"""ASGI application of the console: static files, sign-in, screens, `/api/v1` and `/events`; every request passes the guard and a session.
+
+A request for a page is answered with a whole page, or with the part of one that a script asked for; an error of a part is shown in the
+page's notices. The same operations serve the API and the forms of pages.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+from urllib.parse import parse_qsl, quote
+
+from jinja2 import Environment
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from gatewright import __version__
+from gatewright.call import Unrecorded
+from gatewright.console import api
+from gatewright.console.changes import STREAMS, TOPICS
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.guard import HEADERS, Guard, body_of
+from gatewright.console.operations import ApiError, Asking, Operation, read
+from gatewright.console.people import Person
+from gatewright.console.rendering import environment
+from gatewright.console.screen import Page, Screen, View
+from gatewright.console.sessions import ConsoleSession
+from gatewright.console.sign_in import SignIn
+from gatewright.console.sign_in_sessions import SignIns
+from gatewright.console.static_files import StaticFiles
+from gatewright.storage.errors import StoreError
+
+__all__ = ["Site"]
+
+log = logging.getLogger("gatewright.console")
+
+Answering = Callable[[Request], Awaitable[Response]]
+_FIELDS = 200
+_YEAR = "public, max-age=31536000, immutable"
+
+
+class Site:
+    """The console of one gateway, with these screens."""
+
+    def __init__(
+        self, parts: Dependencies, screens: Sequence[Screen], guard: Guard, base: str
+    ) -> None:
+        """`base` is the URL at which people reach it, without a path."""
+        self._parts = parts
+        self._screens = screens
+        self._guard = guard
+        self._sign_in = SignIn(parts, guard)
+        self._static = StaticFiles()
+        self._templates: Environment = environment(parts.clock, self._static.url)
+        self._operations: list[Operation] = [
+            *SignIns(parts, base).operations,
+            *(operation for one in screens for operation in one.operations),
+        ]
+        self.app = Starlette(routes=self._routes())
+
+    def _routes(self) -> list[Route]:
+        first = self._screens[0].name
+        found = [
+            self._route("/", self._to(f"/{first}"), "GET"),
+            self._route("/static/{name}", self._file, "GET"),
+            self._route("/open", self._opening, "GET"),
+            self._route("/open", self._open, "POST"),
+            self._route("/sign-in", self._signing_in, "GET"),
+            self._route("/sign-in", self._key, "POST"),
+            self._route("/sign-out", self._out, "POST"),
+            self._route("/events", self._events, "GET"),
+            self._route(f"{api.ROOT}/openapi.json", self._document, "GET"),
+        ]
+        for screen in self._screens:
+            found += [
+                self._route(one.path, self._page(screen, one), one.method) for one in screen.pages
+            ]
+        for operation in self._operations:
+            path = api.ROOT + operation.path
+            found.append(self._route(path, self._operation(operation), operation.method))
+        return found
+
+    # -- what every request passes
+
+    def _route(self, path: str, answer: Answering, method: str) -> Route:
+        async def guarded(request: Request) -> Response:
+            try:
+                self._guard.check(request)
+                response = await answer(request)
+            except ApiError as problem:
+                response = self._problem(request, problem)
+            except (StoreError, Unrecorded) as problem:
+                response = self._problem(request, ApiError(503, "store", str(problem)))
+            except Exception:
+                log.exception("the console broke at %s", request.url.path)
+                said = ApiError(
+                    500, "internal", "internal error; the details are in the gateway's log"
+                )
+                response = self._problem(request, said)
+            for name, value in HEADERS.items():
+                response.headers[name] = value
+            response.headers.setdefault("cache-control", "no-store")
+            return response
+
+        return Route(path, guarded, methods=[method])
+
+    def _problem(self, request: Request, problem: ApiError) -> Response:
+        if request.url.path.startswith(api.ROOT):
+            return api.problem(problem)
+        if problem.code == "not_signed_in":
+            return self._to_sign_in(request)
+        values = {"problem": problem, "title": "Not done"}
+        if "hx-request" in request.headers:
+            found = self._html("notice.html", values, problem.status)
+            found.headers["hx-retarget"] = "#notices"
+            found.headers["hx-reswap"] = "innerHTML"
+            return found
+        return self._html("problem.html", values, problem.status)
+
+    def _to_sign_in(self, request: Request) -> Response:
+        if "hx-request" in request.headers:
+            return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
+        if request.method != "GET":
+            return RedirectResponse("/sign-in", 303)
+        way = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"/sign-in?next={quote(way)}", 303)
+
+    def _session(self, request: Request) -> ConsoleSession:
+        session = self._sign_in.session(request)
+        if session is None:
+            raise ApiError(
+                401, "not_signed_in", "nobody is signed in", "open the URL of: gatewright console"
+            )
+        return session
+
+    # -- screens
+
+    def _page(self, screen: Screen, page: Page) -> Answering:
+        async def answer(request: Request) -> Response:
+            session = self._session(request)
+            person = session.person
+            if not person.may(page.power):
+                said = f"this takes the power to {page.power}, which the role {person.role} does not have"
+                raise ApiError(403, "role", said, "ask an operator")
+            if page.method == "POST":
+                fields = await self._form(request)
+                self._sign_in.check_csrf(session, _csrf(request, fields))
+            else:
+                fields = dict(request.query_params)
+            asking = Asking(person, request.path_params, read(page.takes, fields, texts=True))
+            return self._shown(await page.run(asking), screen, session, request)
+
+        return answer
+
+    def _shown(
+        self, view: View, screen: Screen, session: ConsoleSession, request: Request
+    ) -> Response:
+        if view.location:
+            if "hx-request" in request.headers:
+                return Response(status_code=200, headers={"hx-location": view.location})
+            return RedirectResponse(view.location, 303)
+        person = session.person
+        values = {
+            "person": person,
+            "may": person.may,
+            "screen": screen,
+            "screens": [(one, one.badge(person)) for one in self._screens],
+            "csrf": session.csrf,
+            "theme": request.cookies.get("theme", ""),
+            "copies": view.copies,
+            "base": self._guard.base(request),
+            "version": __version__,
+            **view.values,
+        }
+        return self._html(view.template, values, view.status)
+
+    def _html(self, template: str, values: dict[str, Any], status: int = 200) -> Response:
+        return HTMLResponse(self._templates.get_template(template).render(values), status)
+
+    @staticmethod
+    async def _form(request: Request) -> dict[str, str]:
+        body = (await body_of(request)).decode("utf-8", "replace")
+        try:
+            pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_FIELDS)
+        except ValueError:
+            raise ApiError(413, "too_large", f"a form has at most {_FIELDS} fields") from None
+        return dict(pairs)
+
+    # -- the API
+
+    def _operation(self, operation: Operation) -> Answering:
+        async def answer(request: Request) -> Response:
+            return await api.run(operation, request, self._caller(request, operation.method))
+
+        return answer
+
+    def _caller(self, request: Request, method: str) -> Person:
+        """Whoever shows a key, or is signed in. A session alone, which a browser sends by itself, changes nothing."""
+        shown = self._sign_in.bearer(request)
+        if shown is not None:
+            return shown
+        session = self._session(request)
+        if method != "GET":
+            self._sign_in.check_csrf(session, request.headers.get("x-csrf-token", ""))
+        return session.person
+
+    async def _document(self, request: Request) -> Response:
+        return api.answered(api.document(self._operations))
+
+    # -- events
+
+    async def _events(self, request: Request) -> Response:
+        session, changes = self._session(request), self._parts.changes
+        if changes.listening >= STREAMS:
+            raise ApiError(503, "crowded", "too many pages are open", "close some")
+        topics = [one for one in request.query_params.get("topics", "").split(",") if one in TOPICS]
+        last = request.headers.get("last-event-id", "")
+        after = int(last) if last.isascii() and last.isdigit() and len(last) < 20 else None
+        stream = changes.events(topics, after, lambda: self._parts.sessions.holds(session))
+        return StreamingResponse(
+            stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"}
+        )
+
+    # -- signing in
+
+    async def _opening(self, request: Request) -> Response:
+        # The token stands behind `#`: browsers send it to nobody, and no log has it.
+        return self._html(
+            "open.html", {"title": "Opening the console", "theme": request.cookies.get("theme", "")}
+        )
+
+    async def _open(self, request: Request) -> Response:
+        return self._sign_in.by_token(
+            request, {"token": (await self._form(request)).get("token", "")}
+        )
+
+    async def _signing_in(self, request: Request) -> Response:
+        way = request.query_params.get("next", "")
+        values = {
+            "title": "Sign in",
+            "next": way,
+            "theme": request.cookies.get("theme", ""),
+            "problem": None,
+        }
+        return self._html("sign_in.html", values)
+
+    async def _key(self, request: Request) -> Response:
+        form = await self._form(request)
+        try:
+            return self._sign_in.by_key(request, {"key": form.get("key", "")})
+        except ApiError as problem:
+            theme = request.cookies.get("theme", "")
+            values = {
+                "title": "Sign in",
+                "next": request.query_params.get("next", ""),
+                "theme": theme,
+            }
+            return self._html("sign_in.html", {**values, "problem": problem}, problem.status)
+
+    async def _out(self, request: Request) -> Response:
+        session = self._session(request)
+        self._sign_in.check_csrf(session, _csrf(request, await self._form(request)))
+        return self._sign_in.sign_out(request, session)
+
+    # -- files
+
+    async def _file(self, request: Request) -> Response:
+        found = self._static.get(request.path_params["name"])
+        if found is None:
+            raise ApiError(404, "not_found", "no such file is here")
+        return Response(found.content, media_type=found.type, headers={"cache-control": _YEAR})
+
+    @staticmethod
+    def _to(path: str) -> Answering:
+        async def answer(request: Request) -> Response:
+            return RedirectResponse(path, 307)
+
+        return answer
+
+
+def _csrf(request: Request, fields: dict[str, str]) -> str:
+    return request.headers.get("x-csrf-token", "") or fields.pop("csrf", "")

@@ -1,0 +1,62 @@
+"""`Opened`: a page of the console in a test: what it has to hold whatever is on it, and how a person works it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.console.running import Console
+
+__all__ = ["AXE", "THEMES", "WIDTHS", "Opened"]
+
+AXE = Path(__file__).parents[3] / "peers/node/node_modules/axe-core/axe.min.js"
+THEMES, WIDTHS = ("light", "dark"), (1280, 390)
+_SERIOUS = ("serious", "critical")
+
+
+class Opened:
+    """A page that somebody is signed in to."""
+
+    def __init__(self, page: Page, console: Console) -> None:
+        self.page = page
+        self.console = console
+        self.wrong: list[str] = []
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on(
+            "console",
+            lambda said: (
+                self.wrong.append(f"{said.type}: {said.text}") if said.type == "error" else None
+            ),
+        )
+        self.allowed: list[str] = []
+        """Beginnings of errors that a test means to cause."""
+
+    def check(self) -> None:
+        """Fails where the page breaks the policy of contents, is wider than the window, or hard to use for somebody who does not see it."""
+        page = self.page
+        assert page.evaluate("window.violations") == []
+        wide = page.evaluate(
+            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert wide <= 0, f"the page is {wide} px wider than the window"
+        # As a tool of the browser would: the page's own policy keeps foreign scripts out, also this one.
+        session = page.context.new_cdp_session(page)
+        session.send("Runtime.evaluate", {"expression": AXE.read_text(encoding="utf-8")})
+        found: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        flaws = [
+            f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes']][:3]}"
+            for one in found["violations"]
+            if one["impact"] in _SERIOUS
+        ]
+        assert flaws == []
+
+    def close(self) -> None:
+        """Fails where something went wrong in it."""
+        violations = self.page.evaluate("window.violations")
+        self.page.context.close()
+        wrong = [
+            one for one in self.wrong if not any(one.startswith(known) for known in self.allowed)
+        ]
+        assert (wrong, violations) == ([], [])

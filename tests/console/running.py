@@ -1,0 +1,113 @@
+"""A gateway with a console, as a process of its own, and what a test does with it from a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["DEMO", "Console", "eventually", "running"]
+
+ROOT = Path(__file__).parents[2]
+DEMO = f"""
+[[servers]]
+id = "demo"
+command = "{sys.executable}"
+args = ["{ROOT}/examples/demo_server.py"]
+
+[servers.tools.delete_all_notes]
+risk_level = "dangerous"
+confirmation_required = true
+
+[servers.tools.write_note]
+risk_level = "moderate"
+confirmation_required = true
+
+[[grants]]
+agent = "*"
+server = "demo"
+"""
+"""A server with two tools that ask a person, and one that does not (`read_note`)."""
+_WAIT_S = 20.0
+
+
+class Console:
+    """One running gateway. `sign_in_url` opens the console once; `url` is the console's without a path."""
+
+    def __init__(self, config: Path, ready: str) -> None:
+        self.config = config
+        words = dict(one.partition("=")[::2] for one in ready.split()[2:])
+        self.sign_in_url = words["console"]
+        self.url = self.sign_in_url.partition("/open#")[0]
+        self.mcp = words["mcp"]
+
+    def command(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Run a command of ours against it, to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "gatewright", *args, "--config", str(self.config)],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    def new_url(self) -> str:
+        """Another one-time URL."""
+        return str(json.loads(self.command("console", "--no-open", "--json").stdout)["url"])
+
+    @contextlib.contextmanager
+    def calling(self, tool: str, **arguments: Any) -> Iterator[subprocess.Popen[str]]:
+        """While inside, a call of a tool runs, or waits for somebody."""
+        given = [f"{name}={value}" for name, value in arguments.items()]
+        command = [sys.executable, "-m", "gatewright", "tool", "call", tool, *given]
+        calling = subprocess.Popen(
+            [*command, "--config", str(self.config)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            yield calling
+        finally:
+            calling.kill()
+            calling.communicate()
+
+
+@contextlib.contextmanager
+def running(folder: Path, text: str = DEMO, console: str = "port = 0") -> Iterator[Console]:
+    """While inside, a gateway with this configuration runs in `folder`; `console` is its table `[console]`."""
+    config = folder / "mgp.toml"
+    head = f'[gateway]\nport = 0\nanonymous = "allow"\n[storage]\npath = "{folder}/state"\n[console]\n{console}\n'
+    config.write_text(head + text, encoding="utf-8")
+    log = (folder / "log.txt").open("w", encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "gatewright", "serve", "--config", str(config)],
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+        env={**os.environ, "XDG_STATE_HOME": str(folder / "home")},
+    )
+    try:
+        ready = process.stdout.readline() if process.stdout is not None else ""
+        if not ready.startswith("ready "):
+            raise AssertionError((folder / "log.txt").read_text(encoding="utf-8"))
+        yield Console(config, ready)
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+        log.close()
+
+
+def eventually(holds: Callable[[], bool]) -> None:
+    """Wait until something holds; fail where it never does."""
+    ends = time.monotonic() + _WAIT_S
+    while not holds():
+        if time.monotonic() > ends:
+            raise AssertionError("it never came to be")
+        time.sleep(0.05)
