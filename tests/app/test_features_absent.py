@@ -66,6 +66,7 @@ ASKED = {
     "discovery": '[discovery]\nexpose = "discover"\n',
     "registration": '[registration]\ncommands = ["node"]\n',
     "telemetry": '[telemetry]\nendpoint = "http://127.0.0.1:4318"\n',
+    "console": "[console]\nport = 0\n",
     "sinks": '[[audit.sinks]]\nname = "f"\ntype = "file"\npath = "x.jsonl"\n',
     "rooms": "[rooms]\n",
     "groundhog": '[mcp.protocol]\nversion = "1.0"\n',

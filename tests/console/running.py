@@ -42,19 +42,22 @@ class Console:
 
     def __init__(self, config: Path, ready: str) -> None:
         self.config = config
+        self._state = config.parent / "state"
         words = dict(one.partition("=")[::2] for one in ready.split()[2:])
-        self.sign_in_url = words["console"]
+        self.sign_in_url = words.get("console", "")
         self.url = self.sign_in_url.partition("/open#")[0]
         self.mcp = words["mcp"]
 
     def command(self, *args: str) -> subprocess.CompletedProcess[str]:
-        """Run a command of ours against it, to its end."""
+        """Run a command of ours against it, to its end, as its operator."""
+        running = json.loads((self._state / "gateway.json").read_text(encoding="utf-8"))
         return subprocess.run(
             [sys.executable, "-m", "gatewright", *args, "--config", str(self.config)],
             capture_output=True,
             text=True,
             check=False,
             timeout=60,
+            env={**os.environ, "GATEWRIGHT_KEY": running["operator_token"]},
         )
 
     def new_url(self) -> str:
@@ -80,10 +83,12 @@ class Console:
 
 
 @contextlib.contextmanager
-def running(folder: Path, text: str = DEMO, console: str = "port = 0") -> Iterator[Console]:
-    """While inside, a gateway with this configuration runs in `folder`; `console` is its table `[console]`."""
+def running(
+    folder: Path, text: str = DEMO, console: str = "port = 0", gateway: str = ""
+) -> Iterator[Console]:
+    """While inside, a gateway with this configuration runs in `folder`; `console` is its table `[console]`, `gateway` more of `[gateway]`."""
     config = folder / "mgp.toml"
-    head = f'[gateway]\nport = 0\nanonymous = "allow"\n[storage]\npath = "{folder}/state"\n[console]\n{console}\n'
+    head = f'[gateway]\nport = 0\nanonymous = "allow"\n{gateway}\n[storage]\npath = "{folder}/state"\n[console]\n{console}\n'
     config.write_text(head + text, encoding="utf-8")
     log = (folder / "log.txt").open("w", encoding="utf-8")
     process = subprocess.Popen(

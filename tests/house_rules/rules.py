@@ -39,6 +39,7 @@ DRAWERS = {"utils", "util", "common", "shared", "core", "helpers", "services", "
 FREE_TEST_FOLDERS = {
     "agents",
     "behaviour",
+    "browser",
     "conformance",
     "peers",
     "house_rules",
@@ -192,7 +193,7 @@ def stray_twins(modules: Iterable[str], tests: Iterable[str]) -> list[str]:
     return [
         f"tests/{test}: mirrors no module of src/gatewright"
         for test in tests
-        if PurePosixPath(test).parts[0] not in FREE_TEST_FOLDERS
+        if FREE_TEST_FOLDERS.isdisjoint(PurePosixPath(test).parts[:-1])
         and not any(_is_twin(twin, test) for twin in twins)
     ]
 

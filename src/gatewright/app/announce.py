@@ -48,8 +48,9 @@ def announced(
     follows: Sequence[Sequence[Path]] = (),
 ) -> Iterator[None]:
     """While inside, the command line finds this gateway and may speak to it, with the tokens of the
-    `operator` and of the `local` host. `console` is the URL of the web console, empty where none is served. `clear_text` are addresses that others reach without TLS. `follows` are the files of
-    its configuration, the first of each group that is there counts."""
+    `operator` and of the `local` host. `console` is the URL of the web console, empty where none is
+    served. `clear_text` are addresses that others reach without TLS. `follows` are the files of its configuration, the first of each
+    group that is there counts."""
     path = state / "gateway.json"
     body = {
         "url": url,

@@ -371,16 +371,9 @@ class Gateway:
             urls = urls_of(server.url, settings.profiles, [one.urls for one in self._serving])
             ready = Ready(f"{server.url}/mcp", urls | more, {})
             bare = [*server.clear_text, *chain(*(one.clear_text() for one in self._serving))]
-            # The ready line has a URL that opens the console once; whoever finds the gateway asks for one of their own.
-            console = more.get("console", "").partition("/open#")[0]
-            with announced(
-                self._state,
-                ready.url,
-                self._tokens,
-                console=console,
-                clear_text=bare,
-                follows=self._follows,
-            ):
+            console = more.get("console", "").partition("/open#")[0]  # its token is for one reader
+            told = {"console": console, "clear_text": bare, "follows": self._follows}
+            with announced(self._state, ready.url, self._tokens, **told):
                 await self.supervisor.settled()
                 on_ready(with_servers(ready, self.supervisor.status()))
                 await stop

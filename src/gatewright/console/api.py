@@ -13,6 +13,7 @@ from gatewright import __version__
 from gatewright.console.guard import body_of
 from gatewright.console.operations import ApiError, Asking, Nothing, Operation, read
 from gatewright.console.people import Person
+from gatewright.mcp.wire import foreign_json
 
 __all__ = ["ROOT", "ProblemBody", "answered", "document", "problem", "run"]
 
@@ -32,12 +33,12 @@ class ProblemBody(msgspec.Struct, omit_defaults=True):
 
 async def run(operation: Operation, request: Request, person: Person) -> Response:
     """Carry one operation out. Raises `ApiError`."""
-    may(person, operation)
+    _check_role(person, operation)
     asking = Asking(person, request.path_params, await _given(operation, request))
     return answered(await operation.run(asking))
 
 
-def may(person: Person, operation: Operation) -> None:
+def _check_role(person: Person, operation: Operation) -> None:
     """Raises `ApiError` where the person's role does not allow it."""
     if not person.may(operation.power):
         raise ApiError(
@@ -55,10 +56,11 @@ async def _given(operation: Operation, request: Request) -> Any:
     if operation.takes is Nothing:
         return Nothing()
     try:
+        foreign_json.decode(body or b"{}")  # counts it
         return msgspec.json.decode(body or b"{}", type=operation.takes)
     except msgspec.ValidationError as problem:
         raise ApiError(422, "invalid", str(problem)) from None
-    except (msgspec.DecodeError, RecursionError) as problem:
+    except ValueError as problem:
         raise ApiError(400, "no_json", f"the body is no JSON: {problem}") from None
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import typer
 
 from gatewright.cli.options import Config, Json, KeyText, group
-from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_line
+from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_text
 from gatewright.cli.running import read_running, settings_here
 from gatewright.command_text import to_type
 
@@ -48,7 +48,7 @@ def console(
     if json:
         print_document({"url": url, "opened": opened})
         return
-    print_line(url)
+    print_text(url)
     if opened:
         note("opened in the browser")
 

@@ -72,17 +72,16 @@ class ConsoleFeature(Feature):
 
     @contextlib.asynccontextmanager
     async def _listening(self, app: App, seats: Seats) -> AsyncIterator[dict[str, str]]:
-        parts, settings = self._parts, self._settings
+        parts, settings, found = self._parts, self._settings, ""
         if parts is None:
             raise RuntimeError("the console is served before the gateway")
-        later = _Later(parts, settings)
-        server = await _served(later, settings, seats)
-        later.base = base = settings.url or server.url
+        server = await _served(_Later(parts, settings, lambda: found), settings, seats)
+        found = settings.url or server.url
         self._clear_text = server.clear_text
         self._ground.listeners.append(server)
-        token = parts.sessions.token_for(local_person(parts), _FIRST_TOKEN_S)
+        token = parts.sessions.token_for(_local_person(parts), _FIRST_TOKEN_S)
         try:
-            yield {"console": f"{base}/open#{token}"}
+            yield {"console": f"{found}/open#{token}"}
         finally:
             await server.stop(1.0)
 
@@ -91,7 +90,7 @@ class ConsoleFeature(Feature):
         self._recent.close()
 
 
-def local_person(parts: Dependencies) -> Person:
+def _local_person(parts: Dependencies) -> Person:
     """Whoever was given a URL by this machine: an operator, or, where an operator's key is the only proof, a viewer."""
     keys_alone = parts.ground.settings.gateway.operators == "key"
     return Person("local", "viewer" if keys_alone else "operator", "url")
@@ -111,10 +110,11 @@ async def _served(app: Any, settings: Console, seats: Seats) -> http_server.Http
 class _Later:
     """The site, made at the first request: its libraries cost every start of a gateway that nobody looks at nothing."""
 
-    def __init__(self, parts: Dependencies, settings: Console) -> None:
+    def __init__(self, parts: Dependencies, settings: Console, base: Callable[[], str]) -> None:
+        """`base` gives the URL at which people reach it, which is known once it listens."""
         self._parts = parts
         self._settings = settings
-        self.base = ""
+        self._base = base
         self._app: Callable[..., Awaitable[None]] | None = None
         self._making = asyncio.Lock()
 
@@ -130,4 +130,4 @@ class _Later:
         from gatewright.console.site import Site  # noqa: PLC0415
 
         guard = Guard(self._settings.url)
-        return Site(self._parts, made(self._parts), guard, self.base).app
+        return Site(self._parts, made(self._parts), guard, self._base()).app

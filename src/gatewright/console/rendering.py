@@ -7,16 +7,16 @@ Everything that a server, an agent or a caller wrote is text: templates escape b
 from __future__ import annotations
 
 import datetime as dt
-import json
 from collections.abc import Callable
-from typing import Any
 
+import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from gatewright.mcp.wire import foreign_json
 from gatewright.secret_scanning.escape_invisible import is_unseen
 
-__all__ = ["FOLD_CHARS", "arguments", "duration", "environment", "foreign", "when"]
+__all__ = ["FOLD_CHARS", "arguments", "duration", "environment", "foreign", "line", "when"]
 
 FOLD_CHARS = 600
 """What is longer is folded: its beginning stands there, the whole behind a click."""
@@ -72,26 +72,29 @@ def _name(char: str) -> str:
 
 
 def arguments(text: str) -> Markup:
-    """The arguments of a call, JSON text: its members one under the other, names dimmed; a text that is no object as it is."""
+    """The arguments of a call, JSON text: its members one under the other, names dimmed, numbers as they were written; a text
+    that is no object as it is."""
     try:
-        said = json.loads(text)
-    except (ValueError, RecursionError):
-        return Markup('<pre class="args">{}</pre>').format(foreign(text))
-    if not isinstance(said, dict) or not said:
+        said = foreign_json.decode_members(text.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        said = {}
+    if not said:
         return Markup('<pre class="args">{}</pre>').format(foreign(text))
     rows = Markup("").join(
         Markup(
             '<div class="arg"><span class="key">{}</span><span class="value">{}</span></div>'
-        ).format(line(name), foreign(value if isinstance(value, str) else _json(value)))
+        ).format(line(name), foreign(_spelled(value)))
         for name, value in said.items()
     )
     return Markup('<div class="args">{}</div>').format(rows)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(
-        value, ensure_ascii=False, indent=1 if isinstance(value, dict | list) else None
-    )
+def _spelled(value: msgspec.Raw) -> str:
+    """A string as it reads, anything else as its JSON, in lines where it has members."""
+    raw = bytes(value)
+    if raw.startswith(b'"'):
+        return str(foreign_json.decode(raw))
+    return msgspec.json.format(raw, indent=2).decode() if raw[:1] in b"[{" else raw.decode()
 
 
 def when(moment: float | str, now: float) -> Markup:

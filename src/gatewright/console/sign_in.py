@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from gatewright.audit.records import Actor
 from gatewright.call import Caller
+from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.guard import Guard
 from gatewright.console.operations import ApiError
@@ -60,7 +61,7 @@ class SignIn:
                 401,
                 "wrong_key",
                 "this is not the key of an operator",
-                "make one: gatewright key create NAME --operator",
+                _make_key(),
             )
         return person
 
@@ -82,7 +83,7 @@ class SignIn:
                 403,
                 "token_over",
                 "this URL was used already, or is too old",
-                "get a new one: gatewright console",
+                f"get a new one: {to_type('console')}",
             )
         return self.signed_in(request, person)
 
@@ -95,7 +96,7 @@ class SignIn:
                 403,
                 "wrong_key",
                 "this is not the key of an operator",
-                "make one: gatewright key create NAME --operator",
+                _make_key(),
             )
         return self.signed_in(request, person)
 
@@ -157,6 +158,10 @@ def record_sign_in(parts: Dependencies, person: Person, what: str, details: dict
         actor=Actor("operator", person.id),
         details={"role": person.role, **details},
     )
+
+
+def _make_key() -> str:
+    return f"make one: {to_type('key create NAME --operator')}"
 
 
 def _address(request: Request) -> str:

@@ -13,12 +13,14 @@ from urllib.parse import parse_qsl, quote
 
 from jinja2 import Environment
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from gatewright import __version__
 from gatewright.call import Unrecorded
+from gatewright.command_text import to_type
 from gatewright.console import api
 from gatewright.console.changes import STREAMS, TOPICS
 from gatewright.console.dependencies import Dependencies
@@ -59,7 +61,9 @@ class Site:
             *SignIns(parts, base).operations,
             *(operation for one in screens for operation in one.operations),
         ]
-        self.app = Starlette(routes=self._routes())
+        self.app = Starlette(
+            routes=self._routes(), exception_handlers={HTTPException: self._not_here}
+        )
 
     def _routes(self) -> list[Route]:
         first = self._screens[0].name
@@ -100,12 +104,17 @@ class Site:
                     500, "internal", "internal error; the details are in the gateway's log"
                 )
                 response = self._problem(request, said)
-            for name, value in HEADERS.items():
-                response.headers[name] = value
-            response.headers.setdefault("cache-control", "no-store")
-            return response
+            return _kept_apart(response)
 
         return Route(path, guarded, methods=[method])
+
+    async def _not_here(self, request: Request, problem: Exception) -> Response:
+        """No route leads there, or none with this method."""
+        status = problem.status_code if isinstance(problem, HTTPException) else 404
+        missing = ApiError(status, "not_found", "nothing is here")
+        if status == 405:
+            missing = ApiError(status, "wrong_method", f"{request.method} is not served here")
+        return _kept_apart(self._problem(request, missing))
 
     def _problem(self, request: Request, problem: ApiError) -> Response:
         if request.url.path.startswith(api.ROOT):
@@ -132,7 +141,10 @@ class Site:
         session = self._sign_in.session(request)
         if session is None:
             raise ApiError(
-                401, "not_signed_in", "nobody is signed in", "open the URL of: gatewright console"
+                401,
+                "not_signed_in",
+                "nobody is signed in",
+                f"open the URL that this prints: {to_type('console')}",
             )
         return session
 
@@ -279,6 +291,14 @@ class Site:
             return RedirectResponse(path, 307)
 
         return answer
+
+
+def _kept_apart(response: Response) -> Response:
+    """The answer, with what keeps it from other pages."""
+    for name, value in HEADERS.items():
+        response.headers[name] = value
+    response.headers.setdefault("cache-control", "no-store")
+    return response
 
 
 def _csrf(request: Request, fields: dict[str, str]) -> str:

@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval, CannotDecideError
+from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, Operation
 from gatewright.console.people import Person
@@ -219,8 +220,8 @@ class Inbox(Screen):
 
 def _copies(id: str) -> Copies:
     if not id:
-        return Copies("gatewright approve", "GET /api/v1/approvals")
-    return Copies(f"gatewright approve {id}", f"POST /api/v1/approvals/{id}/approve")
+        return Copies(to_type("approve"), "GET /api/v1/approvals")
+    return Copies(to_type("approve {}", id), f"POST /api/v1/approvals/{id}/approve")
 
 
 def _waiting(one: Approval) -> Waiting:

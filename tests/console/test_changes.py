@@ -1,0 +1,71 @@
+"""The stream of one page: what changed while it looked, and while it was away."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+from gatewright.console.changes import Changes
+
+
+def told(event: bytes) -> tuple[int, list[str]]:
+    lines = dict(line.split(": ", 1) for line in event.decode().splitlines() if ": " in line)
+    return int(lines["id"]), json.loads(lines["data"])["changed"]
+
+
+async def following(stream: AsyncIterator[bytes]) -> tuple[int, list[str]]:
+    return told(await asyncio.wait_for(anext(stream), 5))
+
+
+async def test_a_page_hears_of_its_topics_and_of_no_others() -> None:
+    changes = Changes(lambda: 1.0)
+    stream = changes.events(["inbox"], None, lambda: True)
+    await anext(stream)
+    changes.tell("live")
+    changes.tell("inbox", "audit")
+    assert (await following(stream))[1] == ["inbox"]
+
+
+async def test_many_changes_are_one_event() -> None:
+    changes = Changes(lambda: 1.0)
+    stream = changes.events(["inbox", "live"], None, lambda: True)
+    await anext(stream)
+    for _ in range(100):
+        changes.tell("inbox")
+        changes.tell("live")
+    assert sorted((await following(stream))[1]) == ["inbox", "live"]
+    changes.tell("live")
+    assert (await following(stream))[1] == ["live"]
+
+
+async def test_whoever_was_away_hears_of_what_changed_meanwhile() -> None:
+    changes = Changes(lambda: 1.0)
+    stream = changes.events(["inbox", "live"], None, lambda: True)
+    await anext(stream)
+    changes.tell("inbox")
+    number, _ = await following(stream)
+    await stream.aclose()  # type: ignore[attr-defined]
+    changes.tell("live")
+    again = changes.events(["inbox", "live"], number, lambda: True)
+    await anext(again)
+    assert (await following(again))[1] == ["live"]
+
+
+async def test_whoever_comes_from_a_process_before_hears_of_everything() -> None:
+    before, after = Changes(lambda: 1.0), Changes(lambda: 2.0)
+    before.tell("inbox")
+    stream = after.events(["inbox", "live"], max(before._last.values()), lambda: True)
+    await anext(stream)
+    assert sorted((await following(stream))[1]) == ["inbox", "live"]
+
+
+async def test_a_stream_ends_with_its_session_and_is_counted_until_then() -> None:
+    changes, holds = Changes(lambda: 1.0), [True]
+    stream = changes.events(["inbox"], None, lambda: holds[0])
+    await anext(stream)
+    assert changes.listening == 1
+    holds[0] = False
+    changes.tell("inbox")
+    assert [event async for event in stream] == []
+    assert changes.listening == 0

@@ -1,0 +1,81 @@
+"""Foreign text in a page: escaped, with what it hides marked."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gatewright.console.rendering import (
+    FOLD_CHARS,
+    arguments,
+    duration,
+    environment,
+    foreign,
+    line,
+    when,
+)
+
+_TAG = re.compile(r"<[^>]*>")
+OURS = {"span", "div", "pre", "details", "summary", "em"}
+
+
+def tags(html: str) -> set[str]:
+    return {found.strip("</>").split()[0] for found in _TAG.findall(html)}
+
+
+@given(st.text(max_size=200))
+def test_whatever_a_text_says_it_makes_no_markup(text: str) -> None:
+    for html in (str(foreign(text)), str(line(text)), str(arguments(text))):
+        assert tags(html) <= OURS
+        assert not re.search(r"[\u200b-\u200f\u202a-\u202e\u2066-\u2069\x00-\x08]", html)
+
+
+def test_hidden_characters_are_marked_and_line_ends_kept() -> None:
+    assert str(foreign("a\u202eb\nc")) == 'a<span class="ctl">U+202E</span>b\nc'
+    assert str(line("a\nb")) == 'a<span class="ctl">\\n</span>b'
+
+
+def test_a_long_text_is_folded_and_a_very_long_one_cut() -> None:
+    folded = str(foreign("x" * (FOLD_CHARS + 1)))
+    assert folded.startswith("<details")
+    assert folded.count("x" * FOLD_CHARS) == 2
+    cut = str(foreign("y" * 300_000))
+    assert cut.count("y") < 210_000
+    assert "100000 more characters are not shown" in cut
+    assert len(line("z" * 1000)) == 241
+
+
+def test_arguments_stand_one_below_the_other() -> None:
+    html = str(arguments('{"path": "<b>", "n": 1.50, "list": [1]}'))
+    assert html.count('class="arg"') == 3
+    assert ">1.50<" in html
+    assert "&lt;b&gt;" in html
+
+
+@pytest.mark.parametrize("text", ["[1]", "nothing", "{}", '{"a": ', "[" * 100_000])
+def test_arguments_that_are_no_object_are_shown_as_they_are(text: str) -> None:
+    assert str(arguments(text)).startswith("<pre")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (7199, "1 h"), (200_000, "2 d")],
+)
+def test_times_are_said_in_their_largest_unit(seconds: float, said: str) -> None:
+    assert duration(seconds) == said
+
+
+def test_a_moment_has_its_exact_time_beside_it() -> None:
+    html = str(when(1_000_000_000.0, 1_000_000_065.0))
+    assert ">1 min ago<" in html
+    assert 'title="2001-09-09 01:46:40 UTC"' in html
+    assert ">in 5 s<" in str(when("2001-09-09T01:46:45Z", 1_000_000_000.0))
+
+
+def test_templates_escape_by_themselves() -> None:
+    made = environment(lambda: 0.0, lambda name: name)
+    assert made.from_string("{{ said }}").render(said="<i>") == "&lt;i&gt;"
+    assert made.from_string("{{ said | commas }}").render(said=1234) == "1,234"

@@ -1,0 +1,56 @@
+"""The console over HTTP: who is let in, what an answer looks like, and what is sent with each."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.console.client import Visitor
+
+
+def test_nobody_sees_a_page_without_signing_in(stranger: Visitor) -> None:
+    said = stranger.get("/inbox?x=1")
+    assert (said.status, said.headers["location"]) == (303, "/sign-in?next=/inbox%3Fx%3D1")
+    part = stranger.get("/inbox/list", hx_request="true")
+    assert (part.status, part.headers["hx-redirect"]) == (401, "/sign-in")
+    api = stranger.call("GET", "/approvals")
+    assert (api.status, api.json()["code"]) == (401, "not_signed_in")
+
+
+def test_every_answer_has_the_headers_that_keep_pages_apart(
+    operator: Visitor, stranger: Visitor
+) -> None:
+    for said in (
+        operator.get("/inbox"),
+        operator.get("/nowhere"),
+        operator.call("GET", "/approvals"),
+        stranger.get("/sign-in"),
+    ):
+        if said.status == 404 and not said.headers.get("content-security-policy"):
+            pytest.fail("an answer without a policy of contents")
+        assert "frame-ancestors 'none'" in said.headers["content-security-policy"]
+        assert "unsafe" not in said.headers["content-security-policy"]
+        assert said.headers["cache-control"] == "no-store"
+
+
+def test_what_is_not_there_is_said_in_the_form_that_was_asked(operator: Visitor) -> None:
+    assert operator.get("/nowhere").status == 404
+    assert operator.call("GET", "/nowhere").json()["code"] == "not_found"
+    assert operator.get("/static/nothing.js").status == 404
+    assert operator.call("POST", "/approvals").status == 405
+
+
+def test_the_first_screen_is_the_way_in(operator: Visitor) -> None:
+    said = operator.get("/")
+    assert (said.status, said.headers["location"]) == (307, "/inbox")
+
+
+def test_files_are_kept_by_browsers(operator: Visitor) -> None:
+    page = operator.get("/inbox").text
+    path = page.partition('stylesheet" href="')[2].partition('"')[0]
+    said = operator.get(path)
+    assert (said.status, said.headers["content-type"]) == (200, "text/css; charset=utf-8")
+    assert "immutable" in said.headers["cache-control"]
+
+
+def test_the_stream_of_events_is_for_whoever_is_signed_in(stranger: Visitor) -> None:
+    assert stranger.get("/events?topics=inbox").status in (303, 401)
