@@ -5,16 +5,15 @@ import os
 from pathlib import Path
 
 from gatewright import __version__
-from gatewright.app.announce import announced
+from gatewright.app.announce import Ready, announced
 from gatewright.storage.lock import pid_namespace
 
 
 def test_the_command_line_finds_a_gateway_while_it_runs_and_no_longer(tmp_path: Path) -> None:
     tokens = {"operator": "one", "local": "two"}
     groups = [[Path("/a/mgp.toml"), Path("/a/mcp.toml")], [Path("/b/servers.toml")]]
-    with announced(
-        tmp_path, "http://127.0.0.1:1/mcp", tokens, clear_text=("10.0.0.1:1",), follows=groups
-    ):
+    ready = Ready("http://127.0.0.1:1/mcp", {"console": "http://127.0.0.1:2/open#once"}, {})
+    with announced(tmp_path, ready, tokens, clear_text=("10.0.0.1:1",), follows=groups):
         path = tmp_path / "gateway.json"
         assert json.loads(path.read_text()) == {
             "url": "http://127.0.0.1:1/mcp",
@@ -22,6 +21,7 @@ def test_the_command_line_finds_a_gateway_while_it_runs_and_no_longer(tmp_path: 
             "operator_token": "one",
             "local_token": "two",
             "version": __version__,
+            "console": "http://127.0.0.1:2",
             "clear_text": ["10.0.0.1:1"],
             "follows": [["/a/mgp.toml", "/a/mcp.toml"], ["/b/servers.toml"]],
             "pid_namespace": pid_namespace(),

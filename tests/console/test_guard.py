@@ -89,5 +89,5 @@ async def test_a_body_has_a_bound() -> None:
     with pytest.raises(ApiError) as raised:
         await body_of(
             Request({"type": "http", "method": "POST", "headers": [], "path": "/"}, receive)
-        )  # type: ignore[arg-type]
+        )
     assert raised.value.status == 413

@@ -40,25 +40,25 @@ def with_servers(ready: Ready, status: Iterable[Status]) -> Ready:
 @contextlib.contextmanager
 def announced(
     state: Path,
-    url: str,
+    ready: Ready,
     tokens: Mapping[str, str],
     *,
-    console: str = "",
     clear_text: Sequence[str] = (),
     follows: Sequence[Sequence[Path]] = (),
 ) -> Iterator[None]:
     """While inside, the command line finds this gateway and may speak to it, with the tokens of the
-    `operator` and of the `local` host. `console` is the URL of the web console, empty where none is
-    served. `clear_text` are addresses that others reach without TLS. `follows` are the files of its configuration, the first of each
-    group that is there counts."""
+    `operator` and of the `local` host. `clear_text` are addresses that others reach without TLS. `follows` are the files of
+    its configuration, the first of each group that is there counts."""
     path = state / "gateway.json"
     body = {
-        "url": url,
+        "url": ready.url,
         "pid": os.getpid(),
         "operator_token": tokens["operator"],
         "local_token": tokens["local"],
         "version": __version__,
-        "console": console,
+        "console": ready.urls.get("console", "").partition("/open#")[
+            0
+        ],  # the token is for one reader
         "clear_text": list(clear_text),
         "follows": [[str(path) for path in group] for group in follows],
         "pid_namespace": pid_namespace(),

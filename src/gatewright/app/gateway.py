@@ -371,9 +371,9 @@ class Gateway:
             urls = urls_of(server.url, settings.profiles, [one.urls for one in self._serving])
             ready = Ready(f"{server.url}/mcp", urls | more, {})
             bare = [*server.clear_text, *chain(*(one.clear_text() for one in self._serving))]
-            console = more.get("console", "").partition("/open#")[0]  # its token is for one reader
-            told = {"console": console, "clear_text": bare, "follows": self._follows}
-            with announced(self._state, ready.url, self._tokens, **told):
+            with announced(
+                self._state, ready, self._tokens, clear_text=bare, follows=self._follows
+            ):
                 await self.supervisor.settled()
                 on_ready(with_servers(ready, self.supervisor.status()))
                 await stop
