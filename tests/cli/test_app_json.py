@@ -87,6 +87,7 @@ def _with_a_gateway(run: Run, operator: str, state: Path) -> None:
         run("server", word, "demo")
     _tools(run)
     run("top", "--once")
+    run("console", "--no-open")
     run("audit", "tail")
     run("audit", "query")
     trace = run("audit", "query", "-n", "1").document["trace_id"]

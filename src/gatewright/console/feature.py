@@ -37,7 +37,6 @@ class ConsoleFeature(Feature):
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._settings: Console = ground.settings.console
-        self._recent = Recent(ground.audit)
         self._parts: Dependencies | None = None
         self._clear_text: Sequence[str] = ()
 
@@ -45,11 +44,11 @@ class ConsoleFeature(Feature):
         """Its address, and who tells pages what changes."""
         if not self._settings.enabled:
             return Serving()
-        changes = Changes(time.time)
+        changes, recent = Changes(time.time), Recent(self._ground.audit)
         self._parts = made = Dependencies(
             ground=self._ground,
             gateway=parts,
-            recent=self._recent,
+            recent=recent,
             sessions=ConsoleSessions(
                 clock=time.time,
                 lasts_s=self._settings.session_hours * 3600,
@@ -60,7 +59,7 @@ class ConsoleFeature(Feature):
         )
         return Serving(
             listening=self._listening,
-            work=(lambda: self._recent.follow(made.changes.tell, lambda: bool(changes.listening)),),
+            work=(lambda: recent.follow(made.changes.tell, lambda: bool(changes.listening)),),
             clear_text=lambda: self._clear_text,
         )
 
@@ -87,7 +86,8 @@ class ConsoleFeature(Feature):
 
     async def close(self) -> None:
         """Hear of no more records."""
-        self._recent.close()
+        if self._parts is not None:
+            self._parts.recent.close()
 
 
 def _local_person(parts: Dependencies) -> Person:
