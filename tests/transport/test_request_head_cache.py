@@ -21,6 +21,10 @@ REQUESTS = (
     PLAIN.replace(b"/a?b", b"/c") + b"xy",
     PLAIN.replace(b"Length: 2", b"Length: 3") + b"xyz",
     PLAIN.replace(b"Length: 2", b"Length: 02") + b"xy",
+    PLAIN.replace(b"Length: 2", b"Length: 12") + b"0123456789ab",
+    PLAIN.replace(b"Length: 2", b"Length:2") + b"xy",
+    PLAIN.replace(b"Content-Length: 2", b"X-Content-Length: 2\r\nContent-Length: 1") + b"x",
+    PLAIN.replace(b"Length: 2\r\n", b"Length: 3\r\nX-After: c\r\n") + b"xyz",
     b"\r\n" + PLAIN + b"xy",
     b"GET /a HTTP/1.1\r\nhost: a\r\n\r\n",
     b"POST /a HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n\r\n2\r\nxy\r\n0\r\n\r\n",
@@ -90,6 +94,32 @@ def test_what_was_learned_is_found_with_the_new_body_and_what_the_application_no
     again = heads.request(NOBODY, PLAIN + b"cd")
     assert again is not None
     assert again.head is first.head
+
+
+@pytest.mark.parametrize("size", [0, 1, 3, 10, 4000])
+def test_a_head_that_says_another_length_is_known_too(size: int) -> None:
+    heads, scope = KnownHeads(), _scope()
+    first = _made(scope)
+    heads.learn(first, PLAIN + b"xy")
+    data = PLAIN.replace(b"Length: 2", b"Length: %d" % size) + b"z" * size
+    found = heads.request(NOBODY, data)
+    assert found is not None
+    assert found.scope["headers"] == [(b"content-length", b"%d" % size)]
+    assert (found.take_whole(), found.head) == (b"z" * size, first.head)
+    assert scope["headers"] == [(b"content-length", b"2")]
+    assert heads.request(NOBODY, data + b"z") is None
+    again = heads.request(NOBODY, PLAIN + b"ab")
+    assert again is not None
+    assert again.scope is scope
+
+
+@pytest.mark.parametrize(
+    "length", [b"", b"+3", b"03", b"3 ", b"0x3", b"3.", b"\xd9\xa3", b"1234567890"]
+)
+def test_what_is_a_length_for_some_readers_only_is_not_known(length: bytes) -> None:
+    heads = KnownHeads()
+    heads.learn(_made(_scope()), PLAIN + b"xy")
+    assert heads.request(NOBODY, PLAIN.replace(b"Length: 2", b"Length: " + length) + b"xyz") is None
 
 
 async def test_an_application_that_is_given_no_exchange_has_a_scope_of_its_own() -> None:

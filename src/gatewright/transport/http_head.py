@@ -69,18 +69,61 @@ class Flaw(Exception):  # noqa: N818 - what the client did, not what is wrong wi
 
 
 class KnownHead:
-    """A head that a connection sends again and again: its bytes, how many a whole request has, and ASGI's scope of it.
+    """A head that a connection sends again and again: its bytes, ASGI's scope of it, and how long its body was, which may be another
+    each time.
 
-    `notes` is the application's: what it found out from the head alone. It goes with the head.
+    `notes` is the application's: what it found out from the head alone, its length apart. It goes with the head.
     """
 
-    __slots__ = ("notes", "scope", "text", "whole")
+    __slots__ = ("_after", "_before", "_length", "_place", "_scope", "_text", "_whole", "notes")
 
-    def __init__(self, text: bytes, whole: int, scope: dict[str, Any]) -> None:
-        self.text = text
-        self.whole = whole
-        self.scope = scope
+    def __init__(self, text: bytes, length: bytes, scope: dict[str, Any]) -> None:
+        """`length` is the value of its `Content-Length`. Raises `ValueError` where that is not to be found in the text once."""
+        headers = scope["headers"]
+        self._place = [name for name, _ in headers].index(b"content-length")
+        before, named, after = _around_length(text, length)
+        self._before, self._after = before + named, after
+        self._text, self._length = text, length
+        self._whole = len(text) + int(length)
+        self._scope = scope
         self.notes: Any = None
+
+    def request(self, data: bytes) -> tuple[dict[str, Any], bytes] | None:
+        """Scope and body of the request that `data` is, where it is one, whole, and no more than one, with this head."""
+        if len(data) == self._whole and data.startswith(self._text):
+            return self._scope, data[len(self._text) :]
+        if not data.startswith(self._before):
+            return None
+        at = len(self._before)
+        end = data.find(b"\r", at, at + _LENGTH_DIGITS + 1)
+        length = data[at:end] if end > at else b""
+        # As it is written by whoever counts: what only some readers take for a number is the parser's.
+        if not length.isdigit() or (length[0] == _ZERO and len(length) > 1):
+            return None
+        if not data.startswith(self._after, end):
+            return None
+        start = end + len(self._after)
+        if len(data) != start + int(length):
+            return None
+        headers = list(self._scope["headers"])
+        headers[self._place] = (b"content-length", length)
+        return {**self._scope, "headers": headers}, data[start:]
+
+
+_LENGTH_DIGITS = 9
+_ZERO = ord("0")
+
+
+def _around_length(text: bytes, length: bytes) -> tuple[bytes, bytes, bytes]:
+    """A head before its `Content-Length`, that field to its value, and what follows the value. Raises `ValueError`."""
+    at = text.lower().find(b"\r\ncontent-length:")
+    value = text.find(length, at)
+    end = value + len(length)
+    if at < 0 or value < 0 or text[end : end + 2] != b"\r\n":
+        raise ValueError("a length that stands elsewhere")
+    if text[at + len(b"\r\ncontent-length:") : value].strip(b" \t"):
+        raise ValueError("a length with something before it")
+    return text[:at], text[at:value], text[end:]
 
 
 def new_parser(protocol: object) -> httptools.HttpRequestParser:

@@ -1,13 +1,15 @@
-"""Cache of up to 4 parsed HTTP request heads of one connection to our server, for requests with a byte-identical head.
+"""Cache of up to 4 parsed HTTP request heads of one connection to our server, for requests whose heads differ in `Content-Length` alone.
 
-A client that keeps its connection sends the same head again and again: the same target, the same headers, nearly
-always even the same length. Between two requests the parser remembers nothing, so the same bytes mean the same: what
-was found out about a head is true of every later one that is equal to it, byte for byte. Only requests that were
+A client that keeps its connection sends the same head again and again: the same target, the same headers, and only the length is
+another one. Between two requests the parser remembers nothing, so the same bytes mean the same: what was found out about a head is
+true of every later one that is equal to it, byte for byte, but for the digits of its length. Only requests that were
 plain in every way are remembered: a POST of HTTP/1.1 with a length, whole in one piece, that closes, upgrades and
 expects nothing.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from gatewright.transport.http_exchange import Connection, Exchange
 from gatewright.transport.http_head import KnownHead
@@ -34,20 +36,21 @@ class KnownHeads:
     def request(self, connection: Connection, data: bytes) -> Exchange | None:
         """The request that `data` is, where it is one, whole, and its head is known."""
         known = self._last
-        if known is None or not data.startswith(known.text):
-            known = self._last = self._find(data)
-            if known is None:
+        found = None if known is None else known.request(data)
+        if found is None:
+            known, found = self._find(data)
+            if known is None or found is None:  # more, or less, than one request, too: the parser's
                 return None
-        if len(data) != known.whole:  # more, or less, than one request: the parser's
-            return None
-        body = data[len(known.text) :]
-        return Exchange(connection, known.scope, True, False, body, True, known)
+            self._last = known
+        scope, body = found
+        return Exchange(connection, scope, True, False, body, True, known)
 
-    def _find(self, data: bytes) -> KnownHead | None:
+    def _find(self, data: bytes) -> tuple[KnownHead | None, tuple[dict[str, Any], bytes] | None]:
         for one in self._known:
-            if data.startswith(one.text):
-                return one
-        return None
+            found = one.request(data)
+            if found is not None:
+                return one, found
+        return None, None
 
     def learn(self, exchange: Exchange, data: bytes) -> None:
         """Remember the head of `data`, which the parser took for one request and no more than that.
@@ -60,7 +63,10 @@ class KnownHeads:
             return
         if int(size) != len(data) - cut:
             return
+        try:
+            exchange.head = self._last = KnownHead(data[:cut], size, scope)
+        except ValueError:
+            return
         if len(self._known) == _HEADS:
             del self._known[0]
-        exchange.head = self._last = KnownHead(data[:cut], len(data), scope)
         self._known.append(exchange.head)
