@@ -74,7 +74,11 @@ def test_who_cannot_be_answered_has_a_flaw(raw: Any, status: int | None) -> None
 
 def test_headers_of_a_head_that_comes_again_are_read_once() -> None:
     class Exchange:
-        head: KnownHead | None = KnownHead(b"", 0, {})
+        head: KnownHead | None = KnownHead(
+            b"POST / HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+            b"0",
+            {"headers": [(b"content-length", b"0")]},
+        )
 
     scope = {"headers": [BOTH]}
     exchange = Exchange()
