@@ -52,6 +52,8 @@ class Serving(ServerState):
         self.limits = limits
         self.gone = gone
         self.turns = Turns(asyncio.get_running_loop())
+        self.farewells = Turns(asyncio.get_running_loop())
+        """Connections that are lost and have more to do for that: not among those that still ask for something."""
         self.flooded = 0
         """How many WebSockets were closed because of what they sent."""
         self.date = b""
