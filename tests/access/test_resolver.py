@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,7 +74,7 @@ async def test_a_server_that_has_not_listed_its_tools_is_not_ready(
             assert caught.value.code == 4001
 
 
-OFF = {"tools": {"echo": {"enabled": False}}}
+OFF: dict[str, Any] = {"tools": {"echo": {"enabled": False}}}
 
 
 async def test_a_tool_that_an_operator_switched_off_says_so(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from gatewright.servers.authorize import authorizer_for
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.login_store import Logins
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
+from gatewright.servers.stopped_servers import word_of
 from gatewright.servers.supervisor import Audited, Supervisor
 from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
 from gatewright.servers.view import Profile
@@ -57,9 +58,11 @@ def supervisor_of(
     sight: Sight,
     event: Audited,
     side: ServerSide,
+    stopped: Container[str] = (),
 ) -> Supervisor:
-    """The servers of a configuration, none of which is started yet; the rest as for `Supervisor`."""
-    specs = [spec_of(settings, server, side.extensions) for server in settings.servers]
+    """The servers of a configuration, none of which is started yet, and those `stopped` are not; the rest as for `Supervisor`."""
+    found = (spec_of(settings, server, side.extensions) for server in settings.servers)
+    specs = [word_of(spec, stopped) for spec in found]
     return Supervisor(
         specs,
         info=info_of(settings),

@@ -242,7 +242,8 @@ class PipeLink(Link):
         try:
             ident = int(response.id)
         except ValueError:
-            self._stray("an answer whose id is none of ours")
+            if self._handshake is None or not self._step_on(self._handshake.unnamed(response)):
+                self._stray("an answer whose id is none of ours")
             return
         exchange = self._pending.get(ident)
         if exchange is not None:
@@ -252,13 +253,16 @@ class PipeLink(Link):
             else:
                 future.set_result(response)
         elif self._handshake is not None:
-            step = self._handshake.answered(response)
-            if step is not None:
-                self._steps.put_nowait(step)
+            self._step_on(self._handshake.answered(response))
         elif self._questions.laid(ident, response):
             self.dropped += 1
         else:
             self._stray("an answer to a request that is not open")
+
+    def _step_on(self, step: Step | None) -> bool:
+        if step is not None:
+            self._steps.put_nowait(step)
+        return step is not None
 
     def _malformed(self, flaw: jsonrpc.Malformed, data: bytes) -> None:
         if data.lstrip()[:1] == b"[":  # a batch, as servers of 2025-03-26 may send them
@@ -271,6 +275,8 @@ class PipeLink(Link):
         self._stray(f"an unreadable message: {flaw.message}{_OWN_OUTPUT}")
         if self._garbage >= GARBAGE:
             self.close(f"{GARBAGE} unreadable messages in a row: {flaw.message}{_OWN_OUTPUT}")
+            return
+        if self._handshake is not None and self._step_on(self._handshake.broken(flaw, data)):
             return
         if flaw.id != b"null":
             self._flawed(flaw, data)
