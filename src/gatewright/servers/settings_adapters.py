@@ -92,6 +92,7 @@ def spec_of(
 ) -> ServerSpec:
     """One server as the upstream half wants to know it; `extensions` are those of MGP that the gateway has."""
     limits, restart, mgp = settings.limits, server.restart, server.mgp
+    call_s = limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s
     return ServerSpec(
         id=server.id,
         transport=server.transport,
@@ -120,10 +121,15 @@ def spec_of(
             most_s=restart.backoff_max_ms / 1000,
         ),
         connect_s=server.connect_timeout_s,
-        call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        call_s=call_s,
         idle_s=server.idle_timeout_s or 0.0,
         in_flight=limits.in_flight_per_server,
-        limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
+        limits=msgspec.structs.replace(
+            FROM_SERVERS,
+            frame_bytes=limits.server_frame_bytes,
+            # One that does one thing at a time reads nothing for as long as a call may take: it is no slow reader before.
+            patience_s=max(FROM_SERVERS.patience_s, call_s),
+        ),
         catalogue=CatalogueLimits(
             tools=limits.tools_per_server,
             description_bytes=limits.description_bytes,

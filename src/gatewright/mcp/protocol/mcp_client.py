@@ -210,7 +210,7 @@ class Handshake:
         if current is None or not self._asked:
             return None
         try:
-            members = jsonrpc.members_named(data, "method", "error")
+            members = jsonrpc.members_named(data, "method", "error", "jsonrpc")
         except ValueError:
             members = None
         if members is None:
@@ -221,6 +221,8 @@ class Handshake:
         if "method" in members or flaw.id != b"%d" % current.ident:
             return None
         error = bytes(members.get("error", b""))
+        if not error and bytes(members.get("jsonrpc", b'"2.0"')) != b'"2.0"':
+            return None  # of another protocol; ours may follow
         said = f"; it says: {_message(error)}" if error else ""
         return self._broken(f"{_BROKEN.format(current.method)}: {flaw.message}{said}")
 
