@@ -46,6 +46,7 @@ class ClientSession:
     _elicited: tuple[tuple[str, str], ...] = ()
     """Which questions that lead to a page the host was asked, by the server and its id; the last of them."""
     _unwatch: Callable[[], None] | None = None
+    telling, deafened = 0, False
     closed = False
     """Whether the host is gone: what begins to listen after that would listen for ever."""
 
