@@ -233,7 +233,6 @@ async def test_a_method_of_the_authors_own_sees_that_nobody_waits_any_more() -> 
     await raw.initialize({})
     asking = asyncio.ensure_future(raw.send("acme/look", {}))
     await asyncio.wait_for(begun.wait(), 10)
-    assert not seen[0].cancelled
     raw._pipe.close()
     async with asyncio.timeout(10):
         while not seen[0].cancelled:
