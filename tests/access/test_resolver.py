@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -53,3 +54,62 @@ async def test_to_everybody_else_it_does_not_exist(tmp_path: Path) -> None:
             with pytest.raises(RpcError) as caught:
                 await client.call("late__anything")
             assert caught.value.code == 4001
+
+
+@pytest.mark.parametrize("mode", ["never-lists", "refuses-list"])
+async def test_a_server_that_has_not_listed_its_tools_is_not_ready(
+    tmp_path: Path, mode: str
+) -> None:
+    """MGP-14.3-7: connected is not enough to know that there is no such tool."""
+    late = server("bad", "late", mode)
+    content = config(server("echo"), late, gateway={"startup_wait_s": 0.5})
+    with running(tmp_path, content) as gateway:
+        async with host(gateway, can=OFFER) as client:
+            with pytest.raises(RpcError) as caught:
+                await client.call("late__anything")
+            assert (caught.value.code, caught.value.data["_mgp"]["retryable"]) == (2000, True)
+            assert "has not listed its tools yet (connected)" in str(caught.value)
+            with pytest.raises(RpcError) as caught:
+                await client.call("echo__nothing")
+            assert caught.value.code == 4001
+
+
+OFF: dict[str, Any] = {"tools": {"echo": {"enabled": False}}}
+
+
+async def test_a_tool_that_an_operator_switched_off_says_so(tmp_path: Path) -> None:
+    """MGP-14.3-16: also where its whole server is, whether that was ever there or not."""
+    away = server("echo", "away", enabled=False)
+    content = config(server("echo", **OFF), away)
+    with running(tmp_path, content) as gateway:
+        async with host(gateway, can=OFFER) as client:
+            for name, how in (
+                ("echo__echo", "enabled = true"),
+                ("away__echo", "server enable away"),
+            ):
+                with pytest.raises(RpcError) as caught:
+                    await client.call(name)
+                assert caught.value.code == 4002
+                assert how in str(caught.value)
+            with pytest.raises(RpcError) as caught:
+                await client.call("echo__nothing")
+            assert caught.value.code == 4001
+
+
+async def test_what_is_switched_off_is_no_secret_of_those_alone_who_may_use_it(
+    tmp_path: Path,
+) -> None:
+    content = config(
+        server("echo", **OFF),
+        server("echo", "away", enabled=False),
+        grants=[{"agent": "*", "server": "echo", "tool": "other"}],
+    )
+    with running(tmp_path, content) as gateway:
+        async with host(gateway, can=OFFER) as client:
+            codes = []
+            for name in ("echo__echo", "echo__nothing", "away__echo", "nowhere__echo"):
+                with pytest.raises(RpcError) as caught:
+                    await client.call(name)
+                codes.append(caught.value.code)
+            assert len(set(codes)) == 1
+            assert codes[0] != 4002

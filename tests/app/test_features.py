@@ -43,7 +43,7 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
     servers = Supervisor([], info={})
     inside = Inside(
         servers=servers,
-        administration=Administration(servers, never, lambda *_: None),
+        administration=Administration(servers, never, lambda *_: None, set()),
         kernel=Kernel(*CLOSED, Book()),
         gates=pipeline.Gates._fields,
         rights=Rights(),

@@ -34,6 +34,7 @@ from gatewright.identity.keys import KeyStore
 from gatewright.pins.store import Pins, Seen
 from gatewright.registration.store import Kept, KeptServers
 from gatewright.rooms.trust_store import ParticipantChanges, Word
+from gatewright.servers.stopped_servers import StoppedServers
 from gatewright.storage.errors import StoreDamagedError, StoreError
 from gatewright.storage.state import StateDatabase
 from tests.audit.parts import a_call, fill, records
@@ -80,10 +81,14 @@ def _server(state: StateDatabase, number: int) -> None:
     KeptServers(state).put(f"dynamic.s{number}", Kept("agent", "ann"))
 
 
+def _stopped(state: StateDatabase, number: int) -> None:
+    StoppedServers(state).add(f"s{number}")
+
+
 CHANGES: dict[str, Callable[[StateDatabase, int], None]] = dict(
     zip(
         STORES,
-        (_key, _grant, _permission, _pin, _approval, _room, _registered, _server),
+        (_key, _grant, _permission, _pin, _approval, _room, _registered, _server, _stopped),
         strict=True,
     )
 )

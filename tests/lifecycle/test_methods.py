@@ -54,7 +54,7 @@ class House:
             monotonic=lambda: 0.0,
             stop=self._stop,
         )
-        administration = Administration(supervisor, self._again, self._of_server)
+        administration = Administration(supervisor, self._again, self._of_server, set())
         kernel = Kernel(*CLOSED, Book())
         self.methods = LifecycleMethods(
             own, supervisor, kernel, administration, self.drain, Transitions(lambda: 0.0)

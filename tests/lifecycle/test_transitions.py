@@ -110,3 +110,12 @@ def test_everybody_hears_of_the_gateway_itself() -> None:
 
 def test_a_moment_is_in_utc_with_milliseconds() -> None:
     assert timestamp(0.25) == "1970-01-01T00:00:00.250Z"
+
+
+def test_a_restart_that_fails_again_is_told() -> None:
+    """Whoever waits for the attempt of an operator would wait for ever."""
+    found, told = made()
+    found.changed(change("registered", "connecting"))
+    found.changed(change("connecting", "error", "start_failed"))
+    found.replaced(change("error", "error", "configuration_change"))
+    assert told.states == ["connecting", "error", "restarting", "error"]

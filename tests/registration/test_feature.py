@@ -40,7 +40,7 @@ async def test_it_answers_both_methods_and_adds_nothing_before_something_is_regi
         rights=Rights(),
         counts=Counts(),
         again=_again,
-        administration=Administration(servers, never, lambda *_: None),
+        administration=Administration(servers, never, lambda *_: None, set()),
     )
     assert set(feature.methods(inside)) == {"mgp/discovery/register", "mgp/discovery/deregister"}
     assert feature._registration is not None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from gatewright.call import CannotAsk
-from gatewright.sdk.asking import Running
+from gatewright.sdk.asking import AHEAD, Running
 from gatewright.sdk.context import Context
 from gatewright.sdk.errors import ToolError
 from tests.servers.rig import LEGACY, MODERN, FakeBack, make_call
@@ -69,3 +72,38 @@ async def test_what_is_sampled_and_shown_comes_as_it_is() -> None:
         "maxTokens": 5,
         "temperature": 0,
     }
+
+
+async def test_what_a_thread_says_waits_where_the_loop_does_not_come_to_it() -> None:
+    """A tool that says something all the time would fill the memory of everybody, however slowly it is read."""
+    running, heard, said = Running(asyncio.get_running_loop()), list[int](), 0
+
+    def talks() -> None:
+        nonlocal said
+        for number in range(3 * AHEAD):
+            running.tell(heard.append, number)
+            said += 1
+
+    thread = threading.Thread(target=talks)
+    thread.start()
+    thread.join(0.3)  # the loop does nothing meanwhile
+    assert (thread.is_alive(), said, heard) == (True, AHEAD, [])
+    async with asyncio.timeout(10):
+        while len(heard) < 3 * AHEAD:
+            await asyncio.sleep(0)
+    thread.join(10)
+    assert heard == list(range(3 * AHEAD))
+
+
+async def test_a_thread_that_waits_to_say_something_holds_no_lock() -> None:
+    """It may be stopped at any instruction, and the loop would wait for the lock for ever."""
+    running = Running(asyncio.get_running_loop())
+    heard: list[int] = []
+    await asyncio.to_thread(running.tell, heard.append, 1)
+    assert type(running._room) is SimpleQueue
+
+
+def test_where_no_loop_runs_nobody_is_told() -> None:
+    heard: list[int] = []
+    Running().tell(heard.append, 1)
+    assert heard == []

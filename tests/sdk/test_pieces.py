@@ -14,7 +14,7 @@ from gatewright.sdk.asking import Running
 from gatewright.sdk.context import CHUNK
 from gatewright.sdk.decorator import mcp_tool
 from gatewright.sdk.errors import TimeoutError
-from gatewright.sdk.pieces import MOST_CHARS
+from gatewright.sdk.pieces import MOST_BYTES
 from gatewright.sdk.registry import Registry
 
 ended: list[str] = []
@@ -74,9 +74,13 @@ def _flawed(found: Registry) -> None:
         raise ValueError("no more")
 
     @mcp_tool(registry=found, prefix="")
-    def much() -> Iterator[str]:
+    def much(letter: str) -> Iterator[str]:
+        yielded = 0
         while True:
-            yield "x" * 1_000_000
+            assert yielded <= MOST_BYTES
+            piece = letter * 1_000_000
+            yielded += len(piece.encode("utf-8", "replace"))
+            yield piece
 
 
 @pytest.mark.parametrize("name", ["plain", "waiting"])
@@ -108,10 +112,12 @@ async def test_one_that_fails_half_way_is_a_tool_error() -> None:
     assert (result.is_error, result.text) == (True, "ValueError: no more")
 
 
-async def test_one_that_never_ends_is_bounded() -> None:
-    result = await registry().invoke("much")
+@pytest.mark.parametrize("letter", ["x", "€"])
+async def test_one_that_never_ends_is_bounded_in_bytes(letter: str) -> None:
+    """What is kept and sent is UTF-8, of which a character may have four."""
+    result = await registry().invoke("much", {"letter": letter})
     assert result.is_error
-    assert f"more than {MOST_CHARS} characters" in result.text
+    assert f"more than {MOST_BYTES} bytes" in result.text
 
 
 @pytest.mark.no_cover

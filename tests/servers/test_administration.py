@@ -15,6 +15,7 @@ from gatewright.servers.administration import Administration
 from gatewright.servers.catalogue import EVERYTHING
 from gatewright.servers.server_life import ServerLife
 from gatewright.servers.spec import ServerSpec
+from gatewright.servers.stopped_servers import word_of
 from gatewright.servers.supervisor import Supervisor
 from tests.servers.rig import DEADLINE, FakeBack, ask, dispatch, make_call, python, running, within
 
@@ -29,10 +30,11 @@ class Desk:
         self.specs = specs
         self.recorded: list[tuple[str, str, str]] = []
         self.fails = False
-        self.all = Administration(supervisor, self._again, self._acted)
+        self.stopped: set[str] = set()
+        self.all = Administration(supervisor, self._again, self._acted, self.stopped)
 
     async def _again(self, anew: Collection[str]) -> None:
-        words = [self.all.word(spec) for spec in self.specs]
+        words = [word_of(spec, self.stopped) for spec in self.specs]
         staged = await self.supervisor.stage(words, {}, patience_s=DEADLINE, anew=anew)
         self.supervisor.switch(self.supervisor.fleet_of(staged, {}, EVERYTHING), ())
 

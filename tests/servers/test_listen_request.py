@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gatewright.call import Failure
-from gatewright.mcp.client.link import ServerFailed
+from gatewright.mcp.client.link import ServerFailed, ServerRefused
 from gatewright.mcp.wire.versions import LATEST_MODERN
 from gatewright.servers import listen_request
 from gatewright.servers.listen_request import Listening
@@ -15,7 +15,7 @@ from tests.servers.rig import within
 from tests.servers.wishing import FakeLink, FakeWay, rest
 
 CHANGES = {"tools": {"listChanged": True}}
-NO = ServerFailed('{"code":-32602,"message":"no such resource: x:-32601"}')
+NO = ServerRefused("", b'{"code":-32602,"message":"no such resource: x:-32601"}')
 
 
 class Rig:
@@ -129,19 +129,20 @@ async def test_what_a_new_connection_refuses_keeps_no_changes_of_lists_from_anyb
 @pytest.mark.parametrize(
     ("why", "again"),
     [
-        ('{"code":-32601,"message":"what?"}', False),
-        ('{"code":-32603,"message":"-32601"}', True),
-        ("the server ended it", True),
+        (ServerRefused("", b'{"code":-32601,"message":"what?"}'), False),
+        (ServerRefused("", b'{"message":"%b","code":-32601}' % (b"what? " * 500)), False),
+        (ServerRefused("", b'{"code":-32603,"message":"-32601"}'), True),
+        (ServerFailed("the server ended it"), True),
     ],
 )
 async def test_a_server_that_does_not_know_how_to_be_listened_to_is_not_asked_again(
-    why: str, again: bool, monkeypatch: pytest.MonkeyPatch
+    why: ServerFailed, again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listen_request, "LISTEN_PAUSE_S", 0.0)
     rig = Rig()
     renewed = asyncio.ensure_future(rig.listening.renew())
     await rest()
-    await rig.ends(0, ServerFailed(why))
+    await rig.ends(0, why)
     await rest()
     assert len(rig.asked) == 1 + again
     if again:

@@ -58,6 +58,12 @@ def settings(folder: Path) -> Settings:
     return load(path, environ={"GATEWRIGHT_STATE": str(folder)})
 
 
+def test_a_server_may_read_nothing_for_as_long_as_a_call_may_take(tmp_path: Path) -> None:
+    """One that does one thing at a time would be ended in its work, for all its callers."""
+    one, two = (spec_of(settings(tmp_path), server) for server in settings(tmp_path).servers)
+    assert (one.limits.patience_s, two.limits.patience_s) == (7.0, 5.0)
+
+
 def test_a_server_keeps_what_its_entry_says(tmp_path: Path) -> None:
     said = settings(tmp_path)
     one, two = (spec_of(said, server) for server in said.servers)

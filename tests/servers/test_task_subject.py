@@ -81,7 +81,9 @@ def judged(house: House, policy: Policy, call: Call) -> Call | Refusal:
     """The call as `resolve` and `access` hand it on, or why it may not pass."""
     access = policy.access
     servers = house.supervisor
-    subjects = CatalogueResolver(servers.fleet, dispatch(servers), access.may_reach)
+    subjects = CatalogueResolver(
+        servers.fleet, dispatch(servers), access.may_reach, may_use=access.may_see
+    )
     found = Resolve(subjects, access.may_see)(call, Mute())
     if isinstance(found, Refusal):
         return found

@@ -57,7 +57,8 @@ def content(state: StateDatabase) -> dict[str, list[Any]]:
     found = {one: execute(f"SELECT * FROM {one} ORDER BY 1, 2").fetchall() for one in _TABLES}  # noqa: S608
     known = {name for name, *_ in found["former_files"]}
     heads = {name: tuple(head) for name, head in state.heads().items()}
-    heads["servers"] = (0, heads["servers"][1])  # never in a file of its own
+    for name in ("servers", "stopped"):  # never in a file of its own
+        heads[name] = (0, heads[name][1])
     if "server_tasks.db" not in known:
         heads["tasks"] = (0, heads["tasks"][1])
     return found | {"heads": sorted(heads.items())}

@@ -106,6 +106,19 @@ def _silent_call(message: Message, options: argparse.Namespace) -> None:
         _say(_plain(message))
 
 
+def _never_lists(message: Message, options: argparse.Namespace) -> None:
+    if message["method"] != "tools/list":
+        _say(_plain(message))
+
+
+def _refuses_list(message: Message, options: argparse.Namespace) -> None:
+    if message["method"] != "tools/list":
+        _say(_plain(message))
+        return
+    error = {"code": -32603, "message": "not today"}
+    _say({"jsonrpc": "2.0", "id": message["id"], "error": error})
+
+
 def _flood(message: Message, options: argparse.Namespace) -> None:
     _say(_plain(message))
     if message["method"] == "tools/list":
@@ -203,6 +216,8 @@ MODES: dict[str, Way] = {
     "half-frame": _half_frame,
     "hang": _hang,
     "silent-call": _silent_call,
+    "never-lists": _never_lists,
+    "refuses-list": _refuses_list,
     "flood": _flood,
     "long-line": _long_line,
     "ignore-sigterm": _plainly,

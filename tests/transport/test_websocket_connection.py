@@ -5,11 +5,12 @@ import base64
 import gc
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
-from gatewright.transport import websocket_connection
+from gatewright.transport import websocket_connection, websocket_intake
 from gatewright.transport.base import Limits
 from gatewright.transport.http_server import serve
 from gatewright.transport.websocket_connection import DIRECT, WebSocketConnection
@@ -252,3 +253,72 @@ async def _collected_of(work: Callable[[], Awaitable[None]]) -> list[type]:
         gc.set_debug(0)
         gc.garbage.clear()
         gc.enable()
+
+
+@pytest.mark.parametrize("reset", [False, True])
+async def test_a_crowd_that_leaves_at_once_takes_turns(
+    reset: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What each of thousands leaves to be done would stop everybody, were it done in one turn of the loop."""
+    count, turns, left = 60, 0, 0
+    monkeypatch.setattr(websocket_intake, "TURN_S", 0.0)
+
+    async def counts() -> None:
+        nonlocal turns, left
+        while server.connections:
+            there = server.connections
+            await asyncio.sleep(0)
+            left = max(left, there - server.connections)
+            turns += 1
+
+    server = await serve(_heard_out, limits=Limits())
+    try:
+        async with AsyncExitStack() as stack:
+            crowd = [await stack.enter_async_context(dialled(server)) for _ in range(count)]
+            for client in crowd:
+                client.say(UPGRADE)
+                await client.head()
+            for client in crowd:
+                if reset:
+                    client.writer.transport.abort()
+                else:
+                    client.writer.close()
+            await within(counts())
+    finally:
+        await within(server.stop(0.1))
+    assert left <= 2
+    assert turns >= count / 2
+
+
+async def test_a_client_that_says_no_more_and_then_breaks_off_has_one_end() -> None:
+    found: list[WebSocketConnection] = []
+
+    async def takes(scope: Any, receive: Any, send: Any) -> None:
+        found.append(scope["extensions"][DIRECT])
+        await _taken_over(scope, receive, send)
+
+    server = await serve(takes, limits=Limits())
+    try:
+        async with dialled(server) as client:
+            client.say(UPGRADE)
+            await client.head()
+            (connection,) = found
+            assert connection.eof_received() is True
+            connection.transport.abort()
+            await nobody_left(server)
+            assert connection.disconnected
+    finally:
+        await within(server.stop(0.1))
+
+
+async def test_a_server_that_stops_says_nothing_to_who_has_just_gone() -> None:
+    """The connection is lost, and its turn to end has not come yet."""
+    server = await serve(_heard_out, limits=Limits())
+    async with dialled(server) as client:
+        client.say(UPGRADE)
+        await client.head()
+        client.writer.transport.abort()
+        while not client.writer.transport.is_closing() or len(server.seats):
+            await asyncio.sleep(0)
+        await within(server.stop(0.1))
+    assert server.connections == 0

@@ -124,7 +124,10 @@ class _Table:
 
     def _resolve(self, making: Making) -> Gate:
         access, barred = self._access, self._permitting.barred
-        subjects = CatalogueResolver(making.servers, making.dispatch, access.may_reach, barred)
+        fleet, dispatch = making.servers, making.dispatch
+        subjects = CatalogueResolver(
+            fleet, dispatch, access.may_reach, barred, may_use=access.may_see
+        )
         return Resolve(subjects, making.sight.tool, access.may_see)
 
     def _permission(self, _: Making) -> Gate:

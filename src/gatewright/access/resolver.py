@@ -8,6 +8,7 @@ from gatewright.call import Call, Caller, Refusal, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.servers.declared_methods import owner_of_method
 from gatewright.servers.dispatch import Dispatch
+from gatewright.servers.listing import KINDS, Section
 from gatewright.servers.names import wrap_uri
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.uri_templates import LONGEST_URI
@@ -24,6 +25,10 @@ _REASONS = {
 }
 
 
+_SECTIONS: Mapping[str, Section] = {"tool": "tools", "prompt": "prompts", "resource": "resources"}
+_KINDS = {section: kind for section, (_, kind) in KINDS.items()}
+
+
 class CatalogueResolver:
     """Implements `resolve_gate.Catalogue` over the servers of one configuration."""
 
@@ -33,9 +38,13 @@ class CatalogueResolver:
         dispatch: Dispatch,
         may_reach: Callable[[Caller, str], bool],
         barred: Mapping[str, Refusal] = _NOBODY,
+        *,
+        may_use: Callable[[Caller, Tool], bool],
     ) -> None:
-        """`dispatch` is where calls to this fleet go; `may_reach` is the access gate's; `barred` says which servers may not be used at all, and why."""
+        """`dispatch` is where calls to this fleet go; `may_reach` and `may_use` are the access gate's; `barred` says which servers may not
+        be used at all, and why."""
         self._may_reach = may_reach
+        self._may_use = may_use
         self._barred = barred
         self._fleet = fleet
         self._dispatch = dispatch
@@ -80,17 +89,59 @@ class CatalogueResolver:
                 continue
             if server in self._barred:
                 return self._barred[server]
-            state = self._fleet.states.get(server, "registered")
-            # With a revision it was connected once, and what it listed then is in the catalogue.
-            if state != "connected" and not self._catalogue.listing(server).hello.revision:
-                spec = self._fleet.specs.get(server)
-                stopped = spec is not None and spec.stopped
-                return Refusal(
-                    "upstream_unavailable" if stopped else _REASONS.get(state, "server_not_ready"),
-                    f"server {server} is not connected ({state}); {_way(server, stopped)}",
-                    {"server": server, "state": state},
-                    1000,
-                )
+            # What it listed when it was connected last is in the catalogue.
+            if not self._has_listed(call, server):
+                return self._not_yet(server)
+        return self._switched_off(call) if call.kind == "tool" else None
+
+    def _has_listed(self, call: Call, server: str) -> bool:
+        """Whether a server has said what it offers, of the kind that is called."""
+        listing = self._catalogue.listing(server)
+        section = _SECTIONS.get(call.kind)
+        if not listing.hello.revision or section is None:
+            return bool(listing.hello.revision)
+        return bool(listing.of(section)) or _KINDS[section] not in listing.missed
+
+    def _not_yet(self, server: str) -> Refusal:
+        state = self._fleet.states.get(server, "registered")
+        spec = self._fleet.specs.get(server)
+        stopped = spec is not None and spec.stopped
+        how = "has not listed its tools yet" if state == "connected" else "is not connected"
+        return Refusal(
+            "upstream_unavailable" if stopped else _REASONS.get(state, "server_not_ready"),
+            f"server {server} {how} ({state}); {_way(server, stopped)}",
+            {"server": server, "state": state},
+            1000,
+        )
+
+    def _switched_off(self, call: Call) -> Refusal | None:
+        """A tool, or its server, that an operator switched off: told only to those who could use it else."""
+        target = self._missing(call)
+        spec = None if target is None else self._fleet.specs.get(target.server)
+        if target is None or spec is None or not self._may_reach(call.caller, spec.id):
+            return None
+        word = spec.word(target.name)
+        if spec.enabled and (word is None or word.enabled):
+            return None
+        if not self._may_use(call.caller, Tool(target, call.name, {})):
+            return None
+        if spec.enabled:
+            checks = to_type("config check")
+            how = f"set enabled = true in its table of mgp.toml; `{checks}` checks what is written"
+        else:
+            how = f"`{to_type('server enable {}', spec.id)}` enables its server"
+        details = {"server_id": spec.id, "tool_name": target.name}
+        return Refusal("tool_disabled", f"{call.name} is switched off: {how}", details)
+
+    def _missing(self, call: Call) -> Target | None:
+        """Which tool it is that is not there: as its server listed it once, else by the prefix of a server that is switched off."""
+        view = self._catalogue.view(call.profile)
+        if (found := view.missing.get(call.name)) is not None:
+            return found
+        for server in view.gone:
+            prefix = self._prefixes.get(server, server + "__")
+            if call.name.startswith(prefix):
+                return Target(server, call.name.removeprefix(prefix))
         return None
 
     def _contested(self, call: Call) -> Refusal | None:

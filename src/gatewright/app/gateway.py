@@ -87,6 +87,7 @@ from gatewright.servers.settings_adapters import (
     supervisor_of,
     terms_of,
 )
+from gatewright.servers.stopped_servers import StoppedServers, word_of
 from gatewright.servers.supervisor import HELD_S
 from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.servers.task_store import ServerTaskStore
@@ -152,6 +153,7 @@ class Gateway:
         self.callers = KeyStore(self.database, clock=time.time, random=os.urandom)
         self._workers = Workers(MODULE)
         self._listeners: list[Listener] = []
+        self._stopped = StoppedServers(self.database)
         self._server_tasks = ServerTaskStore(beside(self.database), clock=time.time)
         self.features = self._made_features(positions)
         self._put_together()
@@ -191,12 +193,14 @@ class Gateway:
         self._standing: dict[str, Standing] = {}
         self._judges = self._policies()
         table = self._judges.table(settings)
-        self.supervisor = supervisor_of(settings, table.sight, self.events.server, self._side())
+        side, stopped = self._side(), self._stopped
+        self.supervisor = supervisor_of(settings, table.sight, self.events.server, side, stopped)
         witness(self.audit, self.supervisor.hub)
         self._around = [one.around(self.supervisor) for one in features]
         hooks = [one.hooks for one in self._around]
         self.kernel = Kernel(*CLOSED, self.audit, Hooks.of(Hooks(around=(worded,)), *hooks))
-        self.administration = Administration(self.supervisor, self.again, self.events.acted)
+        acted = self.events.acted
+        self.administration = Administration(self.supervisor, self.again, acted, stopped)
         inside = self._inside = Inside(
             servers=self.supervisor,
             kernel=self.kernel,
@@ -312,7 +316,7 @@ class Gateway:
         check_asked(settings, self.missing)
         hold_secrets(settings)
         whole, can = extended(self.features, settings), extensions_of(self.features)
-        specs = [self.administration.word(spec_of(whole, one, can)) for one in whole.servers]
+        specs = [word_of(spec_of(whole, one, can), self._stopped) for one in whole.servers]
         patience_s, entries = whole.gateway.startup_wait_s, authorizers_of(whole, specs)
         table = await asyncio.to_thread(self._judges.table, whole)
         try:

@@ -11,7 +11,6 @@ import msgspec
 
 from gatewright.mcp.client.link import Link, ServerFailed, ServerRefused
 from gatewright.mcp.wire import jsonrpc
-from gatewright.patterns import Pattern
 from gatewright.secret_scanning import without_secrets
 from gatewright.secret_scanning.escape_invisible import spelled
 from gatewright.servers.local import LocalServer
@@ -31,7 +30,6 @@ _MEMBERS, _NAME_CHARS, _TEXT_CHARS = 64, 64, 200
 
 _UNSUPPORTED = frozenset({-32601, -32602})
 """How servers refuse methods that they do not know; some know no better than that the parameters are wrong."""
-_CODE = Pattern(r'"code"\s*:\s*(-?[0-9]{1,9})')
 
 _OF_STATE: Mapping[State, Status] = {
     "registered": "degraded",
@@ -87,8 +85,7 @@ async def _in_mgp(link: Link, method: str, params: dict[str, Any]) -> Asked | No
     try:
         said = jsonrpc.decode(await link.fetch(method, params, ANSWER_S / 2))
     except ServerRefused as problem:
-        found = _CODE.search(str(problem))
-        return None if found and int(found[1]) in _UNSUPPORTED else Asked("unhealthy")
+        return None if problem.code in _UNSUPPORTED else Asked("unhealthy")
     except ValueError:
         return None
     if not isinstance(said, dict) or said.get("status") not in get_args(Status):

@@ -53,7 +53,8 @@ class Transitions:
     def replaced(self, change: Change) -> None:
         """Another connection serves in the place of the former one."""
         before = self._states.get(change.server, change.before)
-        if before != "connected":
+        # What was tried and came to the same is told as well: whoever waits for the attempt would wait for ever.
+        if before != "connected" and (before, change.after) != ("error", "error"):
             self.changed(change)
             return
         self._go(change.server, before, "restarting", change.cause)

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from gatewright.call import Back, Call, CannotAsk, Question
@@ -18,18 +19,23 @@ from gatewright.mcp.protocol.mcp_server import can_answer, needed_capability
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk.errors import ToolError
 
-__all__ = ["PendingAnswer", "Running", "put"]
+__all__ = ["AHEAD", "PendingAnswer", "Running", "put"]
 
 T = TypeVar("T")
 
 # The code of MCP 2026-07-28 for what the client did not declare.
 _MISSING_CAPABILITY = -32021
+AHEAD = 64
+"""So much of what a thread says is on its way to the loop at once."""
 
 
 class Running:
     """The state of one running call: cancelled or not, and how long its questions wait. Made by the server of the tool."""
 
-    __slots__ = ("_asked_s", "_asking", "_since", "_waited", "cancelled", "loop", "unanswered")
+    __slots__ = (
+        *("_asked_s", "_asking", "_room", "_since", "_waited"),
+        *("cancelled", "loop", "unanswered"),
+    )
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None = None) -> None:
         self.loop = loop
@@ -41,6 +47,25 @@ class Running:
         self._since = 0.0
         self._asked_s = 0.0
         self._waited: set[PendingAnswer[Any]] = set()
+        self._room: SimpleQueue[None] | None = None
+
+    def tell(self, do: Callable[[Any], object], what: Any) -> None:
+        """For a thread: have the loop do this, and wait where it has not come to what the `AHEAD` before were about."""
+        loop, room = self.loop, self._room
+        if loop is None:
+            return
+        if room is None:
+            # A queue of C code: a thread that is stopped at its limit leaves no lock behind that others wait for.
+            self._room = room = SimpleQueue()
+            for _ in range(AHEAD):
+                room.put(None)
+        room.get()
+        loop.call_soon_threadsafe(self._done, room, do, what)
+
+    @staticmethod
+    def _done(room: SimpleQueue[None], do: Callable[[Any], object], what: Any) -> None:
+        room.put(None)
+        do(what)
 
     @contextmanager
     def answer(self) -> Iterator[PendingAnswer[Any]]:

@@ -87,7 +87,8 @@ class Context:
     # -- telling
 
     def progress(self, progress: float, total: float | None = None, message: str = "") -> None:
-        """Say how far it is, in units of the tool's own; `progress` must not decrease. From any thread, without waiting."""
+        """Say how far it is, in units of the tool's own; `progress` must not decrease. From any thread, which
+        waits only where 64 messages of the call are on their way."""
         params: dict[str, Any] = {"progress": progress}
         if total is not None:
             params["total"] = total
@@ -97,7 +98,7 @@ class Context:
 
     def stream(self, text: str, *, done: bool = False) -> None:
         """Send a piece of the result ahead of it (MGP §12.4): a caller that asked for a stream gets it at once, all others nothing. What
-        is returned in the end has to have all of it; `done` says that no more comes before that. From any thread, without waiting. A
+        is returned in the end has to have all of it; `done` says that no more comes before that. From any thread, as `progress`. A
         tool that yields texts does this by itself."""
         self._emit(CHUNK, {"content": {"type": "text", "text": text}, "done": done})
 
@@ -140,7 +141,7 @@ class Context:
         if _on(running.loop):
             back.emit(event)
         else:
-            running.loop.call_soon_threadsafe(back.emit, event)
+            running.tell(back.emit, event)
 
     def close_stream(self, retry_ms: int = 1000) -> None:
         """Let the connection go while the tool goes on: a client that can (MCP 2025-11-25, SSE polling) comes back for the result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import threading
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import TYPE_CHECKING, Any
 
@@ -13,19 +12,17 @@ from gatewright.sdk.errors import SerializationError
 if TYPE_CHECKING:
     from gatewright.sdk.context import Context
 
-__all__ = ["MOST_CHARS", "collecting"]
+__all__ = ["MOST_BYTES", "collecting"]
 
-MOST_CHARS = 8 * 1024 * 1024
-"""So many characters a tool yields at most: it may yield for ever."""
-_AHEAD = 64
-"""So many pieces of a plain generator are on their way to the loop at once; then its thread waits."""
+MOST_BYTES = 8 * 1024 * 1024
+"""So many bytes of UTF-8 a tool yields at most: it may yield for ever."""
 
 
 def collecting(
     function: Callable[[], Any], waits: bool, context: Context | None
 ) -> Callable[[], Any]:
     """A function that runs a generator to its end and returns all texts as one; a coroutine function where `waits`, which is for
-    asynchronous generators. It raises `SerializationError` for what is no text, and for more than `MOST_CHARS`."""
+    asynchronous generators. It raises `SerializationError` for what is no text, and for more than `MOST_BYTES`."""
     pieces = _Pieces(context)
     return pieces.awaited(function) if waits else pieces.in_thread(function)
 
@@ -36,8 +33,7 @@ class _Pieces:
     def __init__(self, context: Context | None) -> None:
         self._context = context
         self._texts: list[str] = []
-        self._chars = 0
-        self._room = threading.Semaphore(_AHEAD)
+        self._bytes = 0
 
     def awaited(self, function: Callable[[], AsyncGenerator[Any, None]]) -> Callable[[], Any]:
         """For an asynchronous generator."""
@@ -57,7 +53,7 @@ class _Pieces:
         def collect() -> str:
             with contextlib.closing(function()) as found:
                 for piece in found:
-                    self._send_over(self._taken(piece))
+                    self._send(self._taken(piece))
             return self._whole()
 
         return collect
@@ -68,10 +64,10 @@ class _Pieces:
                 f"a tool that yields has to yield texts, and this was {type(piece).__name__}",
                 advice="Yield strings, or return one value instead",
             )
-        self._chars += len(piece)
-        if self._chars > MOST_CHARS:
+        self._bytes += len(piece) if piece.isascii() else len(piece.encode("utf-8", "replace"))
+        if self._bytes > MOST_BYTES:
             raise SerializationError(
-                f"the tool yielded more than {MOST_CHARS} characters", advice="Yield less"
+                f"the tool yielded more than {MOST_BYTES} bytes", advice="Yield less"
             )
         self._texts.append(piece)
         return piece
@@ -81,16 +77,6 @@ class _Pieces:
         return "".join(self._texts)
 
     def _send(self, text: str, *, done: bool = False) -> None:
+        """From the loop, or from a thread, which waits where the loop has not come to what was sent before."""
         if self._context is not None:
             self._context.stream(text, done=done)
-
-    def _send_over(self, text: str) -> None:
-        """From a thread, which waits where the loop has not come to what was sent before."""
-        running = None if self._context is None else self._context.running
-        if running is not None and running.loop is not None:
-            self._room.acquire()
-            running.loop.call_soon_threadsafe(self._arrived, text)
-
-    def _arrived(self, text: str) -> None:
-        self._room.release()
-        self._send(text)

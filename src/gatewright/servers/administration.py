@@ -1,26 +1,22 @@
-"""`Administration`: operators' methods to start, stop and restart servers and read their stderr; keeps them stopped across reloads.
+"""`Administration`: operators' methods to start, stop and restart servers and read their stderr; keeps them stopped.
 
 These are methods like any other: they arrive at an endpoint as calls, pass the gates (which know them for
 operators only) and are recorded; what was done is an event of its own, with the server as its target.
-A server that was stopped stays down, whatever the configuration says meanwhile, until it is started.
+A server that was stopped stays down, whatever the configuration says meanwhile, until it is started: also over a restart of the gateway.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping, MutableSet
 from typing import Any
 
-import msgspec
-
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome
-from gatewright.command_text import to_type
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
 from gatewright.servers.server import Server
 from gatewright.servers.server_life import Begun
-from gatewright.servers.spec import ServerSpec
 from gatewright.servers.states import ShutdownReason
 from gatewright.servers.supervisor import Supervisor
 
@@ -35,18 +31,19 @@ Again = Callable[[Collection[str]], Awaitable[None]]
 
 class Administration:
     """`servers` has the fleet of now; `again` makes the gateway go on with the same settings and these
-    servers anew; `acted(caller, event, server)` records, and raises `Unrecorded`."""
+    servers anew; `acted(caller, event, server)` records, and raises `Unrecorded`; `stopped` are the ids of those that stay down."""
 
     def __init__(
         self,
         servers: Supervisor,
         again: Again,
         acted: Callable[[Caller, str, str], None],
+        stopped: MutableSet[str],
     ) -> None:
         self._servers = servers
         self._again = again
         self._acted = acted
-        self._stopped: set[str] = set()
+        self._stopped = stopped
         self._settling: set[asyncio.Task[None]] = set()
         self.methods: Mapping[str, Builtin] = {
             "gatewright/server/restart": self._restart,
@@ -54,13 +51,6 @@ class Administration:
             "gatewright/server/stop": self._stop,
             "gatewright/server/logs": self._logs,
         }
-
-    def word(self, spec: ServerSpec) -> ServerSpec:
-        """What the configuration says of a server, with what the operator said since."""
-        if spec.id not in self._stopped:
-            return spec
-        told = f"stopped by the operator; `{to_type('server start {}', spec.id)}` starts it"
-        return msgspec.structs.replace(spec, stopped=True, problem=told)
 
     async def _restart(self, call: Call, back: Back) -> Outcome:
         found = self._named(call)

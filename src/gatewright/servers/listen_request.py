@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 from gatewright.call import Failure
 from gatewright.command_text import to_type
-from gatewright.mcp.client.link import Link, ServerFailed
+from gatewright.mcp.client.link import Link, ServerFailed, ServerRefused
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["LISTEN_PAUSE_S", "ListenWay", "Listening"]
@@ -260,7 +260,7 @@ class Listening:
                 await link.listen({"notifications": asked}, told)
             except ServerFailed as problem:
                 log.info("server %s: listening ended: %s", self._way.id, problem)
-                if not told.done() and self._ends(asked, str(problem), stays):
+                if not told.done() and self._ends(asked, problem, stays):
                     return str(problem)
             # It was acknowledged or may still be: from now on it begins anew when it ends.
             stays = True
@@ -280,17 +280,17 @@ class Listening:
             told.add_done_callback(lambda _: _settle(before, told.result()))
         return told
 
-    def _ends(self, asked: dict[str, Any], problem: str, stays: bool) -> bool:
+    def _ends(self, asked: dict[str, Any], problem: ServerFailed, stays: bool) -> bool:
         """Whether it makes no sense to ask once more for what has just failed. Where a server refuses it, one resource of many
         may be what it does not like: each is asked for by itself then."""
         if not stays:
             return True
-        if not problem.startswith("{"):
+        if not isinstance(problem, ServerRefused):
             return False  # it did not say so: it could not be reached
         if "resourceSubscriptions" in asked:
             self._way.spawn(self.renew(singly=True))
             return True
-        return _unknown(problem)
+        return problem.code == jsonrpc.METHOD_NOT_FOUND  # it does not know how to be listened to
 
 
 def _named(honoured: Any, uris: list[str]) -> Iterable[str]:
@@ -303,15 +303,6 @@ def _named(honoured: Any, uris: list[str]) -> Iterable[str]:
         return ()
     there = {one for one in named if isinstance(one, str)}
     return [uri for uri in uris if uri in there]
-
-
-def _unknown(problem: str) -> bool:
-    """Whether a server says that it does not know how to be listened to."""
-    try:
-        error = jsonrpc.decode(problem.encode())
-    except ValueError:
-        return False
-    return isinstance(error, dict) and error.get("code") == jsonrpc.METHOD_NOT_FOUND
 
 
 def _settle(told: asyncio.Future[Any], found: Any) -> None:

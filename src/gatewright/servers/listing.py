@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from gatewright.mcp.client.link import Link, ServerFailed
+from gatewright.mcp.client.link import Link, ServerFailed, ServerRefused
 from gatewright.mcp.protocol.mcp_client import Hello
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.spellings import DEFINITION, to_drop
@@ -65,6 +65,8 @@ class Listing(msgspec.Struct, frozen=True):
     hello: Hello
     sections: Mapping[Section, Sequence[Definition]] = {}
     failures: Mapping[Section, str] = {}
+    unknown: frozenset[Section] = frozenset()
+    """What failed because the server does not know the method."""
 
     def of(self, section: Section) -> Sequence[Definition]:
         """The definitions of one kind, in the server's own order."""
@@ -73,7 +75,7 @@ class Listing(msgspec.Struct, frozen=True):
     @property
     def missed(self) -> frozenset[str]:
         """What of `CHANGES` could not be fetched, and may be the next time: the server knows the method."""
-        failed = (section for section, why in self.failures.items() if "-32601" not in why)
+        failed = (section for section in self.failures if section not in self.unknown)
         return frozenset(KINDS[section][1] for section in failed)
 
 
@@ -92,6 +94,7 @@ async def fetch_listing(
     hello = link.hello or Hello("")
     sections: dict[Section, Sequence[Definition]] = {}
     failures: dict[Section, str] = {}
+    unknown: set[Section] = set()
     for section, (method, capability) in KINDS.items():
         if capability not in hello.capabilities:
             continue
@@ -99,16 +102,20 @@ async def fetch_listing(
         if capability not in only:
             # What is not known is no more known because something else is.
             failures |= {section: before.failures[section]} if section in before.failures else {}
+            unknown |= before.unknown & {section}
             continue
         try:
             sections[section] = await fetch_section(link, spec, section)
         except ServerFailed as problem:
             if not link.open:
                 raise
+            code = problem.code if isinstance(problem, ServerRefused) else None
             # Many servers have resources, no templates, and do not know that method.
-            if section != "resourceTemplates" or "-32601" not in str(problem):
+            if section != "resourceTemplates" or code != jsonrpc.METHOD_NOT_FOUND:
                 failures[section] = f"{method} failed: {problem}"
-    return Listing(hello, sections, failures)
+            if code == jsonrpc.METHOD_NOT_FOUND:
+                unknown.add(section)
+    return Listing(hello, sections, failures, frozenset(unknown & failures.keys()))
 
 
 async def fetch_section(link: Link, spec: ServerSpec, section: Section) -> list[Definition]:

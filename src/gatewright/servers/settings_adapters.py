@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from gatewright.servers.authorize import authorizer_for
 from gatewright.servers.catalogue import Sight
 from gatewright.servers.login_store import Logins
 from gatewright.servers.spec import Auth, CatalogueLimits, Restart, ServerSpec
+from gatewright.servers.stopped_servers import word_of
 from gatewright.servers.supervisor import Audited, Supervisor
 from gatewright.servers.supervisor_dependencies import EXTENSIONS, ServerSide
 from gatewright.servers.view import Profile
@@ -57,9 +58,11 @@ def supervisor_of(
     sight: Sight,
     event: Audited,
     side: ServerSide,
+    stopped: Container[str] = (),
 ) -> Supervisor:
-    """The servers of a configuration, none of which is started yet; the rest as for `Supervisor`."""
-    specs = [spec_of(settings, server, side.extensions) for server in settings.servers]
+    """The servers of a configuration, none of which is started yet, and those `stopped` are not; the rest as for `Supervisor`."""
+    found = (spec_of(settings, server, side.extensions) for server in settings.servers)
+    specs = [word_of(spec, stopped) for spec in found]
     return Supervisor(
         specs,
         info=info_of(settings),
@@ -89,6 +92,7 @@ def spec_of(
 ) -> ServerSpec:
     """One server as the upstream half wants to know it; `extensions` are those of MGP that the gateway has."""
     limits, restart, mgp = settings.limits, server.restart, server.mgp
+    call_s = limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s
     return ServerSpec(
         id=server.id,
         transport=server.transport,
@@ -117,10 +121,15 @@ def spec_of(
             most_s=restart.backoff_max_ms / 1000,
         ),
         connect_s=server.connect_timeout_s,
-        call_s=limits.call_timeout_s if server.call_timeout_s is None else server.call_timeout_s,
+        call_s=call_s,
         idle_s=server.idle_timeout_s or 0.0,
         in_flight=limits.in_flight_per_server,
-        limits=msgspec.structs.replace(FROM_SERVERS, frame_bytes=limits.server_frame_bytes),
+        limits=msgspec.structs.replace(
+            FROM_SERVERS,
+            frame_bytes=limits.server_frame_bytes,
+            # One that does one thing at a time reads nothing for as long as a call may take: it is no slow reader before.
+            patience_s=max(FROM_SERVERS.patience_s, call_s),
+        ),
         catalogue=CatalogueLimits(
             tools=limits.tools_per_server,
             description_bytes=limits.description_bytes,

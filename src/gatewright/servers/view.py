@@ -139,6 +139,10 @@ class View:
         self._items: dict[str, list[Item]] = {method: [] for method in LISTS}
         self.tools: dict[str, Tool] = {}
         """By exposed, canonical (`server/tool`) and dotted name."""
+        self.gone = tuple(gone)
+        """The servers that are switched off."""
+        self.missing: dict[str, Target] = {}
+        """What tools that are not there now are called: away, switched off, or left out."""
         self._shelved = [shelves[one] for one in wanted if one in shelves]
         self._absent = [
             Target(one, name) for one in (*wanted, *gone) for name in (absent or {}).get(one, ())
@@ -212,6 +216,7 @@ class View:
         }
         # The method of that name, called as a tool (decision C-14).
         self.tools |= {method: shown[one] for one, (_, method) in own.items() if one in shown}
+        self.missing = {name: one for name, one in names.targets.items() if one not in tools}
 
     def _item(
         self,

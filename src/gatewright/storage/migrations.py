@@ -18,6 +18,7 @@ ANCHORED = (
     "rooms",
     "registrations",
     "servers",
+    "stopped",
 )
 """Sections that can forbid something: the audit trail knows how many steps each of them has taken."""
 SECTIONS = (*ANCHORED, "tasks")

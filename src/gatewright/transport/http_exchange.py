@@ -21,6 +21,7 @@ from uvicorn.server import ServerState
 
 from gatewright.transport.base import Limits
 from gatewright.transport.http_head import KnownHead, end_of_head, refusal, spell, whole_head
+from gatewright.transport.unread_ends import UnreadEnds
 from gatewright.transport.websocket_intake import Turns
 
 __all__ = ["App", "Connection", "Exchange", "Serving"]
@@ -41,7 +42,7 @@ _NO_BODY = frozenset((204, 304))
 class Serving(ServerState):
     """What all connections of one server have together. The base is uvicorn's view of it, for WebSockets.
 
-    `date` is a header line, made anew by `tell_time`. `gone` is called whenever a connection is lost.
+    `date` is a header line, made anew `every_second`. `gone` is called whenever a connection is lost.
     """
 
     def __init__(self, config: Config, limits: Limits, gone: Callable[[], None]) -> None:
@@ -52,13 +53,17 @@ class Serving(ServerState):
         self.limits = limits
         self.gone = gone
         self.turns = Turns(asyncio.get_running_loop())
+        self.farewells = Turns(asyncio.get_running_loop())
+        """Connections that are lost and have more to do for that: not among those that still ask for something."""
         self.flooded = 0
         """How many WebSockets were closed because of what they sent."""
+        self._unread = UnreadEnds(limits.patience_s)
         self.date = b""
-        self.tell_time()
+        self.every_second()
 
-    def tell_time(self) -> None:
-        """Call this every second."""
+    def every_second(self) -> None:
+        """Tell the time, and look after who closes. Call this every second."""
+        self._unread.look(self.connections)
         now = formatdate(usegmt=True).encode()
         self.default_headers = [(b"date", now)]
         self.date = b"date: %b\r\n" % now

@@ -241,7 +241,7 @@ class HttpServer:
             self._empty.set()
 
     def _keep_date(self) -> None:
-        self._state.tell_time()
+        self._state.every_second()
         self._date = self._loop.call_later(1.0, self._keep_date)
 
 

@@ -18,8 +18,8 @@ class End:
 
     def __init__(self, receiver: Receiver) -> None:
         self.reason: str | None = None
-        self._receiver = receiver
-        self._message = receiver.message
+        self._receiver: Receiver | None = receiver
+        self._message: Callable[[bytes], None] = receiver.message
         self._over = asyncio.Event()
 
     def deliver(self, data: bytes) -> None:
@@ -48,8 +48,11 @@ class End:
         asyncio.get_running_loop().call_soon(self._tell, reason)
 
     def _tell(self, reason: str) -> None:
+        # It has the pipe, which has this: neither would be freed before the collector comes.
+        receiver, self._receiver, self._message = self._receiver, None, _forget
         try:
-            self._receiver.closed(reason)
+            if receiver is not None:
+                receiver.closed(reason)
         except Exception:
             log.exception("a receiver raised on the end of its pipe")
         self._over.set()
@@ -60,6 +63,15 @@ class End:
         return self.reason or ""
 
 
+def _forget(_: bytes) -> None:
+    """After the end nothing is heard."""
+
+
+def _nothing() -> int:
+    """Of a pipe that has ended nothing waits, and nobody is told that its peer is slow."""
+    return 0
+
+
 class Backlog:
     """Judges whether a peer reads (see `transport.base`). Holds no message itself.
 
@@ -68,7 +80,7 @@ class Backlog:
     """
 
     def __init__(
-        self, limits: Limits, waiting: Callable[[], int], slow: Callable[[], None]
+        self, limits: Limits, waiting: Callable[[], int], slow: Callable[[], object]
     ) -> None:
         self._limits = limits
         self._waiting = waiting
@@ -104,6 +116,8 @@ class Backlog:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        # They are the pipe's, which has this: neither would be freed before the collector comes.
+        self._waiting = self._slow = _nothing
 
     def _arm(self) -> None:
         loop = asyncio.get_running_loop()

@@ -224,8 +224,7 @@ class TcpPipe(Sliced):
             async with asyncio.timeout(LAST_S):
                 await self._receiver.drained()
         self._closing = self._closing or "closed by the peer"
-        self._outbox.flush()
-        self._transport.close()
+        self._leave()
 
     # -- the pipe
 
@@ -246,10 +245,15 @@ class TcpPipe(Sliced):
         """Write out what was sent, and close."""
         if self._closing is None:
             self._closing = "closed"
-            self._outbox.flush()
             if self._made:
                 self._inbox.drop()
-            self._transport.close()
+            self._leave()
+
+    def _leave(self) -> None:
+        """Write out what is left, in time."""
+        self._outbox.flush()
+        self._transport.close()
+        if self._cutting is None:
             loop = asyncio.get_running_loop()
             self._cutting = loop.call_later(CLOSE_GRACE_S, self._transport.abort)
 

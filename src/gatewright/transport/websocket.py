@@ -223,10 +223,18 @@ class Accepted(_FramePipe):
             reason = await self._read()
         finally:
             self._finish(reason)
-            if self._writing is not None:
-                self._writing.cancel()
-                await asyncio.gather(self._writing, return_exceptions=True)
+            await self._stop_writing()
         return self._end.reason or reason
+
+    async def _stop_writing(self) -> None:
+        # A task that was cancelled keeps where that was, and with it this pipe: for the collector, if this kept the task.
+        writing, self._writing = self._writing, None
+        if writing is None:
+            return
+        writing.cancel()
+        await asyncio.wait([writing])
+        if not writing.cancelled():
+            writing.exception()  # it was logged
 
     async def _read(self) -> str:
         while True:

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import socket
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 from uvicorn.config import Config
 from uvicorn.protocols.utils import ClientDisconnected
@@ -115,6 +115,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._limits = limits
         seat.holder = None  # it may be silent for days
         self._seat = seat
+        self._ends: Literal["", "lost", "over"] = ""
         self._receiver: Receiver | None = None
         self._serving = server_state
         self._intake = Intake(
@@ -126,15 +127,39 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         self._reads = True
         self.outlet = WriteQueue(self.transport, self._limits)
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # uvicorn has None, asyncio both
+        """The client says no more. It is closed when its turn comes: to close thousands takes the loop itself long enough."""
+        if self.scheme == "wss":
+            return False  # TLS knows no half-closed connection
+        self._serving.farewells.want(self)
+        return True
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._ends = "lost"
         self._intake.stop()
         self.outlet.stop()
         self.outlet.close()
-        super().connection_lost(exc)
+        self.stop_keepalive()
+        self.disconnected = True
+        self._seat.leave()
+        # Ten thousand may leave in one turn of the loop, and most of what that takes is here and in what it wakes.
+        self._serving.farewells.want(self)
+
+    def work(self) -> None:
+        """For `Turns`: close the connection, or do what is left to do once it is lost."""
+        if (
+            self._ends != "lost"
+        ):  # it may have been told here twice, by its client's last word and by its loss
+            self.transport.close()
+            return
+        self._ends = "over"
+        super().connection_lost(None)  # it makes no difference by what it was lost
+        # The library's parser is a generator that has itself, and its failure has this in its traceback: for the collector.
+        self.conn.parser.close()
+        self.conn.parser_exc = self.conn.handshake_exc = None
         receiver, self._receiver = self._receiver, None
         if receiver is not None:
             receiver.closed("closed")
-        self._seat.leave()
         self._serving.gone()
 
     def pause_writing(self) -> None:
@@ -151,7 +176,13 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
             super().resume_writing()
             self.outlet.stop()
 
+    def send_500_response(self) -> None:
+        if not self.disconnected:
+            super().send_500_response()
+
     def shutdown(self) -> None:
+        if self.disconnected:  # its turn comes, though nothing can be said any more
+            return
         self.outlet.finish()
         with contextlib.suppress(InvalidState):  # it is closing already, and ends by itself
             super().shutdown()

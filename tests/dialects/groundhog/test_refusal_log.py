@@ -57,3 +57,30 @@ async def test_nobody_known_cannot_fill_the_disk(audit: AuditLog) -> None:
     assert note(refused(ANN, "mine", flaw))
     now[0] = 60.0
     assert note(refused(None, "later", flaw))
+
+
+async def test_wrong_credentials_of_a_known_caller_are_recorded_once_a_minute_with_a_count(
+    audit: AuditLog, tmp_path: Path
+) -> None:
+    """A client with an old token tries it again and again."""
+    now = [0.0]
+    note = Noting(audit, lambda: now[0])
+    wrong, other = Refusal("auth_failed", "no"), Refusal("permission_denied", "no")
+    for at in (*(0.0,) * 50, 59.0, 60.0, 61.0):
+        now[0] = at
+        assert note(refused(ANN, "wrong", wrong))
+    assert note(refused(Caller("bob"), "bob", wrong))
+    for _ in range(3):
+        assert note(refused(ANN, "other", other))
+    reader = AuditReader(tmp_path)
+    found = reader.query(Query(trace_id="wrong"))
+    assert sorted(one["details"].get("left_out", 0) for one in found) == [0, 50]
+    assert len(list(reader.query(Query(trace_id="bob")))) == 1
+    assert len(list(reader.query(Query(trace_id="other")))) == 3
+
+
+async def test_no_number_of_callers_is_remembered_for_ever(audit: AuditLog) -> None:
+    note = Noting(audit, lambda: 0.0)
+    for number in range(1200):
+        assert note(refused(Caller(f"a{number}"), "t", Refusal("auth_failed", "no")))
+    assert len(note._wrong) == 1000

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import Answer, Refusal
+from gatewright.call import Answer, Caller, Refusal
 from gatewright.mcp.client import pipe_link
 from gatewright.mcp.wire import jsonrpc
 from tests.servers.rig import FakeBack, make_call, within
@@ -43,7 +43,7 @@ async def test_what_a_server_may_miss_it_misses_when_it_is_behind() -> None:
     """How far a caller is, say; what is short is answered as it is."""
     async with linked() as (link, server):
         server.pipe.pause_reading()
-        calls = [start(link, params={"text": "x" * (MIB - 1024)}) for _ in range(8)]
+        calls = [start(link, params={"text": "x" * (MIB - 1024)}) for _ in range(4)]
         await asyncio.sleep(0)
         for _ in range(5):
             link.notify("notifications/filler", {"text": "x" * (MIB - 1024)})
@@ -66,7 +66,7 @@ async def test_what_callers_tell_does_not_end_a_server_that_is_behind() -> None:
         call = make_call("method", "notifications/other", {"text": "x" * (MIB - 1024)})
         told = [link.tell(call.method, call.params, call) for _ in range(20)]
         assert link.open
-        assert sum(isinstance(one, Refusal) for one in told) == 12
+        assert sum(isinstance(one, Refusal) for one in told) == 16
 
 
 async def test_a_call_of_any_size_may_wait_behind_little(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,3 +78,21 @@ async def test_a_call_of_any_size_may_wait_behind_little(monkeypatch: pytest.Mon
             server.say(id=(await server.next())["id"], result={})
         for one in calls:
             assert isinstance(await within(one), Answer)
+
+
+async def test_a_caller_who_sends_much_leaves_room_for_the_others() -> None:
+    async with linked() as (link, server):
+        server.pipe.pause_reading()
+        text = {"text": "x" * (MIB - 1024)}
+        calls = [start(link, params=text, caller=Caller("ann")) for _ in range(20)]
+        others = [start(link, params=text, caller=Caller(name)) for name in ("bob", "eve")]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        refused = [one.result() for one in calls if one.done()]
+        assert len(refused) == 16
+        for one in refused:
+            assert isinstance(one, Refusal)
+            assert one.reason == "resource_exhausted"
+            assert "ann has its share" in one.message
+        assert not any(one.done() for one in others)
+        assert link.open

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Client, Event, Outcome, Question
 from gatewright.mcp.protocol.client_params import Notice
-from gatewright.mcp.server.notifications import take
+from gatewright.mcp.server.notifications import MOST, take
+from tests.dialects.client import within
 from tests.dialects.house import House
+from tests.dialects.steps import Hang
 from tests.mcp.server.test_client_session import peer_of
 
 NOTICE = Notice("notifications/acme.x", {"n": 1}, Client("2025-11-25"))
@@ -47,4 +50,27 @@ async def test_a_notification_that_gets_lost_is_logged(
         take(peer, NOTICE)
         await house.quiet()
         assert [record.message for record in caplog.records] == ["a notification was lost"]
+        peer.close()
+
+
+async def test_more_notifications_at_once_than_there_may_be_are_left_out_and_recorded_once() -> (
+    None
+):
+    """They have no answer that could be waited for, and so no bound of their own."""
+    refused: list[str] = []
+    async with House(refused=lambda *said: refused.append(said[-1])) as house:
+        house.script.does(NOTICE.method, (hang := Hang()))
+        peer = peer_of(house)
+        for _ in range(MOST + 50):
+            take(peer, NOTICE)
+        await within(hang.began.wait())
+        for _ in range(MOST):
+            await asyncio.sleep(0)
+        assert len(house.script.calls) == MOST
+        assert [words.partition(" notifications")[0] for words in refused] == [f"more than {MOST}"]
+        hang.end.set()
+        await house.quiet()
+        take(peer, NOTICE)
+        await house.quiet()
+        assert (len(house.script.calls), peer.telling, len(refused)) == (MOST + 1, 0, 1)
         peer.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -187,3 +188,71 @@ async def test_an_authors_word_about_another_call_says_nothing_of_this_one() -> 
     error = (await raw.send("acme/pay", {}))["error"]
     assert (error["code"], error["data"]["_mgp"]["retryable"]) == (5002, False)
     assert error["data"]["_mgp"]["details"] == {"where": "b"}
+
+
+async def test_a_change_while_a_list_is_made_leaves_no_old_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Tools are registered by threads, too."""
+    server = made()
+    raw = Raw(server)
+    await raw.initialize({})
+    listed, before = server.registry.list, len(server.registry.list())
+
+    def meanwhile() -> Any:
+        found = listed()
+        if len(found) == before:
+            Thread(target=lambda: server.tool(_late)).start()
+            while len(listed()) == before:
+                pass
+        return found
+
+    monkeypatch.setattr(server.registry, "list", meanwhile)
+    assert len((await raw.ask("tools/list", {}))["tools"]) == before
+    assert len((await raw.ask("tools/list", {}))["tools"]) == before + 1
+
+
+def _late() -> str:
+    """Come late."""
+    return "late"
+
+
+async def test_a_method_of_the_authors_own_sees_that_nobody_waits_any_more() -> None:
+    begun = asyncio.Event()
+    seen: list[Context] = []
+    server = Server("s")
+
+    @server.method("acme/look")
+    async def look(params: dict[str, Any], context: Context) -> dict[str, Any]:
+        seen.append(context)
+        begun.set()
+        await asyncio.Event().wait()
+        return {}
+
+    raw = Raw(server)
+    await raw.initialize({})
+    asking = asyncio.ensure_future(raw.send("acme/look", {}))
+    await asyncio.wait_for(begun.wait(), 10)
+    raw._pipe.close()
+    async with asyncio.timeout(10):
+        while not seen[0].cancelled:
+            await asyncio.sleep(0)
+    asking.cancel()
+
+
+async def test_what_a_person_takes_to_answer_is_no_time_of_a_method_either() -> None:
+    server = Server("s", registry=Registry("s", limits=TimeLimits(tool_s=0.3)))
+
+    @server.method("acme/ask")
+    async def asks(params: dict[str, Any], context: Context) -> dict[str, Any]:
+        running = context.running
+        assert running is not None
+        loop = asyncio.get_running_loop()
+        running.asks(loop.time())
+        await asyncio.sleep(0.6)  # as a question would
+        running.asked(loop.time())
+        return {"left": context.remaining_s() > 0}
+
+    raw = Raw(server)
+    await raw.initialize({})
+    assert await raw.ask("acme/ask", {}) == {"left": True}

@@ -1,8 +1,6 @@
 """`GroundhogPeer`: a client's Groundhog connection: authenticates it in time, runs requests, audits refusals, reaches tools it registered.
 
-Every request becomes a call of the kernel or is refused here; either way it is recorded before it is
-answered, and its answer says under which id. A request gets a task of its own, so that none waits behind
-another. What a client claims of itself narrows what it may do and never widens it.
+Every request becomes a call of the kernel or is refused here; either way it is recorded before it is answered. A request gets a task of its own.
 """
 
 from __future__ import annotations
@@ -40,6 +38,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.permissions import groundhog_permission, held_permission
 from gatewright.mcp.wire.versions import LATEST_LEGACY, METHODS, Method
 from gatewright.transport.base import Closed, Pipe
+from gatewright.transport.cancelled_tasks import let_go
 from gatewright.transport.slices import by_and_by
 
 __all__ = ["GroundhogPeer", "moment"]
@@ -134,6 +133,7 @@ class GroundhogPeer:
         task = asyncio.get_running_loop().create_task(self._take(data, len(self._tasks)))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(let_go)
 
     async def drained(self) -> None:
         """Wait until everything that was asked is answered."""

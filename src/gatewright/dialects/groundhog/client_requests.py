@@ -15,6 +15,10 @@ __all__ = ["ClientRequests"]
 _GONE = "the connection was closed"
 
 
+def _closed(_: bytes) -> None:
+    raise Closed("closed")
+
+
 class ClientRequests:
     """The questions of one connection. `send` raises `Closed` once it is gone."""
 
@@ -53,6 +57,7 @@ class ClientRequests:
 
     def close(self) -> None:
         """Nobody answers any more."""
+        self._send = _closed  # it has the connection, which has this: no collector is to be needed
         for one in self._waiting.values():
             if not one.done():
                 one.set_exception(CannotAsk(_GONE, -32000))

@@ -28,7 +28,7 @@ from gatewright.mcp.client.related_tasks import Book, task_asked
 from gatewright.mcp.client.server_requests import Outside, ServerRequests
 from gatewright.mcp.client.stream_cancels import StreamCancels
 from gatewright.mcp.protocol.eras import TooMuchAsked, read_interim, retry_params
-from gatewright.mcp.protocol.mcp_client import Hello
+from gatewright.mcp.protocol.mcp_client import Hello, code_of
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 
@@ -51,7 +51,11 @@ class ServerFailed(Exception):  # noqa: N818 - what happened, not what is wrong 
 
 
 class ServerRefused(ServerFailed):
-    """The server said no to it."""
+    """The server said no to it, with this `error`, whose `code` counts however long it is."""
+
+    def __init__(self, what: str, error: bytes) -> None:
+        super().__init__(what + error[:500].decode(errors="replace"))
+        self.code = code_of(error)
 
 
 class LinkClosed(ServerFailed):
@@ -230,7 +234,7 @@ class Link(abc.ABC):
         if isinstance(outcome, Answer):
             return outcome.raw
         if isinstance(outcome, Failure) and outcome.error is not None:
-            raise ServerRefused(f"{method}: {outcome.error[:500].decode(errors='replace')}")
+            raise ServerRefused(f"{method}: ", outcome.error)
         raise ServerFailed(f"{method}: {outcome.message or outcome.reason}")
 
     async def listen(self, params: dict[str, Any], told: asyncio.Future[Any]) -> None:
@@ -243,7 +247,7 @@ class Link(abc.ABC):
         finally:
             del self._notes.listening[ident]
         error = outcome.error if isinstance(outcome, Failure) else None
-        raise ServerFailed((error or b"the server ended it").decode(errors="replace")[:300])
+        raise ServerRefused("", error) if error else ServerFailed("the server ended it")
 
     # -- requests ------------------------------------------------------------------------------------
 

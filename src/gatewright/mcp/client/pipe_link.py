@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatewright.call import Call, Failure, Refusal
+from gatewright.mcp.client.backlog_shares import BacklogShares
 from gatewright.mcp.client.endpoint import Endpoint
 from gatewright.mcp.client.link import Link, LinkClosed, Sink
 from gatewright.mcp.client.outgoing import question
@@ -62,6 +63,7 @@ class PipeLink(Link):
         self._pipe: Pipe | None = None
         self._handshake: Handshake | None = None
         self._steps: asyncio.Queue[Step] = asyncio.Queue()
+        self._shares = BacklogShares()
         self._garbage = 0
         self._complained = 0.0
 
@@ -162,7 +164,8 @@ class PipeLink(Link):
         if self._closing or pipe is None:
             return self._gone(sent=False)
         frame = question(exchange.ident, method, params)
-        if exchange.call is not None and (refused := self._without_room(frame)) is not None:
+        call = exchange.call
+        if call is not None and (refused := self._without_room(frame, call)) is not None:
             return refused
         try:
             pipe.send(frame)
@@ -171,14 +174,21 @@ class PipeLink(Link):
             return self._gone(sent=False)
         return None
 
-    def _without_room(self, frame: bytes) -> Refusal | None:
+    def _without_room(self, frame: bytes, call: Call | None = None) -> Refusal | None:
         """Why a message is not sent that a caller made as large as it is. Else the server would be ended as a slow reader, and
-        everybody's calls with it, for what a few have sent."""
-        behind = 0 if self._pipe is None else self._pipe.waiting
-        if _fits(behind, frame):
-            return None
+        everybody's calls with it, for what a few have sent; or others would find no room."""
+        behind, size = 0 if self._pipe is None else self._pipe.waiting, len(frame)
         said = f"server {self.spec.id} has not taken {behind / 2**20:.1f} MiB of calls yet"
-        return Refusal("resource_exhausted", said, {"sent": False})
+        if not _fits(behind, frame):
+            return Refusal("resource_exhausted", said, {"sent": False})
+        if call is None or size <= _SMALL:
+            return None
+        fits = self._shares.allows(call.caller.who, size, behind, BEHIND)
+        if behind > _LITTLE and not fits:
+            said += f", and {call.caller.id} has its share of what may wait"
+            return Refusal("resource_exhausted", said, {"sent": False})
+        self._shares.sent(call.caller.who, size)
+        return None
 
     def _abandon(self, exchange: PendingRequest, reason: str) -> None:
         self._questions.abandoned(exchange)
@@ -190,7 +200,7 @@ class PipeLink(Link):
 
     def tell(self, method: str, params: dict[str, Any], call: Call) -> Refusal | None:
         """Tell the server what a caller says; why not, where it is behind."""
-        refused = self._without_room(jsonrpc.notification(method, params))
+        refused = self._without_room(jsonrpc.notification(method, params), call)
         return super().tell(method, params, call) if refused is None else refused
 
     def _reply(self, frame: bytes) -> None:
@@ -242,7 +252,8 @@ class PipeLink(Link):
         try:
             ident = int(response.id)
         except ValueError:
-            self._stray("an answer whose id is none of ours")
+            if self._handshake is None or not self._step_on(self._handshake.unnamed(response)):
+                self._stray("an answer whose id is none of ours")
             return
         exchange = self._pending.get(ident)
         if exchange is not None:
@@ -252,13 +263,16 @@ class PipeLink(Link):
             else:
                 future.set_result(response)
         elif self._handshake is not None:
-            step = self._handshake.answered(response)
-            if step is not None:
-                self._steps.put_nowait(step)
+            self._step_on(self._handshake.answered(response))
         elif self._questions.laid(ident, response):
             self.dropped += 1
         else:
             self._stray("an answer to a request that is not open")
+
+    def _step_on(self, step: Step | None) -> bool:
+        if step is not None:
+            self._steps.put_nowait(step)
+        return step is not None
 
     def _malformed(self, flaw: jsonrpc.Malformed, data: bytes) -> None:
         if data.lstrip()[:1] == b"[":  # a batch, as servers of 2025-03-26 may send them
@@ -271,6 +285,8 @@ class PipeLink(Link):
         self._stray(f"an unreadable message: {flaw.message}{_OWN_OUTPUT}")
         if self._garbage >= GARBAGE:
             self.close(f"{GARBAGE} unreadable messages in a row: {flaw.message}{_OWN_OUTPUT}")
+            return
+        if self._handshake is not None and self._step_on(self._handshake.broken(flaw, data)):
             return
         if flaw.id != b"null":
             self._flawed(flaw, data)

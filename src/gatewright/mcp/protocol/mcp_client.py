@@ -33,6 +33,7 @@ __all__ = [
     "Handshake",
     "Hello",
     "Step",
+    "code_of",
     "offered",
     "relayed",
     "without_mgp",
@@ -53,6 +54,8 @@ _HEADER_MISMATCH, _MISSING_CAPABILITY, _UNSUPPORTED_VERSION = -32020, -32021, -3
 _MODERN_ERRORS = (_HEADER_MISMATCH, _MISSING_CAPABILITY, _UNSUPPORTED_VERSION)
 _NOT_THERE = (400, 404, 405)
 """What an HTTP server of 2024-11-05 answers to a POST on its event-stream URL."""
+_BEGINS = b'{"jsonrpc"'
+_BROKEN = "the server's answer to {} is broken"
 _MESSAGE_CHARS, _TOLD_CHARS = 300, 100
 _CODES = 10**9
 """Every code is nearer to zero. A longer number may have more digits than are written at all."""
@@ -188,6 +191,45 @@ class Handshake:
         self._early = found if isinstance(found, Hello) else None
         return None
 
+    def unnamed(self, response: jsonrpc.Response) -> Step | None:
+        """Take an answer whose id is no number of ours. Before the handshake is over only one request is open: an error without an id is
+        about that (JSON-RPC 2.0 §5), and an id that became a text is that one's. None where it is neither."""
+        current = self._current
+        if current is None or not self._asked:
+            return None
+        if response.error and response.id == b"null":
+            return self._broken(f"the server refused {current.method}: {_message(response.error)}")
+        if response.id == b'"%d"' % current.ident:
+            return self._broken(f"the server answered {current.method} under a text as id")
+        return None
+
+    def broken(self, flaw: jsonrpc.Malformed, data: bytes) -> Step | None:
+        """Take what is no message but can only be the answer: nothing else would come. None where it can be anything else, such as a
+        line of a log."""
+        current = self._current
+        if current is None or not self._asked:
+            return None
+        try:
+            members = jsonrpc.members_named(data, "method", "error", "jsonrpc")
+        except ValueError:
+            members = None
+        if members is None:
+            cut = data.lstrip().startswith(_BEGINS) and b'"method"' not in data
+            return (
+                self._broken(f"{_BROKEN.format(current.method)}: {flaw.message}") if cut else None
+            )
+        if "method" in members or flaw.id != b"%d" % current.ident:
+            return None
+        error = bytes(members.get("error", b""))
+        if not error and bytes(members.get("jsonrpc", b'"2.0"')) != b'"2.0"':
+            return None  # of another protocol; ours may follow
+        said = f"; it says: {_message(error)}" if error else ""
+        return self._broken(f"{_BROKEN.format(current.method)}: {flaw.message}{said}")
+
+    def _broken(self, reason: str) -> Step:
+        self._asked.clear()
+        return self._legacy_or(reason) if self.probing else Failed(reason)
+
     def silent(self) -> Step | None:
         """The server did not answer in time. After a probe: an old server that ignores what it does
         not know; ask it the old way. None while something else is still expected."""
@@ -205,7 +247,7 @@ class Handshake:
         if status >= 500 and status != 501:
             return Failed(f"the server answered HTTP {status}")
         if self.probing:
-            if response is not None and _code(response.error) in _MODERN_ERRORS:
+            if response is not None and code_of(response.error) in _MODERN_ERRORS:
                 return self._modern_error(response.error)
             if self._era == "modern":
                 return Failed(f"the server does not speak {LATEST_MODERN} (HTTP {status})")
@@ -250,7 +292,7 @@ class Handshake:
         return self._hello(ask.revision, result, info)
 
     def _modern_error(self, error: bytes) -> Step:
-        code = _code(error)
+        code = code_of(error)
         if code == _UNSUPPORTED_VERSION:
             return self._choose(_supported(error))
         if code in _MODERN_ERRORS:
@@ -280,7 +322,7 @@ class Handshake:
             if self._early is not None:
                 return self._early
             # A slow modern server may refuse `initialize` before it has answered the probe that came first: it is probed once more.
-            if self._era == "auto" and _code(response.error) == _UNSUPPORTED_VERSION:
+            if self._era == "auto" and code_of(response.error) == _UNSUPPORTED_VERSION:
                 modern = self._untried(_supported(response.error))
                 if modern:
                     return self._discover(modern[-1])
@@ -324,13 +366,17 @@ def _supported(error: bytes) -> list[Any]:
     return supported if isinstance(supported, list) else []
 
 
-def _code(error: bytes) -> int | None:
-    found = _object(error).get("code")
+def code_of(error: bytes) -> int | None:
+    """The code of a server's error, however long that is; None where it has none."""
+    try:
+        found = jsonrpc.decode(jsonrpc.members_named(error, "code")["code"])
+    except (ValueError, KeyError):
+        return None
     return found if isinstance(found, int) else None
 
 
 def _message(error: bytes) -> str:
-    found = _object(error)
+    found = {} if jsonrpc.heavy(error) else _object(error)
     message = found.get("message")
     said = spelled(message[:_MESSAGE_CHARS]) if isinstance(message, str) else "no message"
     return f"{said} ({_told(found['code']) if 'code' in found else 'no code'})"

@@ -46,6 +46,7 @@ class ClientSession:
     _elicited: tuple[tuple[str, str], ...] = ()
     """Which questions that lead to a page the host was asked, by the server and its id; the last of them."""
     _unwatch: Callable[[], None] | None = None
+    telling, deafened = 0, False
     closed = False
     """Whether the host is gone: what begins to listen after that would listen for ever."""
 
@@ -356,6 +357,7 @@ class ClientSession:
     def close(self) -> None:
         """The host is gone: what it runs is cancelled, what was kept for it is given up."""
         self.closed = True
+        self._send = _nobody_hears  # it has the pipe, which has this: no collector is to be needed
         if self._unwatch is not None:
             self._unwatch()
             self._unwatch = None
@@ -364,6 +366,10 @@ class ClientSession:
             self.front.owners.pop(self.session, None)
             self.front.standing.pop(self.session, None)
             self.front.upstream.forget(self.session)
+
+
+def _nobody_hears(_: bytes) -> None:
+    """Nothing is said to a host that is gone."""
 
 
 def _reopens(inbound: mcp.Inbound) -> bool:

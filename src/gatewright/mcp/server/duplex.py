@@ -17,6 +17,7 @@ from gatewright.mcp.server.server_context import Presented, ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import revision
 from gatewright.transport.base import Closed, Pipe
+from gatewright.transport.cancelled_tasks import let_go
 from gatewright.transport.slices import by_and_by
 
 __all__ = ["Duplex"]
@@ -100,6 +101,7 @@ class Duplex:
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(let_go)
 
     async def _refuse(self, effect: mcp.Inbound | mcp.Listen, reply: _PipeReply) -> None:
         flaw = f"at most {self._in_flight} requests of one connection run at once"

@@ -61,6 +61,7 @@ class Handler:
         self._streams = Streams(time.monotonic, os.urandom)
         self._sent = self._streams.sent(self._ended)
         self._lists: dict[tuple[str, bool], bytes] = {}
+        self._changes = 0
         self._ways: dict[str, _Way] = {
             "tools/call": self._tool,
             "tools/list": self._list,
@@ -99,7 +100,8 @@ class Handler:
             return Failure("internal", "internal error; the details are in the server's log")
 
     def forget_lists(self) -> None:
-        """What is offered has changed."""
+        """What is offered has changed. From any thread."""
+        self._changes += 1  # first: a list that is being made on the loop is not kept then
         self._lists.clear()
 
     # -- tools
@@ -134,7 +136,10 @@ class Handler:
         key = call.method, shows
         raw = self._lists.get(key)
         if raw is None:
-            raw = self._lists[key] = jsonrpc.encode(self._listed(call.method, shows))
+            since = self._changes
+            raw = jsonrpc.encode(self._listed(call.method, shows))
+            if since == self._changes:
+                self._lists[key] = raw
         return Answer(raw, own=True)
 
     def _listed(self, method: str, shows: bool) -> dict[str, Any]:
@@ -222,6 +227,10 @@ class Handler:
             return await run_function(name, work, waits, limit_s, running)
         except Expired:
             raise too_long(name, limit_s) from None
+        except asyncio.CancelledError:
+            if running is not None:  # seen by a plain function in its thread, as in `_tool`
+                running.cancelled = True
+            raise
 
     async def _subscription(self, call: Call, back: Back) -> Outcome:
         # The session remembers the subscription; here only whether there is such a resource.
@@ -262,7 +271,7 @@ class Handler:
         context = _context(call, back, Running(asyncio.get_running_loop()))
         limit_s = self._registry.limits.tool_s
         context = replace(context, deadline=time.monotonic() + limit_s)
-        found = await self._run(functools.partial(method, call.params, context), None, {}, None)
+        found = await self._run(functools.partial(method, call.params, context), None, {}, context)
         return Answer(jsonrpc.encode(found))
 
 

@@ -28,6 +28,7 @@ class ProxiedServer:
         self._instructions = instructions
         self._watching: list[tuple[asyncio.AbstractEventLoop, Changes]] = []
         self._headers: dict[str, Mapping[tuple[str, ...], str]] = {}
+        self._changes = 0
 
     async def settled(self) -> bool:
         """There is nothing to wait for."""
@@ -71,12 +72,16 @@ class ProxiedServer:
         if found is None:
             if name not in self._registry:
                 return {}
-            found = self._headers[name] = param_headers(self._registry.get(name).input_schema)
+            since = self._changes
+            found = param_headers(self._registry.get(name).input_schema)
+            if since == self._changes:
+                self._headers[name] = found
         return found
 
     def forget(self, session: str) -> None:
         """Nothing is kept for a session."""
 
     def forget_tools(self) -> None:
-        """The tools may not be what they were."""
+        """The tools may not be what they were. From any thread."""
+        self._changes += 1  # first: what is being read on the loop is not kept then
         self._headers.clear()

@@ -73,7 +73,7 @@ def start(
 def stop(
     id: Id, config: Config = None, url: Url = None, key: KeyText = None, json: Json = False
 ) -> None:
-    """Stop a server until it is started again, or the gateway is. Calls that run are ended first.
+    """Stop a server until it is started again, also over a restart of the gateway. Calls that run are ended first.
 
     Columns: id, status.
     """
