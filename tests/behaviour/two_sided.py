@@ -203,6 +203,12 @@ class House(Musts):
         main = self.gateway.supervisor.fleet.servers[name]._main.link
         return main is not None and main.wants_roots
 
+    def connects_in(self, name: str) -> float:
+        """How long it is until the gateway tries again to connect a server that is away; 0 where it is there."""
+        known = self.gateway.supervisor.fleet.servers[name]
+        away = [one for one in (known._main, *known._lanes.all()) if one.link is None]
+        return max([0.0, *(one._next_at - self.now() for one in away)])
+
     def now(self) -> float:
         return self._loop.time()
 
