@@ -113,6 +113,8 @@ class Deciding(Calling):
         edited = f"{wanted.what}-edited" if word == "other" else ""
         self.house.decides(one, yes=word != "no", edited=edited)
         await self.house.rest()
+        if not self.house.there(wanted.server):
+            return
         away_s = self.house.connects_in(wanted.server)
         if away_s > _AWAY_S:
             return  # no call waits for that
