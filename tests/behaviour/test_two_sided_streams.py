@@ -54,7 +54,9 @@ def chunk(end: End, ident: Any) -> None:
 # -- streams
 
 
-@pytest.mark.parametrize(("who", "other"), [("gus", "hal"), ("ida", "hal")])
+@pytest.mark.parametrize(
+    ("who", "other"), [("gus", "hal"), ("ida", "hal"), ("jon", "kim"), ("kim", "jon")]
+)
 def test_chunks_reach_whose_call_it_is_in_their_order(tmp_path: Path, who: str, other: str) -> None:
     async def act(house: House) -> None:
         every = [await streamed(house, one, "imp") for one in (who, other, who)]
@@ -72,7 +74,7 @@ def test_chunks_reach_whose_call_it_is_in_their_order(tmp_path: Path, who: str, 
     played(tmp_path, act)
 
 
-@pytest.mark.parametrize("who", ["gus", "ida"])
+@pytest.mark.parametrize("who", ["gus", "ida", "jon", "kim"])
 def test_a_chunk_of_what_is_over_or_never_was_is_nobodys(tmp_path: Path, who: str) -> None:
     """Also where one session alone has ever spoken to the server."""
 
@@ -92,7 +94,10 @@ def test_a_chunk_of_what_is_over_or_never_was_is_nobodys(tmp_path: Path, who: st
     played(tmp_path, act)
 
 
-@pytest.mark.parametrize(("who", "other"), [("gus", "hal"), ("hal", "ida"), ("ida", "gus")])
+@pytest.mark.parametrize(
+    ("who", "other"),
+    [("gus", "hal"), ("hal", "ida"), ("ida", "gus"), ("jon", "kim"), ("jon", "gus")],
+)
 def test_a_stream_is_cancelled_by_whose_it_is_alone(tmp_path: Path, who: str, other: str) -> None:
     async def act(house: House) -> None:
         _, end, one = await streamed(house, who, "imp")
@@ -241,7 +246,9 @@ def test_events_of_the_gateway_are_of_ones_own_calls(tmp_path: Path) -> None:
 # -- callbacks
 
 
-@pytest.mark.parametrize(("who", "other"), [("gus", "hal"), ("ida", "gus")])
+@pytest.mark.parametrize(
+    ("who", "other"), [("gus", "hal"), ("ida", "gus"), ("jon", "kim"), ("kim", "jon")]
+)
 def test_a_callback_is_answered_by_who_was_asked_alone(
     tmp_path: Path, who: str, other: str
 ) -> None:
