@@ -21,6 +21,7 @@ __all__ = [
     "CAN",
     "FORMS",
     "IDS",
+    "MADE_UP",
     "PAGE",
     "Case",
     "Row",
@@ -41,6 +42,16 @@ CAN: dict[str, Any] = {
     "roots": {"listChanged": True},
     "mgp": {"version": "0.2.0", "extensions": list(EXTENSIONS)},
 }
+
+
+MADE_UP: dict[str, Any] = {
+    "requestId": 4711,
+    "request_id": 4711,
+    "progressToken": "gw-4711",
+    "taskId": "task_" + "0" * 32,
+    "subscription_id": "sub-" + "0" * 32,
+}
+"""Ids of what never was."""
 
 
 class Row(NamedTuple):
