@@ -134,6 +134,26 @@ def test_of_two_calls_with_one_id_each_is_its_own_callers_to_cancel(tmp_path: Pa
     played(tmp_path, act)
 
 
+def test_a_call_that_was_parked_is_cancelled_by_the_id_under_which_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    async def act(house: House) -> None:
+        asked, end, one = await streamed(house, "jon", "odd")
+        end.ask("elicitation/create", one, f"about {asked.mark} by-odd", {})
+        await house.rest()
+        jon = house.clients["jon"]
+        (first,) = asked.idents
+        await cancels(house, "jon", first)
+        assert jon.answer(0) is not None
+        await house.rest()
+        await cancels(house, "jon", first)
+        assert end.stopped == set()
+        await cancels(house, "jon", asked.idents[-1])
+        assert end.stopped == {one.ident}
+
+    played(tmp_path, act)
+
+
 def test_a_call_that_became_a_task_is_no_stream_to_cancel(tmp_path: Path) -> None:
     """Its request was answered, with the task: what runs after a yes is ended by `tasks/cancel`."""
 

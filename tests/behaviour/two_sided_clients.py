@@ -328,8 +328,8 @@ class Client:
 
     def _handle(self, said: Any, stream: int | None) -> None:
         handle = ((said.get("params") or {}).get("_meta") or {}).get(HANDLE)
-        if handle is not None and stream is not None:
-            self.mgp.handles[handle] = stream
+        if handle is not None and stream in self.open:
+            self.mgp.handles[handle] = self.open[stream].mark
 
     def _asked(self, ident: Any, said: Any) -> None:
         params, text = said.get("params") or {}, json.dumps(said)

@@ -67,8 +67,8 @@ class Hearing:
         self.subscriptions: dict[str, Subscribed] = {}
         self.callbacks: dict[str, tuple[str, str]] = {}
         """By its id, each callback that was put: about which call, and which question of a server it is."""
-        self.handles: dict[str, int] = {}
-        """Where there is no session: what each call is cancelled by, and the id of its request."""
+        self.handles: dict[str, str] = {}
+        """Where there is no session: what each call is cancelled by, and its mark."""
 
     def granted(self, listen: int, wanted: dict[str, Any], found: dict[str, Any]) -> None:
         """Remember what a request to listen was granted of events."""

@@ -71,32 +71,40 @@ def tells(end: End, one: Work, kind: str = "chunk", done: bool = False) -> None:
     end.say(one.ident, method=f"notifications/mgp.stream.{kind}", params=params)
 
 
+def _named(client: Client, ident: Any) -> int | None:
+    """The id under which a call of its own runs that a client names. One that was parked has none in a session: its request was
+    answered with a question."""
+    if client.sessionless:
+        mark = client.mgp.handles.get(str(ident))
+        ident = next((at for at, one in client.open.items() if one.mark == mark), None)
+    one = client.open.get(ident) if isinstance(ident, int) else None
+    if one is None or one.method not in ("tools/call", "prompts/get", "resources/read"):
+        return None
+    return None if client.parked(one) and not client.sessionless else ident
+
+
 async def cancels(house: House, who: str, ident: Any) -> None:
     """A client cancels by an id, which is of a call of its own or of none."""
-    client, named = house.clients[who], ident
-    if client.sessionless:
-        ident = client.mgp.handles.get(str(ident))
-    running = client.open.get(ident) if isinstance(ident, int) else None
-    own = running is not None and running.method in ("tools/call", "prompts/get", "resources/read")
-    waits = own and running is not None and not client.parked(running)
-    others = [one for each in house.clients.values() for one in each.open.values()]
-    before = [one for one in others if one is not running]
-    if running is not None and own:
-        running.gone = True
-        client.mgp.over.add(ident)
-    asked = asks(house, who, "mgp/stream/cancel", {"request_id": named})
+    client = house.clients[who]
+    number = _named(client, ident)
+    mine = [] if number is None else [client.open[number]]
+    waits = [one for one in mine if not client.parked(one)]
+    others = [
+        one for name, each in house.clients.items() if name != who for one in each.open.values()
+    ]
+    for one in mine:
+        one.gone = True
+        client.mgp.over.add(number or 0)
+    asked = asks(house, who, "mgp/stream/cancel", {"request_id": ident})
     await house.rest()
     if not asked.heard:
         return
-    if said(asked).get("cancelled") and not own:
-        house.fault(f"{who} cancelled what is not its own", named)
-    if waits and running is not None:
-        house.must_stop([running])
-        if running in client.open.values():
-            house.fault(f"{who} was not told that its call has ended", ident)
-    if [
-        one for one in before if one.who != who and one not in house.clients[one.who].open.values()
-    ]:
+    if said(asked).get("cancelled") and not mine:
+        house.fault(f"{who} cancelled what is not its own", ident)
+    house.must_stop(waits)
+    if any(one in client.open.values() for one in waits):
+        house.fault(f"{who} was not told that its call has ended", ident)
+    if any(one not in house.clients[one.who].open.values() for one in others):
         house.fault(f"a call of another ended as {who} cancelled", ident)
 
 
@@ -283,7 +291,8 @@ class Streaming(Gathering):
         ident: Any = found[number % len(found)] if found else number
         handles = [one for each in self.house.clients.values() for one in each.mgp.handles]
         if client.sessionless and own:
-            ident = next((name for name, at in client.mgp.handles.items() if at == ident), ident)
+            mark = client.open[ident].mark if ident in client.open else ""
+            ident = next((name for name, at in client.mgp.handles.items() if at == mark), ident)
         elif number == 6 and handles:
             ident = handles[-1 - len(found) % len(handles)]
         elif number == 7:

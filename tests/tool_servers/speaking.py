@@ -16,6 +16,8 @@ from typing import Any
 
 __all__ = ["main"]
 
+META = "io.modelcontextprotocol/"
+MODERN = "2026-07-28"
 TASKS: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
 CAPABILITIES = {
     "tools": {"listChanged": True},
@@ -48,9 +50,15 @@ class Speaking:
             return self._call(ident, params)
         if method.startswith("tasks/"):
             return [self._task(ident, method, params)]
+        if method == "subscriptions/listen":
+            tag = {"_meta": {f"{META}subscriptionId": ident}}
+            return [{"method": "notifications/subscriptions/acknowledged", "params": tag}]
         return [{"id": ident, "result": self._result(method)}]
 
     def _result(self, method: str) -> dict[str, Any]:
+        if method == "server/discover":
+            hello = {"supportedVersions": [self._revision], "capabilities": CAPABILITIES}
+            return {**hello, "_meta": {f"{META}serverInfo": {"name": "speaking", "version": "1"}}}
         if method == "initialize":
             hello = {"protocolVersion": self._revision, "capabilities": CAPABILITIES}
             return {**hello, "serverInfo": {"name": "speaking", "version": "1"}}
@@ -104,12 +112,14 @@ def main(log: str, revision: str = "2025-11-25") -> int:
         for line in sys.stdin:
             said = json.loads(line)
             out.write(json.dumps(said) + "\n")
-            if said.get("method") == "server/discover":
+            if said.get("method") == "server/discover" and revision != MODERN:
                 old = {"code": -32601, "message": "an old server"}
                 answers = [{"id": said["id"], "error": old}]
             else:
                 answers = one.take(said)
             for answer in answers:
+                if revision == MODERN and "result" in answer:
+                    answer["result"] = {"resultType": "complete", **answer["result"]}
                 sys.stdout.write(json.dumps({"jsonrpc": "2.0", **answer}) + "\n")
             sys.stdout.flush()
     return 0
