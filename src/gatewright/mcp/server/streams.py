@@ -127,7 +127,7 @@ class Streams:
         if not mine:
             self._of.pop(call.session, None)
 
-    def _open_as(self, call: Call, ident: int | str) -> OpenCall | None:
+    def _open_as(self, call: Call, ident: Any) -> OpenCall | None:
         """The call of this caller that an id names now."""
         if not call.session:
             return self._named.get(_name(call, str(ident)))
