@@ -94,8 +94,6 @@ def told(case: Case, server: str, client: str) -> bool:
     if row.method == "notifications/message":
         return True  # about no call in particular: it is of the one that runs
     silent = QUIET | (OF_LEGACY if client == MODERN else frozenset())
-    if server == MODERN:  # which makes no tasks in the legacy way
-        silent |= {"notifications/tasks/status"}
     return case.ident == "own" and row.method not in silent
 
 
