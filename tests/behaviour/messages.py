@@ -100,9 +100,13 @@ def cases(form: str, ident: str) -> Sequence[Case]:
     return [Case(row, form, ident) for row in PAGE]
 
 
-def speaking(folder: Path, ident: str, revision: str = "2025-11-25") -> dict[str, Any]:
+def speaking(
+    folder: Path, ident: str, revision: str = "2025-11-25", extensions: Sequence[str] = ()
+) -> dict[str, Any]:
     """The entry of a server that says what it is told (`tests/tool_servers/speaking.py`), one for each session."""
-    return server("speaking", ident, str(folder / f"{ident}.log"), revision, share="session")
+    words = str(folder / f"{ident}.log"), revision, ",".join(extensions)
+    mgp = {"mgp": {"extensions": list(extensions)}} if extensions else {}
+    return server("speaking", ident, *words, share="session", **mgp)
 
 
 def logged(gateway: Gateway, ident: str) -> list[dict[str, Any]]:

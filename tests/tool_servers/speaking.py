@@ -1,6 +1,6 @@
 """A server that says what it is told to say, message by message, and writes down all that it gets.
 
-    python tests/tool_servers/speaking.py LOG [REVISION]
+    python tests/tool_servers/speaking.py LOG [REVISION] [EXTENSION,…]
 
 Its tools: `say` sends the messages in its argument `said` before it answers, `hold` never answers, `ask` puts a question to its caller and
 answers what came of that. In a text `$ID` stands for the id of the call that is answered, `$HELD` for that of the call that `hold` holds
@@ -32,8 +32,11 @@ CAPABILITIES = {
 class Speaking:
     """One connection."""
 
-    def __init__(self, revision: str) -> None:
+    def __init__(self, revision: str, extensions: list[str]) -> None:
         self._revision = revision
+        self._can: dict[str, Any] = CAPABILITIES
+        if extensions:
+            self._can = {**CAPABILITIES, "mgp": {"version": "0.2.0", "extensions": extensions}}
         self._held: dict[str, Any] = {}
         self._asking: dict[Any, Any] = {}
         self._tasks: dict[str, dict[str, Any]] = {}
@@ -57,10 +60,10 @@ class Speaking:
 
     def _result(self, method: str) -> dict[str, Any]:
         if method == "server/discover":
-            hello = {"supportedVersions": [self._revision], "capabilities": CAPABILITIES}
+            hello = {"supportedVersions": [self._revision], "capabilities": self._can}
             return {**hello, "_meta": {f"{META}serverInfo": {"name": "speaking", "version": "1"}}}
         if method == "initialize":
-            hello = {"protocolVersion": self._revision, "capabilities": CAPABILITIES}
+            hello = {"protocolVersion": self._revision, "capabilities": self._can}
             return {**hello, "serverInfo": {"name": "speaking", "version": "1"}}
         if method == "tools/list":
             schema, run = {"type": "object"}, {"taskSupport": "optional"}
@@ -105,9 +108,9 @@ def _text(ident: Any, text: str) -> dict[str, Any]:
     return {"id": ident, "result": {"content": [{"type": "text", "text": text}]}}
 
 
-def main(log: str, revision: str = "2025-11-25") -> int:
+def main(log: str, revision: str = "2025-11-25", extensions: str = "") -> int:
     """Serve over standard input and output until that ends."""
-    one = Speaking(revision)
+    one = Speaking(revision, extensions.split(",") if extensions else [])
     with Path(log).open("a", buffering=1) as out:
         for line in sys.stdin:
             said = json.loads(line)
