@@ -12,8 +12,7 @@ from gatewright.mcp.server.open_call import HANDLE
 from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import Asked
-from tests.behaviour.two_sided_scene import inside, played, work_of
-from tests.behaviour.two_sided_servers import End
+from tests.behaviour.two_sided_scene import defended, inside, main_end, played, work_of
 from tests.behaviour.two_sided_streaming import (
     asks,
     cancels,
@@ -24,12 +23,6 @@ from tests.behaviour.two_sided_streaming import (
     tells,
     unsubscribes,
 )
-
-
-def main_end(house: House, server: str) -> End:
-    """The connection of all who share a server."""
-    return next(end for end in house.servers[server].ends if house.shared(end))
-
 
 # -- calls without a session
 
@@ -84,11 +77,7 @@ def test_what_a_request_to_listen_subscribed_to_ends_with_it(tmp_path: Path) -> 
 
 def test_a_listeners_subscription_is_its_callers_alone(tmp_path: Path) -> None:
     async def act(house: House) -> None:
-        ident = await subscribes(house, "jon", ["tool.*"])
-        house.subscribers.append(("jon", ident))
-        for other in ("gus", "ida"):
-            await unsubscribes(house, other, ident)
-            await takes_up(house, other, ident, 0)
+        ident = await defended(house, "jon", "gus", "ida")
         await sends(house, main_end(house, "odd"), "s1", "tool.flood")
         assert list(house.heard_events) == [("jon", 0)]
         await takes_up(house, "kim", ident, 0)  # the same caller, which hears it there from now on

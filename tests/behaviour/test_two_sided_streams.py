@@ -11,7 +11,7 @@ from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_deciding import puts_off
 from tests.behaviour.two_sided_facts import Asked
 from tests.behaviour.two_sided_mgp import FINDING
-from tests.behaviour.two_sided_scene import played, work_of
+from tests.behaviour.two_sided_scene import defended, main_end, played, work_of
 from tests.behaviour.two_sided_servers import End, Work
 from tests.behaviour.two_sided_streaming import (
     called_back,
@@ -176,11 +176,6 @@ def test_a_call_that_became_a_task_is_no_stream_to_cancel(tmp_path: Path) -> Non
 # -- events
 
 
-def main_end(house: House, server: str) -> End:
-    """The connection of all who share a server."""
-    return next(end for end in house.servers[server].ends if house.shared(end))
-
-
 def test_an_event_reaches_who_subscribed_to_its_channel_and_sees_the_server(tmp_path: Path) -> None:
     async def act(house: House) -> None:
         assert await subscribes(house, "gus", ["tool.*"])
@@ -216,11 +211,7 @@ def test_a_server_sends_nothing_under_an_id_that_another_gave_out(tmp_path: Path
 
 def test_a_subscription_is_ended_and_taken_up_by_whose_it_is_alone(tmp_path: Path) -> None:
     async def act(house: House) -> None:
-        ident = await subscribes(house, "gus", ["tool.*"])
-        house.subscribers.append(("gus", ident))
-        for other in ("hal", "ida"):
-            await unsubscribes(house, other, ident)
-            await takes_up(house, other, ident, 0)
+        ident = await defended(house, "gus", "hal", "ida")
         imp = main_end(house, "imp")
         await sends(house, imp, "s1", "tool.flood")
         assert [name for name, _ in house.heard_events] == ["gus"]
