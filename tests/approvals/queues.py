@@ -99,7 +99,7 @@ class World:
         self.redeemed: list[Call] = []
         self.looks = Polls(lambda: self.now)
         self.access = Access(Grants(tuple(self.grants)), lambda: 0.0)
-        queue = Queue(self.desk, policy, hold_s, self.desk.page)
+        queue = Queue(self.desk, lambda _: policy, hold_s, self.desk.page)
         self.confirm = Confirm(
             self.access,
             lambda: self.now,

@@ -92,7 +92,7 @@ async def test_the_queue_has_the_times_of_the_configuration_and_takes_others(
     assert [*offered, desk.offered] == [True, False]
     adopt(desk, other)
     assert (desk.lasts_s, desk.tell is None) == (3600, False)
-    assert queue_of(other, desk, nowhere).policy != queue_of(found, desk, nowhere).policy
+    assert queue_of(other, desk, nowhere).policy("x") != queue_of(found, desk, nowhere).policy("x")
     desk.close()
 
 

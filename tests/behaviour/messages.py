@@ -21,6 +21,7 @@ __all__ = [
     "CAN",
     "FORMS",
     "IDS",
+    "MADE_UP",
     "PAGE",
     "Case",
     "Row",
@@ -41,6 +42,16 @@ CAN: dict[str, Any] = {
     "roots": {"listChanged": True},
     "mgp": {"version": "0.2.0", "extensions": list(EXTENSIONS)},
 }
+
+
+MADE_UP: dict[str, Any] = {
+    "requestId": 4711,
+    "request_id": 4711,
+    "progressToken": "gw-4711",
+    "taskId": "task_" + "0" * 32,
+    "subscription_id": "sub-" + "0" * 32,
+}
+"""Ids of what never was."""
 
 
 class Row(NamedTuple):
@@ -89,9 +100,13 @@ def cases(form: str, ident: str) -> Sequence[Case]:
     return [Case(row, form, ident) for row in PAGE]
 
 
-def speaking(folder: Path, ident: str, revision: str = "2025-11-25") -> dict[str, Any]:
+def speaking(
+    folder: Path, ident: str, revision: str = "2025-11-25", extensions: Sequence[str] = ()
+) -> dict[str, Any]:
     """The entry of a server that says what it is told (`tests/tool_servers/speaking.py`), one for each session."""
-    return server("speaking", ident, str(folder / f"{ident}.log"), revision, share="session")
+    words = str(folder / f"{ident}.log"), revision, ",".join(extensions)
+    mgp = {"mgp": {"extensions": list(extensions)}} if extensions else {}
+    return server("speaking", ident, *words, share="session", **mgp)
 
 
 def logged(gateway: Gateway, ident: str) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ import pytest
 
 from tests.behaviour.gateway import Gateway, running
 from tests.behaviour.hosts import EVERY_DOOR, Host, RpcError, host
-from tests.behaviour.messages import CAN, IDS, Case, beside, cases, content, logged, quiet
+from tests.behaviour.messages import CAN, IDS, MADE_UP, Case, beside, cases, content, logged, quiet
 from tests.behaviour.test_task_handles import keys
 
 OWN_ACCOUNT = frozenset(
@@ -52,6 +52,7 @@ class Visitor:
         self.asked: list[dict[str, Any]] = []
         self.task = "T-7"
         self.call = 0
+        self.subscription = "sub-none"
         host._answer = self._keep  # type: ignore[method-assign]
 
     async def _keep(self, question: dict[str, Any]) -> None:
@@ -67,6 +68,8 @@ class Visitor:
             self.task = (await self.host.request("tools/call", made))["task"]["taskId"]
         if self.host.modern:
             return
+        wanted = await self.host.request("mgp/events/subscribe", {"channels": ["tool.*"]})
+        self.subscription = wanted["subscription_id"]
         for number in range(asks):
             words: dict[str, Any] = {
                 "messages": [],
@@ -84,7 +87,17 @@ class Visitor:
         """What a message says that is about this one."""
         asked = self.asked[-1] if self.asked else dict[str, Any](id="gw-1", params={})
         token = (asked["params"].get("_meta") or {}).get("progressToken", "gw-1")
-        return {"requestId": self.call, "progressToken": token, "taskId": self.task}
+        ids = {"requestId": self.call, "request_id": self.call, "taskId": self.task}
+        return {**ids, "subscription_id": self.subscription, "progressToken": token}
+
+    async def has_all(self) -> None:
+        """Nobody else has ended what it has: it ends that itself."""
+        if self.host.modern:
+            return
+        named = {"subscription_id": self.subscription}
+        ended = await self.host.request("mgp/events/unsubscribe", named)
+        stopped = await self.host.request("mgp/stream/cancel", {"request_id": self.call})
+        assert (ended["unsubscribed"], stopped["cancelled"]) == (True, True)
 
     @property
     def question(self) -> Any:
@@ -175,6 +188,13 @@ def reached(said: list[dict[str, Any]]) -> Counter[str]:
     return found
 
 
+def of_others(said: dict[str, dict[str, tuple[str, str]]]) -> None:
+    """Whoever names what is another's hears what is heard of what never was."""
+    names_it = ("tasks/", "mgp/stream/", "mgp/events/", "mgp/callback/")
+    refused = {name: one[1] for name, one in said["foreign"].items() if name.startswith(names_it)}
+    assert refused == {name: said["forged"][name][1] for name in refused}
+
+
 async def heard(gateway: Gateway, before: int, what: str) -> None:
     async with asyncio.timeout(20):
         while not reached(logged(gateway, "own")[before:])[what]:
@@ -202,11 +222,10 @@ async def test_what_clients_say_becomes_what_the_page_says(gateway: Gateway, doo
         await me.begin(100, 1)
         await you.begin(5000, 2)
         before = len(logged(gateway, "own"))
-        made_up = {"requestId": 4711, "progressToken": "gw-4711", "taskId": "task_" + "0" * 32}
         said: dict[str, Any] = {}
         for ident, whose, question in (
             ("foreign", you.names(), "gw-2"),
-            ("forged", made_up, "gw-4711"),
+            ("forged", MADE_UP, "gw-4711"),
             ("own", me.names(), me.question),
         ):
             said[ident] = await requests(mine, ident, whose)
@@ -217,13 +236,13 @@ async def test_what_clients_say_becomes_what_the_page_says(gateway: Gateway, doo
         if not (mine.modern and door.startswith("http")):
             await heard(gateway, before, "notifications/cancelled")
         found = reached(logged(gateway, "own")[before:])
+        await you.has_all()
     for ident, each in said.items():
         expected = {one.row.method: becomes(one, mine.revision) for one in cases("request", ident)}
         del expected["subscriptions/listen"]
         expected["initialize"] = each["initialize"][0]  # which another era refuses in its own way
         assert {name: one[0] for name, one in each.items()} == expected, ident
-    refused = {name: one[1] for name, one in said["foreign"].items() if name.startswith("tasks/")}
-    assert refused == {name: said["forged"][name][1] for name in refused}
+    of_others(said)
     tagged = {name for name in found if " as a " in name}
     assert tagged <= {
         one.tag

@@ -18,13 +18,22 @@ from gatewright.mcp.server.endpoints import DOORS
 from tests.behaviour.answered import ANSWERED, Answered, answered
 from tests.behaviour.gateway import ROOT, Gateway, running
 from tests.behaviour.hosts import EVERY_DOOR, host
-from tests.behaviour.messages import CAN, IDS, PAGE, Case, cases, content, logged, unlimited
+from tests.behaviour.messages import (
+    CAN,
+    IDS,
+    MADE_UP,
+    PAGE,
+    Case,
+    cases,
+    content,
+    logged,
+    unlimited,
+)
 from tests.behaviour.test_messages import OWN_ACCOUNT, TOOLS, Visitor, params_of
 from tests.behaviour.test_messages_servers import frame
 from tests.behaviour.test_task_handles import keys
 
 TAKES = {one.name: one.takes for one in DOORS}
-MADE_UP = {"requestId": 4711, "progressToken": "gw-4711", "taskId": "task_" + "0" * 32}
 FORGED = "said by nobody who was asked"
 OWN_ANSWERED = frozenset({"ping", "mgp/permission/request", "mgp/permission/await"})
 """What a server asks the gateway itself."""

@@ -27,10 +27,14 @@ from tests.behaviour.messages import (
     content,
     logged,
     quiet,
+    speaking,
 )
 from tests.behaviour.test_task_handles import keys
 
-SERVERS = {f"s{n}": revision for n, revision in enumerate(LEGACY)}
+SERVERS = {f"s{n}": revision for n, revision in enumerate((*LEGACY, MODERN))}
+WITH_MGP = "m"
+EXTENSIONS = ("streaming", "bidirectional", "lifecycle")
+"""What a server of MGP negotiates that says something by it."""
 ANSWERED = frozenset({"ping", "roots/list", "sampling/createMessage", "elicitation/create"})
 LEVEL = "io.modelcontextprotocol/logLevel"
 TO_US = "mgp/permission/"
@@ -53,7 +57,10 @@ OF_LEGACY = frozenset({"notifications/resources/updated", "notifications/tasks/s
 @pytest.fixture(scope="module")
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     folder = tmp_path_factory.mktemp("messages-of-servers")
-    with running(folder, content(folder, *SERVERS.items())) as found:
+    whole = content(folder, *SERVERS.items())
+    whole["servers"].append(speaking(folder, WITH_MGP, extensions=EXTENSIONS))
+    whole["grants"].append({"agent": "*", "server": WITH_MGP})
+    with running(folder, whole) as found:
         yield found
 
 
@@ -78,6 +85,15 @@ def frame(case: Case, task: str) -> dict[str, Any]:
         return {"id": case.tag, "method": case.row.method, "params": words(case, task)}
     ident: Any = {"own": 4710, "foreign": 5000, "forged": case.tag}[case.ident]
     return {"id": ident, "result": {"x": case.tag}}
+
+
+def of_mgp(case: Case) -> dict[str, Any]:
+    """One of MGP's, which is about a call, a subscription or a callback and about nothing else."""
+    said: dict[str, Any] = {"request_id": words(case, "")["request_id"], "type": "input"}
+    said |= {"callback_id": case.tag, "message": case.tag, "progress": 0.5, "chars": 1, "index": 0}
+    said |= {"subscription_id": f"s-{case.ident}", "channel": "tool.x", "data": case.tag}
+    said |= {"content": {"type": "text", "text": f"{case.tag}\n"}, "x": case.tag}
+    return {"method": case.row.method, "params": said}
 
 
 def told(case: Case, server: str, client: str) -> bool:
@@ -155,6 +171,38 @@ async def test_what_servers_say_becomes_what_the_page_says(gateway: Gateway, doo
     assert [one for one in frames if " as a response " in json.dumps(one)] == []
     asked = {one["method"] for one in frames if "method" in one and "id" in one}
     assert asked <= ANSWERED - {"ping"}
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("door", EVERY_DOOR)
+async def test_what_a_server_of_mgp_says_of_what_is_no_call_of_its_callers_is_heard_by_nobody(
+    gateway: Gateway, door: str
+) -> None:
+    """That one's own is heard: test_streaming, test_events, test_callbacks."""
+    ann, bob = keys(gateway.folder, "ann", "bob")
+    async with (
+        host(gateway, door, can=CAN, headers=ann, answer=answer) as mine,
+        host(gateway, beside(door), can=CAN, headers=bob, answer=answer) as theirs,
+    ):
+        for one in (mine, theirs):
+            await quiet(one, f"{WITH_MGP}__say")
+            if not one.modern:
+                await one.request("mgp/events/subscribe", {"channels": ["tool.*"]})
+        said = [
+            of_mgp(one)
+            for ident in ("foreign", "forged")
+            for one in cases("notification", ident)
+            if one.row.method.startswith("notifications/mgp.")
+        ]
+        assert len(said) == 16
+        own = {"request_id": "$ID", "index": 0, "content": {"type": "text", "text": "its own\n"}}
+        said.append({"method": "notifications/mgp.stream.chunk", "params": own})
+        call = {"name": f"{WITH_MGP}__say", "arguments": {"said": said}, "_mgp": {"stream": True}}
+        assert "said" in json.dumps(await mine.request("tools/call", call))
+        await theirs.tools()
+        heard = b"".join((*mine.frames, *theirs.frames))
+    assert b" as a notification " not in heard
+    assert b"its own" in heard
 
 
 async def _all_of(gateway: Gateway, client: Host, name: str, revision: str) -> None:

@@ -11,7 +11,7 @@ from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_deciding import puts_off
 from tests.behaviour.two_sided_facts import Asked
 from tests.behaviour.two_sided_mgp import FINDING
-from tests.behaviour.two_sided_scene import played, work_of
+from tests.behaviour.two_sided_scene import defended, main_end, played, work_of
 from tests.behaviour.two_sided_servers import End, Work
 from tests.behaviour.two_sided_streaming import (
     called_back,
@@ -54,7 +54,9 @@ def chunk(end: End, ident: Any) -> None:
 # -- streams
 
 
-@pytest.mark.parametrize(("who", "other"), [("gus", "hal"), ("ida", "hal")])
+@pytest.mark.parametrize(
+    ("who", "other"), [("gus", "hal"), ("ida", "hal"), ("jon", "kim"), ("kim", "jon")]
+)
 def test_chunks_reach_whose_call_it_is_in_their_order(tmp_path: Path, who: str, other: str) -> None:
     async def act(house: House) -> None:
         every = [await streamed(house, one, "imp") for one in (who, other, who)]
@@ -72,7 +74,7 @@ def test_chunks_reach_whose_call_it_is_in_their_order(tmp_path: Path, who: str, 
     played(tmp_path, act)
 
 
-@pytest.mark.parametrize("who", ["gus", "ida"])
+@pytest.mark.parametrize("who", ["gus", "ida", "jon", "kim"])
 def test_a_chunk_of_what_is_over_or_never_was_is_nobodys(tmp_path: Path, who: str) -> None:
     """Also where one session alone has ever spoken to the server."""
 
@@ -92,7 +94,10 @@ def test_a_chunk_of_what_is_over_or_never_was_is_nobodys(tmp_path: Path, who: st
     played(tmp_path, act)
 
 
-@pytest.mark.parametrize(("who", "other"), [("gus", "hal"), ("hal", "ida"), ("ida", "gus")])
+@pytest.mark.parametrize(
+    ("who", "other"),
+    [("gus", "hal"), ("hal", "ida"), ("ida", "gus"), ("jon", "kim"), ("jon", "gus")],
+)
 def test_a_stream_is_cancelled_by_whose_it_is_alone(tmp_path: Path, who: str, other: str) -> None:
     async def act(house: House) -> None:
         _, end, one = await streamed(house, who, "imp")
@@ -129,6 +134,26 @@ def test_of_two_calls_with_one_id_each_is_its_own_callers_to_cancel(tmp_path: Pa
     played(tmp_path, act)
 
 
+def test_a_call_that_was_parked_is_cancelled_by_the_id_under_which_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    async def act(house: House) -> None:
+        asked, end, one = await streamed(house, "jon", "odd")
+        end.ask("elicitation/create", one, f"about {asked.mark} by-odd", {})
+        await house.rest()
+        jon = house.clients["jon"]
+        (first,) = asked.idents
+        await cancels(house, "jon", first)
+        assert jon.answer(0) is not None
+        await house.rest()
+        await cancels(house, "jon", first)
+        assert end.stopped == set()
+        await cancels(house, "jon", asked.idents[-1])
+        assert end.stopped == {one.ident}
+
+    played(tmp_path, act)
+
+
 def test_a_call_that_became_a_task_is_no_stream_to_cancel(tmp_path: Path) -> None:
     """Its request was answered, with the task: what runs after a yes is ended by `tasks/cancel`."""
 
@@ -149,11 +174,6 @@ def test_a_call_that_became_a_task_is_no_stream_to_cancel(tmp_path: Path) -> Non
 
 
 # -- events
-
-
-def main_end(house: House, server: str) -> End:
-    """The connection of all who share a server."""
-    return next(end for end in house.servers[server].ends if house.shared(end))
 
 
 def test_an_event_reaches_who_subscribed_to_its_channel_and_sees_the_server(tmp_path: Path) -> None:
@@ -191,11 +211,7 @@ def test_a_server_sends_nothing_under_an_id_that_another_gave_out(tmp_path: Path
 
 def test_a_subscription_is_ended_and_taken_up_by_whose_it_is_alone(tmp_path: Path) -> None:
     async def act(house: House) -> None:
-        ident = await subscribes(house, "gus", ["tool.*"])
-        house.subscribers.append(("gus", ident))
-        for other in ("hal", "ida"):
-            await unsubscribes(house, other, ident)
-            await takes_up(house, other, ident, 0)
+        ident = await defended(house, "gus", "hal", "ida")
         imp = main_end(house, "imp")
         await sends(house, imp, "s1", "tool.flood")
         assert [name for name, _ in house.heard_events] == ["gus"]
@@ -241,7 +257,9 @@ def test_events_of_the_gateway_are_of_ones_own_calls(tmp_path: Path) -> None:
 # -- callbacks
 
 
-@pytest.mark.parametrize(("who", "other"), [("gus", "hal"), ("ida", "gus")])
+@pytest.mark.parametrize(
+    ("who", "other"), [("gus", "hal"), ("ida", "gus"), ("jon", "kim"), ("kim", "jon")]
+)
 def test_a_callback_is_answered_by_who_was_asked_alone(
     tmp_path: Path, who: str, other: str
 ) -> None:

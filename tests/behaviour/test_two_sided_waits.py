@@ -306,3 +306,25 @@ def test_a_no_is_told_to_who_asked(tmp_path: Path) -> None:
         assert "denied" in again.heard
 
     played(tmp_path, act)
+
+
+@pytest.mark.parametrize("server", ["far", "net"])
+def test_a_yes_is_not_used_up_while_its_server_is_away_for_a_moment(
+    tmp_path: Path, server: str
+) -> None:
+    """A server elsewhere that went away twice within seconds is asked again a second later."""
+
+    async def act(house: House) -> None:
+        asked = puts_off(house, "ann", server, "")
+        await house.rest()
+        await house.dies(server)
+        house.clients["fay"].request("tools/call", {"name": f"{server}__do"}, frozenset({server}))
+        await house.rest()
+        await house.dies(server)
+        await decides(house, asked, yes=True)
+        assert not asked.got
+        assert 0.0 < house.connects_in(server) <= 1.0
+        await house.pass_time(house.connects_in(server))
+        house.must_run(house.waits[asked.mark], [asked])
+
+    played(tmp_path, act)

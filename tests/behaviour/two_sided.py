@@ -21,6 +21,7 @@ from gatewright.app.gateway import Gateway
 from gatewright.approvals.feature import ApprovalsFeature
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval
+from gatewright.call import UserContext
 from gatewright.config.build import build
 from gatewright.config.documents import parse
 from gatewright.mcp.client.connect import Around
@@ -35,6 +36,7 @@ from tests.behaviour.two_sided_facts import (
     HALL,
     HOSTS,
     KINDS,
+    REGISTERING,
     SERVERS,
     token_of,
     visible,
@@ -86,7 +88,8 @@ class House(Musts):
         callers = self.gateway.callers
         for agent in dict.fromkeys(one.agent for one in HOSTS.values()):
             if agent not in self.keys:
-                self.keys[agent] = callers.create(agent, by="test")[1]
+                user = UserContext(permissions=REGISTERING.get(agent, ()))
+                self.keys[agent] = callers.create(agent, user=user, by="test")[1]
         for name, host in HOSTS.items():
             known = self.clients.get(name)
             if known is None:
@@ -97,6 +100,7 @@ class House(Musts):
         for where in (("rob", HALL), ("mal", HALL), ("pat", DEN), ("rob", DEN)):
             assert self.rooms.chairs[where].sit(token_of(where[0]))
         await self.rest()
+        self.began_anew()
 
     async def shut(self) -> None:
         """Stop the gateway."""
@@ -139,10 +143,12 @@ class House(Musts):
         return await self.servers[spec.id].reach(spec, around, capabilities)
 
     def shared(self, end: End) -> bool:
-        return self._is(end, self.gateway.supervisor.fleet.servers[end.server.name]._main.link)
+        known = self.gateway.supervisor.fleet.servers.get(end.server.name)
+        return known is not None and self._is(end, known._main.link)
 
     def serves(self, client: Client, server: str) -> End | None:
-        link = self.gateway.supervisor.fleet.servers[server].link_of(client.handle)
+        known = self.gateway.supervisor.fleet.servers.get(server)
+        link = None if known is None else known.link_of(client.handle)
         return next((end for end in self.servers[server].ends if self._is(end, link)), None)
 
     @staticmethod
@@ -151,6 +157,15 @@ class House(Musts):
         if isinstance(link, HttpLink):
             return isinstance(end, Web) and link.wire is end.wire
         return isinstance(end, Pipe) and isinstance(link, PipeLink) and end.reaches(link)
+
+    def current(self, end: End) -> bool:
+        """Whether the gateway still takes what a connection says for its server's: one that was registered may be on its way out."""
+        name = end.server.name
+        if "registered" not in SERVERS[name]:
+            return True
+        known = self.gateway.supervisor.fleet.servers.get(name)
+        links = [] if known is None else [one.link for one in (known._main, *known._lanes.all())]
+        return any(self._is(end, link) for link in links)
 
     def request(self, ident: str) -> Approval | None:
         return self.desk.get(ident)
@@ -187,7 +202,9 @@ class House(Musts):
         if "web" in SERVERS[name]:
             await self.pass_time(0.05)
             return  # noticed with the next request
-        known = self.gateway.supervisor.fleet.servers[name]
+        known = self.gateway.supervisor.fleet.servers.get(name)
+        if known is None:
+            return
         for _ in range(200):
             keepers = [known._main, *known._lanes.all()]
             for keeper in keepers:
@@ -200,8 +217,17 @@ class House(Musts):
 
     def awaits_roots(self, name: str) -> bool:
         """Whether the gateway gives a server time to ask for roots on each new connection, as it once asked for them on the shared one."""
-        main = self.gateway.supervisor.fleet.servers[name]._main.link
+        known = self.gateway.supervisor.fleet.servers.get(name)
+        main = None if known is None else known._main.link
         return main is not None and main.wants_roots
+
+    def connects_in(self, name: str) -> float:
+        """How long it is until the gateway tries again to connect a server that is away; 0 where it is there."""
+        known = self.gateway.supervisor.fleet.servers.get(name)
+        if known is None:
+            return 0.0
+        away = [one for one in (known._main, *known._lanes.all()) if one.link is None]
+        return max([0.0, *(one._next_at - self.now() for one in away)])
 
     def now(self) -> float:
         return self._loop.time()

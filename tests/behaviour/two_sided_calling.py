@@ -11,6 +11,7 @@ from hypothesis.stateful import rule
 from gatewright.servers.names import unwrap_uri
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import HOSTS, KINDS, MODERN, SERVERS, Asked, visible
+from tests.behaviour.two_sided_offers import LISTS
 from tests.behaviour.two_sided_speaking import LINKS, Speaking, any_work, asking
 from tests.behaviour.two_sided_steps import anything, callers, inside, servers, where, which
 
@@ -112,10 +113,10 @@ class Calling(Speaking):
             whose = whose if server in visible(who) else frozenset({"evil"})
         self.house.clients[who].request(method, params, whose)
 
-    @rule(who=callers)
+    @rule(who=callers, method=st.sampled_from(["resources/list", "resources/list", *LISTS]))
     @inside
-    def a_client_lists(self, who: str) -> None:
-        self.house.clients[who].request("resources/list", {}, visible(who))
+    def a_client_lists(self, who: str, method: str) -> None:
+        self.house.clients[who].request(method, {}, visible(who))
 
     @rule(
         who=callers,
@@ -332,18 +333,6 @@ class Calling(Speaking):
         params = {"requestId": client.unknown(number)}
         client.say(method="notifications/cancelled", params=params)
 
-    @rule(who=callers)
-    @inside
-    def a_client_comes_back(self, who: str) -> Coroutine[Any, Any, None]:
-        client = self.house.clients[who]
-        given_up = [one for one in client.open.values() if not client.parked(one)]
-        client.close()
-        return self._connects(client, given_up)
-
-    async def _connects(self, client: Client, given_up: list[Asked]) -> None:
-        await self._stopped(given_up)
-        client.connect()
-
     # -- tasks, and what is led to servers
 
     @rule(
@@ -375,6 +364,7 @@ class Calling(Speaking):
         task = self.house.made[made]
         end, ends = task.end, task.end.server.ends
         there = end in ends or (task.shared and bool(ends) and "web" in SERVERS[end.server.name])
+        there = there and self.house.current(end)
         await self.house.rest()
         if there:
             self.house.must_be_of(client, made, asked.heard)

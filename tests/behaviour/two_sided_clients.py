@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from gatewright.app.gateway import Gateway
 from gatewright.call import Caller
+from gatewright.mcp.protocol.negotiate import EVENTS_WANTED
+from gatewright.mcp.protocol.negotiate import EXTENSION as MGP
 from gatewright.mcp.server.duplex import Duplex
+from gatewright.mcp.server.open_call import HANDLE
 from gatewright.mcp.wire.headers_and_meta import (
     META_CLIENT_CAPABILITIES,
     META_LOG_LEVEL,
@@ -24,31 +27,21 @@ from tests.behaviour.two_sided_facts import (
     MARK,
     MODERN,
     Asked,
+    Question,
     about,
     puts,
     sources,
     tasks_told,
     visible,
 )
-from tests.behaviour.two_sided_mgp import Hearing
-from tests.behaviour.two_sided_posts import Post
+from tests.behaviour.two_sided_mgp import Hearing, Subscribed
+from tests.behaviour.two_sided_posts import Ear, Post
 
-__all__ = ["Client", "Question", "Sees"]
+__all__ = ["Client", "Sees"]
 
 _CAN: dict[str, Any] = {"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}}
+_OFFER = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
 _TASKS: dict[str, Any] = {"extensions": {"io.modelcontextprotocol/tasks": {}}}
-
-
-class Question(NamedTuple):
-    """What a client was asked: where it answers, which questions of servers that are (`puts`), and what goes along."""
-
-    ident: Any
-    method: str
-    mark: str
-    puts: tuple[str, ...] = ()
-    state: str = ""
-    keys: tuple[str, ...] = ()
-    token: Any = None
 
 
 class Sees(Protocol):
@@ -121,14 +114,14 @@ class Client:
             words: dict[str, Any] = {"credential": self.key, "profile": self.host.profile}
             door = Duplex(front, caller, door="websocket", **words)
             self.door = door
-            theirs, self.pipe = pair(door, _Ear(self))
+            theirs, self.pipe = pair(door, Ear(self))
             door.attach(theirs)
 
     def _greet(self) -> None:
         info = {"name": self.name, "version": "1"}
         can = dict(_CAN)
         if self.host.mgp:
-            can["mgp"] = {"version": "0.2.0", "extensions": list(EXTENSIONS)}
+            can["mgp"] = _OFFER
         hello = {"protocolVersion": self.host.revision, "capabilities": can, "clientInfo": info}
         self.say(id=0, method="initialize", params=hello)
 
@@ -161,6 +154,8 @@ class Client:
         said = {"jsonrpc": "2.0", **message}
         if self.modern and "method" in said and "id" in said:
             can = {**_CAN, **(_TASKS if self.name in ("dan", "eve") else {})}
+            if self.host.mgp:
+                can["extensions"] = {MGP: _OFFER}
             meta = {META_VERSION: MODERN, META_CLIENT_CAPABILITIES: can, META_LOG_LEVEL: "debug"}
             params = dict(said.get("params") or {})
             said["params"] = {**params, "_meta": {**params.get("_meta", {}), **meta}}
@@ -241,6 +236,17 @@ class Client:
         return [*self.holds.items(), *((uri, next(iter(self.wants[uri]))) for uri in uris)]
 
     @property
+    def subscriptions(self) -> dict[str, Subscribed]:
+        """Its subscriptions to events; those that a request to listen made, while that is open."""
+        every = self.mgp.subscriptions.items()
+        return {name: one for name, one in every if one.listen is None or one.listen in self.open}
+
+    @property
+    def sessionless(self) -> bool:
+        """Whether each request of its stands alone."""
+        return self.modern and self.host.wire == "http"
+
+    @property
     def handle(self) -> str | None:
         """What the gateway calls its session."""
         return (self.session or None) if self.host.wire == "http" else self.door.peer.session
@@ -304,14 +310,26 @@ class Client:
                 gone = (said.get("params") or {}).get("requestId")
                 self.asked = [one for one in self.asked if one.ident != gone]
             elif said["method"] == "notifications/subscriptions/acknowledged":
-                params = said["params"]
-                self.acks[params["_meta"][META_SUBSCRIPTION]] = params["notifications"]
+                self._granted(said["params"])
+            self._handle(said, stream)
         elif ident == 0:
             self.say(method="notifications/initialized")
             if self.host.wire == "http":
                 Post(self, "GET", b"", {}, None)
         elif ident in self.open:
             self._ended(ident, said.get("result"))
+
+    def _granted(self, params: Any) -> None:
+        ident, granted = params["_meta"][META_SUBSCRIPTION], params["notifications"]
+        self.acks[ident] = granted
+        if ident in self.open:
+            wanted = self.open[ident].params["notifications"].get(EVENTS_WANTED, {})
+            self.mgp.granted(ident, wanted, granted.get(EVENTS_WANTED, {}))
+
+    def _handle(self, said: Any, stream: int | None) -> None:
+        handle = ((said.get("params") or {}).get("_meta") or {}).get(HANDLE)
+        if handle is not None and stream in self.open:
+            self.mgp.handles[handle] = self.open[stream].mark
 
     def _asked(self, ident: Any, said: Any) -> None:
         params, text = said.get("params") or {}, json.dumps(said)
@@ -366,17 +384,3 @@ class Client:
         mine.update(sources(text))
         if len(mine) > 1:
             self.house.fault(f"{self.name} is shown the resources of {sorted(mine)} as one", entry)
-
-
-class _Ear:
-    """The end of a client's pipe."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    def message(self, data: bytes) -> None:
-        """Take one message of the gateway (`Receiver`)."""
-        self._client.take(json.loads(data), None)
-
-    def closed(self, reason: str) -> None:
-        """The gateway has gone (`Receiver`)."""

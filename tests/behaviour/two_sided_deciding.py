@@ -20,6 +20,8 @@ __all__ = ["Deciding", "puts_off"]
 
 _ROOTS_S = 6.0
 """Longer than a new connection waits for the question that its server once asked."""
+_AWAY_S = 10.0
+"""For so long a call to which an operator agreed waits for a server that is away."""
 _VERBS = ("get", "get", "result", "cancel", "update", "list")
 verbs = st.sampled_from(_VERBS)
 words = st.sampled_from(["yes", "yes", "no", "other"])
@@ -111,10 +113,15 @@ class Deciding(Calling):
         edited = f"{wanted.what}-edited" if word == "other" else ""
         self.house.decides(one, yes=word != "no", edited=edited)
         await self.house.rest()
-        if self.house.awaits_roots(wanted.server) and not any(one.got for one in before):
-            await self.house.pass_time(
-                _ROOTS_S
-            )  # no server of this model asks for roots anew on each connection
+        if not self.house.there(wanted.server):
+            return
+        away_s = self.house.connects_in(wanted.server)
+        if away_s > _AWAY_S:
+            return  # no call waits for that
+        # No server of this model asks for roots anew on each connection.
+        takes_s = _ROOTS_S if self.house.awaits_roots(wanted.server) else away_s
+        if takes_s and not any(one.got for one in before):
+            await self.house.pass_time(takes_s)
         if word == "no":
             self.house.must_end(before)
         else:

@@ -24,12 +24,16 @@ __all__ = [
     "MARK",
     "MODERN",
     "PEOPLE",
+    "PROGRAM",
+    "REGISTERED",
+    "REGISTERING",
     "SERVERS",
     "SERVER_EXTENSIONS",
     "WAITS",
     "Asked",
     "Hosted",
     "Person",
+    "Question",
     "about",
     "answers",
     "handles",
@@ -82,6 +86,10 @@ HOSTS: Mapping[str, Hosted] = {
     "gus": Hosted("gus", "2025-11-25", mgp=True),
     "hal": Hosted("hal", "2025-11-25", mgp=True),
     "ida": Hosted("ida", "2025-11-25", "http", mgp=True),
+    "jon": Hosted("jon", MODERN, mgp=True),
+    "kim": Hosted("jon", MODERN, "http", mgp=True),
+    "lea": Hosted("lea", "2025-11-25", mgp=True),
+    "lou": Hosted("lea", "2025-11-25", "http", mgp=True),
     "pat": Hosted("pat", "2025-11-25", "room"),
     "quin": Hosted("quin", "2025-06-18", "room"),
 }
@@ -95,8 +103,14 @@ SERVERS: Mapping[str, Mapping[str, Any]] = {
     "odd": {"mgp": True},
     "imp": {"mgp": True},
     "evil": {},
+    "reg_a": {"mgp": True, "registered": "session"},
+    "reg_b": {"mgp": True, "registered": "persistent"},
 }
-"""How each is reached; `evil` alone says what it likes, and `imp` what it likes of MGP."""
+"""How each is reached; `evil` alone says what it likes, and `imp` what it likes of MGP. Those that are `registered` are while the gateway
+runs, by the agent `lea` alone; until then nobody has them."""
+REGISTERED = tuple(name for name, how in SERVERS.items() if "registered" in how)
+PROGRAM = "reg"
+"""What agents may register."""
 KINDS = ("tools", "prompts", "resources")
 HALL, DEN = "hall", "den"
 """The topics: where the gateway's tools are offered, and one that is for `IN_DEN` alone."""
@@ -135,6 +149,8 @@ _GRANTS = {
     "gus": ("one", "odd", "imp", "evil"),
     "hal": ("one", "odd", "imp", "evil"),
     "ida": ("one", "imp", "evil"),
+    "jon": ("one", "odd", "imp", "net", "evil"),
+    "lea": ("one", "evil", *REGISTERED),
     "pat": ("one", "own", "far", "evil"),
     "quin": ("one", "two", "net", "evil"),
 }
@@ -144,7 +160,11 @@ _NARROW = ("one", "new", "evil")
 def _config() -> str:
     text = '[gateway]\nanonymous = "deny"\n[approvals]\napprover = "operator"\n'
     text += f"[profiles.narrow]\nservers = {json.dumps(_NARROW)}\n"
+    text += f'[registration]\nnamespace = "reg_"\ncommands = ["{PROGRAM}"]\n'
+    text += 'trust_level = "standard"\nlifetime = "persistent"\n'
     for name, how in SERVERS.items():
+        if name in REGISTERED:
+            continue
         text += f'[[servers]]\nid = "{name}"\n'
         text += 'url = "http://127.0.0.1:9/mcp"\n' if "web" in how else f'command = "{name}"\n'
         text += f'share = "{how["share"]}"\n' if "share" in how else ""
@@ -153,7 +173,7 @@ def _config() -> str:
         text += 'methods = ["acme/ask", "notifications/acme.told"]\n' if name == "two" else ""
         text += f'[servers.tools.{WAITS}]\nrisk_level = "dangerous"\n'
     for agent, servers in _GRANTS.items():
-        for server in servers:
+        for server in set(servers) - set(REGISTERED):
             text += f'[[grants]]\nagent = "{agent}"\nserver = "{server}"\n'
     text += f'[rooms.kernel]\ntopics = ["{HALL}"]\n'
     text += f'[rooms.topics.{DEN}]\naccess = "private"\nmembers = {json.dumps(IN_DEN)}\n'
@@ -168,10 +188,31 @@ def _config() -> str:
 CONFIG = _config()
 
 
+def _rights(agent: str) -> tuple[str, ...]:
+    both = [f"kernel.tool.{what}:{one}.*" for one in _GRANTS[agent] for what in ("invoke", "read")]
+    return "kernel.registry.write", *both
+
+
+REGISTERING: Mapping[str, tuple[str, ...]] = {agent: _rights(agent) for agent in ("lea", "ida")}
+"""What the keys of those agents say that may register servers."""
+
+
 def visible(name: str) -> frozenset[str]:
     """The servers that exist for a client."""
     host = HOSTS[name]
     return frozenset(_GRANTS[host.agent]) & frozenset(_NARROW if host.profile else SERVERS)
+
+
+class Question(NamedTuple):
+    """What a client was asked: where it answers, which questions of servers that are (`puts`), and what goes along."""
+
+    ident: Any
+    method: str
+    mark: str
+    puts: tuple[str, ...] = ()
+    state: str = ""
+    keys: tuple[str, ...] = ()
+    token: Any = None
 
 
 class Asked:

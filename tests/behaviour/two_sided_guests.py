@@ -12,7 +12,7 @@ from gatewright.rooms.feature import RoomsFeature
 from gatewright.rooms.gateway_participant import GatewayParticipant
 from gatewright.rooms.in_process import Inside
 from tests.behaviour.two_sided_clients import Client, Sees
-from tests.behaviour.two_sided_facts import HALL, token_of
+from tests.behaviour.two_sided_facts import HALL, KINDS, token_of
 from tests.behaviour.two_sided_rooms import GATEWAY, KERNEL, Rooms
 
 __all__ = ["Guest"]
@@ -45,7 +45,9 @@ class Guest(Client):
         self.sits()
 
     def sits(self) -> None:
-        """Come in, or take the own place anew: now by one token, now by another. It is who it was."""
+        """Come in, or take the own place anew: now by one token, now by another. It is who it was; what it is shown is looked at anew."""
+        for kind in KINDS:
+            self.credit[f"notifications/{kind}/list_changed"] += 1
         token = self.key if self.chair.place % 2 else token_of(self.name)
         assert self.chair.sit(token)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gatewright.mcp.server.open_call import HANDLE
 from gatewright.mcp.wire.headers_and_meta import META_SUBSCRIPTION
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import (
@@ -107,6 +108,7 @@ class Judge(Waits):
         self._count(name, said, marks)
         self.judge_waiting(client, said, text)
         self._stream(client, said, stream, marks, wrote)
+        self.judge_listened(client, said, stream)
         if method is None:
             self._answer(client, said, wrote)
         elif said.get("id") is not None:
@@ -288,7 +290,7 @@ class Judge(Waits):
             theirs = not client.host.mgp or sources(json.dumps(found.get("_mgp")))
             if "_mgp" in found and theirs and not wrote & {"odd", "imp"}:
                 self.fault(f"{client.name} got what only the gateway says", said)
-            if any(str(key).startswith(_OURS) for key in meta or {}):
+            if any(str(key).startswith(_OURS) for key in set(meta or {}) - {HANDLE}):
                 self.fault(f"{client.name} got what only the gateway says", said)
             if found.get("status") == "pending_approval":
                 self.fault(f"{client.name} was told of an approval by a server", said)

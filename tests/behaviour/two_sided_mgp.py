@@ -47,9 +47,13 @@ class Sent(NamedTuple):
 class Subscribed:
     """A subscription of a client, as it was granted: its channels, and the number of the last event."""
 
-    def __init__(self, channels: tuple[str, ...], sequence: int = 0) -> None:
+    def __init__(
+        self, channels: tuple[str, ...], sequence: int = 0, listen: int | None = None
+    ) -> None:
         self.channels = channels
         self.sequence = sequence
+        self.listen = listen
+        """The request to listen with which it ends, where it was made by one."""
 
 
 class Hearing:
@@ -63,6 +67,15 @@ class Hearing:
         self.subscriptions: dict[str, Subscribed] = {}
         self.callbacks: dict[str, tuple[str, str]] = {}
         """By its id, each callback that was put: about which call, and which question of a server it is."""
+        self.handles: dict[str, str] = {}
+        """Where there is no session: what each call is cancelled by, and its mark."""
+
+    def granted(self, listen: int, wanted: dict[str, Any], found: dict[str, Any]) -> None:
+        """Remember what a request to listen was granted of events."""
+        if "subscription_id" in found:
+            since = min(wanted.get("since", 0), found.get("sequence", 0))
+            known = Subscribed(tuple(found["subscribed"]), since, listen)
+            self.subscriptions[found["subscription_id"]] = known
 
     def got(self, method: str, params: dict[str, Any], found: Any) -> None:
         """Remember what an answer gives a right to."""

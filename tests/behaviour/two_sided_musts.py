@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from gatewright.call import Target
 from gatewright.servers.names import unwrap_uri
-from tests.behaviour.two_sided_clients import Client, Question
-from tests.behaviour.two_sided_facts import Asked, visible
+from tests.behaviour.two_sided_clients import Client
+from tests.behaviour.two_sided_facts import Asked, Question, visible
 from tests.behaviour.two_sided_judge import Judge
 from tests.behaviour.two_sided_servers import End, Server, Work
 

@@ -15,6 +15,8 @@ LISTS = {
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
 }
+_HARMFUL = {"destructiveHint": True}
+"""So an operator is asked about it at a server of which the configuration says nothing."""
 _CAPABILITIES: dict[str, Any] = {
     "tools": {"listChanged": True},
     "prompts": {"listChanged": True},
@@ -44,7 +46,7 @@ def listed(method: str, name: str, foreign: str) -> list[dict[str, Any]]:
         schema, task = {"type": "object"}, {"taskSupport": "optional"}
         return [
             {"name": one, "inputSchema": schema, "execution": task, **words} for one in ("do", "no")
-        ] + [{"name": WAITS, "inputSchema": schema, **words}]
+        ] + [{"name": WAITS, "inputSchema": schema, "annotations": _HARMFUL, **words}]
     if method == "prompts/list":
         return [{"name": "p", "arguments": [{"name": "a"}], **words}]
     uris = [f"{one}://r" for one in dict.fromkeys(names)]

@@ -10,7 +10,7 @@ from gatewright.app.gateway import Gateway
 from gatewright.web.sse import SseParser
 from tests.behaviour.two_sided_facts import Hosted
 
-__all__ = ["Post", "Posting"]
+__all__ = ["Ear", "Post", "Posting"]
 
 
 class Site(Protocol):
@@ -96,3 +96,17 @@ class Post:
         self._whole += data
         if not message.get("more_body") and self._whole[:1] == b"{":
             self._client.take(json.loads(self._whole), self.stream)
+
+
+class Ear:
+    """The end of a client's pipe."""
+
+    def __init__(self, client: Posting) -> None:
+        self._client = client
+
+    def message(self, data: bytes) -> None:
+        """Take one message of the gateway (`Receiver`)."""
+        self._client.take(json.loads(data), None)
+
+    def closed(self, reason: str) -> None:
+        """The gateway has gone (`Receiver`)."""

@@ -10,8 +10,9 @@ from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_facts import Asked
 from tests.behaviour.two_sided_loop import Loop
 from tests.behaviour.two_sided_servers import End, Work
+from tests.behaviour.two_sided_streaming import subscribes, takes_up, unsubscribes
 
-__all__ = ["calls", "inside", "played", "stands", "work_of"]
+__all__ = ["calls", "defended", "inside", "main_end", "played", "stands", "work_of"]
 
 
 def inside(folder: Path, act: Callable[[House], Coroutine[Any, Any, None]]) -> House:
@@ -59,3 +60,18 @@ async def stands(end: End, ident: str) -> None:
     """A server says how a task stands."""
     end.say(None, method="notifications/tasks/status", params=end.task(ident))
     await end.server.house.rest()
+
+
+def main_end(house: House, server: str) -> End:
+    """The connection of all who share a server."""
+    return next(end for end in house.servers[server].ends if house.shared(end))
+
+
+async def defended(house: House, who: str, *others: str) -> str:
+    """A client subscribes to events of tools, and others try to end that and to take it up: the id of its subscription."""
+    ident = await subscribes(house, who, ["tool.*"])
+    house.subscribers.append((who, ident))
+    for other in others:
+        await unsubscribes(house, other, ident)
+        await takes_up(house, other, ident, 0)
+    return ident

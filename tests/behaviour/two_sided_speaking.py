@@ -208,6 +208,7 @@ class Speaking(Hostile):
         task = self.house.made[made]
         client = self.house.clients[task.who]
         hears = client.host.revision == "2025-11-25" and made in client.tasks.values()
+        hears = hears and self.house.current(end)
         if hears and task.end is end and "web" not in SERVERS[end.server.name]:
             self.house.must_hear(client.name, "task", heard, str(made))
 
@@ -257,7 +258,7 @@ class Speaking(Hostile):
             meta = {"_meta": {META_SUBSCRIPTION: list(end.listens)[-1]}} if end.listens else {}
             self.house.promised(server, kind)
             end.say(None, method=what, params=meta)
-        honest = server != "evil" and found
+        honest = server != "evil" and found and all(map(self.house.current, found))
         return self._changed(server, kind) if honest else None
 
     async def _changed(self, server: str, kind: str) -> None:

@@ -12,9 +12,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 
+from gatewright.mcp.protocol.negotiate import AUDIT_WANTED, EVENTS_WANTED, LIFECYCLE_WANTED
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_clients import Client
-from tests.behaviour.two_sided_facts import HOSTS, SERVERS, Asked, visible
+from tests.behaviour.two_sided_facts import HOSTS, REGISTERED, SERVERS, Asked, visible
 from tests.behaviour.two_sided_gathering import Gathering
 from tests.behaviour.two_sided_mgp import CHANNELS, FINDING, Sent, fits
 from tests.behaviour.two_sided_servers import End, Work
@@ -70,30 +71,40 @@ def tells(end: End, one: Work, kind: str = "chunk", done: bool = False) -> None:
     end.say(one.ident, method=f"notifications/mgp.stream.{kind}", params=params)
 
 
+def _named(client: Client, ident: Any) -> int | None:
+    """The id under which a call of its own runs that a client names. One that was parked has none in a session: its request was
+    answered with a question."""
+    if client.sessionless:
+        mark = client.mgp.handles.get(str(ident))
+        ident = next((at for at, one in client.open.items() if one.mark == mark), None)
+    one = client.open.get(ident) if isinstance(ident, int) else None
+    if one is None or one.method not in ("tools/call", "prompts/get", "resources/read"):
+        return None
+    return None if client.parked(one) and not client.sessionless else ident
+
+
 async def cancels(house: House, who: str, ident: Any) -> None:
     """A client cancels by an id, which is of a call of its own or of none."""
     client = house.clients[who]
-    running = client.open.get(ident) if isinstance(ident, int) else None
-    own = running is not None and running.method in ("tools/call", "prompts/get", "resources/read")
-    waits = own and running is not None and not client.parked(running)
-    others = [one for each in house.clients.values() for one in each.open.values()]
-    before = [one for one in others if one is not running]
-    if running is not None and own:
-        running.gone = True
-        client.mgp.over.add(ident)
+    number = _named(client, ident)
+    mine = [] if number is None else [client.open[number]]
+    waits = [one for one in mine if not client.parked(one)]
+    others = [
+        one for name, each in house.clients.items() if name != who for one in each.open.values()
+    ]
+    for one in mine:
+        one.gone = True
+        client.mgp.over.add(number or 0)
     asked = asks(house, who, "mgp/stream/cancel", {"request_id": ident})
     await house.rest()
     if not asked.heard:
         return
-    if said(asked).get("cancelled") and not own:
+    if said(asked).get("cancelled") and not mine:
         house.fault(f"{who} cancelled what is not its own", ident)
-    if waits and running is not None:
-        house.must_stop([running])
-        if running in client.open.values():
-            house.fault(f"{who} was not told that its call has ended", ident)
-    if [
-        one for one in before if one.who != who and one not in house.clients[one.who].open.values()
-    ]:
+    house.must_stop(waits)
+    if any(one in client.open.values() for one in waits):
+        house.fault(f"{who} was not told that its call has ended", ident)
+    if any(one not in house.clients[one.who].open.values() for one in others):
         house.fault(f"a call of another ended as {who} cancelled", ident)
 
 
@@ -101,35 +112,59 @@ async def subscribes(house: House, who: str, channels: list[str]) -> str:
     """A client wants to hear of channels: the id of its subscription."""
     for server in visible(who) & set(OURS):
         house.channels.add((server, tuple(sorted(channels))))
-    asked = asks(house, who, "mgp/events/subscribe", {"channels": channels})
+    return str((await _subscribed(house, who, {"channels": channels})).get("subscription_id", ""))
+
+
+async def _subscribed(house: House, who: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What is granted of events: by a method of its own, or to a request to listen."""
+    client = house.clients[who]
+    if not client.modern:
+        asked = asks(house, who, "mgp/events/subscribe", wanted)
+        await house.rest()
+        return dict(said(asked))
+    more = {AUDIT_WANTED: True, LIFECYCLE_WANTED: True} if client.count % 2 else {}
+    asks(house, who, "subscriptions/listen", {"notifications": {EVENTS_WANTED: wanted, **more}})
+    ident = client.ident
     await house.rest()
-    return str(said(asked).get("subscription_id", ""))
+    return dict(client.acks.get(ident, {}).get(EVENTS_WANTED, {}))
 
 
 async def takes_up(house: House, who: str, ident: str, since: int) -> None:
     """A client takes up a subscription, which is of another or its own."""
     owners = {each for each, known in house.subscribers if known == ident}
     host = HOSTS[who]
-    asked = asks(house, who, "mgp/events/subscribe", {"subscription_id": ident, "since": since})
-    await house.rest()
+    granted = await _subscribed(house, who, {"subscription_id": ident, "since": since})
     mine = any(
         (HOSTS[one].agent, HOSTS[one].profile) == (host.agent, host.profile) for one in owners
     )
-    if "subscription_id" in said(asked) and not mine:
+    if "subscription_id" not in granted:
+        return
+    if not mine:
         house.fault(f"{who} took up a subscription of another", ident)
+    known = house.clients[who].mgp.subscriptions[ident]
+    for client in house.clients.values():  # it is heard there alone
+        if client.mgp.subscriptions.get(ident) is not known:
+            client.mgp.subscriptions.pop(ident, None)
 
 
 async def unsubscribes(house: House, who: str, ident: str) -> None:
     """A client ends a subscription, which is of another or its own."""
-    mine = ident in house.clients[who].mgp.subscriptions
-    own = house.clients[who].mgp.subscriptions.pop(ident, None)
+    client, host = house.clients[who], HOSTS[who]
+    # One that a request to listen made is its caller's, wherever that asks.
+    holders = [client] + [
+        one
+        for name, one in house.clients.items()
+        if one.modern and (HOSTS[name].agent, HOSTS[name].profile) == (host.agent, host.profile)
+    ]
+    holder = next((one for one in holders if ident in one.subscriptions), None)
+    own = None if holder is None else holder.mgp.subscriptions.pop(ident)
     asked = asks(house, who, "mgp/events/unsubscribe", {"subscription_id": ident})
     await house.rest()
     ended = said(asked).get("unsubscribed") is True
-    if ended and not mine:
+    if ended and own is None:
         house.fault(f"{who} ended a subscription of another", ident)
-    elif own is not None and not ended:
-        house.clients[who].mgp.subscriptions[ident] = own
+    elif own is not None and holder is not None and not ended:
+        holder.mgp.subscriptions[ident] = own
         house.fault(f"{who} could not end its own subscription", ident)
 
 
@@ -150,7 +185,7 @@ async def sends(house: House, end: End, ident: Any, channel: str, **more: Any) -
 
 
 def _wanted(client: Client) -> set[tuple[str, ...]]:
-    return {tuple(sorted(one.channels)) for one in client.mgp.subscriptions.values()}
+    return {tuple(sorted(one.channels)) for one in client.subscriptions.values()}
 
 
 def called_back(end: End, one: Work) -> str:
@@ -190,6 +225,8 @@ async def finds(house: House, who: str, method: str) -> None:
     found = said(asked)
     entries = [*found.get("servers", ()), *found.get("tools", ()), *found.get("loaded", ())]
     named = {one.get("server_id", one.get("id")) for one in entries if isinstance(one, dict)}
+    if any(one in named and not house.there(one) for one in REGISTERED):
+        house.fault(f"{who} found what is not registered any more", sorted(map(str, named)))
     if named - visible(who) - {"", None}:
         house.fault(f"{who} found what it may not see", sorted(map(str, named)))
 
@@ -252,7 +289,13 @@ class Streaming(Gathering):
         client, theirs = self.house.clients[who], self.house.clients[other]
         found = sorted(client.open if own and client.open else theirs.open)
         ident: Any = found[number % len(found)] if found else number
-        if number == 7:
+        handles = [one for each in self.house.clients.values() for one in each.mgp.handles]
+        if client.sessionless and own:
+            mark = client.open[ident].mark if ident in client.open else ""
+            ident = next((name for name, at in client.mgp.handles.items() if at == mark), ident)
+        elif number == 6 and handles:
+            ident = handles[-1 - len(found) % len(handles)]
+        elif number == 7:
             ident = next((mark for mark in self.house.asked if mark.startswith(other)), "x")
         return cancels(self.house, who, ident)
 

@@ -13,20 +13,21 @@ from typing import Any
 
 from tests.behaviour.two_sided_clients import Client
 from tests.behaviour.two_sided_facts import SERVERS, Asked, about, answers, puts, visible
+from tests.behaviour.two_sided_joined import Joined
 from tests.behaviour.two_sided_mgp import Sent, events, fits, pieces
 from tests.behaviour.two_sided_servers import End
-from tests.behaviour.two_sided_watched import Watched
 
 __all__ = ["Told"]
 
 
-class Told(Watched):
+class Told(Joined):
     """See the module's text."""
 
     asked: dict[str, Asked]
     clients: dict[str, Client]
 
     def __init__(self) -> None:
+        super().__init__()
         self.sent: list[Sent] = []
         """All events that servers sent, by their numbers."""
         self.heard_events: Counter[tuple[str, int]] = Counter()
@@ -85,7 +86,7 @@ class Told(Watched):
         return asked is not None and about(json.dumps(said)) <= {asked.mark}
 
     def _event(self, client: Client, params: Any, wrote: set[str], said: Any) -> bool:
-        mine = client.mgp.subscriptions.get(str(params.get("subscription_id")))
+        mine = client.subscriptions.get(str(params.get("subscription_id")))
         channel, sequence = str(params.get("channel")), params.get("sequence", 0)
         if mine is None or not any(fits(one, channel) for one in mine.channels):
             return False
@@ -125,9 +126,7 @@ class Told(Watched):
             for name, one in self.clients.items()
             if server in visible(name)
             and any(
-                fits(each, channel)
-                for sub in one.mgp.subscriptions.values()
-                for each in sub.channels
+                fits(each, channel) for sub in one.subscriptions.values() for each in sub.channels
             )
         ]
 
@@ -135,6 +134,7 @@ class Told(Watched):
 
     def judge_stream(self, end: End, asked: Asked, params: Any) -> None:
         """A server is asked for a stream where its caller asked for one, and it speaks MGP."""
+        self.judge_member(end, params)
         said = params.get("_mgp")
         if said is not None and (
             "_mgp" not in asked.params or "mgp" not in SERVERS[end.server.name]
@@ -159,7 +159,7 @@ class Told(Watched):
             return
         alike = list(end.subscribed_to.values()).count(channels) > 1
         for name, one in self.clients.items():
-            wanted = {tuple(sorted(sub.channels)) for sub in one.mgp.subscriptions.values()}
+            wanted = {tuple(sorted(sub.channels)) for sub in one.subscriptions.values()}
             if channels in wanted and end.server.name in visible(name) and not alike:
                 self.fault(f"{end.server.name} was told to end what {name} wants to hear", said)
 

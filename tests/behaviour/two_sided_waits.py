@@ -20,6 +20,7 @@ __all__ = ["PAGES", "Held", "Waits", "Wanted"]
 
 PAGES = "http://127.0.0.1:9"
 """Where the gateway has its pages."""
+_RECORD = ("notifications/mgp.audit", "notifications/mgp.event")
 _PATIENCE_S = 20.0
 """Nothing is given up earlier."""
 _HOLD_S = 44.0
@@ -102,14 +103,18 @@ class Waits(Told):
         self.judge_watched(client, said, text)
         name = client.name
         asked = client.open.get(said.get("id")) if "method" not in said else None
+        recorded = said.get("method") in _RECORD  # of all that goes on under a key
+        mine = [each for each in HOSTS if recorded and HOSTS[each].agent == client.host.agent]
+        waiting = set[Wanted]().union(*map(self.waiting, {name, *mine}))
         for one in requests(text):
-            if self.seen(one) not in self.waiting(name):
+            if self.seen(one) not in waiting:
                 self.fault(f"{name} heard of what another waits for", said)
         named = handles(text)
         for one in named:
             if asked is not None and asked.mark in self.waits:
                 self.held.setdefault(one, Held(asked.mark, self.run))
-            if one not in self.held or self.held[one].mark.partition("-")[0] != name:
+            who = self.held[one].mark.partition("-")[0] if one in self.held else ""
+            if who != name and not (recorded and who in (*mine, "")):
                 self.fault(f"{name} heard of a task of the gateway that is another's", said)
         if asked is None:
             return
@@ -157,7 +162,7 @@ class Waits(Told):
 
     def _waits_on(self, asked: Asked) -> bool:
         client = self.clients[asked.who]
-        if asked.got or asked.gone or asked.times != client.times:
+        if asked.got or asked.gone or asked.times != client.times or self.has_gone(asked):
             return False
         mine = [one for one, held in self.held.items() if held.mark == asked.mark]
         if not mine:
@@ -208,4 +213,10 @@ class Waits(Told):
         asked, wanted = self.asked[mark], self.waits[mark]
         alike = [self.asked[one].got for one, other in self.waits.items() if other == wanted]
         anew = asked.times != self.clients[asked.who].times
-        return any(alike) or anew or not asked.servers or self.denied(wanted)
+        gone = anew or self.has_gone(asked)
+        return any(alike) or gone or not asked.servers or self.denied(wanted)
+
+    def has_gone(self, asked: Asked) -> bool:
+        """Whether the server was gone since that somebody asked something of."""
+        server = self.waits[asked.mark].server
+        return not self.there(server) or asked.at <= self.left_at.get(server, -1.0)

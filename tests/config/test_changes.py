@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from gatewright.config import Settings, SettingsError, load
-from gatewright.config.changes import changes, pinned, policy_version
+from gatewright.config import Server, Settings, SettingsError, load
+from gatewright.config.changes import changes, pinned, policy_version, versions
 
 BASE = """
 [gateway]
@@ -143,3 +145,19 @@ def test_what_stands_for_a_secret_in_the_file_stands_for_it_in_the_version(folde
     second = settings(folder, text)
     assert policy_version(first) == policy_version(second)
     assert changes(first, second).applied == ("servers.files.args",)
+
+
+def test_what_was_registered_is_a_version_of_its_own_and_changes_none_of_others(
+    folder: Path,
+) -> None:
+    found = settings(folder, BASE)
+    registered = replace(found.servers[0], id="mine", created_by="ann", registered_at=1.0)
+
+    def beside(one: Server) -> Callable[[str], str]:
+        return versions(
+            replace(found, servers=(*found.servers, one), configured=policy_version(found))
+        )
+
+    assert beside(registered)("files") == versions(found)("files") == policy_version(found)
+    mine = {beside(replace(registered, registered_at=at))("mine") for at in (1.0, 2.0)}
+    assert len(mine | {policy_version(found)}) == 3

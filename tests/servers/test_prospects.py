@@ -27,6 +27,7 @@ def wait(state: State, **more: Any) -> Wait:
         "left_s": 5.0,
         "tried": False,
         "fresh": False,
+        "agreed": False,
     }
     return Wait(**parts | more)
 
@@ -54,6 +55,15 @@ def test_who_has_none_is_told_by_the_code_of_the_state(one: Wait, code: int) -> 
     found = hopeless(one)
     assert found is not None
     assert reason_of(found.reason).mgp_code == code
+
+
+def test_a_call_that_an_operator_agreed_to_waits_for_one_attempt_at_a_server_elsewhere() -> None:
+    web: dict[str, Any] = {"spec": ServerSpec(id="s", transport="http"), "next_s": 1.0}
+    assert hopeless(wait("disconnected", agreed=True, **web)) is None
+    for more in ({}, {"agreed": True, "tried": True}, {"agreed": True, "left_s": 0.5}):
+        found = hopeless(wait("disconnected", **web, **more))
+        assert found is not None
+        assert found.reason == "upstream_unavailable"
 
 
 def test_a_server_that_drains_says_so_whoever_could_start_it() -> None:

@@ -228,6 +228,18 @@ async def test_an_http_server_that_is_down_refuses_at_once_and_is_tried_by_the_n
         assert await within(keeper.ready(DEADLINE)) is plug.made[0]
 
 
+async def test_a_call_that_an_operator_agreed_to_waits_for_the_next_attempt_at_an_http_server() -> (
+    None
+):
+    async with kept("http", restart=Restart(first_s=0.05, most_s=600.0)) as (keeper, plug):
+        plug.works = lambda: False
+        keeper.start()
+        await plug.until("disconnected", 2)
+        plug.works = lambda: True
+        assert isinstance(await within(keeper.ready(DEADLINE)), Failure)
+        assert await within(keeper.ready(DEADLINE, agreed=True)) is plug.made[0]
+
+
 async def test_a_server_that_never_says_hello_is_given_up_in_time() -> None:
     async with kept(connect_s=0.02) as (keeper, plug):
         hanging: asyncio.Future[Link] = asyncio.get_running_loop().create_future()

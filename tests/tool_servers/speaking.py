@@ -1,6 +1,6 @@
 """A server that says what it is told to say, message by message, and writes down all that it gets.
 
-    python tests/tool_servers/speaking.py LOG [REVISION]
+    python tests/tool_servers/speaking.py LOG [REVISION] [EXTENSION,…]
 
 Its tools: `say` sends the messages in its argument `said` before it answers, `hold` never answers, `ask` puts a question to its caller and
 answers what came of that. In a text `$ID` stands for the id of the call that is answered, `$HELD` for that of the call that `hold` holds
@@ -16,6 +16,8 @@ from typing import Any
 
 __all__ = ["main"]
 
+META = "io.modelcontextprotocol/"
+MODERN = "2026-07-28"
 TASKS: dict[str, Any] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
 CAPABILITIES = {
     "tools": {"listChanged": True},
@@ -30,8 +32,11 @@ CAPABILITIES = {
 class Speaking:
     """One connection."""
 
-    def __init__(self, revision: str) -> None:
+    def __init__(self, revision: str, extensions: list[str]) -> None:
         self._revision = revision
+        self._can: dict[str, Any] = CAPABILITIES
+        if extensions:
+            self._can = {**CAPABILITIES, "mgp": {"version": "0.2.0", "extensions": extensions}}
         self._held: dict[str, Any] = {}
         self._asking: dict[Any, Any] = {}
         self._tasks: dict[str, dict[str, Any]] = {}
@@ -48,11 +53,17 @@ class Speaking:
             return self._call(ident, params)
         if method.startswith("tasks/"):
             return [self._task(ident, method, params)]
+        if method == "subscriptions/listen":
+            tag = {"_meta": {f"{META}subscriptionId": ident}}
+            return [{"method": "notifications/subscriptions/acknowledged", "params": tag}]
         return [{"id": ident, "result": self._result(method)}]
 
     def _result(self, method: str) -> dict[str, Any]:
+        if method == "server/discover":
+            hello = {"supportedVersions": [self._revision], "capabilities": self._can}
+            return {**hello, "_meta": {f"{META}serverInfo": {"name": "speaking", "version": "1"}}}
         if method == "initialize":
-            hello = {"protocolVersion": self._revision, "capabilities": CAPABILITIES}
+            hello = {"protocolVersion": self._revision, "capabilities": self._can}
             return {**hello, "serverInfo": {"name": "speaking", "version": "1"}}
         if method == "tools/list":
             schema, run = {"type": "object"}, {"taskSupport": "optional"}
@@ -97,19 +108,21 @@ def _text(ident: Any, text: str) -> dict[str, Any]:
     return {"id": ident, "result": {"content": [{"type": "text", "text": text}]}}
 
 
-def main(log: str, revision: str = "2025-11-25") -> int:
+def main(log: str, revision: str = "2025-11-25", extensions: str = "") -> int:
     """Serve over standard input and output until that ends."""
-    one = Speaking(revision)
+    one = Speaking(revision, extensions.split(",") if extensions else [])
     with Path(log).open("a", buffering=1) as out:
         for line in sys.stdin:
             said = json.loads(line)
             out.write(json.dumps(said) + "\n")
-            if said.get("method") == "server/discover":
+            if said.get("method") == "server/discover" and revision != MODERN:
                 old = {"code": -32601, "message": "an old server"}
                 answers = [{"id": said["id"], "error": old}]
             else:
                 answers = one.take(said)
             for answer in answers:
+                if revision == MODERN and "result" in answer:
+                    answer["result"] = {"resultType": "complete", **answer["result"]}
                 sys.stdout.write(json.dumps({"jsonrpc": "2.0", **answer}) + "\n")
             sys.stdout.flush()
     return 0

@@ -46,12 +46,12 @@ class ApprovalRequests(Protocol):
 
 
 class Queue(NamedTuple):
-    """What is needed in order to ask operators. `policy` is the version of the policy in force, to which an
-    approval is bound; `hold_s` is how long a call waits before its caller is told to come back; `page` gives the URL of a page on
+    """What is needed in order to ask operators. `policy` says the version of the policy in force, to which an
+    approval of a call to a server is bound; `hold_s` is how long a call waits before its caller is told to come back; `page` gives the URL of a page on
     which an operator decides, empty where there is none."""
 
     desk: ApprovalRequests
-    policy: str
+    policy: Callable[[str], str]
     hold_s: float
     page: Callable[[Approval], str] = lambda _: ""
 
@@ -161,11 +161,12 @@ async def _show(queue: Queue, made: Approval, call: Call, back: Back) -> None:
             await back.ask(Question("elicitation/create", params))
 
 
-async def _asked(call: Call, tool: Tool, policy: str) -> tuple[Asked, str]:
+async def _asked(call: Call, tool: Tool, version: Callable[[str], str]) -> tuple[Asked, str]:
     """What an approval is bound to, and the arguments as text. Raises `ValueError`. A call that waits goes on in the profile
     in which it was made. In slices: both may be large."""
     arguments = await in_slices(canonical_steps(call.arguments))
     definition = await in_slices(digest_steps(tool.definition))
+    policy = version(tool.target.server)
     asked = Asked(
         agent=call.caller.id,
         server=tool.target.server,

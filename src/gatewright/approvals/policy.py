@@ -16,7 +16,7 @@ from gatewright.approvals.store import Approvals
 from gatewright.call import Target
 from gatewright.command_text import to_type
 from gatewright.config import Settings
-from gatewright.config.changes import policy_version
+from gatewright.config.changes import versions
 from gatewright.mcp.wire import jsonrpc
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.safe_fetch import Egress, EgressFailed
@@ -46,8 +46,7 @@ def adopt(desk: ApprovalQueue, settings: Settings) -> None:
 
 def queue_of(settings: Settings, desk: ApprovalRequests, page: Callable[[Approval], str]) -> Queue:
     """What the gate needs in order to ask operators under this configuration."""
-    version = policy_version(settings)
-    return Queue(desk, version, settings.approvals.hold_s, page)
+    return Queue(desk, versions(settings), settings.approvals.hold_s, page)
 
 
 def rules_of(settings: Settings) -> Callable[[Target], Rule]:

@@ -7,7 +7,7 @@ later, is compared and none is forgotten. A key that nobody here knows how to ap
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -16,7 +16,7 @@ from gatewright.config import Server, Settings, override
 from gatewright.config.groundhog import Protocol
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["Change", "changes", "is_applied", "pinned", "policy_version"]
+__all__ = ["Change", "changes", "is_applied", "pinned", "policy_version", "versions"]
 
 _OF_THE_LISTENER = ("gateway.host", "gateway.port", "gateway.operators")
 _OF_THE_TRANSPORT = (
@@ -46,7 +46,7 @@ _APPLIED = (
     "protocol.rate_limits",  # put into limits.doors when the file is read (`config.groundhog_merge`)
 )
 
-_NOT_SAID = frozenset({"accepted", "files", "form", "warnings", "origins"})
+_NOT_SAID = frozenset({"accepted", "configured", "files", "form", "warnings", "origins"})
 _NO_VALUE = frozenset({"origin", "written"})
 _SECRET = (".env.", ".headers.", ".credentials.", ".auth.bearer", ".auth.client_secret")
 _ABSENT = object()
@@ -118,6 +118,22 @@ def policy_version(settings: Settings) -> str:
     plain = msgspec.structs.replace(settings, servers=tuple(map(_as_written, settings.servers)))
     said = {key: value for key, value in sorted(_flat(plain).items()) if not _is_secret(key)}
     return hashlib.sha256(jsonrpc.encode(said)).hexdigest()[:16]
+
+
+def versions(settings: Settings) -> Callable[[str], str]:
+    """To which version something is bound that is about a server: to that of what was configured; and of a server that was registered
+    while the gateway runs, to what that is as well. So whoever registers one changes nothing for the calls of others to others."""
+    configured = settings.configured or policy_version(settings)
+    registered = {one.id: one for one in settings.servers if one.created_by}
+
+    def version(server: str) -> str:
+        one = registered.get(server)
+        if one is None:
+            return configured
+        said = dict(_leaves(server, one))
+        return f"{configured}.{hashlib.sha256(jsonrpc.encode(said)).hexdigest()[:16]}"
+
+    return version
 
 
 def is_applied(key: str) -> bool:

@@ -370,6 +370,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     warnings: tuple[Problem, ...] = ()
     origins: Mapping[str, Origin] = {}
     """Dotted key (`gateway.port`, `servers.ID.command`) → where it was written; others are defaults."""
+    configured: str = ""
+    """Where servers were added at run time: the version of what was configured (`changes.policy_version`)."""
     accepted: Mapping[Path, Mapping[str, str]] = {}
     """Configuration file that had to be accepted → the files that were accepted with it: path → SHA-256 of the content in hex."""
 

@@ -262,6 +262,12 @@ class _Asking:
         found: int = getattr(self._back, "behind", 0)
         return found
 
+    @property
+    def waits_as(self) -> bytes:
+        """Under which id its request waits (`mcp.server.streams`)."""
+        found: bytes = getattr(self._back, "waits_as", self._call.request)
+        return found
+
     def emit(self, event: Event) -> None:
         """Send one event; a callback that wants no answer as its caller can hear it."""
         if event.method == CALLBACK:

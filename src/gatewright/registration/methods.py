@@ -28,6 +28,7 @@ from gatewright.call import (
 )
 from gatewright.command_text import to_type
 from gatewright.config import Server, Settings, SettingsError
+from gatewright.config.changes import policy_version
 from gatewright.mcp.wire import jsonrpc
 from gatewright.registration.registered import Registered, Unusable, grants_of, server_of
 from gatewright.registration.request import Ending, Wanted, read_ending, read_wanted
@@ -80,6 +81,7 @@ class RegisteredServers:
         built = [made for one in mine if (made := _made(one, settings)) is not None]
         return replace(
             settings,
+            configured=policy_version(settings),
             servers=(*settings.servers, *built),
             grants=(*settings.grants, *(grant for one in mine for grant in grants_of(one))),
             # The only server's own names stay its own.

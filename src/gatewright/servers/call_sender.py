@@ -106,7 +106,7 @@ class CallSender:
         the call does not go there. `unsent` is why it did not before."""
         link = keeper.link
         if link is None or not link.open:
-            ready = await keeper.ready(waits_s)
+            ready = await keeper.ready(waits_s, "approval" in call.facts)
             if isinstance(ready, Failure):
                 held = ready.reason == "permission_deferred"  # a person can do something about it
                 return ready if held or unsent is None else unsent

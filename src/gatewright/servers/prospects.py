@@ -37,6 +37,8 @@ class Wait(msgspec.Struct, frozen=True, kw_only=True):
     """Whether an attempt was made since the call came."""
     fresh: bool
     """Whether it is the first attempt that is being made."""
+    agreed: bool
+    """Whether an operator agreed to this very call: it waits for one attempt more, as the yes would else be used up for nothing."""
 
 
 def hopeless(wait: Wait) -> Failure | None:
@@ -62,8 +64,9 @@ def hopeless(wait: Wait) -> Failure | None:
         anew = to_type("server restart {}", name)
         text = f"server {name} is down: {wait.reason}; `{anew}` tries again at once"
         return Failure("upstream_unavailable", text, retry_after_ms=wait_ms)
-    if waiting and (wait.next_s > wait.left_s or wait.tried or wait.spec.transport != "stdio"):
-        # The gateway starts a process again by itself (MGP §14.3, 2002); a server elsewhere is only tried again.
+    # The gateway starts a process again by itself (MGP §14.3, 2002); a server elsewhere is only tried again.
+    waits = wait.spec.transport == "stdio" or wait.agreed
+    if waiting and (wait.next_s > wait.left_s or wait.tried or not waits):
         again = wait.state == "restarting"
         text = f"server {name} is {'restarting' if again else 'down'}: {wait.reason}"
         reason = "restarting" if again else "upstream_unavailable"

@@ -114,8 +114,8 @@ class Reconnector:
         self._ended = True
         await self.close("it served one session, or one call, which is over")
 
-    async def ready(self, patience_s: float) -> Link | Failure:
-        """The connection, after waiting for it where that has a prospect; else why there is none."""
+    async def ready(self, patience_s: float, agreed: bool = False) -> Link | Failure:
+        """The connection, after waiting for it where that has a prospect; else why there is none. `agreed`: `Wait`."""
         deadline = self._loop.time() + patience_s
         attempts = self._attempts
         self._hurry()
@@ -124,7 +124,7 @@ class Reconnector:
             if link is not None and link.open:
                 return link
             # One attempt that began for this call is enough of an answer where a URL does not respond.
-            refusal = self._hopeless(deadline, self._attempts > attempts)
+            refusal = self._hopeless(deadline, self._attempts > attempts, agreed)
             if refusal is not None:
                 return explained(self.spec, refusal)
             await asyncio.wait([self._turn], timeout=max(0.0, deadline - self._loop.time()))
@@ -368,13 +368,13 @@ class Reconnector:
         if due:
             self._poke.set()
 
-    def _hopeless(self, deadline: float, tried: bool) -> Failure | None:
+    def _hopeless(self, deadline: float, tried: bool, agreed: bool = False) -> Failure | None:
         """Why it makes no sense to wait any longer, if so."""
         now = self._loop.time()
         stopped, pausing = self._task is None or self._down, not self._poke.is_set()
         wait = Wait(
             spec=self.spec, state=self.state, reason=self.reason, holding=self._holding, ended=self._ended, stopped=stopped,
-            pausing=pausing, next_s=self._next_at - now, left_s=deadline - now, tried=tried, fresh=self._attempts == 0,
+            pausing=pausing, next_s=self._next_at - now, left_s=deadline - now, tried=tried, fresh=self._attempts == 0, agreed=agreed,
         )  # fmt: skip
         return hopeless(wait)
 

@@ -70,6 +70,38 @@ async def test_a_session_cancels_its_call_by_the_id_of_the_request(
     assert await cancel(on, call, name) == {"cancelled": False, "reason": "not_active"}
 
 
+class Seated(Reader):
+    """A way back whose request changes, as that of a parked call does."""
+
+    waits_as = b"7"
+
+
+async def test_a_call_that_goes_on_under_another_id_is_named_by_that() -> None:
+    on, call, back = streams(), a_stream(), Seated()
+    task = running(on, call, back)
+    await asyncio.sleep(0)
+    for now in (b"", b"8"):  # parked, and taken up again
+        back.waits_as = now
+        assert (await cancel(on, call, 7))["cancelled"] is False
+    assert (await cancel(on, call, 8))["cancelled"] is True
+    await task
+
+
+@pytest.mark.parametrize("session", ["s", None])
+async def test_what_has_ended_is_named_by_nothing_and_forgotten(session: str | None) -> None:
+    async def at_once(call: Call, back: Back) -> Outcome:
+        back.emit(Event(CHUNK, {"content": {"type": "text", "text": "word "}}))
+        return Answer(b"{}")
+
+    on, call, reader = streams(), a_stream(session), Reader()
+    assert isinstance(await on.around(call, reader, on.sent(at_once)), Answer)
+    handle = next(
+        (one.params["_meta"][HANDLE] for one in reader.events if "_meta" in one.params), 7
+    )
+    assert (await cancel(on, call, handle))["cancelled"] is False
+    assert (on._of, on._named) == ({}, {})
+
+
 async def test_another_session_or_type_of_id_names_nothing() -> None:
     on, call = streams(), a_stream()
     task = running(on, call)

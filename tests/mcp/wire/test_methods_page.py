@@ -54,7 +54,8 @@ def of_clients(word: Word) -> str:
     if word.notification:
         return TAKEN.get(word.method, "dropped, recorded")
     if word.method in RULED or word.method in REGISTRY:
-        return "operators are answered"
+        and_agents = ", agents who may register as well" if word.method in REGISTRY else ""
+        return f"operators are answered{and_agents}"
     served = not word.extension or word.extension in EXTENSIONS
     return "answered" if served else "-32601"
 

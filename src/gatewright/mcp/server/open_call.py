@@ -211,6 +211,12 @@ class OpenCall:
             self._handle = ""
         self._back.emit(event)
 
+    @property
+    def waits_as(self) -> bytes:
+        """The id (JSON text) of the request that waits for the answer now; empty while none does."""
+        found: bytes = getattr(self._back, "waits_as", self._call.request)
+        return found
+
     def _behind(self) -> int:
         """Bytes that the client has not taken yet; 0 where nobody knows."""
         found: int = getattr(self._back, "behind", 0)

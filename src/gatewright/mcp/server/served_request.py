@@ -157,9 +157,8 @@ class ServedRequest:
         self.answered = type(outcome) is Answer
 
     def cancel(self, ident: bytes | None = None) -> None:
-        """End the call because its caller gave up on the request `ident`, or went away altogether.
-        Ignored where that request has been answered already."""
-        if ident is not None and (self._seat is None or not _same(self._inbound.id, ident)):
+        """End the call: its caller gave up on the request `ident`, and that still waits; or went away altogether."""
+        if ident is not None and request_key(self.waits_as) != request_key(ident):
             return
         if not self.cancelled:
             self.cancelled = True
@@ -245,6 +244,11 @@ class ServedRequest:
     def behind(self) -> int:
         """Bytes that the caller has not taken yet of what it was sent."""
         return 0 if self._seat is None else self._seat.behind
+
+    @property
+    def waits_as(self) -> bytes:
+        """The id of the request that has the seat; empty while none has."""
+        return b"" if self._seat is None else self._inbound.id
 
     def emit(self, event: Event) -> None:
         """Send one event, where the caller wants such events at all."""
@@ -389,10 +393,6 @@ async def _then(words: Answering, over: asyncio.Future[None]) -> None:
     finally:
         if not over.done():
             over.set_result(None)
-
-
-def _same(one: bytes, other: bytes) -> bool:
-    return one == other or request_key(one) == request_key(other)
 
 
 _BUSY = outcomes.Spelled(

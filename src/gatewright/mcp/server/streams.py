@@ -3,8 +3,9 @@
 A call of a client that negotiated `streaming` is *open* from its first gate to its answer; what comes back meanwhile passes its
 `OpenCall`.
 
-Sessions name an open call by the id of its request. Where there is none, such an id is nobody's in particular (two clients of one
-caller may choose the same), so there the call has a handle, which its first notification tells (`HANDLE`).
+Sessions name an open call by the id of the request that waits for its answer now: one that was parked goes on under another. Where there is
+no session, such an id is nobody's in particular (two clients of one caller may choose the same), so there the call has a handle, which
+its first notification tells (`HANDLE`).
 """
 
 from __future__ import annotations
@@ -50,6 +51,9 @@ class Streams:
         self.shared = Shared(clock)
         self._random = random
         self._named: dict[tuple[object, ...], OpenCall] = {}
+        """By their handles."""
+        self._of: dict[str, dict[OpenCall, None]] = {}
+        """By session."""
         self._by_call: dict[str, OpenCall] = {}
         self.cancelled = 0
 
@@ -78,11 +82,10 @@ class Streams:
     async def _open(self, call: Call, back: Back, further: Further) -> Outcome:
         handle = "" if call.session else self._random(16).hex()
         one = OpenCall(self.shared, call, back, handle)
-        name = _name(call, request_key(call.request) if call.session else handle.encode())
         self._by_call[call.id] = one
         if call.facts.get(TASK, "taken") == "taken":
             # Else its request was answered with a task long ago, and `tasks/cancel` is how that ends.
-            self._named[name] = one
+            self._add(one, call, handle)
         try:
             outcome = await further(call, one)
         except asyncio.CancelledError:
@@ -91,8 +94,7 @@ class Streams:
                 raise  # by others than its caller, or by those as well
             outcome = marked(call, _CANCELLED)
         finally:
-            if self._named.get(name) is one:
-                del self._named[name]
+            self._remove(one, call, handle)
             del self._by_call[call.id]
             one.close()
         return one.ended(outcome)
@@ -104,19 +106,39 @@ class Streams:
         ident = call.params.get("request_id")
         if type(ident) not in (int, str):
             return Failure("invalid_params", "params.request_id must be the id of a request")
-        key = jsonrpc.encode(ident) if call.session else str(ident).encode()
-        one = self._named.get(_name(call, key))
+        one = self._open_as(call, ident)
         if one is None or one.cancelled:
             return Answer(_NOT_ACTIVE)
         self.cancelled += 1
         return Answer(jsonrpc.encode({"cancelled": True, "partial_result": one.cancel()}))
 
+    def _add(self, one: OpenCall, call: Call, handle: str) -> None:
+        if call.session:
+            self._of.setdefault(call.session, {})[one] = None
+        else:
+            self._named[_name(call, handle)] = one
 
-def _name(call: Call, key: bytes) -> tuple[object, ...]:
-    """What a caller calls one of its open calls by; nobody else can say the same."""
-    if call.session:
-        return call.session, key
-    return call.caller.who, call.door, call.profile, key
+    def _remove(self, one: OpenCall, call: Call, handle: str) -> None:
+        if not call.session:
+            self._named.pop(_name(call, handle), None)
+            return
+        mine = self._of.get(call.session, {})
+        mine.pop(one, None)
+        if not mine:
+            self._of.pop(call.session, None)
+
+    def _open_as(self, call: Call, ident: Any) -> OpenCall | None:
+        """The call of this caller that an id names now."""
+        if not call.session:
+            return self._named.get(_name(call, str(ident)))
+        key = jsonrpc.encode(ident)
+        mine = self._of.get(call.session, ())
+        return next((one for one in mine if request_key(one.waits_as) == key), None)
+
+
+def _name(call: Call, handle: str) -> tuple[object, ...]:
+    """What a caller without a session calls one of its open calls by; nobody else can say the same."""
+    return call.caller.who, call.door, call.profile, handle
 
 
 _CANCELLED = Failure("cancelled", "the caller cancelled the call")
