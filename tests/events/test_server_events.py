@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from gatewright.call import Mgp
 from gatewright.events import server_events
-from gatewright.events.server_events import BURST, CALLER_MOST, EVENT_MOST, RATE, ServerEvents
+from gatewright.events.event_rate import BURST, RATE
+from gatewright.events.server_events import CALLER_MOST, EVENT_MOST, ServerEvents
 from gatewright.events.subscriptions import Subscription
 from gatewright.mcp.client.link import ServerFailed
 from gatewright.mcp.protocol.mcp_client import Hello
@@ -249,7 +250,8 @@ async def test_of_a_server_that_is_no_more_nothing_is_kept() -> None:
     servers.servers_["s"] = _Server(wanting.link)
     wanting.events.look()
     await _turns()
-    assert [each.users for each in wanting.events._held.values()] == [[one]]
+    held = [each for there in wanting.events._held.values() for each in there.values()]
+    assert [list(each.users) for each in held] == [[one]]
     await wanting.events.close()
 
 
@@ -278,6 +280,7 @@ async def test_what_a_server_says_too_fast_is_left_out_and_counted() -> None:
     """One of many servers must not wash out of what is kept what the others say."""
     wanting = _Wanting("model.x")
     await wanting.want("model.x")
+    wanting.now += 1
     for _ in range(BURST + 30):
         wanting.say()
     assert len(wanting.heard) == BURST
@@ -296,10 +299,42 @@ async def test_who_missed_nothing_is_told_of_nothing_left_out() -> None:
     await wanting.want("model.y")
     for _ in range(BURST + 3):
         wanting.say()
-    wanting.now += 3 / RATE
+    left_out = wanting.events.dropped["s"]
     wanting.say(subscription_id="u2", channel="model.y")
+    wanting.now += 4 / RATE
     wanting.say()
-    assert [one.get("dropped") for one in wanting.heard[-2:]] == [None, 3]
+    assert left_out > 0
+    assert [one.get("dropped") for one in wanting.heard[-2:]] == [None, left_out]
+
+
+async def test_who_hears_a_loud_channel_of_a_server_makes_nobody_deaf_to_a_rare_one() -> None:
+    wanting = _Wanting("model.x", "model.y")
+    await wanting.want("model.x")
+    wanting.link.ident = "u2"
+    rare = await wanting.want("model.y")
+    for second in range(20):
+        for number in range(RATE * 3):
+            wanting.now = second + number / RATE / 3
+            wanting.say()
+        wanting.say(subscription_id="u2", channel="model.y")
+    heard = [one for one in wanting.heard if one["subscription_id"] == rare.id]
+    assert len(heard) == 20
+    await wanting.events.close()
+
+
+async def test_a_share_of_what_a_server_may_say_ends_with_its_subscription() -> None:
+    wanting = _Wanting("model.x", "model.y")
+    one = await wanting.want("model.x")
+    wanting.link.ident = "u2"
+    await wanting.want("model.y")
+    assert set(wanting.events._rate("s")._own) == {"u1", "u2"}
+    wanting.house.all.end(one)
+    assert set(wanting.events._rate("s")._own) == {"u2"}
+    wanting.link.told_on, wanting.link.ident = 2, "u3"
+    wanting.events.look()
+    await _turns()
+    assert set(wanting.events._rate("s")._own) == {"u3"}
+    await wanting.events.close()
 
 
 async def test_what_only_a_hung_server_may_have_is_asked_again_on_its_next_connection(

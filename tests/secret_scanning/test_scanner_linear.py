@@ -103,6 +103,24 @@ def test_a_text_in_pieces_costs_what_its_length_says(name: str, size: int) -> No
     assert grows(lambda: fed(4096 * 4), lambda: fed(4096 * 16), most) <= most
 
 
+@pytest.mark.parametrize("size", [16, 1 << 20])
+@pytest.mark.parametrize("opened", ["=value=", "='", ': "', "=value='", ":"])
+@pytest.mark.parametrize("name", ["password", "value"])
+def test_pieces_of_which_nothing_may_go_cost_what_their_length_says(
+    name: str, opened: str, size: int
+) -> None:
+    """Each holds back all that came before it, which was looked at again with each."""
+
+    def fed(length: int) -> object:
+        stream, said = REDACTOR.stream(), (name + opened) * (length // len(name + opened))
+        return [stream.feed(said[at : at + size]) for at in range(0, len(said), size)]
+
+    # A whole piece has so much that some of it goes.
+    small = 1800 if size < 1800 else 32 * 1024
+    most = DOUBLED**2 * 1.5
+    assert grows(lambda: fed(small), lambda: fed(small * 4), most) <= most
+
+
 def test_pieces_of_a_hostile_text_wait_for_one_another_and_lose_nothing() -> None:
     stream, said = REDACTOR.stream(), "token: a " * 6_000
     pieces = [stream.feed(said[at : at + 3]) for at in range(0, len(said), 3)]

@@ -7,8 +7,8 @@ from gatewright.validators.uris import (
     has_scheme,
     host_text,
     is_copied,
+    is_remote,
     is_uri,
-    listed,
     read,
     unbroken,
     unwrapped,
@@ -139,6 +139,14 @@ def test_a_host_has_no_scheme_and_no_blank() -> None:
     ("text", "found"),
     [
         ("git@a.example:b/c.git", True),
+        ("git@gitlab:c.git", True),
+        ("ann@box:b/c.git", True),
+        ("ann@box:/etc/passwd", True),
+        ("ann@[::1]:c", True),
+        ("ext::sh -c id", True),
+        ("FD::17", True),
+        ("std::vector", False),
+        ("a@npm:@b/c@1.2", False),
         ("a.b@127.0.0.1:/etc", True),
         ("a@b.example", False),
         ("a@b.example: hello", False),
@@ -151,11 +159,26 @@ def test_what_git_would_clone_from_a_host_without_a_scheme(text: str, *, found: 
     assert is_copied(text) is found
 
 
-def test_a_list_of_urls_is_taken_apart() -> None:
-    assert listed("https://a.example/b, https://c.example/d\nx:/e") == [
-        "https://a.example/b",
-        "https://c.example/d",
-        "x:/e",
-    ]
-    assert listed("https://a.example/b,c") == listed("https://a.example/ and http://b") == []
-    assert listed("https://a.example/b?c=https://d.example/") == []
+@pytest.mark.parametrize(
+    "key", ["repo", "repository", "remote", "gitRemote", "source", "clone_url"]
+)
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a.example:b/c.git", True),
+        ("a.example:c", True),
+        ("gitlab:b/c.git", True),
+        ("me@box:c", True),
+        ("ext::sh -c id", True),
+        ("hg::https://a.example", True),
+        ("main.py:10", False),
+        ("main.py:10:5", False),
+        ("note: see there", False),
+        ("origin", False),
+    ],
+)
+def test_what_git_would_clone_is_seen_by_the_name_of_its_member(
+    key: str, text: str, *, found: bool
+) -> None:
+    assert is_remote(key, text) is found
+    assert not is_remote("text", text)

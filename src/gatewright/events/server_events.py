@@ -10,28 +10,27 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Collection, Coroutine, Generator, Hashable, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 
 from gatewright.call import Caller
 from gatewright.events.channels import LONGEST_NAME, is_channel, matches, severity_of
+from gatewright.events.event_rate import RATE, EventRate
 from gatewright.events.subscriptions import Said, Subscription, Subscriptions
 from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.supervisor import Supervisor
+from gatewright.transport.slices import in_slices
 
-__all__ = ["BURST", "CALLER_MOST", "DROPPED", "EVENT_MOST", "RATE", "SERVER_MOST", "ServerEvents"]
+__all__ = ["CALLER_MOST", "DROPPED", "EVENT_MOST", "SERVER_MOST", "ServerEvents"]
 
 log = logging.getLogger("gatewright.events")
 
 SERVER_MOST, CALLER_MOST = 256, 16
 """Subscriptions at one server, and those of one caller that differ; callers without a name are one here."""
 
-RATE, BURST = 100, 500
-"""Events of one server a second, and at once after a pause. What is more nobody hears: it would wash out of what is kept
-whatever else there is, and everybody pays for it."""
 DROPPED = "dropped"
 """The member of an event that says how many of its subscription at its server were left out before it."""
 
@@ -44,26 +43,6 @@ EVENT_MOST = 64 * 1024
 _EARLY = 100
 _WARNED_MOST = 256
 _WORD_MOST = 128
-
-
-class _Room(msgspec.Struct):
-    """How much one server may say now: a bucket that fills by `RATE` a second."""
-
-    at: float
-    left: float = BURST
-    dropped: Counter[str | int] = msgspec.field(default_factory=Counter)
-    """By subscription, as the server calls it: events that were left out since the last one that was passed on."""
-
-    def takes(self, now: float, ident: str | int) -> bool:
-        self.left = min(BURST, self.left + (now - self.at) * RATE)
-        self.at = now
-        if self.left >= 1:
-            self.left -= 1
-            return True
-        # Servers say what ids they like, and no others have more subscriptions.
-        if ident in self.dropped or (len(self.dropped) < SERVER_MOST and len(str(ident)) <= LONGEST_NAME):  # fmt: skip
-            self.dropped[ident] += 1
-        return False
 
 
 class _Key(NamedTuple):
@@ -81,7 +60,21 @@ class _Held(msgspec.Struct, eq=False):
     done: asyncio.Future[tuple[str, ...]]
     """What the server honours, once it has answered."""
     ident: Any = None
-    users: list[Subscription] = []
+    users: dict[Subscription, Hashable] = {}
+    """Who each is of."""
+    whose: Counter[Hashable] = msgspec.field(default_factory=Counter)
+    """How many of them each caller has."""
+
+    def add(self, one: Subscription) -> None:
+        if one not in self.users:
+            who = self.users[one] = one.caller.who
+            self.whose[who] += 1
+
+    def remove(self, one: Subscription) -> None:
+        who = self.users.pop(one, None)
+        self.whose[who] -= 1
+        if self.whose[who] <= 0:
+            del self.whose[who]
 
     @property
     def stands(self) -> bool:
@@ -102,15 +95,23 @@ class ServerEvents:
         self._servers = servers
         self._every = every
         self._timestamp = timestamp
-        self._held: dict[_Key, _Held] = {}
+        self._held: dict[str, dict[_Key, _Held]] = {}
+        """By server."""
+        self._keys: dict[Subscription, set[_Key]] = {}
+        """What each was ever added to."""
         self._early: dict[str, deque[bytes]] = {}
         """By server, as text: events that came while it was being asked, whose id may be in the answer."""
+        self._waiting: Counter[str] = Counter()
+        """How many answers of each are waited for."""
         self._warned: set[tuple[str, str]] = set()
         self._clock = clock
-        self._rooms: dict[str, _Room] = {}
+        self._rates: dict[str, EventRate] = {}
         self.dropped: Counter[str] = Counter()
         """Events of each server that came too fast."""
         self._seen: Mapping[str, int] = {}
+        self._anew: set[str] = set()
+        """Servers that everybody is still to be subscribed to, whoever is at it."""
+        self._asking = False
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # -- wanting -------------------------------------------------------------------------------------
@@ -118,11 +119,7 @@ class ServerEvents:
     async def want(self, one: Subscription) -> set[str]:
         """Subscribe to what was asked for at every server that its caller may see; which of that any server has. Of a server that
         does not answer soon, what it has is accepted once it answers (`Subscription.pending`)."""
-        links, channels = self._connections(), tuple(sorted(one.asked))
-        seen = self._servers.catalogue.servers(one.profile, one.caller)
-        keys = [_Key(name, channels, one.severity) for name in seen if name in links]
-        asked = (self._ask(key, links[key.server], one) for key in keys)
-        asking = [held.done for held in asked if held is not None]
+        asking = [held.done for held in self._ask_each(one, self._connections())]
         if not asking:
             return set()
         done, late = await asyncio.wait(asking, timeout=WAITS_S)
@@ -130,40 +127,48 @@ class ServerEvents:
         one.pending = frozenset(one.asked) - found if late else frozenset()
         return found
 
-    def _connections(self) -> dict[str, Link]:
-        """The servers that take part, as they are connected now."""
-        found = {}
-        for name, server in self._servers.fleet.servers.items():
-            link = server.link
+    def _connections(self, names: Collection[str] | None = None) -> dict[str, Link]:
+        """The servers that take part, all or those of some names, as they are connected now."""
+        found, fleet = {}, self._servers.fleet.servers
+        for name in fleet if names is None else fleet.keys() & names:
+            link = fleet[name].link
             hello = None if link is None or not link.open else link.hello
             mgp = None if hello is None else hello.mgp
             if link is not None and mgp is not None and "bidirectional" in mgp.extensions:
                 found[name] = link
         return found
 
-    def _ask(self, key: _Key, link: Link, one: Subscription) -> _Held | None:
+    def _ask_each(self, one: Subscription, links: Mapping[str, Link]) -> list[_Held]:
         if one not in self._every:  # it ended before this had its turn, and would never end again
-            return None
-        held = self._held.get(key)
+            return []
+        channels, catalogue = tuple(sorted(one.asked)), self._servers.catalogue
+        if not catalogue.knows(one.profile):
+            return []
+        seen = catalogue.servers(one.profile, one.caller)
+        keys = [_Key(name, channels, one.severity) for name in seen if name in links]
+        asked = [self._ask(key, links[key.server], one) for key in keys]
+        return [held for held in asked if held is not None]
+
+    def _ask(self, key: _Key, link: Link, one: Subscription) -> _Held | None:
+        there = self._held.get(key.server, {})
+        held = there.get(key)
         if held is None or held.link is not link or held.number != link.told_on:
-            users = [] if held is None else held.users
-            if held is None and not self._has_room(key.server, one.caller):
+            if held is None and not _has_room(there, one.caller):
                 self._warn(key.server, "has no room for more subscriptions: some callers hear nothing of it")  # fmt: skip
                 return None
             done: asyncio.Future[tuple[str, ...]] = asyncio.get_running_loop().create_future()
-            held = self._held[key] = _Held(key, link, link.told_on, done, users=users)
+            made = _Held(key, link, link.told_on, done)
+            if held is not None:
+                made.users, made.whose = held.users, held.whose
+            held = self._held.setdefault(key.server, {})[key] = made
             self._spawn(self._subscribe(held))
-        if one not in held.users:
-            held.users.append(one)
+        held.add(one)
+        self._keys.setdefault(one, set()).add(key)
         return held
-
-    def _has_room(self, server: str, caller: Caller) -> bool:
-        there = [each for each in self._held.values() if each.key.server == server]
-        mine = sum(any(user.caller.who == caller.who for user in each.users) for each in there)
-        return len(there) < SERVER_MOST and mine < CALLER_MOST
 
     async def _subscribe(self, held: _Held) -> None:
         key, early = held.key, self._early.setdefault(held.key.server, deque(maxlen=_EARLY))
+        self._waiting[key.server] += 1
         honoured: tuple[str, ...] = ()
         try:
             params: dict[str, Any] = {"channels": list(key.channels)}
@@ -176,10 +181,12 @@ class ServerEvents:
         finally:
             held.done.set_result(honoured)
             self._accept_late(held, honoured)
-            if not any(not each.done.done() for each in self._held.values()):
-                self._early.clear()
-        if self._held.get(key) is held and not (honoured and held.users):
+            self._waiting[key.server] -= 1
+            if self._waiting[key.server] <= 0:
+                del self._waiting[key.server], self._early[key.server]
+        if self._held_as(key) is held and not (honoured and held.users):
             self._give_up(held)
+        self._share(key.server)
         for raw in tuple(early):
             params = jsonrpc.decode(raw)
             if params.get("subscription_id") == held.ident:
@@ -193,9 +200,15 @@ class ServerEvents:
                 one.pending -= now
                 self._every.accept(one, (*one.channels, *sorted(now.difference(one.channels))))
 
+    def _held_as(self, key: _Key) -> _Held | None:
+        return self._held.get(key.server, {}).get(key)
+
     def _give_up(self, held: _Held) -> None:
-        if self._held.get(held.key) is held:
-            del self._held[held.key]
+        if self._held_as(held.key) is held:
+            there = self._held[held.key.server]
+            del there[held.key]
+            if not there:
+                del self._held[held.key.server]
         if held.ident is not None and held.stands:
             self._spawn(self._unsubscribe(held))
 
@@ -208,30 +221,47 @@ class ServerEvents:
 
     def ended(self, one: Subscription) -> None:
         """Somebody wants no more."""
-        for held in tuple(self._held.values()):
-            if one in held.users:
-                held.users.remove(one)
+        for key in self._keys.pop(one, ()):
+            held = self._held_as(key)
+            if held is not None and one in held.users:
+                held.remove(one)
                 if not held.users and held.done.done():
                     self._give_up(held)
+                    self._share(key.server)
+
+    def _share(self, server: str) -> None:
+        """Let each subscription at a server have its part of what the server may say."""
+        there = self._held.get(server, {}).values()
+        idents = {held.ident for held in there if held.ident is not None}
+        self._rate(server).share(self._clock(), idents)
 
     def look(self) -> None:
         """Ask servers anew that were connected since, or are other ones."""
         if not len(self._every):
             self._seen = {}
             return
-        for key in tuple(self._held):
-            if (
-                key.server not in self._servers.fleet.servers
-            ):  # servers come and go, subscriptions stay
-                del self._held[key]
-        for name in self._rooms.keys() - self._servers.fleet.servers.keys():
-            del self._rooms[name]
+        # Servers come and go, subscriptions stay.
+        for kept in (self._held, self._rates):
+            for name in kept.keys() - self._servers.fleet.servers.keys():
+                del kept[name]
         now = {name: link.told_on for name, link in self._connections().items()}
-        if now != self._seen:
-            self._seen = now
-            for one in self._every:
-                if one.channels or one.pending:
-                    self._spawn(self.want(one))
+        self._anew |= {name for name in now if now[name] != self._seen.get(name)}
+        self._seen = now
+        if self._anew and not self._asking:
+            self._asking = True
+            self._spawn(in_slices(self._ask_anew()))
+
+    def _ask_anew(self) -> Generator[None, None, None]:
+        """Subscribe everybody to what they want at the servers that are still to be asked."""
+        try:
+            while self._anew:
+                names, self._anew = self._anew, set()
+                for one in self._every:
+                    if one.channels or one.pending:
+                        self._ask_each(one, self._connections(names))
+                        yield
+        finally:
+            self._asking = False
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -261,9 +291,9 @@ class ServerEvents:
         if len(raw) > EVENT_MOST:
             self._warn(server, f"sent an event of more than {EVENT_MOST} bytes: nobody hears those")
             return
-        dropped = self._rooms[server].dropped.pop(ident, 0)
-        for held in tuple(self._held.values()):
-            if held.key.server == server and held.ident == ident and held.done.done():
+        dropped = self._rate(server).dropped.pop(ident, 0)
+        for held in tuple(self._held.get(server, {}).values()):
+            if held.ident == ident and held.done.done():
                 if not held.stands:
                     continue
                 known = True
@@ -274,15 +304,17 @@ class ServerEvents:
 
     def _takes(self, server: str, ident: str | int) -> bool:
         """Whether a server may say something now."""
-        now = self._clock()
-        room = self._rooms.get(server)
-        if room is None:
-            room = self._rooms[server] = _Room(now)
-        if room.takes(now, ident):
+        if self._rate(server).takes(self._clock(), ident):
             return True
         self.dropped[server] += 1
         self._warn(server, f"sends more than {RATE} events a second: nobody hears what is more")
         return False
+
+    def _rate(self, server: str) -> EventRate:
+        found = self._rates.get(server)
+        if found is None:
+            found = self._rates[server] = EventRate(self._clock())
+        return found
 
     def _warn(self, server: str, what: str) -> None:
         if (server, what) not in self._warned and len(self._warned) < _WARNED_MOST:
@@ -315,6 +347,12 @@ class ServerEvents:
         for one in tuple(held.users):
             if any(matches(pattern, channel) for pattern in one.channels):
                 self._every.tell(one, severity, may, lambda _: said)
+
+
+def _has_room(there: Mapping[_Key, _Held], caller: Caller) -> bool:
+    if len(there) >= SERVER_MOST:
+        return False
+    return sum(caller.who in each.whose for each in there.values()) < CALLER_MOST
 
 
 def _is_word(said: Any) -> bool:

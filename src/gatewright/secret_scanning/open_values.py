@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gatewright.secret_scanning.context import NAMED, VALUE_MOST, is_named
-from gatewright.secret_scanning.patterns import Pattern
+from gatewright.secret_scanning.patterns import Pattern, Run
 
 __all__ = ["open_value"]
 
@@ -34,25 +34,30 @@ def _named(text: bytes, from_: int) -> Iterator[int]:
     at = from_
     while (parts := NAMED.after(text, at)) is not None:
         at = max(parts[0][1], at + 1)
-        if is_named(text, *parts[1]) and _end(text, at) < 0:
+        if is_named(text, *parts[1]) and _quoted_end(text, at) == -1:
             yield at
 
 
 def _to_be_named(text: bytes, from_: int) -> Iterator[int]:
     """Those called `value` alone that have no end yet, or have ended just now."""
+    # Such a name may be repeated inside a value, so no run is measured twice.
+    bare = Run(_BARE, text)
     while (spans := _VALUE.after(text, from_)) is not None:
         begins, at = spans[0]
         from_ = at
-        end = _end(text, at)
+        end = _quoted_end(text, at)
+        if end is None:
+            end = bare.end(at)
         if end < 0 or len(text) - end < _NAMED_WITHIN:
             yield begins
 
 
-def _end(text: bytes, at: int) -> int:
-    """Where a value ends that begins at `at`; -1 where it goes on in what is still to come, in quotes, as far as one is read."""
+def _quoted_end(text: bytes, at: int) -> int | None:
+    """Where a value in quotes ends that begins at `at`; -1 where it goes on in what is still to come, as far as one is read, and
+    None where there are no quotes."""
     start = _QUOTE.end_at(text, at)
     if start == at:
-        return _BARE.end_at(text, at)
+        return None
     closing = text[at:start]
     most = start + VALUE_MOST + len(closing)
     end = text.find(closing, start, most)

@@ -102,9 +102,13 @@ class Stream:
         text = self._gone + self._held + piece
         begun = len(self._gone)
         worth = self._worth(text, begun)
+        from_ = self._context(text, begun) if worth else begun
+        # Also of what is held back all the same: that is looked at again with the next piece.
+        self._cost = len(text) - from_
+        self._looked += self._cost
         ready = len(text) if last else self._ready(text, begun, worth=worth)
         if worth and ready > begun:
-            gone, ready = self._clean(text, begun, ready)
+            gone, ready = self._clean(text, from_, begun, ready)
         else:
             gone = text[begun:ready]
         self._see_keys(text, begun, ready)
@@ -131,17 +135,17 @@ class Stream:
         """Whether anything may be in what has not gone yet."""
         size = len(text)
         # Of what no hint ends in, only the end can be the beginning of one.
-        at = self._back(text, size - self._fresh if self._quiet else begun)
-        if self._key >= 0:
-            at = min(at, max(0, self._key - self._at))
+        seen = text[self._context(text, size - self._fresh if self._quiet else begun) :]
         self._fresh = 0
-        seen = text[at:]
         self._quiet = not self._scanner.worth_a_look(seen)
-        if self._quiet:
-            self._cost = 0
-            if len(seen) > self._reach and not _PROGRAM.hits(seen):
-                self._clear = self._at + size
+        if self._quiet and len(seen) > self._reach and not _PROGRAM.hits(seen):
+            self._clear = self._at + size
         return not self._quiet
+
+    def _context(self, text: bytes, edge: int) -> int:
+        """From where a text is looked at for what ends behind `edge`, or for the rest of a key that began before it."""
+        at = self._back(text, edge)
+        return at if self._key < 0 else min(at, max(0, self._key - self._at))
 
     def _back(self, text: bytes, edge: int) -> int:
         """From where a text is looked at for what ends behind `edge`: no hint takes more than its line or so many bytes."""
@@ -163,14 +167,10 @@ class Stream:
         if self._key >= 0 and 0 <= text.find(_END, max(from_, self._key - self._at)) < ready:
             self._key = -1
 
-    def _clean(self, text: bytes, begun: int, ready: int) -> tuple[bytes, int]:
-        """What goes of a text that is ready up to there, and up to where that is, since what is taken out goes as a whole."""
-        from_ = self._back(text, begun)
-        if self._key >= 0:
-            from_ = min(from_, max(0, self._key - self._at))
+    def _clean(self, text: bytes, from_: int, begun: int, ready: int) -> tuple[bytes, int]:
+        """What goes of a text that is read from `from_` and ready up to `ready`, and up to where that is, since what is taken out
+        goes as a whole."""
         seen = text[from_:]
-        self._cost = len(seen)
-        self._looked += len(seen)
         pieces: list[bytes] = []
         at = begun
         for first, last, rule in self._scanner.find(seen):

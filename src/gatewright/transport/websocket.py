@@ -15,9 +15,8 @@ import ssl
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from websockets.asyncio.client import ClientConnection
 from websockets.asyncio.client import connect as dial
 from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketException
 from websockets.typing import Subprotocol
@@ -34,6 +33,7 @@ from gatewright.transport.base import (
 )
 from gatewright.transport.http_dial import client_context, reach_host
 from gatewright.transport.pipe_ends import Backlog, End
+from gatewright.transport.websocket_client import CLOSE_S, ClientSide
 
 __all__ = [
     "BROKEN_TEXT",
@@ -61,8 +61,6 @@ TRY_AGAIN_LATER = 1013
 
 OPEN_S = 10.0
 """How long a connection and its handshake may take."""
-CLOSE_S = 2.0
-"""How long a peer may take to answer our closing frame."""
 _REASON_BYTES = 123
 
 
@@ -303,6 +301,7 @@ async def connect(
                 ping_interval=limits.ping_interval_s,
                 ping_timeout=limits.ping_interval_s,
                 max_size=limits.frame_bytes,
+                create_connection=ClientSide,
                 **secure,
             )
         except BaseException:
@@ -313,7 +312,7 @@ async def connect(
         raise CannotConnect(f"{url} {_refusal(status)}", status) from None
     except (OSError, TimeoutError, WebSocketException, ValueError) as problem:
         raise CannotConnect(f"{url} cannot be reached: {str(problem) or 'no answer'}") from problem
-    pipe = Connected(connection, receiver, limits)
+    pipe = Connected(cast("ClientSide", connection), receiver, limits)
     if connection.subprotocol != subprotocol:
         connection.transport.abort()
         raise CannotConnect(f"{url} does not speak the WebSocket subprotocol {subprotocol!r}")
@@ -322,9 +321,9 @@ async def connect(
 
 
 class Connected(_FramePipe):
-    """The client's side of one connection: a `Pipe`. Made by `connect`."""
+    """The client's side of one connection: a `Pipe`. Made by `connect`. Its server has the limits of `websocket_intake`."""
 
-    def __init__(self, connection: ClientConnection, receiver: Receiver, limits: Limits) -> None:
+    def __init__(self, connection: ClientSide, receiver: Receiver, limits: Limits) -> None:
         super().__init__(receiver, limits)
         self._connection = connection
 
@@ -348,7 +347,7 @@ class Connected(_FramePipe):
                     self._shut(UNSUPPORTED_DATA, "a binary frame; messages are text")
         except ConnectionClosed as closed:
             # What we sent says why: 1009 is how the library answers a message over `max_size`.
-            reason = self._lost(closed.sent.code if closed.sent else None)
+            reason = self._connection.guilt or self._lost(closed.sent.code if closed.sent else None)
             if closed.rcvd is not None and closed.rcvd.reason not in ("", CLOSED):
                 reason += f": {closed.rcvd.reason}"
         finally:

@@ -23,17 +23,18 @@ from urllib.parse import unquote
 
 import ada_url
 
-from gatewright.patterns import DOTALL, Pattern, escape
+from gatewright.patterns import DOTALL, Pattern, escape, words_of
 from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.network import is_called_url
 from gatewright.validators.paths import names_path, readings
+from gatewright.validators.resource_lists import Nobodys, listed
 from gatewright.validators.uris import (
     has_scheme,
     host_text,
     is_copied,
+    is_remote,
     is_uri,
-    listed,
     read,
     unbroken,
     unwrapped,
@@ -43,6 +44,9 @@ __all__ = ["Host", "Resources", "flaw_of_pattern"]
 
 _ABSOLUTE = Pattern(r"(?:/|~|\\|[A-Za-z]:[/\\])[^\n]*")
 """One line that begins like this is taken for a path, blanks and all: a folder may have a blank in its name."""
+_ABOUT = Pattern(r"~ ?\d[\d.,:-]*(?: [^/~\\\n]*)?|~ [^/~\\\n]*")
+_SIGNS = (["sep"], ["separator"], ["delimiter"], ["delim"])
+_EXPRESSIONS = (["regex"], ["regexp"])
 _WILD = Pattern(r"\*+")
 _FILE = "file:"
 _MOST_SHOWN = 256
@@ -114,6 +118,8 @@ class Resources:
 
     def allows(self, text: str) -> bool:
         """Whether it may be touched, by everybody's reading: `//x` is a file to Linux, and a host to a browser."""
+        if isinstance(text, Nobodys):
+            return False
         if isinstance(text, Host) or text.startswith("//"):
             found = any(self._uri(f"{scheme}:{text}") for scheme in ("https", "http"))
             return found and (isinstance(text, Host) or self._path(text))
@@ -172,24 +178,47 @@ class Resources:
 
 
 def _named(key: str, text: str) -> list[str]:
-    """What a text names, blanks around it taken away, under the name of its member; to some of its readers it may be two things."""
-    if not text:
+    """What a text names, blanks around it taken away, under the name of its member; to some of its readers it may be several."""
+    found = _one(key, text)
+    if not found and not is_called_url(key):
         return []
-    if "\0" in text and _named(key, text.partition("\0")[0]):
+    for part in listed(key, unwrapped(text)):
+        found += [part] if isinstance(part, Nobodys) else _one(key, part)
+    return found
+
+
+def _one(key: str, text: str) -> list[str]:
+    """The same of a text that is no list."""
+    if not text or _is_plain(key, text):
+        return []
+    if "\0" in text and _one(key, text.partition("\0")[0]):
         # C ends there.
         return [text]
     if is_uri(text):
-        plain = unwrapped(text)
-        return [*_of_uri(key, plain), *listed(plain)]
+        return _of_uri(key, unwrapped(text))
     # The marks that it has keep most texts from being compared with a pattern.
     if (text[0] in "/~\\" or text[1:2] == ":") and _ABSOLUTE.fullmatch(text):
         return [text]
     if names_path(key, text) or is_copied(text):
         return [text]
+    found = host_text(text) if is_called_url(key) else None
+    if not found and is_remote(key, text):
+        return [Nobodys(text)]
     if not is_called_url(key):
         return []
-    found = host_text(text)
     return [] if found is None else [Host(found) if found else text]
+
+
+def _is_plain(key: str, text: str) -> bool:
+    """Whether it is no path whatever it begins with: `~5 minutes`, a separator, an expression."""
+    return (text[0] == "~" and _ABOUT.fits(text)) or (
+        text[0] in "/\\" and _is_called_sign(key, text)
+    )
+
+
+def _is_called_sign(key: str, text: str) -> bool:
+    last = words_of(key.lower())[-1:]
+    return (len(text) == 1 and last in _SIGNS) or (text[0] == "\\" and last in _EXPRESSIONS)
 
 
 def _of_uri(key: str, text: str) -> list[str]:

@@ -24,6 +24,7 @@ from gatewright.validators.options import read_options
 from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell_files import names_sensitive_file
 from gatewright.validators.shell_options import Program
+from gatewright.validators.shell_pipes import pipe_rule
 from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
 from gatewright.validators.shell_strict import SENTENCES, strict, strict_rule, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
@@ -111,7 +112,7 @@ class Sandbox:
         except Unacceptable as problem:
             return problem.what
         found = (command_rule(one, self._known, self._options.mode) for one in commands)
-        return next(filter(None, found), None)
+        return next(filter(None, found), None) or pipe_rule(commands)
 
 
 class Value(msgspec.Struct, frozen=True):

@@ -29,13 +29,15 @@ class Program(NamedTuple):
     long: tuple[str, ...] = ()
     """Refused long options, without dashes."""
     words: frozenset[str] = frozenset()
-    """Refused words, for programs whose options are whole words; without leading dashes."""
+    """Refused options of programs whose options are whole words; without leading dashes."""
     operands: int | None = None
     """The most operands; None: any number."""
     choosing: frozenset[str] = frozenset()
     """Whole options with which operands only choose what is shown, so that any number is allowed."""
     plain: frozenset[str] = frozenset()
     """Whole long options that take no value from the next word; only behind these may one of `choosing` stand."""
+    keyed: frozenset[str] = frozenset()
+    """Whole long options that take a value which may begin with a dash from the next word, of more than one letter."""
     refused: Callable[[str], bool] | None = None
     """Says which words are refused wherever they stand."""
     subs: Mapping[str, Program] | None = None
@@ -85,7 +87,10 @@ def option_rule(program: Program, arguments: Sequence[Word]) -> str | None:
         return _subcommand_rule(program, program.subs, arguments)
     if program.check is not None:
         return program.check(arguments)
-    if program.words and any(text.lstrip("-").partition("=")[0] in program.words for text in texts):
+    if program.words and any(
+        text.startswith("-") and text.lstrip("-").partition("=")[0] in program.words
+        for text in texts
+    ):
         return "option"
     if program.refused is not None and any(map(program.refused, texts)):
         return "operand"
@@ -112,7 +117,10 @@ def _subcommand_rule(
 
 def _options(program: Program, texts: Sequence[str]) -> str | None:
     # Wherever they stand: `--` may be a value, and `git stash list` drops it before it hands on what follows.
-    if any(_is_option(text) and _refused(program, text) for text in texts):
+    if any(
+        _is_option(text) and _refused(program, text) and not _is_key(program, texts, at)
+        for at, text in enumerate(texts)
+    ):
         return "option"
     operands = 0
     chosen = value_next = only_operands = False
@@ -140,8 +148,19 @@ def _is_option(text: str) -> bool:
     return len(text) > 1 and text[0] == "-" and text != "--"
 
 
+def _is_key(program: Program, texts: Sequence[str], at: int) -> bool:
+    """Whether a word is the value of a `keyed` option for certain (`--sort -committerdate`)."""
+    if not at or texts[at - 1] not in program.keyed or not _KEY.fits(texts[at]):
+        return False
+    return at == 1 or not _may_want_value(program, texts[at - 2])
+
+
+_KEY = Pattern(r"-[a-z]{4}[\w:.]*|-v:[\w:.]*")
+
+
 def _chooses(program: Program, text: str) -> bool:
-    return text.partition("=")[0] in program.choosing
+    # `-n3` is `-n` with a number.
+    return text.partition("=")[0].rstrip("0123456789") in program.choosing
 
 
 def _may_want_value(program: Program, text: str) -> bool:

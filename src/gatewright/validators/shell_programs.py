@@ -143,7 +143,7 @@ _DESCRIBED: dict[str, Program] = {
     "rg": Program(long=("pre", "pre-glob", "hostname-bin")),
     "ag": Program(long=("pager",)),
     "ack": Program(long=("pager", "ackrc", "env", "output", "create-ackrc")),
-    "bat": Program(long=("pager", "config-file", "generate-config-file"), words=frozenset({"cache"})),
+    "bat": Program(long=("pager", "config-file", "generate-config-file"), refused=Pattern("cache").fits),
     "fd": Program(short="xX", valued="detESc", long=("exec", "exec-batch")),
     "zstdcat": Program(short="oD", long=("rm", "output-dir-flat", "output-dir-mirror", "trace")),
     "iconv": Program(short="o", valued="ft", long=("output",)),

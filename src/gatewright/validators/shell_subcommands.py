@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from gatewright.patterns import IGNORECASE, Pattern
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators.shell_options import Program, shaped
 from gatewright.validators.shell_syntax import Word
 
@@ -24,8 +24,14 @@ def _words(text: str) -> frozenset[str]:
 
 # `--ext-diff` and `--textconv` run programs that a repository's settings name.
 # What walks through commits knows the options of `diff`, even `blame`; signatures are checked by a program of the settings.
+# So they are by what a format shows of them, and by sorting.
+_GIT_SIGNATURE = Pattern(
+    r".*%[-+ ]?G.*|.*%\(\*?signature.*|(?:--sort=)?[-*]*signature(?::.*)?", DOTALL
+).fits
 _GIT_OUTPUT = Program(
-    long=("output", "ext-diff", "textconv", "show-signature"), words=frozenset({"output"})
+    long=("output", "ext-diff", "textconv", "show-signature"),
+    words=frozenset({"output"}),
+    refused=_GIT_SIGNATURE,
 )
 _GIT_REMOTE = shaped(r"-n|--all|--push", r"\w[\w.-]*")
 """Of a remote by its name. A URL instead of a name would be asked."""
@@ -34,6 +40,7 @@ _GIT_PLAIN = _words(
     "--list --all --remotes --verbose --quiet --ignore-case --omit-empty --color --no-color --column --no-column "
     "--abbrev --no-abbrev"
 )
+_GIT_KEYED = _words("--sort")
 _GIT_NOT_CHOOSING = ("no-list", "no-points-at")
 """They take back what an option before them chose."""
 _GIT_SCOPES = _words(
@@ -59,8 +66,9 @@ _GIT = {
     ),
     **_reading(
         "status rev-parse describe ls-files ls-tree merge-base count-objects name-rev "
-        "for-each-ref show-ref version cherry check-ignore check-attr show-branch"
+        "show-ref version cherry check-ignore check-attr show-branch"
     ),
+    "for-each-ref": Program(refused=_GIT_SIGNATURE),
     # `expire` and `delete` would be operands.
     "reflog": _GIT_OUTPUT._replace(operands=0),
     "cat-file": Program(long=("textconv", "filters")),
@@ -81,6 +89,8 @@ _GIT = {
         operands=0,
         choosing=_GIT_CHOOSING,
         plain=_GIT_PLAIN,
+        keyed=_GIT_KEYED,
+        refused=_GIT_SIGNATURE,
     ),
     "tag": Program(
         short="adefsuvFm",
@@ -92,6 +102,8 @@ _GIT = {
         # `-n` takes no value from the next word, and lists.
         choosing=_GIT_CHOOSING | {"-l", "-n"},
         plain=_GIT_PLAIN,
+        keyed=_GIT_KEYED,
+        refused=_GIT_SIGNATURE,
     ),
     "remote": Program(
         subs=_reading("show get-url", _GIT_REMOTE), leading=_words("-v --verbose"), alone=True
@@ -104,10 +116,10 @@ _GIT = {
 
 _SECRETS = Pattern(r"(?:.*,)?secrets?(?:[./,].*)?", IGNORECASE).fits
 _ELSEWHERE = tuple(
-    "kubeconfig kuberc token server raw as as-group as-uid as-user-extra user username password profile profile-output cache-dir log-file "
+    "kubeconfig kuberc token server raw flatten as as-group as-uid as-user-extra user username password profile profile-output cache-dir log-file "
     "log-dir client-key client-certificate certificate-authority insecure-skip-tls-verify".split()
 )
-"""Options that lead to another cluster or act for somebody else, and those that write a file."""
+"""Options that lead to another cluster or act for somebody else, those that write a file, and those that show keys."""
 _KUBECTL_FILES = Program(
     refused=_SECRETS, long=(*_ELSEWHERE, "filename", "kustomize"), short="sfk", valued="nlocL"
 )

@@ -22,8 +22,8 @@ __all__ = [
     "has_scheme",
     "host_text",
     "is_copied",
+    "is_remote",
     "is_uri",
-    "listed",
     "read",
     "unbroken",
     "unwrapped",
@@ -53,8 +53,22 @@ _LINE = Pattern(
     IGNORECASE,
 )
 """Of any other, which is on one line: a word on the line before a URL is no part of its scheme."""
-_COPIED = Pattern(r"[\w.-]+@[\w-]+(?:\.[\w-]+)+:\S+")
-_LISTED = Pattern(r"[a-z][\w+.-]*:[/\\][^\s,]*(?:[\s,]+[a-z][\w+.-]*:[/\\][^\s,]*)+", IGNORECASE)
+_COPIED = Pattern(
+    # `image@sha256:0a1b` and `a@npm:b` are none: a host without a dot has somebody called git, or a folder.
+    r"[\w.-]+@(?:[\w-]+(?:\.[\w-]+)+|\[[\da-f:.%]+\]):\S+|git@[\w-]+:\S+|[\w.-]+@[\w-]+:(?:[^\s/@][^\s/]*)?/\S*",
+    IGNORECASE,
+)
+_HELPER = Pattern(r"(?:ext|fd)::", IGNORECASE)
+"""What git runs, or reads from, in the place of a URL."""
+_CALLED_REMOTE = Pattern(
+    r"(?:^|[_\-.a-z])(?:repos?|repositor(?:y|ies)|remotes?|origin|upstream|clone|sources?|src|ur[il]s?)\n?\Z",
+    IGNORECASE,
+)
+_REMOTE = Pattern(
+    r"[\w.-]+@[\w.-]+:\S+|[\w-]+(?:\.[\w-]+)+:[^\s:]*[^\d\s:]\S*|[\w-]{2,}:[^\s:/][^\s:]*/\S*|[a-z][\w+.-]*::.+",
+    IGNORECASE | DOTALL,
+)
+"""`host:path` and `helper::address`, as git reads them: `main.py:10` is a line of a file."""
 _SCHEME = Pattern(r"[a-z0-9][\w+.-]*://|[a-z][a-z0-9+.-]+:", IGNORECASE)
 _PORT = Pattern(r"[a-z0-9.-]+:[0-9]*(?:[/?#].*)?", IGNORECASE | DOTALL)
 _IPV6 = Pattern(r"[0-9a-f.]*:[0-9a-f:.]*:[0-9a-f:.]*", IGNORECASE)
@@ -98,8 +112,15 @@ def unwrapped(text: str) -> str:
 
 
 def is_copied(text: str) -> bool:
-    """Whether a text is `user@host:path`, as git and scp read it."""
+    """Whether a text is `user@host:path`, as git and scp read it, or is run by git."""
+    if text[:2].lower() in {"ex", "fd"} and _HELPER.begins(text):
+        return True
     return "@" in text[:_HEAD] and _COPIED.fullmatch(text) is not None
+
+
+def is_remote(key: str, text: str) -> bool:
+    """The same of what is one under the name of its member alone: `host:path`, `helper::address`."""
+    return ":" in text[:_HEAD] and _CALLED_REMOTE.within(key) and _REMOTE.fits(text)
 
 
 def is_uri(text: str) -> bool:
@@ -114,11 +135,6 @@ def is_uri(text: str) -> bool:
         return True
     # Whoever decodes before fetching: in one word only, a sentence with per cent in it is none.
     return "%" in head[:64] and " " not in plain and any(map(_leads, _decoded(plain[:_LONG_HEAD])))
-
-
-def listed(text: str) -> list[str]:
-    """The URLs of a text that is a list of them, and nothing else: a tool may take it apart."""
-    return text.replace(",", " ").split() if _LISTED.fits(text) else []
 
 
 def _head(text: str) -> str:
