@@ -141,7 +141,7 @@ def _as_written(server: Server) -> Server:
 
 
 def _is_secret(key: str) -> bool:
-    if key == "rooms.jwt_key":
+    if key in ("rooms.jwt_key", "discovery.embedder.key"):
         return True
     return key.startswith("servers.") and any(part in key for part in _SECRET)
 

@@ -14,6 +14,7 @@ import msgspec
 
 from gatewright.config.agents import Agent
 from gatewright.config.builtin import Builtin, DirectoryList
+from gatewright.config.embedder import Embedder
 from gatewright.config.file_tables import (
     AuthTable,
     FileTable,
@@ -84,6 +85,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "approvals": Approvals,
     "flow": Flow,
     "discovery": Discovery,
+    "discovery.embedder": Embedder,
     "rooms": RoomsTable,
     "rooms.participants": RoomParticipantTable,
     "rooms.topics.NAME": RoomTopicTable,

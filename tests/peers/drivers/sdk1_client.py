@@ -15,7 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from anyio import BrokenResourceError  # type: ignore[import-not-found]
+from anyio import BrokenResourceError
 from mcp import (  # type: ignore[import-not-found]
     ClientSession,
     McpError,

@@ -13,7 +13,7 @@ import json
 import sys
 from typing import Any
 
-import anyio  # type: ignore[import-not-found]
+import anyio
 from mcp import types  # type: ignore[import-not-found]
 from mcp.server.lowlevel import NotificationOptions, Server  # type: ignore[import-not-found]
 from mcp.server.stdio import stdio_server  # type: ignore[import-not-found]
@@ -105,7 +105,7 @@ async def _serve() -> None:
     mgp = _Mgp()
     server = _build(mgp)
     options = server.create_initialization_options(NotificationOptions(), OFFER)
-    send, receive = anyio.create_memory_object_stream(0)
+    send, receive = anyio.create_memory_object_stream[Any](0)
 
     async def feed(read: Any) -> None:
         async with send:
