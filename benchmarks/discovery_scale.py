@@ -1,10 +1,11 @@
-"""Speed of tool search among many tools: build, search, one server more, memory, and loading of a kept index, on one core.
+"""Speed of tool search among many tools: build, search, memory, loading of a kept index; and searches in a gateway while calls run.
 
     python -m benchmarks.discovery_scale tools.jsonl queries.jsonl [COUNT]
 
 The tools are made from those of the file: each has the name of two, and sentences of two with some words of a third or coined ones, so
 that names differ, and the vocabulary grows with their number. Times are those of the process, so that others on the machine do not
-count; memory is what the process has more than before.
+count; memory is what the process has more than before. The last lines are of a gateway on one core, as its clients have them: one that
+searches and one that calls a tool, each alone and both at once.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.discovery_calls import whiles
 from gatewright.discovery.batch import records
 from gatewright.discovery.index import Entry, ToolIndex
 from gatewright.discovery.kept_index import FILE, load, made_by, store
@@ -98,6 +100,7 @@ def main(arguments: Sequence[str]) -> int:
     whole(index.put("one more", last))
     print(f"{len(last)} tools more: {(time.process_time() - began) * 1000:.0f} ms")
     _again(index, listed)
+    whiles(listed.values(), [str(one["query"]) for one in queries])
     return 0
 
 

@@ -82,12 +82,14 @@ def own_gateway(
     name: str,
     local: bool = False,
     grants: int = 0,
+    listed: Path | None = None,
 ) -> Iterator[Process]:
-    """A gateway with a Python tool (`local/echo`), or with so many more grants."""
+    """A gateway with a Python tool (`local/echo`), with so many more grants, or with the tools of the files of a folder."""
     path = _written(name, upstreams, folder)
     command = [sys.executable, "-m", "benchmarks.servers.own_gateway", str(path)]
     command += ["--local"] if local else []
     command += ["--grants", str(grants)]
+    command += ["--listed", str(listed)] if listed is not None else []
     with started(name, command, folder) as process:
         yield process
 

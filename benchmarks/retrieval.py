@@ -1,7 +1,8 @@
 """Retrieval quality of tool search: Recall@5 and nDCG@10 by kind and language of query, for plain BM25 and each strategy, with latency.
 
-    python -m benchmarks.retrieval tools.jsonl queries.jsonl
+    python -m benchmarks.retrieval tools.jsonl queries.jsonl [FOLDER]
 
+With the folder of a local model (`[discovery.embedder] path`) `auto` and `semantic` are printed with its vectors too.
 Both files are JSON lines: tools with `tool_id`, `name`, `description`, `inputSchema`; queries with `query`, `relevant` (tool ids)
 and, where known, `kind` and `lang`. The standard error of Recall@5 at 500 queries is about .02.
 
@@ -22,6 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from gatewright.discovery.batch import RESULTS, entries_of, indexed, records
+from gatewright.discovery.embedders.embedder import unit_rows
+from gatewright.discovery.embedders.model_files import Model, opened
+from gatewright.discovery.index import ToolIndex
+from gatewright.discovery.meanings import Meanings, text_of
 from gatewright.discovery.ranking import Text, ranked
 from gatewright.transport.slices import whole
 
@@ -69,33 +74,50 @@ def graded(
     }, times
 
 
-def searches(tools: Sequence[Mapping[str, Any]]) -> dict[str, Search]:
+def searches(tools: Sequence[Mapping[str, Any]], model: Model | None = None) -> dict[str, Search]:
     """Plain BM25 and each strategy, over the same tools."""
     index = indexed(tools)
+    if model is not None:
+        _embedded(index, model)
     entries = [one for listed in entries_of(tools).values() for one in listed]
     texts = [Text(one.name, one.description, one.categories) for one in entries]
 
     def bm25(query: str) -> list[str]:
         return [entries[number].tool_id for number in whole(ranked(query, texts))[:RESULTS]]
 
-    def by(strategy: str) -> Search:
+    def by(strategy: str, model: Model | None = None) -> Search:
         def search(query: str) -> list[str]:
-            found = whole(index.search(query, strategy=strategy, limit=RESULTS))
+            vector = None if model is None else unit_rows(model.embed([query]), 1)[0]
+            found = whole(index.search(query, strategy=strategy, limit=RESULTS, vector=vector))
             return [hit.tool_id for hit in found.hits]
 
         return search
 
-    return {"bm25": bm25, **{one: by(one) for one in STRATEGIES}}
+    found = {"bm25": bm25, **{one: by(one) for one in STRATEGIES}}
+    if model is not None:
+        found |= {f"{one}+model": by(one, model) for one in ("semantic", "auto")}
+    return found
+
+
+def _embedded(index: ToolIndex, model: Model) -> None:
+    """Have the vectors of a model in an index."""
+    for slot, entry in index.found():
+        text = text_of(entry.server, entry.name, entry.description)
+        row = unit_rows(model.embed([text]), 1)[0]
+        if index.meanings is None:
+            index.meanings = Meanings("model", len(row))
+        index.means(slot, entry, row)
 
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table."""
-    if len(arguments) != 2:
+    if len(arguments) not in {2, 3}:
         print(__doc__)
         return 2
-    tools, queries = (records(Path(one)) for one in arguments)
+    tools, queries = (records(Path(one)) for one in arguments[:2])
+    model = opened(Path(arguments[2]))[0] if len(arguments) > 2 else None
     print(f"{len(tools)} tools, {len(queries)} queries; Recall@5 / nDCG@10")
-    for name, search in searches(tools).items():
+    for name, search in searches(tools, model).items():
         grades, times = graded(search, queries)
         cuts = statistics.quantiles(times, n=100)
         print(f"\n{name}: {statistics.median(times):.2f} ms median, {cuts[98]:.2f} ms p99")

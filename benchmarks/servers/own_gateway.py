@@ -1,15 +1,17 @@
 """The gateway with what no configuration file can say: a tool that is a Python function of its own
 process, and more grants than a file may hold.
 
-    python -m benchmarks.servers.own_gateway CONFIG [--local] [--grants N]
+    python -m benchmarks.servers.own_gateway CONFIG [--local] [--grants N] [--listed FOLDER]
 
 With `--local` a server `local` has the tool `echo`. `--grants` adds so many to the table, for agents
-and tools that nobody calls. It prints the same ready line as `gatewright serve`.
+and tools that nobody calls. Each file of `--listed` is a server of its name, with a tool in each line. It prints the same ready line as
+`gatewright serve`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -42,6 +44,14 @@ def _local() -> LocalServer:
     return LocalServer(ServerSpec(id=LOCAL), {"echo": (definition, _echo)})
 
 
+def _listed(folder: Path) -> Iterator[LocalServer]:
+    for file in sorted(folder.glob("*.jsonl")):
+        tools = [json.loads(line) for line in file.read_bytes().splitlines()]
+        yield LocalServer(
+            ServerSpec(id=file.stem), {one.pop("name"): (one, _echo) for one in tools}
+        )
+
+
 def _grants(count: int, path: Path) -> Iterator[Grant]:
     """Everybody may call the Python tool; the rest is for nobody."""
     origin = Origin(path)
@@ -57,12 +67,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("config", type=Path)
     parser.add_argument("--local", action="store_true")
     parser.add_argument("--grants", type=int, default=0)
+    parser.add_argument("--listed", type=Path)
     options = parser.parse_args(arguments)
     settings = override(load(options.config), port=0)
-    grants = (*settings.grants, *_grants(options.grants, options.config))
+    listed = list(_listed(options.listed)) if options.listed else []
+    own = (Grant(agent="*", server=one.id, origin=Origin(options.config)) for one in listed)
+    grants = (*settings.grants, *_grants(options.grants, options.config), *own)
     app.run(
         msgspec.structs.replace(settings, grants=grants),
-        local=[_local()] if options.local else [],
+        local=[*listed, *([_local()] if options.local else [])],
         on_ready=lambda ready: print(f"ready {ready.url}", flush=True),
     )
 

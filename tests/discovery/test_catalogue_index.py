@@ -8,12 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from gatewright.config import Discovery
+from gatewright.config.embedder import Embedder
 from gatewright.discovery import catalogue_index, kept_index
 from gatewright.discovery.catalogue_index import CatalogueIndex, entry_of
 from gatewright.discovery.index import ToolIndex
 from gatewright.discovery.kept import Kept
 from gatewright.discovery.kept_index import FILE, load
+from tests.discovery.embedders.endpoints import endpoint
 from tests.discovery.houses import House, defined
 from tests.discovery.offers import made
 
@@ -246,3 +250,33 @@ async def test_the_words_of_a_server_that_is_gone_do_not_stay_in_the_file(tmp_pa
     await found(without, "read")
     await without.index.close()
     assert b"send_mail" not in (tmp_path / FILE).read_bytes()
+
+
+async def test_an_answer_says_by_which_vectors_it_was_found(tmp_path: Path) -> None:
+    """MGP-16.4-1."""
+    async with endpoint() as served:
+        said = Embedder(type="endpoint", url=served.url, model="m", query_timeout_ms=5000)
+        house = House(
+            {"a": [defined("forecast", "Says the weather"), defined("send", "Sends a mail")]},
+            budget=Discovery(embedder=said),
+        )
+        house.index = CatalogueIndex(house.now, folder=tmp_path)
+
+        async def asked(query: str, strategy: str = "auto") -> tuple[str, list[str]]:
+            got = await house.index.search(query, lambda _: True, strategy=strategy)
+            return got.strategy, [one.tool_id for one in got.hits]
+
+        served.wait_s = 0.1
+        assert (await asked("umbrella"))[0] == "auto+built-in"
+        async with asyncio.timeout(20):
+            while (await asked("umbrella"))[0] != "auto+endpoint":
+                await asyncio.sleep(0.02)
+        assert (await asked("umbrella"))[1][0] == "a/forecast"
+        assert (await asked("umbrella", "semantic"))[0] == "semantic+endpoint"
+        assert (await asked("send", "keyword"))[0] == "keyword"
+        assert (await asked("", "category"))[0] == "category"
+        served.status = 500
+        assert (await asked("parasol"))[0] == "auto+built-in"
+        house.now.settings = replace(house.now.settings, discovery=Discovery())
+        assert (await asked("umbrella"))[0] == "auto"
+        await house.index.close()

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from gatewright.discovery import fusion
 from gatewright.discovery.fusion import FEATURES, Sight, features, judged
 from gatewright.discovery.index import Entry
 from gatewright.discovery.lexicon import lexicon
+from gatewright.discovery.meanings import Meanings, Meant
 from gatewright.discovery.postings import Postings, Spelling
 from gatewright.discovery.query import analysed, impacts_of, name_terms
 from gatewright.discovery.vectors import VectorStore, table
@@ -89,3 +91,41 @@ def test_a_tool_whose_name_is_spelled_out_in_a_sentence_is_raised(
     raised = score()
     monkeypatch.setattr(fusion, "_SPELLED_OUT", 0.0)
     assert raised > score() + 0.05
+
+
+def meant(*near: float) -> Meant:
+    """A query and tools with these cosines; None is a tool without a vector."""
+    held = Meanings("m", 2)
+    for slot, cosine in enumerate(near):
+        if not np.isnan(cosine):
+            held.put(slot, np.array([cosine, (1 - cosine**2) ** 0.5], np.float32))
+    found = held.meant(np.array([1, 0], np.float32), len(near))
+    assert found is not None
+    return found
+
+
+def best(query: str, said: Meant | None, strategy: str = "auto") -> list[int]:
+    seen = replace(sight(), meant=said)
+    slots, _, _ = whole(judged(whole(analysed(query, WORDS, table())), seen, strategy))
+    return slots
+
+
+@pytest.mark.parametrize("strategy", ["auto", "semantic"])
+def test_a_stronger_embedder_finds_what_no_word_says(strategy: str) -> None:
+    assert best("rain somebody", None, strategy)[0] == 2
+    assert best("rain somebody", meant(0.1, 0.9, 0.1), strategy)[0] == 1
+    assert best("rain somebody", meant(0.1, 0.1, 0.9), strategy)[0] == 2
+
+
+def test_it_says_nothing_where_a_name_is_asked_for_or_only_keywords_count() -> None:
+    assert best("read_file", meant(0.0, 0.9, 0.0))[0] == 0
+    assert best("file contents", meant(0.0, 0.9, 0.0), "keyword")[0] == 0
+
+
+def test_a_tool_without_a_vector_is_not_lost_among_those_with_one() -> None:
+    assert best("temperature for a city", meant(0.2, 0.3, float("nan")))[0] == 2
+
+
+def test_the_scale_of_an_embedder_does_not_matter() -> None:
+    low, high = meant(0.02, 0.30, 0.01), meant(0.72, 0.79, 0.719)
+    assert best("rain somebody", low)[0] == best("rain somebody", high)[0] == 1

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from gatewright.discovery.postings import Lists, Postings, Spelling, alike, trigrams
 from gatewright.transport.slices import whole
@@ -47,6 +49,48 @@ def test_words_with_typing_errors_are_alike(word: str, other: str) -> None:
     spelling = Spelling()
     spelling.add([other, "zebra"])
     assert [one for one, _ in whole(spelling.like(word))] == [other]
+
+
+def distance(one: str, two: str) -> int:
+    """Damerau's, by its table."""
+    rows = {(at, 0): at for at in range(len(one) + 1)} | {(0, at): at for at in range(len(two) + 1)}
+    for at, letter in enumerate(one, 1):
+        for to, other in enumerate(two, 1):
+            ways = [rows[at - 1, to], rows[at, to - 1], rows[at - 1, to - 1] - (letter == other)]
+            if at > 1 and to > 1 and letter == two[to - 2] and one[at - 2] == other:
+                ways.append(rows[at - 2, to - 2])
+            rows[at, to] = min(ways) + 1
+    return rows[len(one), len(two)]
+
+
+words_ab = st.text("abcd", min_size=6, max_size=14)
+
+
+@given(words_ab, words_ab, st.lists(st.integers(0, 12), max_size=3))
+@example("aaaaaa", "bbbbbb", [0, 2])
+def test_how_alike_words_are_follows_from_the_errors_between_them(
+    one: str, two: str, exchanged: list[int]
+) -> None:
+    letters = list(one)
+    for at in exchanged:
+        letters[at : at + 2] = letters[at : at + 2][::-1]
+    for word, other in ((one, two), (one, "".join(letters))):
+        if not other.startswith(word):
+            longest, errors = max(len(word), len(other)), distance(word, other)
+            allowed = 2 if longest <= 9 else 3
+            said = 1 - errors / longest * 1.2 if errors <= allowed else 0
+            assert alike(word, other) == pytest.approx(said)
+
+
+def test_a_term_is_seen_where_any_slot_of_it_is() -> None:
+    held = Postings()
+    for slot in range(5000):
+        held.add(slot, {"file": 1.0})
+    among = np.zeros(4000, np.bool_)
+    assert not held.any_of("file", among)
+    assert not held.any_of("none", among)
+    among[3999] = True
+    assert held.any_of("file", among)
 
 
 @pytest.mark.parametrize(

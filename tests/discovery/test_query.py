@@ -57,3 +57,10 @@ def test_a_query_without_words_asks_for_nothing(text: str) -> None:
     held = asked(text)
     assert held.terms == {}
     assert held.concepts == {}
+
+
+def test_of_long_text_that_is_no_words_so_much_is_read() -> None:
+    text = "aB9" * 600
+    found = asked(" ".join(text[at : at + 150] for at in range(0, len(text), 150)))
+    assert len(found.words) <= 400
+    assert len(asked(" ".join(f"word{at}x" for at in range(60))).terms) > 50

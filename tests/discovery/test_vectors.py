@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from gatewright.discovery.vectors import Table, VectorStore, table
 
@@ -30,7 +31,8 @@ def test_vectors_are_kept_nearly_as_they_are() -> None:
     for slot, one in enumerate(vectors):
         store.put(slot, one)
     store.grow(100)
-    assert store.exactly(vectors[3], np.arange(8)) == pytest.approx(vectors @ vectors[3], abs=0.01)
+    near = store.exactly(vectors[3:5], np.arange(8))
+    assert near == pytest.approx(vectors @ vectors[3:5].T, abs=0.01)
     assert store.of(3) == pytest.approx(vectors[3], abs=0.01)
     assert store.nearest(vectors[3], np.ones(100, np.bool_), 1).tolist() == [3]
     hidden = np.arange(100) != 3
@@ -69,6 +71,22 @@ def test_a_first_look_is_bounded_however_many_say_the_same() -> None:
     assert 100 <= len(found) <= 200
     assert {*range(2000, 2005)} <= set(found.tolist())
     assert len(store.nearest(asked, np.arange(3000) >= 2005, 100)) <= 200  # those of no words
+
+
+def test_the_opposite_is_never_near() -> None:
+    store = VectorStore(192)
+    store.grow(2)
+    vector = np.random.default_rng(4).normal(size=192).astype(np.float32)
+    store.put(0, vector)
+    store.put(1, -vector)
+    assert store.nearest(vector, np.ones(2, np.bool_), 1).tolist() == [0]
+
+
+def test_linear_algebra_has_one_thread_once_the_table_is_there() -> None:
+    threadpool_limits(2, "blas")
+    table.__wrapped__()
+    threads = [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+    assert set(threads) <= {1}
 
 
 @pytest.mark.parametrize(

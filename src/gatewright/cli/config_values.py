@@ -37,6 +37,9 @@ def _document_of(settings: Settings) -> dict[str, Any]:
     found["servers"] = {
         server.id: _server(msgspec.to_builtins(server, enc_hook=str)) for server in settings.servers
     }
+    embedder = found["discovery"]["embedder"]
+    embedder["key"] = _masked(embedder["key"]) if embedder["key"] else ""
+    embedder["url"] = clean(embedder["url"])
     found["approvals"]["webhook"] = clean(found["approvals"]["webhook"])
     found["audit"]["sinks"] = [{**one, **_sink(one)} for one in found["audit"]["sinks"]]
     if settings.protocol is not None:

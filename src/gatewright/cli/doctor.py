@@ -48,7 +48,7 @@ from gatewright.cli.running import read_running
 from gatewright.config import Problem, Settings, SettingsError, load
 from gatewright.config.lookup import state_directory
 from gatewright.config.model import Storage
-from gatewright.discovery.doctor import check_context
+from gatewright.discovery.doctor import check_context, check_embedder
 from gatewright.hosts.commands.changes import records
 from gatewright.storage.errors import StoreError
 
@@ -135,7 +135,9 @@ def _all(
         lambda: check_clock(_newest(folder), time.time()),
     )
     if servers:
-        yield from _each(folder, told, lambda: check_isolation(settings))
+        yield from _each(
+            folder, told, lambda: check_isolation(settings), lambda: check_embedder(settings)
+        )
     if servers and settings.servers:
         yield from _each(folder, told, lambda: _servers(settings, progress))
 

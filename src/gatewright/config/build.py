@@ -267,6 +267,21 @@ def _extras(settings: Settings) -> Iterable[Problem]:
     if settings.telemetry.enabled and find_spec("opentelemetry") is None:
         what = "the extra that this needs is not installed"
         yield _problem(settings, "telemetry.enabled", what, "pip install 'gatewright[otel]'")
+    yield from _embedder(settings)
+
+
+def _embedder(settings: Settings) -> Iterable[Problem]:
+    """What an embedder that is not built in needs."""
+    said = settings.discovery.embedder
+    needed = {"built-in": (), "endpoint": ("url", "model"), "model": ("path",)}[said.type]
+    for name in needed:
+        if not getattr(said, name):
+            what = f'type = "{said.type}" needs {name}'
+            yield _problem(settings, "discovery.embedder.type", what, f"write {name} = …")
+    if said.type == "model" and not all(map(find_spec, ("onnxruntime", "tokenizers"))):
+        what = "the extra that this needs is not installed"
+        fix = "pip install 'gatewright[embeddings]'"
+        yield _problem(settings, "discovery.embedder.type", what, fix)
 
 
 def _across(settings: Settings) -> list[Problem]:

@@ -158,7 +158,7 @@ def _as_written(server: Server) -> Server:
 
 
 def _is_secret(key: str) -> bool:
-    if key in ("rooms.jwt_key", "console.oidc.client_secret"):
+    if key in ("rooms.jwt_key", "console.oidc.client_secret", "discovery.embedder.key"):
         return True
     return key.startswith("servers.") and any(part in key for part in _SECRET)
 

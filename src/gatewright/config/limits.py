@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.config.bounds import MILLISECONDS, TOKENS, Bytes, Count, Name, Seconds, rate
+from gatewright.config.embedder import Embedder
 
 __all__ = ["Calls", "Discovery", "Expose", "Limits", "Rates"]
 
@@ -33,6 +34,8 @@ class Discovery(msgspec.Struct, frozen=True, kw_only=True):
     """What one answer of a search may take; it has fewer tools where they would take more."""
     cache_limit: Tokens = 3000
     """What the tools may take that a session used; the least recently used are let go first."""
+    embedder: Embedder = Embedder()
+    """What makes vectors of what is meant; see `[discovery.embedder]`."""
 
 
 class Rates(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,6 +15,7 @@ import msgspec
 from gatewright.config.agents import Agent
 from gatewright.config.builtin import Builtin, DirectoryList
 from gatewright.config.console import Console, ConsoleOidc
+from gatewright.config.embedder import Embedder
 from gatewright.config.file_tables import (
     AuthTable,
     FileTable,
@@ -85,6 +86,7 @@ TABLES: dict[str, type[msgspec.Struct]] = {
     "approvals": Approvals,
     "flow": Flow,
     "discovery": Discovery,
+    "discovery.embedder": Embedder,
     "rooms": RoomsTable,
     "rooms.participants": RoomParticipantTable,
     "rooms.topics.NAME": RoomTopicTable,

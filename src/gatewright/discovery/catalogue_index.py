@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.call import KERNEL, Tool
 from gatewright.in_force import InForce
@@ -28,6 +29,7 @@ from gatewright.servers.server_catalogue import ServerCatalogue
 from gatewright.transport.slices import in_slices
 
 if TYPE_CHECKING:
+    from gatewright.discovery.embedding import Embedding
     from gatewright.discovery.index import Entry, Found, ToolIndex
 
 __all__ = ["CatalogueIndex", "entry_of", "tool_id", "words_of"]
@@ -37,6 +39,8 @@ log = logging.getLogger("gatewright.discovery")
 _PATIENCE_S = 5.0
 """So long a search waits for what was listed since; then it searches what is there."""
 _QUIET_S = 10.0
+_BY_MEANING = frozenset({"auto", "semantic"})
+"""Strategies to which word vectors, or those of a stronger embedder, matter."""
 _SCHEMA_BYTES = 65_536
 """A longer schema is not read for the names of parameters."""
 _PARAMETERS, _WORDS, _WORD_CHARS, _TEXT_CHARS = 64, 32, 256, 8192
@@ -63,6 +67,7 @@ class CatalogueIndex:
         """Held while servers' tools are put or dropped, and while the index is read to be kept."""
         self.index = index
         """None until somebody searches."""
+        self._embedding: Embedding | None = None
         self._loading: asyncio.Task[ToolIndex] | None = None
         self._shelves: dict[str, ServerCatalogue] = {}
         self._seen: tuple[Catalogue, int] | None = None
@@ -80,6 +85,8 @@ class CatalogueIndex:
 
     def look(self) -> asyncio.Task[None] | None:
         """Begin to take up what changed since; None where nothing did. Several times a second, and before each search."""
+        if (embedding := self._embeds()) is not None and self.index is not None:
+            embedding.look(self.index)
         writing = self._keeping is not None and not self._keeping.done()
         if self._due is not None and time.monotonic() >= self._due and not writing:
             self._due = None
@@ -95,6 +102,8 @@ class CatalogueIndex:
         if self._working is not None:
             self._working.cancel()
             await asyncio.wait([self._working])
+        if self._embedding is not None:
+            await self._embedding.close()
         if self._loading is not None:
             await asyncio.wait([self._loading])  # in a thread, which nothing ends
         if self._keeping is not None:
@@ -115,16 +124,38 @@ class CatalogueIndex:
         what `may` says: with the same one a tool is asked about once."""
         index = await self._loaded()
         await self._followed()
+        wanted = self._now.settings.discovery.embedder.type != "built-in" and query.strip()
+        embeds = self._embeds() if wanted and strategy in _BY_MEANING else None
+        vector = None if embeds is None else await embeds.asked(query)
         sought = index.search(
-            query, strategy=strategy, may=may, categories=categories, limit=limit, view=view
+            query,
+            strategy=strategy,
+            may=may,
+            categories=categories,
+            limit=limit,
+            view=view,
+            vector=vector,
         )
-        return await in_slices(sought)
+        found = await in_slices(sought)
+        if embeds is None or found.strategy not in _BY_MEANING:
+            return found
+        by = "built-in" if vector is None else self._now.settings.discovery.embedder.type
+        return replace(found, strategy=f"{found.strategy}+{by}")
 
     async def export(self, tool: Tool) -> Mapping[str, Any]:
         """What the index holds of a tool. Raises `KeyError` where it has none of it."""
         index = await self._loaded()
         await self._followed()
         return index.export(tool_id(tool))
+
+    def _embeds(self) -> Embedding | None:
+        """What has vectors of a stronger embedder, where one is or was configured."""
+        wanted = self._now.settings.discovery.embedder.type != "built-in"
+        if self._embedding is None and self.index is not None and wanted:
+            from gatewright.discovery.embedding import Embedding  # noqa: PLC0415 - as below
+
+            self._embedding = Embedding(lambda: self._now.settings, self._folder)
+        return self._embedding
 
     async def _loaded(self) -> ToolIndex:
         if self.index is None:

@@ -1,14 +1,15 @@
-"""`gatewright doctor` check: what all servers' tools take of a host's context, and whether search in place of a whole list would pay."""
+"""`gatewright doctor` checks: whether the embedder of tool search answers; what all tools take of a context, and whether search would pay."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 
 from gatewright.call import Tool
 from gatewright.cli.finding import Finding
 from gatewright.config import Settings
 
-__all__ = ["check_context", "cost"]
+__all__ = ["check_context", "check_embedder", "cost"]
 
 _MANY = 40
 """Tools. Some hosts take no more, and none finds its way among more as well as among few."""
@@ -20,6 +21,46 @@ def cost(tools: Sequence[Tool]) -> int:
     from gatewright.discovery.lookup import tokens_of  # noqa: PLC0415
 
     return sum(map(tokens_of, tools))
+
+
+def check_embedder(settings: Settings) -> Iterator[Finding]:
+    """Whether the embedder of the search answers; nothing where it is the built-in one."""
+    if settings.discovery.embedder.type == "built-in":
+        return
+    import asyncio  # noqa: PLC0415 - as above
+
+    from gatewright.discovery.embedders.embedder import EmbeddingFailed  # noqa: PLC0415 - as above
+    from gatewright.discovery.embedding import made  # noqa: PLC0415 - as above
+
+    async def answers() -> str:
+        embedder = made(settings)
+        if embedder is None:
+            return ""
+        try:
+            await embedder.identity()
+            found = await embedder.embed(["list files"], asked=False)
+            begun = time.perf_counter()
+            await embedder.embed(["find a file"], asked=True)
+            spent = (time.perf_counter() - begun) * 1000
+        finally:
+            await embedder.close()
+        return f"answers a query with {found.shape[1]} components in {spent:.0f} ms"
+
+    said = settings.discovery.embedder
+    try:
+        what, why = asyncio.run(answers()), ""
+    except EmbeddingFailed as problem:
+        what, why = "makes no vectors", str(problem)
+    yield Finding(
+        check="discovery",
+        subject=f"embedder {said.type}",
+        level="warning" if why else "ok",
+        what=what,
+        why=why,
+        fix="until it does, tools are found by the built-in vectors; see [discovery.embedder]"
+        if why
+        else "",
+    )
 
 
 def check_context(settings: Settings, tools: Sequence[Tool]) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ weighted sum. The weights are different for short queries and for sentences: a f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import partial
 
 import msgspec
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gatewright.discovery.interaction import Reader, matched, spelled_out
+from gatewright.discovery.meanings import Meant
 from gatewright.discovery.postings import Bools, Floats, Postings, Slots, Spelling
 from gatewright.discovery.query import Query
 from gatewright.discovery.vectors import Table, VectorStore
@@ -25,9 +26,10 @@ FEATURES = ("lexical", "share", "concepts", "vector", "clause", "name", "fuzzy")
 _KEPT = 200
 _FIRST_LOOK = 1000
 _SPELLINGS = 4
-_MISSPELT = 8
+_MISSPELT = 6
 _TRIPLES = 8
-_SAMPLED = 32
+_SAMPLED = 8
+_MANY = 2
 _FITS = 0.35
 """What of the best score a tool needs to count as one that fits."""
 
@@ -42,11 +44,17 @@ _AUTO = (
 """Weights of the features: always; times how well the best name fits, squared; times the best share of the words that one
 tool has; times the length in words, of 30. Fitted on development queries, and held against others (`benchmarks/retrieval`)."""
 _LONG = 30
-_READ = 128
-_NAMED = 40
+_READ = 64
+_NAMED = 24
 _SPELLED_OUT = 0.6
 _MATCHED = 0.4
 """How much late interaction adds to the best score, of 1."""
+_MEANT = {"auto": 0.8, "semantic": 1.5}
+"""How much a stronger embedder adds to it for a tool that is far above the others."""
+_FAR = 1.3
+"""How many standard deviations more than the best of as many numbers by chance."""
+_USUAL = 1000
+"""Tools of which it is known how far away the usual one is."""
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -60,6 +68,8 @@ class Sight(msgspec.Struct, frozen=True):
     table: Table
     named: Callable[[int], Sequence[str]]
     """The terms of a tool's name."""
+    meant: Meant | None = None
+    """What a stronger embedder says of the query and of tools."""
 
 
 class _Stages(msgspec.Struct, frozen=True):
@@ -85,6 +95,8 @@ def judged(
     scores = table @ _weights(asked, table, strategy)
     if strategy == "auto":
         scores = yield from _read_again(asked, sight, slots, scores, table, having)
+    if sight.meant is not None and strategy in _MEANT:
+        scores = _with_meaning(sight, slots, scores, table, _MEANT[strategy])
     order = np.argsort(-scores, kind="stable")
     best = float(scores[order[0]])
     if best <= 0:
@@ -119,6 +131,29 @@ def _read_again(
     return again
 
 
+def _with_meaning(sight: Sight, slots: Slots, scores: Floats, table: Floats, most: float) -> Floats:
+    """The scores, with what a stronger embedder says: the less, the better a name fits."""
+    best, meant = float(scores.max(initial=0.0)), sight.meant
+    if best <= 0 or meant is None or not meant.held[slots].any():
+        return scores
+    # Models differ in what a cosine of theirs says; how far it is above the usual one is the same for all.
+    some = np.flatnonzero(sight.seen & meant.held[: len(sight.seen)])
+    usual = meant.vectors.exactly(meant.asked[None], some[:: max(1, len(some) // _USUAL)])
+    near = meant.vectors.exactly(meant.asked[None], slots)[:, 0]
+    above = np.maximum(near - usual.mean(), 0) / max(usual.std() * _far(len(some)), 1e-3)
+    # A tool without a vector is judged by the built-in ones.
+    built_in = _of_most(table[:, FEATURES.index("vector")]) * above.max()
+    above = np.where(meant.held[slots], above, np.maximum(built_in, 0))
+    named = float(table[:, FEATURES.index("name")].max()) ** 2
+    again: Floats = scores / np.float32(best) + np.float32(most * (1 - named)) * above**2
+    return again
+
+
+def _far(count: int) -> float:
+    """How many standard deviations the best of so many is above the usual one if it fits well; with few it cannot be far."""
+    return float(min((2 * np.log(max(count, 2))) ** 0.5 + _FAR, max(count - 1, 1) ** 0.5))
+
+
 def _weights(asked: Query, table: Floats, strategy: str) -> Floats:
     """The weight of each feature for this query."""
     if strategy != "auto":
@@ -146,12 +181,9 @@ def features(
     stages = yield from _staged(asked, sight)
     slots = candidates(stages)
     yield
-    near = sight.vectors.exactly(asked.vector, slots)
-    clause = near
-    for at, one in enumerate(asked.clauses):
-        yield
-        said = sight.vectors.exactly(one, slots)
-        clause = np.maximum(clause, said) if at else said
+    said = sight.vectors.exactly(np.stack([asked.vector, *asked.clauses]), slots)
+    near, clause = said[:, 0], said[:, bool(asked.clauses) :].max(axis=1)
+    yield
     columns = (
         _of_most(stages.lexical[slots]),
         stages.lexical[slots] / max(stages.most, 1e-6),
@@ -181,11 +213,15 @@ def _staged(asked: Query, sight: Sight) -> Generator[None, None, _Stages]:
     count = int(sight.seen.sum())
     lexical, most, had = yield from _summed(asked.terms, sight.postings, sight.seen, count)
     concepts, _, also = yield from _summed(asked.concepts, sight.postings, sight.seen, count)
-    spelled = yield from _spelled(asked, sight)
+    spelled = yield from _spelled(asked, sight, had)
     fuzzy, _, _ = yield from _summed(spelled, sight.postings, sight.seen, count)
     name = yield from _alike(asked.triples, sight)
     yield
     near = sight.vectors.nearest(asked.vector, sight.seen, _FIRST_LOOK)
+    if (meant := sight.meant) is not None:
+        yield
+        also_near = meant.vectors.nearest(meant.asked, sight.seen & meant.held, _FIRST_LOOK)
+        near = np.concatenate([near, also_near])
     return _Stages(lexical, concepts, fuzzy, name, most, near, {**had, **also})
 
 
@@ -203,12 +239,12 @@ def _summed(
         rarity = float(np.log(1 + (count - having + 0.5) / (having + 0.5)))
         if having:
             # What is not seen is taken out of the sum: that is one pass for all terms.
-            scores[slots] += impacts.astype(np.float32) * np.float32(weight * rarity / 255)
+            np.add.at(scores, slots, impacts * np.float32(weight * rarity / 255))
         most += weight * rarity
-        held[term] = slots, rarity
+        held[term] = slots if having else slots[:0], rarity
         yield
     if count < len(seen):
-        scores[~seen] = 0
+        scores *= seen
     return scores, most, held
 
 
@@ -225,25 +261,19 @@ def _seen_of(slots: NDArray[np.intp], seen: Bools, count: int) -> int:
     return len(slots) if count == len(seen) else int(np.count_nonzero(seen[slots]))
 
 
-def _spelled(asked: Query, sight: Sight) -> Generator[None, None, dict[str, float]]:
+def _spelled(
+    asked: Query, sight: Sight, had: Mapping[str, tuple[Slots, float]]
+) -> Generator[None, None, dict[str, float]]:
     """Terms of tools that are spelled like terms of the query which no tool has."""
     found: dict[str, float] = {}
-    unknown = []
-    for term, weight in asked.terms.items():
-        yield
-        if not _is_seen(term, sight):
-            unknown.append((term, weight))
+    unknown = [(term, weight) for term, weight in asked.terms.items() if not len(had[term][0])]
+    is_seen = partial(sight.postings.any_of, among=sight.seen)
     for term, weight in unknown[:_MISSPELT]:
         yield
-        like = yield from sight.spelling.like(term, partial(_is_seen, sight=sight))
+        like = yield from sight.spelling.like(term, is_seen)
         for other, alike in like[:_SPELLINGS]:
             found[other] = max(found.get(other, 0.0), weight * alike)
     return found
-
-
-def _is_seen(term: str, sight: Sight) -> bool:
-    slots, _ = _held(term, sight.postings, len(sight.seen))
-    return bool(sight.seen[slots].any())
 
 
 def _alike(triples: list[str], sight: Sight) -> Generator[None, None, Floats]:
@@ -251,25 +281,25 @@ def _alike(triples: list[str], sight: Sight) -> Generator[None, None, Floats]:
     size = len(sight.seen)
     scores = np.zeros(size, dtype=np.float32)
     lengths = np.zeros(size, dtype=np.float32)
-    for at in range(0, len(triples), _TRIPLES):
-        held = [_held(one, sight.names, size) for one in triples[at : at + _TRIPLES]]
-        slots = np.concatenate([one for one, _ in held])
-        scores += np.bincount(slots, minlength=size).astype(np.float32)
-        lengths[slots] = np.concatenate([sizes for _, sizes in held])
-        yield
+    for at, one in enumerate(triples):
+        slots, sizes = _held(one, sight.names, size)
+        scores[slots] += 1  # a slot is in a list once
+        lengths[slots] = sizes
+        if at % _TRIPLES == 0:
+            yield
     scores *= 2 / (lengths + max(len(triples), 1))
-    scores[~sight.seen] = 0
+    scores *= sight.seen
     return scores
 
 
 def _best(scores: Floats, most: int) -> NDArray[np.intp]:
     """The places of the best scores above zero."""
-    found = np.flatnonzero(scores > 0)
-    if len(found) > _SAMPLED * most:
+    least, sample = np.float32(0), scores[::_SAMPLED]
+    sample = sample[sample > 0]
+    if len(sample) > _MANY * most:
         # What the best of some are above, most are not: so few of many are compared with each other.
-        sample = scores[found[:: _SAMPLED // 4]]
         least = np.partition(sample, len(sample) - most)[len(sample) - most]
-        found = np.flatnonzero(scores >= least)
+    found = np.flatnonzero(scores >= least if least > 0 else scores > 0)
     if len(found) > most:
         return found[np.argpartition(scores[found], -most)[-most:]]
     return found

@@ -7,8 +7,17 @@ is, how well the best tool fits and how many fit are asked among these.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Generator, Hashable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Generator,
+    Hashable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from itertools import groupby, islice, repeat
+from operator import itemgetter
 from typing import Any
 
 import msgspec
@@ -17,9 +26,11 @@ import numpy as np
 from gatewright.discovery.fusion import Sight, judged
 from gatewright.discovery.kept import Kept, KeptServer, digest_of
 from gatewright.discovery.lexicon import lexicon
-from gatewright.discovery.postings import Bools, Postings, Spelling
+from gatewright.discovery.meanings import Meanings
+from gatewright.discovery.postings import Bools, Floats, Postings, Spelling
 from gatewright.discovery.query import Query, analysed, impacts_of, name_terms
 from gatewright.discovery.vectors import VectorStore, table
+from gatewright.discovery.views import Views
 from gatewright.discovery.words import Words
 
 __all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex", "within"]
@@ -27,8 +38,6 @@ __all__ = ["STRATEGIES", "Entry", "Found", "Hit", "ToolIndex", "within"]
 STRATEGIES = ("auto", "keyword", "semantic", "category")
 
 _ROOM = 1024
-_VIEWS = 64
-_AT_ONCE = 512
 _FEW = 64
 """Tools between two steps where what is done for each depends on what it says of itself."""
 
@@ -61,13 +70,6 @@ class Found(msgspec.Struct, frozen=True):
     strategy: str
 
 
-class _View:
-    """What one asker may see: 1 for yes, 0 for no, -1 for not asked yet, by slot."""
-
-    def __init__(self, room: int) -> None:
-        self.seen = np.full(room, -1, dtype=np.int8)
-
-
 class ToolIndex:
     """One index over all connected servers. Not for several threads; what is a generator goes in slices."""
 
@@ -95,7 +97,9 @@ class ToolIndex:
         """Grows with each change of what is held."""
         self._turns: dict[str, int] = {}
         self._by_id: dict[str, int] = {}
-        self._views: OrderedDict[Hashable, _View] = OrderedDict()
+        self._views = Views()
+        self.meanings: Meanings | None = None
+        """What a stronger embedder says of the tools, where there is one."""
 
     def __len__(self) -> int:
         return len(self._by_id)
@@ -194,10 +198,12 @@ class ToolIndex:
         categories: Collection[str] = (),
         limit: int = 5,
         view: Hashable = None,
+        vector: Floats | None = None,
     ) -> Generator[None, None, Found]:
         """The tools that fit, among those for which `may` is true (of the tool id) and which are in one of the
         categories or below it, if any are named. Where `view` is given, `may` is asked once for a tool as long as the
-        view's name stays the same: it has to change with the asker's rights. ValueError: no such strategy."""
+        view's name stays the same: it has to change with the asker's rights. `vector` is that of the query, of the embedder of
+        `meanings`. ValueError: no such strategy."""
         if strategy not in STRATEGIES:
             raise ValueError(f"strategy must be one of {', '.join(STRATEGIES)}")
         seen = yield from self._seen(may, view)
@@ -214,22 +220,27 @@ class ToolIndex:
             self._vectors,
             self._table,
             self._named,
+            self.meanings.meant(vector, len(seen)) if self.meanings is not None else None,
         )
         slots, scores, used = yield from judged(asked, sight, strategy)
-        ranked = [
-            (-round(float(score), 4), entry.tool_id)
-            for slot, score in zip(slots, scores, strict=True)
-            if self._alive[slot] and (entry := self._entries[slot]) is not None
-        ]
-        hits = list[Hit]()
-        # Those that fit as well in the order of their ids: that of slots is another at each start.
-        for behind, tool in sorted(ranked):
-            if len(hits) >= limit:
-                break
-            # Asked again: the slot may be another tool's by now.
-            if may is None or may(tool):
-                hits.append(Hit(tool, 0.0 - behind))
-        return Found(tuple(hits), max(len(slots), len(hits)), used)
+        # Asked again: the slot may be another tool's by now.
+        found = (one for one in self._ranked(slots, scores) if may is None or may(one.tool_id))
+        hits = tuple(islice(found, limit))
+        return Found(hits, max(len(slots), len(hits)), used)
+
+    def found(self) -> list[tuple[int, Entry]]:
+        """The tools that can be found now, with their slots."""
+        return [(slot, entry) for slot, entry in self.known() if self._alive[slot]]
+
+    def known(self) -> list[tuple[int, Entry]]:
+        """The same, and the tools in reserve."""
+        return [(slot, one) for slot, one in enumerate(self._entries) if one is not None]
+
+    def means(self, slot: int, entry: Entry, vector: Floats) -> bool:
+        """Have the vector that a stronger embedder made of a tool. False where the slot is another tool's by now, or no room is left."""
+        if self.meanings is None or self._entries[slot] is not entry:
+            return False
+        return self.meanings.put(slot, vector)
 
     def export(self, tool_id: str) -> Mapping[str, Any]:
         """What the index holds of a tool: `tool_id`, `server_id`, `name`, `description`, `categories`, `keywords`,
@@ -248,6 +259,15 @@ class ToolIndex:
             "embedding": [round(float(one), 4) for one in self._vectors.of(slot)],
         }
 
+    def _ranked(self, slots: Sequence[int], scores: Floats) -> Iterator[Hit]:
+        """The tools of these slots, best first; those that fit as well in the order of their ids: that of slots is another at each
+        start."""
+        rounded = map(round, map(float, scores), repeat(4))
+        for score, alike in groupby(zip(rounded, slots, strict=True), itemgetter(0)):
+            held = (self._entries[slot] for _, slot in alike if self._alive[slot])
+            for tool in sorted(one.tool_id for one in held if one is not None):
+                yield Hit(tool, score)
+
     def _named(self, slot: int) -> list[str]:
         """The terms of a tool's name."""
         entry = self._entries[slot]
@@ -264,9 +284,9 @@ class ToolIndex:
         self._names.add(slot, name_impacts)
         self._vectors.put(slot, vector, rows)
         self._entries[slot] = entry
-        for view in self._views.values():
-            if slot < len(view.seen):
-                view.seen[slot] = -1
+        self._views.forget(slot)
+        if self.meanings is not None:
+            self.meanings.forget(slot)
         return slot
 
     def _slot(self) -> int:
@@ -336,27 +356,12 @@ class ToolIndex:
         size = len(self._entries)
         if may is None:
             return self._alive[:size].copy()
-        view = self._view(key, size)
-        unknown = np.flatnonzero(self._alive[:size] & (view.seen[:size] < 0))
-        for at in range(0, len(unknown), _AT_ONCE):
-            for slot in unknown[at : at + _AT_ONCE]:
-                entry = self._entries[slot]
-                view.seen[slot] = entry is not None and may(entry.tool_id)
-            yield
-        seen: Bools = self._alive[:size] & (view.seen[:size] == 1)
-        return seen
 
-    def _view(self, key: Hashable, size: int) -> _View:
-        view = self._views.pop(key, None) if key is not None else None
-        if view is None:
-            view = _View(size)
-        elif len(view.seen) < size:
-            view.seen = np.concatenate([view.seen, np.full(size - len(view.seen), -1, np.int8)])
-        if key is not None:
-            self._views[key] = view
-            if len(self._views) > _VIEWS:
-                self._views.popitem(last=False)
-        return view
+        def sees(slot: int) -> bool:
+            entry = self._entries[slot]
+            return entry is not None and may(entry.tool_id)
+
+        return (yield from self._views.of(key, size, lambda: self._alive, sees))
 
     def _filed(self, seen: Bools, categories: Collection[str]) -> Generator[None, None, Bools]:
         wanted = frozenset(one.casefold().strip("/") for one in categories)

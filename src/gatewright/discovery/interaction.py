@@ -56,21 +56,20 @@ def matched(words: Sequence[Word], slots: Slots, reader: Reader) -> Generator[No
     places[held] = np.arange(len(held))
     yield
     asked = reader.table.unit(np.array([one.row if one.row >= 0 else NO_ROW for one in words]))
-    near = asked @ reader.table.unit(held).T
-    at_near = places[rows]
-    scratch = np.zeros(reader.size, dtype=np.float32)
+    near = np.maximum(reader.table.unit(held) @ asked.T, 0)
     yield
+    best = near[places[rows]].max(axis=1)  # a row for a slot, a column for a word
+    yield
+    at_slots = np.full(reader.size, -1, dtype=np.int16)
+    at_slots[slots] = np.arange(len(slots))
     for at, word in enumerate(words):
-        best = np.maximum(near[at][at_near].max(axis=1), 0)
         for term, least in (*((one, _CONCEPT) for one in word.concepts), (word.term, 1.0)):
-            having, _ = reader.having.get(term, _NOTHING)
-            if len(having):
-                scratch[having] = least
-                np.maximum(best, scratch[slots], out=best)
-                scratch[having] = 0
+            having = at_slots[reader.having.get(term, _NOTHING)[0]]
+            having = having[having >= 0]
+            best[having, at] = np.maximum(best[having, at], least)
         rarity = reader.having.get(word.term, (_NONE, reader.unknown))[1] if word.term else _SCRIPT
         weight = (word.weight if word.row >= 0 else _UNKNOWN) * rarity
-        summed += np.float32(weight) * best
+        summed += np.float32(weight) * best[:, at]
         total += weight
         yield
     return summed / np.float32(total) if total > 0 else summed

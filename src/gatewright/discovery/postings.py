@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Generator, Iterable, Mapping
+from math import ceil
 
 import msgspec
 import numpy as np
@@ -61,6 +62,16 @@ class Postings:
         """Slots and impacts (of 255), empty where no tool has it: copies, which stay as they are."""
         held = np.array(self._terms.get(term, _NONE), dtype=np.uint32)
         return (held >> 8).astype(np.intp), held.astype(np.uint8)
+
+    def any_of(self, term: str, among: Bools) -> bool:
+        """Whether any of these slots has a term (slots beyond the end of `among` are none of them)."""
+        held, at, some = self._terms.get(term, _NONE), 0, _AT_ONCE
+        while at < len(held):
+            slots = np.array(held[at : at + some], dtype=np.uint32) >> 8
+            if among[slots[slots < len(among)]].any():
+                return True
+            at, some = at + some, some * 8
+        return False
 
     def sweep(self, dead: Bools) -> Generator[None, None, list[str]]:
         """Take dead slots (true in `dead`; those beyond its end live) out of every term. The terms that are gone."""
@@ -155,17 +166,17 @@ class Spelling:
             return []
         counts = np.bincount(np.concatenate(lists))
         # One wrong letter costs three triples: what shares fewer than a fourth is no typing error.
-        numbers = np.flatnonzero(counts >= max(1, len(word) / 4))
-        shared = counts[numbers]
+        least = max(1, ceil(len(word) / 4))
         terms, best = self._terms, list[str]()
-        yield
-        for at, one in enumerate(np.argsort(-shared, kind="stable")):
-            if seen(term := terms[numbers[one]]):
-                best.append(term)
+        for shared in range(int(counts.max()), least - 1, -1):
+            yield
+            for at, number in enumerate(np.flatnonzero(counts == shared)):
                 if len(best) == _CANDIDATES:
                     break
-            if at % _AT_A_TIME == 0:
-                yield
+                if seen(term := terms[number]):
+                    best.append(term)
+                if at % _AT_A_TIME == 0:
+                    yield
         found = [(term, alike(word, term)) for term in best]
         return sorted((one for one in found if one[1] > 0), key=lambda one: (-one[1], one[0]))
 
@@ -183,25 +194,27 @@ def alike(word: str, other: str) -> float:
     allowed = 1 if longest <= 5 else 2 if longest <= 9 else 3
     if abs(len(word) - len(other)) > allowed:
         return 0.0
-    errors = _errors(word, other, allowed)
+    errors = _errors(word, other)
     return 1 - errors / longest * 1.2 if errors <= allowed else 0.0
 
 
-def _errors(one: str, two: str, most: int) -> int:
-    """Damerau's distance: letters wrong, missing or too many, and neighbours exchanged; more than `most` is not counted to its end."""
-    before: list[int] = []
-    last = list(range(len(two) + 1))
-    for row, letter in enumerate(one, 1):
-        now = [row]
-        for column, other in enumerate(two, 1):
-            cost = min(last[column] + 1, now[column - 1] + 1, last[column - 1] + (letter != other))
-            if row > 1 and column > 1 and letter == two[column - 2] and one[row - 2] == other:
-                cost = min(cost, before[column - 2] + 1)
-            now.append(cost)
-        if min(now) > most and min(last) > most:
-            return most + 1
-        before, last = last, now
-    return last[-1]
+def _errors(one: str, two: str) -> int:
+    """Damerau's distance: letters wrong, missing or too many, and neighbours exchanged. A column of its table is one number, with a bit
+    for each difference between neighbours (Hyyrö, 2003)."""
+    places: dict[str, int] = {}
+    for at, letter in enumerate(one):
+        places[letter] = places.get(letter, 0) | 1 << at
+    last, errors = 1 << len(one) >> 1, len(one)
+    more, less, straight, before = (1 << len(one)) - 1, 0, 0, 0
+    for letter in two:
+        here = places.get(letter, 0)
+        exchanged = ((~straight & here) << 1) & before
+        straight = (((here & more) + more) ^ more) | here | less | exchanged
+        up, down = less | ~(straight | more), more & straight
+        errors += bool(up & last) - bool(down & last)
+        up, down = up << 1 | 1, down << 1
+        more, less, before = down | ~(straight | up), up & straight, here
+    return errors
 
 
 def _packed(

@@ -27,6 +27,7 @@ _DESCRIPTION_CHARS, _PARAMETER_CHARS = 600, 500
 _QUERY_CHARS = 2000
 _QUERY_WORDS = 64
 _CLAUSES = 8
+_PARTS = 4 * _QUERY_WORDS
 _CLAUSE = Pattern(
     "[.;:!?\n,\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]+| (?:and|then|und|dann|y|luego|et|puis) "
 )
@@ -124,10 +125,7 @@ def name_terms(entry: Described, words: Words) -> list[str]:
 def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Query]:
     """What a query asks for. A step for a word: one of two hundred Han characters takes milliseconds."""
     text = query[:_QUERY_CHARS]
-    found: list[Word] = []
-    for written in split(text, _QUERY_CHARS)[: 2 * _QUERY_WORDS]:
-        found += words.of(written)
-        yield
+    found = yield from _words_of(split(text, _QUERY_CHARS)[: 2 * _QUERY_WORDS], words, _PARTS)
     terms: dict[str, float] = {}
     concepts: dict[str, float] = {}
     for one in found:
@@ -139,10 +137,7 @@ def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Qu
     clauses = []
     parts = [part for part in _CLAUSE.split(text) if part.strip()] if len(found) > 14 else []
     for part in parts[:_CLAUSES]:
-        said: list[Word] = []
-        for written in split(part, 400):
-            said += words.of(written)
-            yield
+        said = yield from _words_of(split(part, 400), words, _PARTS // _CLAUSES)
         if sum(bool(one.term) for one in said) >= 2:
             clauses.append(_pooled(said, table))
     folded = fold(text)
@@ -158,6 +153,17 @@ def analysed(query: str, words: Words, table: Table) -> Generator[None, None, Qu
             {(one.term, one.concepts): one for one in found if one.term or one.concepts}.values()
         ),
     )
+
+
+def _words_of(written: Sequence[str], words: Words, most: int) -> Generator[None, None, list[Word]]:
+    """What words stand for, until they are so many: two hundred characters that are no word stand for a hundred."""
+    found: list[Word] = []
+    for one in written:
+        found += words.of(one)
+        yield
+        if len(found) > most:
+            break
+    return found
 
 
 def _pooled(found: Sequence[Word], table: Table) -> Floats:

@@ -14,16 +14,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from gatewright.discovery.postings import Bools, Floats
 
-__all__ = ["NO_ROW", "Table", "VectorStore", "table"]
+__all__ = ["NO_ROW", "Coded", "Table", "VectorStore", "table"]
+
+Coded = tuple[NDArray[np.int8], np.float32]
+"""A vector in eight bits a component, and what they are multiplied by."""
 
 _BITS = 256
 _SEED = 1
 _ROWS = 40
 NO_ROW = 65535
 _AT_ONCE = 4096
+_NEVER = 255
+_MANY = 512
 
 
 class Table:
@@ -65,14 +71,14 @@ class Table:
 class VectorStore:
     """The vectors of slots."""
 
-    def __init__(self, dimensions: int) -> None:
-        # Of fewer directions than bits each bit would say the same as another.
-        dice = np.random.default_rng(_SEED).standard_normal((max(_BITS, dimensions), dimensions))
-        self._directions = np.linalg.qr(dice)[0][:_BITS].astype(np.float32)
+    def __init__(self, dimensions: int, words: int = _ROWS) -> None:
+        """`words` is how many rows of the table a slot has at most."""
+        self._directions = _directions(dimensions)
+        self._words = words
         self._signs = np.zeros((_BITS // 64, 0), dtype=np.uint64)
         self._codes = np.zeros((0, dimensions), dtype=np.int8)
         self._scales = np.zeros(0, dtype=np.float32)
-        self._rows = np.zeros((0, _ROWS), dtype=np.uint16)
+        self._rows = np.zeros((0, words), dtype=np.uint16)
 
     def grow(self, slots: int) -> None:
         """Have room for so many."""
@@ -80,7 +86,7 @@ class VectorStore:
         if more > 0:
             signs = np.zeros((len(self._signs), more), np.uint64)
             codes = np.zeros((more, self._codes.shape[1]), np.int8)
-            rows = np.full((more, _ROWS), NO_ROW, np.uint16)
+            rows = np.full((more, self._words), NO_ROW, np.uint16)
             self._signs = np.concatenate([self._signs, signs], axis=1)
             self._rows = np.concatenate([self._rows, rows])
             self._codes = np.concatenate([self._codes, codes])
@@ -88,7 +94,7 @@ class VectorStore:
 
     def put(self, slot: int, vector: Floats, rows: Sequence[int] = ()) -> None:
         """Have this vector for the slot, and the first of the rows of the table that its words have."""
-        some = list(dict.fromkeys(rows))[:_ROWS]
+        some = list(dict.fromkeys(rows))[: self._words]
         self._rows[slot, : len(some)] = some
         self._rows[slot, len(some) :] = NO_ROW
         largest = float(np.abs(vector).max(initial=0.0)) or 1.0
@@ -98,8 +104,13 @@ class VectorStore:
 
     def of(self, slot: int) -> Floats:
         """The vector of a slot, as it is kept."""
-        vector: Floats = self._codes[slot].astype(np.float32) * self._scales[slot]
+        codes, scale = self.coded(slot)
+        vector: Floats = codes.astype(np.float32) * scale
         return vector
+
+    def coded(self, slot: int) -> Coded:
+        """The same: its components in eight bits, and what each is to be multiplied by."""
+        return self._codes[slot], self._scales[slot]
 
     def rows(self, slots: NDArray[np.intp]) -> NDArray[np.uint16]:
         """The rows of the words of these slots, as many for each; `NO_ROW` where there are fewer."""
@@ -110,21 +121,24 @@ class VectorStore:
         up to twice as many: of thousands that say the same, any are as good."""
         if not vector.any():
             return np.zeros(0, np.intp)
-        apart = np.zeros(len(seen), dtype=np.uint16)
+        apart = np.zeros(len(seen), dtype=np.uint8)
+        other, some = np.zeros(len(seen), np.uint64), np.zeros(len(seen), np.uint8)
         for signs, sign in zip(self._signs, self._signed(vector), strict=True):
-            apart += np.bitwise_count(signs[: len(seen)] ^ sign)
-        apart[~seen] = _BITS + 1
-        below = np.cumsum(np.bincount(apart, minlength=_BITS + 2))
-        bound = min(int(np.searchsorted(below, most)), _BITS)
+            np.bitwise_count(np.bitwise_xor(signs[: len(seen)], sign, out=other), out=some)
+            apart += np.minimum(some, _NEVER - apart)  # as far apart as can be is not quite near
+        apart[~seen] = _NEVER
+        below = np.cumsum(np.bincount(apart, minlength=_NEVER + 1))
+        bound = min(int(np.searchsorted(below, most)), _NEVER - 1)
         if below[bound] <= 2 * most:
             return np.flatnonzero(apart <= bound)
         nearer = np.flatnonzero(apart < bound)
         alike = np.flatnonzero(apart == bound)[: 2 * most - len(nearer)]
         return np.concatenate([nearer, alike])
 
-    def exactly(self, vector: Floats, slots: NDArray[np.intp]) -> Floats:
-        """The cosine of each of these slots."""
-        near: Floats = (self._codes[slots].astype(np.float32) @ vector) * self._scales[slots]
+    def exactly(self, vectors: Floats, slots: NDArray[np.intp]) -> Floats:
+        """The cosine of each of these slots (a row) with each of the vectors (a column)."""
+        near: Floats = self._codes[slots].astype(np.float32) @ vectors.T
+        near *= self._scales[slots][:, None]
         return near
 
     def kept(
@@ -148,7 +162,7 @@ class VectorStore:
         self._codes = np.frombuffer(codes, np.int8).reshape(count, self._codes.shape[1]).copy()
         signed = np.frombuffer(signs, np.uint64).reshape(count, len(self._signs))
         self._signs = np.ascontiguousarray(signed.T)
-        self._rows = np.frombuffer(rows, np.uint16).reshape(count, _ROWS).copy()
+        self._rows = np.frombuffer(rows, np.uint16).reshape(count, self._words).copy()
 
     def _signed(self, vector: Floats) -> NDArray[np.uint64]:
         """On which side of each direction it lies, a bit for each."""
@@ -156,8 +170,22 @@ class VectorStore:
 
 
 @cache
+def _directions(dimensions: int) -> Floats:
+    """As many as there are bits."""
+    dice = np.random.default_rng(_SEED)
+    if dimensions > _MANY:  # in so many dimensions any are nearly at right angles
+        return dice.standard_normal((_BITS, dimensions), dtype=np.float32)
+    # Of fewer directions than bits each bit would say the same as another.
+    square = dice.standard_normal((max(_BITS, dimensions), dimensions))
+    found: Floats = np.linalg.qr(square)[0][:_BITS].astype(np.float32)
+    return found
+
+
+@cache
 def table() -> Table:
-    """The table of the package, read once."""
+    """The table of the package, read once. From then on linear algebra in this process uses one thread."""
+    # Products of this size take several threads longer than one, as they wait for each other; and calls need the other cores.
+    threadpool_limits(1, "blas")
     with resources.files("gatewright.discovery").joinpath("vectors.npz").open("rb") as file:
         held = np.load(file, allow_pickle=False)
         words = bytes(held["words"]).decode("utf-8").split("\n")

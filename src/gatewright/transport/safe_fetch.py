@@ -44,8 +44,10 @@ class EgressFailed(Exception):  # noqa: N818 - what happened, not what is wrong 
 class Egress:
     """Sends single requests, each within `seconds`. Keeps no connection and no cookie between two."""
 
-    def __init__(self, *, seconds: float = SECONDS) -> None:
+    def __init__(self, *, seconds: float = SECONDS, most_bytes: int = MOST_BYTES) -> None:
+        """An answer that is longer than `most_bytes` is none."""
         self._timeout = aiohttp.ClientTimeout(total=seconds)
+        self._most_bytes = most_bytes
 
     async def ask(
         self,
@@ -79,20 +81,20 @@ class Egress:
                     allow_redirects=False,
                 ) as answer,
             ):
-                return answer.status, await _whole(answer)
+                return answer.status, await _whole(answer, self._most_bytes)
         except TimeoutError:
             raise EgressFailed(f"{host} did not answer in {self._timeout.total:g} s") from None
         except (aiohttp.ClientError, OSError, ValueError) as problem:
             raise EgressFailed(f"{host} cannot be asked: {problem}") from None
 
 
-async def _whole(answer: aiohttp.ClientResponse) -> bytes:
+async def _whole(answer: aiohttp.ClientResponse, most: int) -> bytes:
     pieces: list[bytes] = []
     total = 0
     async for piece in answer.content.iter_any():
         total += len(piece)
-        if total > MOST_BYTES:
-            raise EgressFailed(f"{answer.url.host} answered more than {MOST_BYTES} bytes")
+        if total > most:
+            raise EgressFailed(f"{answer.url.host} answered more than {most} bytes")
         pieces.append(piece)
     return b"".join(pieces)
 

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-import httpx2  # type: ignore[import-not-found]
+import httpx2
 from mcp import Client  # type: ignore[import-not-found]
 from mcp.client.auth import OAuthClientProvider  # type: ignore[import-not-found]
 from mcp.client.streamable_http import streamable_http_client  # type: ignore[import-not-found]

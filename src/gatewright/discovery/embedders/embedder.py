@@ -1,0 +1,94 @@
+"""`Embedder`: the interface of what makes vectors of texts, the checks of its answers, and how `[discovery.embedder]` makes one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from gatewright.config import Settings
+from gatewright.config.embedder import Embedder as Written
+from gatewright.config.secrets import open_secrets
+from gatewright.config.substitute import Sources, substitute
+from gatewright.discovery.postings import Floats
+from gatewright.secret_scanning import HELD
+
+__all__ = [
+    "MOST_DIMENSIONS",
+    "Embedder",
+    "EmbeddingFailed",
+    "key_of",
+    "place_of",
+    "said_of",
+    "unit_rows",
+]
+
+MOST_DIMENSIONS = 4096
+
+
+class EmbeddingFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
+    """There are no vectors. The text says why."""
+
+
+class Embedder(Protocol):
+    """Makes vectors of texts. All of one identity have the same number of components."""
+
+    async def identity(self) -> str:
+        """What its vectors depend on: those of one identity may be compared. Raises `EmbeddingFailed`."""
+
+    async def embed(self, texts: Sequence[str], *, asked: bool) -> Floats:
+        """A row of length 1 for each text; `asked` are queries, others say what a tool is. Raises `EmbeddingFailed`."""
+
+    async def close(self) -> None:
+        """End what it has going on."""
+
+
+def unit_rows(found: NDArray[np.floating[Any]], texts: int) -> Floats:
+    """The rows, of length 1; those of nothing stay zero. Raises `EmbeddingFailed` where they are no vectors of so many texts."""
+    if found.ndim != 2 or len(found) != texts or not 1 <= found.shape[1] <= MOST_DIMENSIONS:
+        shape = " by ".join(map(str, found.shape))
+        raise EmbeddingFailed(f"there are {shape} numbers for {texts} texts")
+    with np.errstate(over="ignore"):  # what is too large has no length
+        lengths = np.linalg.norm(found.astype(np.float64), axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        raise EmbeddingFailed("a vector has components that are no numbers")
+    rows: Floats = (found / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return rows
+
+
+def key_of(settings: Settings) -> str:
+    """The key of an endpoint, with what stands for `${…}` in it. Raises `Undefined`."""
+    place, secrets = settings.storage.path, settings.secrets
+    file = settings.file_of("discovery.embedder")
+    sources = Sources(
+        os.environ,
+        lambda: open_secrets(place, secrets.store, key_file=secrets.key_file),
+        store=place,
+        file=file,
+        accepted=settings.accepted.get(file),
+    )
+    key = substitute(settings.discovery.embedder.key, sources, _folder(settings, file))
+    HELD.hold("embedder", [key] if key else [])
+    return key
+
+
+def place_of(settings: Settings) -> Path:
+    """The folder of a local model."""
+    file = settings.file_of("discovery.embedder")
+    return _folder(settings, file) / Path(settings.discovery.embedder.path).expanduser()
+
+
+def _folder(settings: Settings, file: Path) -> Path:
+    """What paths are relative to: where they were written."""
+    return file.absolute().parent if settings.files else settings.storage.path
+
+
+def said_of(written: Written) -> str:
+    """What of a table the vectors depend on."""
+    parts = (written.type, written.url, written.model, written.query_prefix, written.tool_prefix)
+    return msgspec.json.encode(parts).decode()

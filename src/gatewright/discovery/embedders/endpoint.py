@@ -1,0 +1,94 @@
+"""Embeddings from an OpenAI-compatible HTTP endpoint (`POST …/embeddings`): batches, time limits, bounded and checked answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from gatewright.config.embedder import Embedder as Written
+from gatewright.discovery.embedders.embedder import (
+    MOST_DIMENSIONS,
+    EmbeddingFailed,
+    said_of,
+    unit_rows,
+)
+from gatewright.discovery.postings import Floats
+from gatewright.transport.safe_fetch import Egress, EgressFailed
+
+__all__ = ["Endpoint"]
+
+_NUMBER_BYTES = 32
+_AROUND_BYTES = 4096
+_SAID_CHARS = 200
+
+
+class _Vector(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Answer(msgspec.Struct):
+    data: list[_Vector]
+
+
+_decode = msgspec.json.Decoder(_Answer).decode
+
+
+class Endpoint:
+    """Asks an endpoint that the operator named, so it may be in the own network."""
+
+    def __init__(self, written: Written, key: str) -> None:
+        self._written = written
+        self._url = f"{written.url.rstrip('/')}/embeddings"
+        self._headers: Mapping[str, str] = {
+            "Content-Type": "application/json",
+            **({"Authorization": f"Bearer {key}"} if key else {}),
+        }
+        most = written.batch * MOST_DIMENSIONS * _NUMBER_BYTES + _AROUND_BYTES
+        self._batches = Egress(seconds=written.batch_timeout_s, most_bytes=most)
+        most = MOST_DIMENSIONS * _NUMBER_BYTES + _AROUND_BYTES
+        self._queries = Egress(seconds=written.query_timeout_ms / 1000, most_bytes=most)
+
+    async def identity(self) -> str:
+        return said_of(self._written)
+
+    async def embed(self, texts: Sequence[str], *, asked: bool) -> Floats:
+        prefix = self._written.query_prefix if asked else self._written.tool_prefix
+        order = {
+            "model": self._written.model,
+            "input": [f"{prefix}{text}" for text in texts],
+            "encoding_format": "float",
+        }
+        egress = self._queries if asked else self._batches
+        try:
+            status, body = await egress.ask(
+                self._url, self._headers, msgspec.json.encode(order), outside=False
+            )
+        except EgressFailed as problem:
+            raise EmbeddingFailed(str(problem)) from None
+        if status != 200:
+            said = body[:_SAID_CHARS].decode(errors="replace")
+            raise EmbeddingFailed(f"the endpoint answered HTTP {status}: {said}")
+        # Thousands of numbers take some milliseconds.
+        return await asyncio.to_thread(_read, body, len(texts))
+
+    async def close(self) -> None:
+        """Nothing is kept between two batches."""
+
+
+def _read(body: bytes, texts: int) -> Floats:
+    """The vectors of an answer, in the order of the texts."""
+    try:
+        found = sorted(_decode(body).data, key=lambda one: one.index)
+    except msgspec.MsgspecError as problem:
+        raise EmbeddingFailed(
+            f"the endpoint answered what is no list of vectors: {problem}"
+        ) from None
+    if [one.index for one in found] != list(range(texts)):
+        raise EmbeddingFailed(f"the endpoint answered {len(found)} vectors for {texts} texts")
+    if len({len(one.embedding) for one in found}) > 1:
+        raise EmbeddingFailed("the endpoint answered vectors of different lengths")
+    return unit_rows(np.array([one.embedding for one in found], dtype=np.float64), texts)

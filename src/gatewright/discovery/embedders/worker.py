@@ -1,0 +1,70 @@
+"""Worker process (`python -m gatewright.discovery.embedders.worker`): embeds texts from stdin by a local model; a timer ends it.
+
+The head of an order is the folder of the model, its load a JSON list of texts; the answer's head says `digest`, `rows` and `columns`, or
+`error`, and its load has the numbers. The model is read at the first order and kept.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatewright.discovery.embedders.model_files import BadModel, Model, opened
+from gatewright.transport.workers import read_frame, write_frame
+
+__all__ = ["MODULE", "answered", "main"]
+
+MODULE = "gatewright.discovery.embedders.worker"
+_NICE = 5
+
+
+def main() -> int:
+    """Answer until the other side hangs up."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    os.nice(_NICE)
+    os.environ["HF_HUB_OFFLINE"] = "1"
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    answers = os.dup(1)
+    os.dup2(2, 1)  # nothing that a library prints becomes an answer
+    os.write(answers, b"!")
+    while True:
+        try:
+            head, load, seconds = read_frame(sys.stdin.buffer)
+        except EOFError:
+            return 0
+        signal.alarm(seconds)
+        said, numbers = answered(head, load)
+        signal.alarm(0)
+        write_frame(answers, msgspec.json.encode(said), numbers)
+
+
+def answered(head: bytes, load: bytes) -> tuple[dict[str, Any], bytes]:
+    """The answer to one order."""
+    try:
+        model, digest = _model(head.decode())
+        texts = msgspec.json.decode(load, type=list[str])
+        if not texts:
+            return {"digest": digest, "rows": 0, "columns": 0}, b""
+        rows = model.embed(texts)
+    except ImportError as problem:
+        return {"error": f"{problem}; pip install 'gatewright[embeddings]'"}, b""
+    except (BadModel, OSError) as problem:
+        return {"error": str(problem)}, b""
+    except Exception as problem:  # noqa: BLE001 - whoever ordered it goes on without
+        return {"error": f"{type(problem).__name__}: {problem}"[:300]}, b""
+    return {"digest": digest, "rows": len(rows), "columns": rows.shape[1]}, rows.tobytes()
+
+
+@lru_cache(maxsize=1)
+def _model(folder: str) -> tuple[Model, str]:
+    return opened(Path(folder))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
