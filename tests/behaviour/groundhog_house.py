@@ -21,10 +21,13 @@ from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.groundhog_client import Groundhog, connected
 from tests.storage.parts import state_in
 
-__all__ = ["DOORS", "INVOKE", "REGISTER", "GroundhogHouse", "houses", "tree"]
+__all__ = ["DOORS", "INVOKE", "REGISTER", "TERM", "GroundhogHouse", "houses", "tree"]
 
 DOORS = ("main websocket", "websocket", "http", "tcp")
 """The gateway's own address by Upgrade, and the protocol's own with each transport."""
+
+TERM = "Project Zebra"
+"""What no result may have."""
 
 INVOKE: dict[str, Any] = {
     "tool_id": "directory_list",
@@ -167,6 +170,7 @@ def content(root: Path, transport: str, **more: Any) -> dict[str, Any]:
     echo = server(
         "echo",
         mgp={"trust_level": "sandboxed"},
+        isolation="none",  # this trust level has it isolated, which not every machine can
         tools={"echo": {"categories": ["text"], "risk_level": "safe"}},
     )
     writer = server(
@@ -175,7 +179,13 @@ def content(root: Path, transport: str, **more: Any) -> dict[str, Any]:
     guarded = server(
         "echo",
         "guarded",
-        tools={"echo": {"validator": "paths", "validator_args": ["/message"]}},
+        tools={
+            "echo": {
+                "validator": "paths",
+                "validator_args": ["/message"],
+                "redaction": "personal",
+            }
+        },
     )
     everybody = {"agent": "*", "server": "gatewright", "permissions": ["filesystem.read"]}
     return config(
@@ -189,6 +199,7 @@ def content(root: Path, transport: str, **more: Any) -> dict[str, Any]:
             {"agent": "*", "server": "guarded"},
         ],
         gateway={"anonymous": "deny"},
+        redaction={"terms": [TERM], "hidden": "remove"},
         builtin={"directory_list": {"roots": [str(root)]}},
         mcp={"protocol": protocol},
     )

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.config import SettingsError, load
 from gatewright.mcp.protocol.negotiate import EXTENSIONS
 from gatewright.mcp.wire.methods import WORDS
 from tests.behaviour.gateway import Gateway, config, running, server
@@ -61,6 +62,35 @@ async def test_the_specifications_own_request_is_accepted(several: Gateway) -> N
             "version": "0.1.0",
             "extensions": wanted,
         }
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_what_the_gateway_says_of_itself_is_what_was_configured(
+    tmp_path: Path, several: Gateway, door: str
+) -> None:
+    """MGP-2.3-2: in each place of the reply; nothing of it where nothing was configured."""
+    own = {
+        "server_id": "gateway.example",
+        "trust_level": "trusted",
+        "permissions_required": ["network.outbound"],
+    }
+    with running(tmp_path, config(server("echo"), gateway=own)) as gateway:
+        for place in PLACES:
+            can = offer(place, ["audit"])
+            async with (
+                host(gateway, door, can=can) as told,
+                host(several, door, can=can) as not_told,
+            ):
+                plain = {"version": "0.2.0", "extensions": ["audit"]}
+                assert answered(told.hello) == {place: plain | own}
+                assert answered(not_told.hello) == {place: plain}
+
+
+def test_a_trust_level_that_there_is_not_is_refused_by_its_key(tmp_path: Path) -> None:
+    """MGP-2.3-3."""
+    (tmp_path / "mgp.toml").write_text('[gateway]\ntrust_level = "core"\n')
+    with pytest.raises(SettingsError, match=r"gateway\.trust_level"):
+        load(tmp_path / "mgp.toml")
 
 
 async def test_what_is_active_is_what_both_have(several: Gateway) -> None:

@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 
 from gatewright.oauth.documents import challenge_of
-from tests.behaviour.access_house import KEYED
+from tests.behaviour.access_house import KEYED, OFFER
 from tests.behaviour.hosts import META, Host, RpcError
 from tests.behaviour.token_house import TokenHouse
 from tests.behaviour.wires import MODERN
@@ -304,7 +304,7 @@ async def test_a_token_of_an_issuer_that_cannot_be_asked_is_refused_by_name(
 async def test_a_token_ends_in_the_middle_of_a_session(tokens: TokenHouse) -> None:
     """MGP-14.3-4: the gate asks for each call, whatever was good when the connection was made."""
     token = tokens.token(exp=time.time() - 28)  # two seconds more, with the leeway
-    async with tokens.host("websocket 2025-11-25", token) as client:
+    async with tokens.host("websocket 2025-11-25", token, can=OFFER) as client:
         while (refused := await _refused(client)) is None:
             continue
         assert refused == (1003, "auth_expired")

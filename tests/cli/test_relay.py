@@ -70,6 +70,21 @@ def test_a_lost_connection_answers_what_was_on_its_way_and_nothing_else(relay: R
     assert relay.lost("again") == []
 
 
+@pytest.mark.parametrize(
+    ("capabilities", "code"),
+    [({}, -32000), ({"elicitation": {"mgp": 1}}, -32000), ({"mgp": {"version": "0.2.0"}}, 5002)],
+)
+def test_the_code_of_a_lost_call_is_one_that_the_host_knows(
+    relay: Relay, capabilities: dict[str, object], code: int
+) -> None:
+    """CDM-con-7, MGP-14.3-19."""
+    opening = {"protocolVersion": "2025-11-25", "capabilities": capabilities}
+    relay.from_host(frame(id=0, method="initialize", params=opening))
+    relay.from_host(ask(1))
+    said = [*relay.lost("it fell"), *relay.refuse(ask(2), "it is down")]
+    assert [json.loads(one)["error"]["code"] for one in said] == [code] * 3
+
+
 def test_a_listening_is_nothing_that_a_host_waits_for_when_it_leaves(relay: Relay) -> None:
     line = b'{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{}}'
     assert relay.from_host(line) == line

@@ -77,6 +77,7 @@ def test_what_comes_or_goes_is_one_key_and_order_counts(folder: Path) -> None:
     [
         ('[gateway]\nhost = "127.0.0.2"', "gateway.host"),
         ("[gateway]\nport = 1", "gateway.port"),
+        ('[gateway]\nserver_id = "g"', "gateway.server_id"),
         ('[gateway]\n[audit]\nsync = "always"', "audit.sync"),
         ("[gateway]\n[limits]\nframe_bytes = 5", "limits.frame_bytes"),
         ("[gateway]\n[limits]\nqueue_bytes = 5", "limits.queue_bytes"),

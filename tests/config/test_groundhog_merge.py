@@ -31,9 +31,10 @@ def test_the_sinks_of_the_specification_are_sinks_of_the_record() -> None:
     file, database = found["groundhog-file"], found["groundhog-database"]
     assert (file.type, file.path) == ("file", "/var/log/groundhog/mcp-audit.log")
     assert (file.format, file.classes) == ("groundhog", EVERY)
-    assert (database.type, database.dsn) == (
+    assert (database.type, database.dsn, database.retention_days) == (
         "postgres",
         "postgresql://user:pass@localhost/groundhog",
+        90,
     )
     remote = sinks(SEED.replace("remote_sink = false", "remote_sink = true"))["groundhog-remote"]
     assert (remote.type, remote.url) == ("http", "https://audit.example.com/api/events")

@@ -12,7 +12,8 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal, Target
-from gatewright.redaction.filter import AT_ONCE, REPORT, Redact, Rules
+from gatewright.redaction.filter import AT_ONCE, Redact, Rules
+from gatewright.redaction.report import REPORT
 from gatewright.secret_scanning import PERSONAL, Clean, Held, Redactor
 from tests.gate_parts import a_call
 
@@ -62,6 +63,7 @@ def test_a_changed_result_reports_what_was_done_to_it() -> None:
         "redactions_applied": {"github-token": 2},
     }
     assert report["sanitized_size"] < len(raw)
+    assert call.facts["redaction"] == report
     assert call.facts["redacted"] == {"github-token": 2}
 
 

@@ -83,8 +83,8 @@ def test_what_nobody_sees_is_taken_out_where_that_is_wanted(tmp_path: Path) -> N
     """GRH-val-3, GRH-out-3: for arguments and for results alike, and where no secrets are looked for as well."""
     found = rules(tmp_path, WORDS)
     assert found.default is not None
-    assert found.default.json(HIDDEN_TEXT) == (b'{"t":"ab"}', [HIDDEN])
-    assert found.default.text("a\x00b") == (b"ab", [HIDDEN])
+    assert found.default.json(HIDDEN_TEXT)[:2] == (b'{"t":"ab"}', [HIDDEN])
+    assert found.default.text("a\x00b")[:2] == (b"ab", [HIDDEN])
     assert found.servers == {"one": None}
     read = found.tools["one", "read"]
     assert read is not None

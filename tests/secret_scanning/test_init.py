@@ -10,7 +10,7 @@ TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
 
 
 def test_a_text_for_people_keeps_everything_but_the_secret() -> None:
-    assert Redactor(b"k").text("nothing here") == (b"nothing here", [])
+    assert Redactor(b"k").text("nothing here")[:2] == (b"nothing here", [])
     clean = Redactor(b"k").text(f"bad {TOKEN}")
     assert TOKEN.encode() not in clean.text
     assert clean.rules == ["github-token"]

@@ -62,7 +62,6 @@ from gatewright.in_force import InForce
 from gatewright.kernel import Hooks, Kernel
 from gatewright.listeners import Signal
 from gatewright.mcp.protocol.eras import Sealer
-from gatewright.mcp.protocol.negotiate import Face
 from gatewright.mcp.server.http_app import App
 from gatewright.mcp.server.locality import worded
 from gatewright.mcp.server.long_lived import Dismissing
@@ -78,6 +77,7 @@ from gatewright.servers.own_urls import OwnUrls
 from gatewright.servers.server_set import ServerSet
 from gatewright.servers.settings_adapters import (
     authorizers_of,
+    face_of,
     guard_of,
     http_limits,
     info_of,
@@ -260,7 +260,7 @@ class Gateway:
             identify=now.authenticate.identify,
             bearer=now.authenticate.bearer,
             protected=now.protected,
-            face=Face(extensions_of(self.features)),
+            face=face_of(settings, extensions_of(self.features)),
             info=info_of(settings),
             sealer=Sealer(os.urandom(32)),
             owners=self._owners,

@@ -21,12 +21,15 @@ import msgspec
 from gatewright.audit.journal import Journal
 from gatewright.audit.rows import Rows
 
-__all__ = ["KEEP_ALL", "PRUNED", "Keep", "Retention"]
+__all__ = ["AT_ONCE", "FOREVER", "KEEP_ALL", "PRUNED", "Expiry", "Keep", "Retention"]
 
 PRUNED = "dev.gatewright.audit.pruned"
 
 _DAY_S = 86_400.0
 _LOOK_S = 6 * 3600.0
+
+AT_ONCE = 10_000
+"""Rows of a sink that are deleted at once, so that a delivery behind years of them is not held up."""
 
 
 class Keep(msgspec.Struct, frozen=True):
@@ -38,6 +41,31 @@ class Keep(msgspec.Struct, frozen=True):
 
 
 KEEP_ALL = Keep()
+
+
+class Expiry:
+    """From when on what is recorded is kept, asked now and then."""
+
+    def __init__(self, days: float, clock: Callable[[], float]) -> None:
+        """0 days: always."""
+        self._days = days
+        self._clock = clock
+        self._looked = float("-inf")
+
+    def due(self) -> str:
+        """The time, as records have it, before which they go; empty where nothing goes now, as it was asked some hours ago."""
+        # Also when the clock was set back: else nothing would be deleted until it has caught up.
+        if not self._days or 0 <= self._clock() - self._looked < _LOOK_S:
+            return ""
+        self._looked = self._clock()
+        return _recorded(self._clock() - self._days * _DAY_S)
+
+    def again(self) -> None:
+        """There is more that goes: due at once."""
+        self._looked = float("-inf")
+
+
+FOREVER = Expiry(0, time.time)
 
 
 class Retention:
@@ -52,9 +80,8 @@ class Retention:
     ) -> None:
         """`record` writes a `PRUNED` record with these details and returns its number."""
         self._keep = keep
-        self._clock = clock
+        self._expiry = Expiry(keep.days, clock)
         self._record = record
-        self._looked = float("-inf")
         self._announced: tuple[int, int] | None = None
 
     def look(self, rows: Rows, journal: Journal, fed: int) -> bool:
@@ -71,14 +98,12 @@ class Retention:
             rows.prune(last)
             self._announced = None
             return True
-        # Also when the clock was set back: else nothing would be deleted until it has caught up.
-        if self._keep.days and not 0 <= self._clock() - self._looked < _LOOK_S:
-            self._looked = self._clock()
-            self._announce(rows, journal)
+        before = self._expiry.due()
+        if before:
+            self._announce(rows, journal, before)
         return False
 
-    def _announce(self, rows: Rows, journal: Journal) -> None:
-        before = _recorded(self._clock() - self._keep.days * _DAY_S)
+    def _announce(self, rows: Rows, journal: Journal, before: str) -> None:
         gone, _ = rows.pruned()
         # A sink that is down keeps records.
         last = rows.last_within(min(rows.last_before(before), self._keep.taken()))

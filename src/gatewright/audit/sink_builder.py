@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gatewright.audit.formats import chooser, writer
+from gatewright.audit.retention import Expiry
 from gatewright.audit.sinks import Sink, SinkFailed, SinkPositions, Sinks
 from gatewright.audit.sinks.file import FileSink
 from gatewright.audit.sinks.filtered import AlertSink, FilteredSink
@@ -37,8 +39,13 @@ def positions_of(settings: Settings) -> SinkPositions:
     return SinkPositions(settings.storage.path, [one.name for one in settings.audit.sinks])
 
 
-def sinks_of(settings: Settings, positions: SinkPositions, inform: Inform) -> Sinks:
-    """The sinks, not started. `inform` tells an audit server, in the loop that runs now.
+def sinks_of(
+    settings: Settings,
+    positions: SinkPositions,
+    inform: Inform,
+    clock: Callable[[], float] = time.time,
+) -> Sinks:
+    """The sinks, not started. `inform` tells an audit server, in the loop that runs now; `clock` says what is old.
 
     A sink that misses a variable says so at each try.
     """
@@ -60,7 +67,7 @@ def sinks_of(settings: Settings, positions: SinkPositions, inform: Inform) -> Si
             # `${file:…}` is meant from where it was written, as in all other tables: what was accepted is what stands there.
             folder = file.absolute().parent if settings.files else place
             believed = sources.of(file, settings.accepted.get(file))
-            made[sink.name] = _Later(partial(_made, settings, sink, believed, folder))
+            made[sink.name] = _Later(partial(_made, settings, sink, believed, folder, clock))
     return Sinks(place, made, positions)
 
 
@@ -99,14 +106,20 @@ class _Later:
             await self._made.close()
 
 
-def _made(settings: Settings, sink: AuditSink, sources: Sources, folder: Path) -> Sink:
+def _made(
+    settings: Settings,
+    sink: AuditSink,
+    sources: Sources,
+    folder: Path,
+    clock: Callable[[], float],
+) -> Sink:
     def text(value: str) -> str:
         found = substitute(value, sources, folder)
         HELD.hold(f"sink {sink.name}", passwords_in(found))
         return found
 
     put = writer(sink.format, settings.gateway.name)
-    found = _placed(settings, sink, text, put)
+    found = _placed(settings, sink, text, put, Expiry(sink.retention_days, clock))
     return found if not sink.classes else FilteredSink(found, chooser(sink.classes))
 
 
@@ -115,6 +128,7 @@ def _placed(
     sink: AuditSink,
     text: Callable[[str], str],
     put: Callable[[bytes], bytes],
+    expiry: Expiry,
 ) -> Sink:
     if sink.type == "file":
         path = settings.storage.path / Path(text(sink.path)).expanduser()
@@ -134,8 +148,9 @@ def _placed(
     if sink.type == "syslog":
         return SyslogSink(text(sink.address), put)
     if sink.type == "sqlite":
-        return SqliteSink(settings.storage.path / Path(text(sink.path)).expanduser(), put)
+        path = settings.storage.path / Path(text(sink.path)).expanduser()
+        return SqliteSink(path, put, expiry)
     if sink.type == "alert":
         hook = HttpSink(text(sink.url), put, headers={}, events=False) if sink.url else None
         return AlertSink(put, hook)
-    return PostgresSink(text(sink.dsn), sink.table, put)
+    return PostgresSink(text(sink.dsn), sink.table, put, expiry)

@@ -37,6 +37,8 @@ class Relay:
         self._theirs: set[bytes] = set()
         self._own: set[bytes] = set()
         self._first = b""
+        self._code = reason_of(_REASON).mcp_code
+        """What an error of our own has for a number, until the host opens a session of an earlier revision."""
         self._refusal = ""
         self._opening: dict[bytes, bytes] = {}
         self._changing: dict[bytes, tuple[tuple[str, str], bytes | None]] = {}
@@ -97,7 +99,7 @@ class Relay:
     def lost(self, why: str) -> list[bytes]:
         """The connection is gone: an error for every question that was on its way."""
         answers = [
-            _error(ident, f"{why}; the call may or may not have run", sent=True)
+            _error(ident, self._code, f"{why}; the call may or may not have run", sent=True)
             for ident in self._pending
         ]
         self._pending.clear()
@@ -110,7 +112,7 @@ class Relay:
     def refuse(self, line: bytes, why: str) -> list[bytes]:
         """Errors for the questions of a line that cannot be sent."""
         return [
-            _error(message.id, f"{why}; nothing was sent", sent=False)
+            _error(message.id, self._code, f"{why}; nothing was sent", sent=False)
             if isinstance(message, jsonrpc.Request)
             else jsonrpc.error(message.id, (message.code, message.message))
             for message in _messages(line)
@@ -150,6 +152,8 @@ class Relay:
     def _remember(self, request: jsonrpc.Request) -> None:
         if request.method == "initialize":
             self._opening[request.id] = request.params
+            if _member(_member(request.params, "capabilities") or b"{}", "mgp") is None:
+                self._code = reason_of(_REASON).mcp_legacy_code
         elif request.method in _KEPT:
             self._changing[request.id] = _key(request.method, request), request.params
         elif request.method == "resources/unsubscribe":
@@ -238,10 +242,10 @@ def _said(response: jsonrpc.Response) -> str:
     return text if isinstance(text, str) and text else "an error without a message"
 
 
-def _error(ident: bytes, why: str, *, sent: bool) -> bytes:
+def _error(ident: bytes, code: int, why: str, *, sent: bool) -> bytes:
     """What is known of sending is said, and when to come back only where nothing can run twice by that."""
     row = reason_of(_REASON)
     data: dict[str, Any] = {"reason": row.name, "details": {"sent": sent}}
     if not sent:
         data["retry_after_ms"] = row.retry_after_ms
-    return jsonrpc.error(ident, (row.mcp_code, why, data))
+    return jsonrpc.error(ident, (code, why, data))

@@ -27,7 +27,8 @@ _OF_THE_TRANSPORT = (
     "limits.connections",
     "limits.connections_per_address",
 )
-_NEEDS_RESTART = (*_OF_THE_LISTENER, *_OF_THE_TRANSPORT)
+_OF_THE_HANDSHAKE = ("gateway.server_id", "gateway.trust_level", "gateway.permissions_required")
+_NEEDS_RESTART = (*_OF_THE_LISTENER, *_OF_THE_TRANSPORT, *_OF_THE_HANDSHAKE)
 _APPLIED = (
     "agents.",
     "approvals.",

@@ -135,7 +135,8 @@ class ProtocolAudit(msgspec.Struct, frozen=True, kw_only=True):
     log_protocol_errors: bool = True
     """Whether requests that could not be parsed or served are among the events."""
     retention_days: Annotated[int, Meta(ge=0, le=36_500, extra=DAYS)] = 90
-    """The age at which records are deleted; that of `[audit]` takes precedence where both are written."""
+    """The age at which records are deleted, and rows of `database_sink`; that of `[audit]` takes precedence where both are
+    written. Files and what `remote_endpoint` took are theirs to keep."""
     alert_webhook: Annotated[
         str, Meta(pattern=r"\A(https?://\S+)?\Z", examples=['"https://example.com/alerts"'])
     ] = ""

@@ -51,7 +51,7 @@ def joined(settings: Settings) -> Settings:
     if "audit.retention_days" not in origins and "mcp.protocol.audit.retention_days" in origins:
         audit = replace(audit, retention_days=said.retention_days)
     if said.classes:
-        audit = replace(audit, sinks=(*audit.sinks, *_sinks(said)))
+        audit = replace(audit, sinks=(*audit.sinks, *_sinks(said, audit.retention_days)))
     if DOOR not in limits.doors:
         limits = replace(limits, doors={**limits.doors, DOOR: _calls(protocol.rate_limits)})
     return replace(settings, audit=audit, limits=limits, protocol=_placed(settings, protocol))
@@ -81,7 +81,7 @@ def _calls(said: RateLimits) -> Calls:
     )
 
 
-def _sinks(said: ProtocolAudit) -> Iterable[AuditSink]:
+def _sinks(said: ProtocolAudit, days: int) -> Iterable[AuditSink]:
     sinks, classes = said.sinks, said.classes
     if said.log_security_events:
         yield AuditSink(
@@ -108,6 +108,7 @@ def _sinks(said: ProtocolAudit) -> Iterable[AuditSink]:
                 format="groundhog",
                 classes=classes,
                 dsn=found.place,
+                retention_days=days,
             )
         elif found is not None:
             yield AuditSink(
@@ -116,6 +117,7 @@ def _sinks(said: ProtocolAudit) -> Iterable[AuditSink]:
                 format="groundhog",
                 classes=classes,
                 path=found.place,
+                retention_days=days,
             )
     if sinks.remote_sink and sinks.remote_endpoint:
         yield AuditSink(

@@ -84,6 +84,12 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     import_isolation: IsolationLevel = "none"
     """The `isolation` of the stdio servers that `gatewright import` writes from now on. `confined` keeps most servers
     that `npx` and `uvx` start at work; they see no folder until one is named in `[servers.sandbox]`."""
+    server_id: Annotated[str, Meta(max_length=128, examples=['"gateway.example"'])] = ""
+    """The `server_id` that MGP clients are told at the handshake (MGP §2.3); none unless set."""
+    trust_level: Literal["standard", "trusted", "sandboxed"] | None = None
+    """The `trust_level` that MGP clients are told at the handshake, which is theirs to believe; none unless set."""
+    permissions_required: tuple[Name, ...] = ()
+    """The permissions that MGP clients are told that the gateway requires of them; none unless set."""
     startup_wait_s: Annotated[float, Meta(ge=0, le=600, extra=SECONDS)] = 10.0
     """How long the ready line, and the switch to another configuration, wait for servers that are still starting."""
 
@@ -320,8 +326,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     unprefixed: bool = False
     """Whether the tools of its only server are listed under their own names, without its prefix."""
     expose: Expose | None = None
-    """What its list has: every tool (`all`), or three tools that search, describe and call, beside pinned ones; see
-    `[discovery] expose`, which holds unless this is set."""
+    """Every tool (`all`), or three that search, describe and call, and pinned ones; `expose` of `[discovery]` unless set."""
     pinned: Annotated[tuple[Name, ...], Meta(max_length=100)] = ()
     """The tools that its list always has with `expose = "pinned+discover"`, as `server/tool` or as `gatewright tool list`
     prints them."""

@@ -74,6 +74,9 @@ class AuditSink(msgspec.Struct, frozen=True, kw_only=True):
         ),
     ] = "gatewright_audit"
     """`postgres`: the table, which is made where it does not exist."""
+    retention_days: Annotated[int, Meta(ge=0, le=36_500, extra=DAYS)] = 0
+    """`postgres`, `sqlite`: the age at which rows are deleted, looked for every six hours as events arrive; 0 keeps them for
+    ever."""
     server: str = ""
     """`mgp`: the id of a configured server that gets each event as `notifications/mgp.audit` (MGP §6), if it negotiated
     `audit`. There are no acknowledgements."""

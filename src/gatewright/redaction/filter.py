@@ -1,8 +1,6 @@
 """Filter `redact`: replaces secrets in results, errors and messages, or drops them; holds chunk tails, caches lists, offloads long texts.
 
-A result in which nothing is found stays the bytes that came. One in which something was found says so in its
-`_meta`, so that nobody takes a mark for what the tool said: `original_size` and `sanitized_size` in
-bytes of JSON text and `redactions_applied`, rule → places. The record says the same rules, never what was found.
+A result in which nothing is found stays the bytes that came. One in which something was found says so (`redaction/report.py`).
 """
 
 from __future__ import annotations
@@ -19,14 +17,12 @@ from msgspec.structs import replace
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.mcp.wire import jsonrpc
 from gatewright.redaction.known_lists import KnownLists
+from gatewright.redaction.report import measure, reported
 from gatewright.schemas.json_strings import outweighs
 from gatewright.secret_scanning import Clean, Redactor
 from gatewright.secret_scanning.chunks import CHUNK, Chunks, text_of, with_text
 
-__all__ = ["AT_ONCE", "REPORT", "Cleaning", "Redact", "Rules", "reported"]
-
-REPORT = "dev.gatewright/redaction"
-"""The member of a result's `_meta` that says what was done to it."""
+__all__ = ["AT_ONCE", "Cleaning", "Redact", "Rules"]
 
 log = logging.getLogger("gatewright.pipeline")
 
@@ -115,6 +111,7 @@ class Redact:
         if not clean.rules:
             return answer
         _count(call, clean.rules)
+        measure(call, answer.raw, clean)
         return replace(answer, raw=reported(answer.raw, clean))
 
     async def _large_spoken(
@@ -149,12 +146,13 @@ class Redact:
                     return found
                 found = redactor.json(raw)
                 if found.rules and not listed:
-                    found = Clean(reported(raw, found), found.rules)
+                    found = Clean(reported(raw, found), found.rules, len(found.text))
             text = found.text
             if listed:
                 self._lists.keep(raw, text, known)
             elif found.rules:
                 _count(call, found.rules)
+                measure(call, raw, found)
         return answer if text is raw else replace(answer, raw=text)
 
     def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
@@ -348,23 +346,6 @@ def _too_much_outside(method: str, params: dict[str, Any], redactor: Redactor) -
 def _count(call: Call, rules: Iterable[str] | Mapping[str, int]) -> None:
     """Put the rules into the facts of the call, beside those that earlier events put there."""
     call.facts["redacted"] = dict(Counter(call.facts.get("redacted", {})) + Counter(rules))
-
-
-def reported(raw: bytes, clean: Clean) -> bytes:
-    """The clean result with a report in its `_meta`, where it is an object that can have one."""
-    try:
-        result = msgspec.json.decode(clean.text, type=dict[str, msgspec.Raw])
-        meta = msgspec.json.decode(result.get("_meta", b"{}"), type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
-        return clean.text
-    report = {
-        "original_size": len(raw),
-        "sanitized_size": len(clean.text),
-        "redactions_applied": Counter(clean.rules),
-    }
-    meta[REPORT] = msgspec.Raw(msgspec.json.encode(report))
-    result["_meta"] = msgspec.Raw(msgspec.json.encode(meta))
-    return msgspec.json.encode(result)
 
 
 def _length(outcome: Refusal | Failure) -> int:

@@ -11,7 +11,7 @@ import msgspec
 
 from gatewright.call import Call, Failure, Refusal
 from gatewright.mcp.wire import jsonrpc
-from gatewright.redaction.filter import reported
+from gatewright.redaction.report import reported
 from gatewright.secret_scanning import Clean, Held, Redactor
 from gatewright.secret_scanning.held import MOST as MOST_HELD
 from gatewright.secret_scanning.invisible import visible_value
@@ -58,7 +58,7 @@ class Cleaners:
         if "error" in said:
             text = f"the result could not be cleaned of secrets: {said['error']}"
             return Failure("output_invalid", text)
-        return Clean(load or raw, Counter(said["rules"]))
+        return Clean(load or raw, Counter(said["rules"]), said.get("size", 0))
 
 
 def cleaned(order: Mapping[str, Any], load: bytes) -> Answered:
@@ -75,7 +75,7 @@ def cleaned(order: Mapping[str, Any], load: bytes) -> Answered:
     if not clean.rules:
         return {"rules": {}}, b""
     text = reported(load, clean) if order["report"] else clean.text
-    return {"rules": Counter(clean.rules)}, text
+    return {"rules": Counter(clean.rules), "size": len(clean.text)}, text
 
 
 @lru_cache(maxsize=64)

@@ -51,6 +51,8 @@ class Clean(NamedTuple):
 
     text: bytes
     rules: Sequence[str] | Mapping[str, int]
+    size: int = 0
+    """Bytes that the text has without a report on what was taken out, where it has one."""
 
 
 class Redactor:

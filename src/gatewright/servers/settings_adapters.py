@@ -33,6 +33,7 @@ from gatewright.transport.isolation.rules import Isolation
 
 __all__ = [
     "authorizers_of",
+    "face_of",
     "guard_of",
     "http_limits",
     "info_of",
@@ -240,6 +241,17 @@ def http_limits(limits: ConfiguredLimits) -> Limits:
 def info_of(settings: Settings) -> dict[str, Any]:
     """How the gateway calls itself to clients and servers (MCP's `Implementation`)."""
     return {"name": settings.gateway.name, "version": __version__}
+
+
+def face_of(settings: Settings, extensions: tuple[str, ...]) -> Face:
+    """What the gateway says of itself to MGP clients (MGP §2.3)."""
+    own = settings.gateway
+    return Face(
+        extensions,
+        server_id=own.server_id or None,
+        trust_level=own.trust_level,
+        permissions_required=own.permissions_required,
+    )
 
 
 def guard_of(settings: Settings) -> Guard:

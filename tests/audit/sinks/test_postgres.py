@@ -7,6 +7,7 @@ import asyncio
 import os
 import secrets
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ import pytest
 
 from gatewright.audit.chain import GENESIS, seal
 from gatewright.audit.formats import writer
+from gatewright.audit.retention import Expiry
 from gatewright.audit.sinks.follow import SinkFailed
 from gatewright.audit.sinks.postgres import PostgresSink
-from tests.audit.parts import body, until
+from tests.audit.parts import Clock, body, until
 from tests.audit.sinks.parts import Trail, lines
 
 HOST = os.environ.get("PGHOST", "127.0.0.1")
@@ -82,6 +84,22 @@ async def test_a_record_that_comes_twice_is_one_row(server: Server) -> None:
     await sink.deliver(lines(6, 15))
     await sink.close()
     assert await server.rows("SELECT count(*), max(seq) FROM gatewright_audit") == [(15, 15)]
+
+
+async def test_rows_that_are_too_old_go_with_what_arrives(server: Server) -> None:
+    """GRH-cfg-10: at the age that was configured, and a younger row stays."""
+    three = lines(1, 3, apart_s=86_400.0)
+    last = datetime.fromisoformat(msgspec.json.decode(three[2])["time"]).timestamp()
+    clock = Clock(last + 90 * 86_400)
+    sink = PostgresSink(server.dsn, "gatewright_audit", expiry=Expiry(90, clock))
+    await sink.deliver(three)
+    assert await server.rows("SELECT seq FROM gatewright_audit") == [(3,)]
+    await sink.deliver(three[:2])
+    assert await server.rows("SELECT count(*) FROM gatewright_audit") == [(3,)]
+    clock.now += 6 * 3600
+    await sink.deliver(three[1:2])
+    await sink.close()
+    assert await server.rows("SELECT seq FROM gatewright_audit") == []
 
 
 async def test_text_that_a_database_does_not_take_stops_nothing(server: Server) -> None:

@@ -140,10 +140,8 @@ def test_numbers_are_mgps_with_the_strict_switch() -> None:
 
 def test_success_has_the_members_of_the_specification_and_no_others() -> None:
     """GRH-msg-6."""
-    raw = succeeded(
-        answer({"structuredContent": {"n": 1}}), "t", "exec-789", ["read:filesystem"], "a"
-    )
-    assert json.loads(raw) == {
+    said, facts = answer({"structuredContent": {"n": 1}}), {"permissions_used": ["filesystem.read"]}
+    expected = {
         "tool_id": "t",
         "execution_id": "exec-789",
         "status": "success",
@@ -153,6 +151,12 @@ def test_success_has_the_members_of_the_specification_and_no_others() -> None:
             "permissions_used": ["read:filesystem"],
             "audit_id": "a",
         },
+    }
+    assert json.loads(succeeded(said, "t", facts, "exec-789", "a")) == expected
+    cleaned = {**facts, "redaction": {"original_size": 2}}
+    assert json.loads(succeeded(said, "t", cleaned, "exec-789", "a")) == {
+        **expected,
+        "metadata": {"original_size": 2},
     }
 
 

@@ -21,6 +21,8 @@ SAID = (
     "https://api.example/*",
 )
 
+RATES = ("requests_per_minute", "requests_per_hour")
+
 
 @pytest.fixture
 def operator(shell: Shell) -> str:
@@ -41,10 +43,24 @@ def test_a_key_is_made_with_what_it_says_and_shown_with_it(shell: Shell, operato
     assert {name: made[name] for name in said} == said
     assert {name: listed[name] for name in said} == said
     assert len(listed["key_hash"]) == 64
+    assert 0 < listed["created_at"] == made["created_at"]
+    assert (made["last_used"], made["rate_limit"]) == (None, dict.fromkeys(RATES))
     row = shell.run("key", "list").rows[1]
     assert row[-1] == (
         "analyst; community; ToolInvoke(files/*), filesystem.read; /srv/**, https://api.example/*"
     )
+
+
+def test_the_limits_of_a_key_are_shown_with_it(shell: Shell, operator: str) -> None:
+    """GGEN-auth-2: its own before those of every key, as `[limits.calls]` has them, and when it was used last."""
+    made = shell.run("key", "create", "bot", "--key", operator, "--json").document
+    text = f"[limits.calls.key]\nper_hour = 50\n[limits.calls.keys.{made['id']}]\nper_minute = 7\n"
+    (shell.folder / "mgp.toml").write_text(text)
+    first, own = shell.run("key", "list", "--config", "mgp.toml", "--json").document
+    assert first["rate_limit"] == dict(zip(RATES, (None, 50), strict=True))
+    assert own["rate_limit"] == dict(zip(RATES, (7, None), strict=True))
+    assert first["last_used"] >= first["created_at"]
+    assert own["last_used"] is None
 
 
 def test_who_may_call_and_see_nothing_is_told_so(shell: Shell, operator: str) -> None:

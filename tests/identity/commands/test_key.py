@@ -49,7 +49,7 @@ def test_keys_are_listed_without_their_secrets(shell: Shell, operator: str) -> N
     made = shell.run("key", "create", "bot", "--expires", "30d", "--key", operator, "--json")
     document = made.document
     assert document["kind"] == "agent"
-    assert 29 < (document["expires"] - document["created"]) / 86400 <= 30
+    assert 29 < (document["expires"] - document["created_at"]) / 86400 <= 30
     done = shell.run("key", "list")
     assert [row[1:4] for row in done.rows] == [
         ["root", "operator", "active"],
@@ -189,7 +189,7 @@ def test_an_old_key_stays_good_for_the_overlap(shell: Shell, operator: str) -> N
     assert isinstance(verify(shell, new["key"]), Caller)
     listed = {one["id"]: one for one in shell.run("key", "list", "--json").document}
     assert listed[old["id"]]["replaced_by"] == new["id"]
-    assert 3590 < listed[old["id"]]["expires"] - new["created"] <= 3600
+    assert 3590 < listed[old["id"]]["expires"] - new["created_at"] <= 3600
     again = shell.run(*rotate)
     assert again.code == 2
     assert "replaced" in again.err

@@ -62,11 +62,12 @@ def test_revisions_before_2025_11_25_have_flawed_arguments_as_an_error(revision:
 @pytest.mark.parametrize("method", ["prompts/get", "resources/read", "tools/list", "x/y"])
 def test_what_is_no_tool_call_is_refused_with_an_error(method: str) -> None:
     refusal = Refusal("access_denied", "not for you")
-    for client in (OLD, NEW):
+    data = {"reason": "access_denied", "trace_id": "t-1"}
+    for client, code, more in ((OLD, -32000, {"error_type": "AccessError"}), (NEW, 1001, {})):
         assert error(refusal, client, method) == {
-            "code": 1001,
+            "code": code,
             "message": "not for you",
-            "data": {"reason": "access_denied", "trace_id": "t-1"},
+            "data": data | more,
         }
 
 
@@ -132,12 +133,15 @@ def test_a_reason_that_nobody_defined_is_an_internal_error() -> None:
 
 
 def test_a_retryable_refusal_says_when() -> None:
-    soon = spell_reason(Failure("server_not_ready"), "tools/list", OLD, "t", INFO)
-    assert jsonrpc.decode(soon.error) == {
-        "code": 2000,
-        "message": "server not ready",
-        "data": {"reason": "server_not_ready", "trace_id": "t", "retry_after_ms": 1000},
-    }
+    """CDM-con-7: with the class of the error where the number says nothing."""
+    data = {"reason": "server_not_ready", "trace_id": "t", "retry_after_ms": 1000}
+    for client, code, more in ((NEW, 2000, {}), (OLD, -32000, {"error_type": "TransportError"})):
+        soon = spell_reason(Failure("server_not_ready"), "tools/list", client, "t", INFO)
+        assert jsonrpc.decode(soon.error) == {
+            "code": code,
+            "message": "server not ready",
+            "data": data | more,
+        }
 
 
 @pytest.mark.parametrize("client", ALL)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.call import Answer, Back, Call, Outcome
+from gatewright.call import Answer, Back, Call, Outcome, Refusal
+from gatewright.mcp.wire.codes import REASONS
 from gatewright.mcp.wire.versions import LEGACY
 from tests.dialects.client import Sent, modern, rpc
 from tests.dialects.house import House, text
@@ -66,6 +67,21 @@ async def test_modern_metadata_under_a_legacy_header_is_a_mismatch() -> None:
         both = await batch.send(b"[" + sent.body + b"]")
         assert both.json[0]["error"]["code"] == -32020
         assert house.script.calls == []
+
+
+@pytest.mark.parametrize("reason", sorted(REASONS))
+async def test_who_only_posts_json_gets_codes_of_json_rpc(reason: str) -> None:
+    """CDM-con-7: whatever is refused, by whatever method. The reason itself stands in the data."""
+    asked = {"tools/call": CALL, "resources/read": {"uri": "x:y"}, "prompts/get": {"name": "p"}, "tools/list": {}}  # fmt: skip
+    async with House() as house:
+        for method in asked:
+            house.script.does(method, Refusal(reason, "no"))
+        said = [(await house.post(rpc(*one, 5))).json for one in asked.items()]
+    errors = [one["error"] for one in said if "error" in one]
+    assert len(errors) >= 3
+    assert {one["data"]["reason"] for one in errors} == {reason}
+    specified = {-32700, *range(-32603, -32599), *range(-32099, -31999)}
+    assert {one["code"] for one in errors} <= specified
 
 
 # -- batches

@@ -169,9 +169,16 @@ def test_a_code_lies_in_the_range_of_its_category(name: str) -> None:
 @every_reason
 def test_codes_of_our_own_stay_outside_the_range_that_mcp_reserves(name: str) -> None:
     row = REASONS[name]
-    specified = {-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022, -32002}
-    for code in (row.mcp_code, row.mcp_legacy_code):
-        assert code in specified or 1000 <= code <= 5099
+    specified = {-32700, -32600, -32601, -32602, -32603, -32020, -32021, -32022}
+    assert row.mcp_code in specified or 1000 <= row.mcp_code <= 5099
+
+
+@every_reason
+def test_codes_of_earlier_revisions_are_in_the_ranges_of_json_rpc(name: str) -> None:
+    """CDM-con-7: there -32000 to -32099 are a server's, and MCP has taken -32002."""
+    row = REASONS[name]
+    assert row.mcp_legacy_code in {-32700, *range(-32603, -32599), -32000, -32002}
+    assert (row.mcp_legacy_code == -32000) is (row.mcp_code > 0)
 
 
 def test_exactly_these_reasons_may_be_retried() -> None:

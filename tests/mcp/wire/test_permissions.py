@@ -1,5 +1,8 @@
 """Names of permissions: the standard list, the shorthand, custom names."""
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +18,8 @@ from gatewright.mcp.wire.permissions import (
     held_permission,
     permission_risk,
 )
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_the_standard_permissions_have_the_risks_of_the_specification() -> None:
@@ -32,6 +37,15 @@ def test_the_standard_permissions_have_the_risks_of_the_specification() -> None:
         "camera": "dangerous",
         "notification": "safe",
     }
+
+
+def test_the_page_for_operators_has_each_permission_with_its_risk() -> None:
+    """MGP-3.2-1: the catalogue, in the order of the specification, and the shorthand."""
+    page = (ROOT / "docs/configuration/permissions.md").read_text()
+    rows = re.findall(r"^\| `([^`]+)` \| (safe|moderate|dangerous) \|$", page, re.MULTILINE)
+    assert rows == list(STANDARD.items())
+    said = re.findall(r"`([^`]+)`\s(?:stands\s)?for\s`([^`]+)`", page)
+    assert dict(said) == ALIASES
 
 
 @pytest.mark.parametrize(("short", "full"), sorted(ALIASES.items()))

@@ -1,4 +1,4 @@
-"""Audit sink to a PostgreSQL table through `asyncpg`: creates table and indexes, inserts batches, skips records already there.
+"""Audit sink to a PostgreSQL table through `asyncpg`: creates table and indexes, inserts batches once, deletes old rows.
 
 `asyncpg` comes with the extra `postgres`. `id` is the key of the table, so a record that comes twice is one row. `record`
 is of type `json`, which keeps the text as it is: the hash in it still proves it, and what JSON may carry
@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from gatewright.audit.retention import AT_ONCE, FOREVER, Expiry
 from gatewright.audit.sinks.follow import SinkFailed
 
 __all__ = ["PostgresSink"]
@@ -61,10 +62,15 @@ class PostgresSink:
     """Inserts into one table."""
 
     def __init__(
-        self, dsn: str, table: str, put: Callable[[bytes], bytes] = lambda line: line
+        self,
+        dsn: str,
+        table: str,
+        put: Callable[[bytes], bytes] = lambda line: line,
+        expiry: Expiry = FOREVER,
     ) -> None:
         """`table` is a plain name, as the settings check it. `put` changes a line into the form that the
-        column `record` has."""
+        column `record` has. What `expiry` says goes, goes with the next delivery."""
+        self._expiry = expiry
         self._put = put
         self._dsn = dsn
         self._table = ".".join(f'"{part}"' for part in table.split("."))
@@ -84,10 +90,24 @@ class PostgresSink:
             if self._connection is None or self._connection.is_closed():
                 await self._connect(driver)
             await self._connection.executemany(insert, rows, timeout=_PATIENCE_S)
+            await self._expire()
         except (driver.PostgresError, driver.InterfaceError, TimeoutError) as problem:
             await self.close()  # the next try begins with a fresh connection
             what = str(problem).partition("\n")[0] or "PostgreSQL did not answer in time"
             raise SinkFailed(what) from problem
+
+    async def _expire(self) -> None:
+        before = self._expiry.due()
+        if not before:
+            return
+        old = f"SELECT id FROM {self._table} WHERE time < $1 ORDER BY time LIMIT {AT_ONCE}"  # noqa: S608 - a checked name
+        delete = f"DELETE FROM {self._table} WHERE id IN ({old})"  # noqa: S608 - the same
+        moment = datetime.fromisoformat(before)
+        if (
+            await self._connection.execute(delete, moment, timeout=_PATIENCE_S)
+            == f"DELETE {AT_ONCE}"
+        ):
+            self._expiry.again()
 
     async def close(self) -> None:
         """Let go of what is open."""

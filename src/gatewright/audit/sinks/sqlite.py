@@ -1,4 +1,4 @@
-"""Audit sink to a SQLite file, one row a record, for queries by other programs.
+"""Audit sink to a SQLite file, one row a record, for queries by other programs; deletes rows that are older than the sink keeps them.
 
 `id` is the key, so a record that comes twice is one row.
 """
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from gatewright.audit.retention import AT_ONCE, FOREVER, Expiry
 from gatewright.audit.sinks.follow import SinkFailed
 from gatewright.storage.errors import StoreError
 from gatewright.storage.sqlite import Database, DatabaseError
@@ -25,7 +26,11 @@ _MIGRATIONS = (
         ) STRICT""",
         "CREATE INDEX gatewright_audit_by_trace ON gatewright_audit (trace_id)",
     ),
+    ("CREATE INDEX gatewright_audit_by_time ON gatewright_audit (time)",),
 )
+_OLD = """DELETE FROM gatewright_audit WHERE rowid IN (
+    SELECT rowid FROM gatewright_audit WHERE time < ? ORDER BY time LIMIT ?
+)"""
 
 
 class _Record(msgspec.Struct):
@@ -38,8 +43,9 @@ class _Record(msgspec.Struct):
 class SqliteSink:
     """Inserts into `gatewright_audit` of one file."""
 
-    def __init__(self, path: Path, put: Callable[[bytes], bytes]) -> None:
-        """`put` changes a line into the form."""
+    def __init__(self, path: Path, put: Callable[[bytes], bytes], expiry: Expiry = FOREVER) -> None:
+        """`put` changes a line into the form. What `expiry` says goes, goes with the next delivery."""
+        self._expiry = expiry
         self._path = path
         self._put = put
         self._database: Database | None = None
@@ -66,6 +72,9 @@ class SqliteSink:
                     "INSERT OR IGNORE INTO gatewright_audit VALUES (?, ?, ?, ?, ?)",
                     (found.id, found.time, found.event_type, found.trace_id, text),
                 )
+            before = self._expiry.due()
+            if before and database.execute(_OLD, (before, AT_ONCE)).rowcount == AT_ONCE:
+                self._expiry.again()
 
     async def close(self) -> None:
         """Close the file."""

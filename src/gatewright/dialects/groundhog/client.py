@@ -290,8 +290,7 @@ class GroundhogPeer:
                 failure = _with_path(failure, read.parameters)
             return self._error(request.id, failure, trace)
         if isinstance(read, asked.Invoke):
-            used = [groundhog_permission(one) for one in call.facts.get("permissions_used", ())]
-            result = bodies.succeeded(outcome, read.tool, f"exec-{call.id}", used, trace)
+            result = bodies.succeeded(outcome, read.tool, call.facts, f"exec-{call.id}", trace)
         elif isinstance(read, asked.Listing):
             result = bodies.listed(outcome)
         else:

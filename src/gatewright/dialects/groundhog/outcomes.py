@@ -8,7 +8,7 @@ Source: the specification's "Response Format" and "Error Response Generation"; d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -88,22 +88,24 @@ class Written(msgspec.Struct, frozen=True):
 
 
 def succeeded(
-    answer: Answer, tool_id: str, execution: str, permissions: Sequence[str], audit_id: str
+    answer: Answer, tool_id: str, facts: Mapping[str, Any], execution: str, audit_id: str
 ) -> bytes:
-    """The result object of a tool that ran. `permissions` are Groundhog's names."""
-    return jsonrpc.encode(
-        {
-            "tool_id": tool_id,
-            "execution_id": execution,
-            "status": "success",
-            "data": data_of(answer.raw),
-            "security_context": {
-                "access_granted": True,
-                "permissions_used": list(permissions),
-                "audit_id": audit_id,
-            },
-        }
-    )
+    """The result object of a tool that ran, with what the facts of its call say of permissions and of what was taken out of it."""
+    used = [groundhog_permission(one) for one in facts.get("permissions_used", ())]
+    result = {
+        "tool_id": tool_id,
+        "execution_id": execution,
+        "status": "success",
+        "data": data_of(answer.raw),
+        "security_context": {
+            "access_granted": True,
+            "permissions_used": used,
+            "audit_id": audit_id,
+        },
+    }
+    if "redaction" in facts:
+        result["metadata"] = facts["redaction"]
+    return jsonrpc.encode(result)
 
 
 def data_of(raw: bytes) -> Any:

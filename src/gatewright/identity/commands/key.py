@@ -37,6 +37,7 @@ from gatewright.cli.state_access import opened, seen
 from gatewright.cli.timestamps import ahead, as_shown
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
+from gatewright.config.limits import Calls, Rates
 from gatewright.identity.commands.claims import (
     as_document,
     as_text,
@@ -93,7 +94,7 @@ def create(
             raise _taken(name, taken.keys) from None
         except ValueError as problem:
             raise _misuse(str(problem)) from None
-    _hand_over(made, secret, json=json)
+    _hand_over(made, secret, settings if json else None)
     if calls_blindly(user):
         note("it may call tools, but see none of them: ToolRead(NAME) or ToolsListAll shows them")
 
@@ -135,7 +136,7 @@ def rotate(
             raise _no_key(id) from None
         except ValueError as problem:
             raise _misuse(str(problem)) from None
-    _hand_over(made, secret, json=json)
+    _hand_over(made, secret, settings if json else None)
 
 
 @app.command("list")
@@ -144,10 +145,11 @@ def list_keys(config: Config = None, json: Json = False) -> None:
 
     Columns: id, name, kind, state, created, expires, last used, what limits it.
     """
-    with seen(load(config).storage.path) as state:
+    settings = load(config)
+    with seen(settings.storage.path) as state:
         keys = KeyStore(state, clock=time.time, random=os.urandom).keys()
     if json:
-        print_document([_shown(key) for key in keys])
+        print_document([_shown(key, settings) for key in keys])
         return
     now = time.time()
     rows = [
@@ -190,7 +192,7 @@ def revoke(
         except KeyError:
             raise _no_key(id) from None
     if json:
-        print_document(_shown(ended))
+        print_document(_shown(ended, settings))
     else:
         note(f"key {ended.id} of {ended.name} is revoked")
 
@@ -234,10 +236,10 @@ def _taken(name: str, keys: Sequence[Key]) -> CliError:
     )
 
 
-def _hand_over(made: Key, secret: str, *, json: bool) -> None:
-    """Print a fresh key, the only time that anybody sees it."""
-    if json:
-        print_document({**_shown(made), "key": secret})
+def _hand_over(made: Key, secret: str, settings: Settings | None) -> None:
+    """Print a fresh key, the only time that anybody sees it; as a document with the limits that `settings` have for it."""
+    if settings is not None:
+        print_document({**_shown(made, settings), "key": secret})
         return
     print_line((secret,))
     note(f"key {made.id} for {made.kind} {made.name}; it is not shown again")
@@ -245,11 +247,15 @@ def _hand_over(made: Key, secret: str, *, json: bool) -> None:
         note(f"use it: Authorization: Bearer …; end it: {to_type('key revoke {}', made.id)}")
 
 
-def _shown(key: Key) -> dict[str, Any]:
-    """A key as a JSON document: what it says of its caller stands beside the rest."""
+def _shown(key: Key, settings: Settings) -> dict[str, Any]:
+    """A key as a JSON document: what it says of its caller stands beside the rest, and how often it may be used."""
     found: dict[str, Any] = msgspec.to_builtins(key)
     del found["user"]
-    return {**found, **as_document(key.user)}
+    calls = settings.limits.calls or Calls()
+    rates = calls.keys.get(key.id, calls.key) or Rates()
+    limit = {"requests_per_minute": rates.per_minute, "requests_per_hour": rates.per_hour}
+    made = {"created_at": found.pop("created"), "rate_limit": limit}
+    return {**found, **made, **as_document(key.user)}
 
 
 def _no_key(id: str) -> CliError:

@@ -16,7 +16,7 @@ from gatewright.call import Answer, Client, Failure, Outcome, Refusal
 from gatewright.mcp.protocol import eras
 from gatewright.mcp.protocol.retry_hints import COME_AGAIN, unpromised
 from gatewright.mcp.wire import jsonrpc
-from gatewright.mcp.wire.codes import REASONS, Reason, reason_of, recovery
+from gatewright.mcp.wire.codes import REASONS, SERVER_ERROR, Reason, reason_of, recovery
 from gatewright.mcp.wire.headers_and_meta import ERROR_ORIGIN, META_SERVER_INFO
 from gatewright.mcp.wire.versions import corrects_arguments, is_modern
 
@@ -98,6 +98,8 @@ def spell_reason(
     # -32002 is the code of a missing resource alone; a missing prompt is -32602 in every revision.
     if row.name == "not_found" and method != "resources/read":
         code = row.mcp_code
+    if code == SERVER_ERROR:
+        data["error_type"] = row.codomyrmex  # what the number does not say
     return _error(code, message, data, http, _scope(row, outcome))
 
 

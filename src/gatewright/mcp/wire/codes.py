@@ -6,8 +6,9 @@ the reasons that only a gateway has. Two columns decide how a plain MCP caller s
 `tool_result` says that a tool call is answered by a result with `isError: true`, so that the model
 reads it, and `mcp_code` is the JSON-RPC code wherever that form does not exist.
 
-Codes of MGP keep out of the JSON-RPC reserved range, so they are also what a plain MCP caller
-gets for a refused prompt, resource or list: MCP 2026-07-28 asks new code to stay outside it.
+Codes of MGP keep out of the JSON-RPC reserved range, so they are also what a plain caller of MCP 2026-07-28, which asks new
+code to stay outside it, gets for a refused prompt, resource or list. Earlier revisions leave -32000 to -32099 to servers, and
+their plain callers are told -32000 (decision 0072).
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["REASONS", "UNTOUCHED", "Category", "Reason", "Strategy", "reason_of", "recovery"]
+__all__ = [
+    "REASONS",
+    "SERVER_ERROR",
+    "UNTOUCHED",
+    "Category",
+    "Reason",
+    "Strategy",
+    "reason_of",
+    "recovery",
+]
 
 Category = Literal["security", "lifecycle", "resource", "validation", "external"]
 Strategy = Literal["immediate", "fixed_delay", "exponential_backoff"]
@@ -36,7 +46,7 @@ class Reason(msgspec.Struct, frozen=True):
     mcp_code: int
     """The JSON-RPC code towards plain MCP where `tool_result` does not apply."""
     mcp_legacy_code: int
-    """The same in handshake revisions; differs for what 2026-07-28 renumbered.
+    """The same in handshake revisions; differs for what 2026-07-28 renumbered, and is -32000 for all that is MGP's.
     For `not_found` it belongs to `resources/read` alone: an unknown prompt is -32602 everywhere."""
     ggen_code: int
     groundhog_type: str
@@ -59,7 +69,7 @@ class Reason(msgspec.Struct, frozen=True):
     @property
     def codomyrmex_code(self) -> int:
         """JSON-RPC keeps its own numbers on that door, everything else is -32000 (CDM-con-7)."""
-        return self.mgp_code if self.mgp_code in _JSONRPC else -32000
+        return self.mgp_code if self.mgp_code in _JSONRPC else SERVER_ERROR
 
     @property
     def ggen_type(self) -> str:
@@ -127,6 +137,8 @@ _NAMES = {
     5002: "UPSTREAM_UNAVAILABLE",
 }
 
+SERVER_ERROR = -32000
+"""JSON-RPC's first number for errors of an application, where nothing more exact may be said."""
 _JSONRPC = (-32700, -32600, -32601, -32602, -32603)
 
 _RANGES: dict[int, Category] = {
@@ -156,7 +168,7 @@ _HTTP: Literal["http"] = "http"
 """In the last column: this concerns the request as HTTP carries it, so the status says it too."""
 
 _TOOL = 0
-"""In the column of plain MCP: `isError` for a tool call, the MGP code for anything else."""
+"""In the column of plain MCP: `isError` for a tool call; for anything else the MGP code, or -32000 in handshake revisions."""
 
 
 def _category(name: str, code: int) -> Category:
@@ -185,7 +197,7 @@ def _row(
         category=_category(name, mgp),
         tool_result=mcp == _TOOL,
         mcp_code=mcp_code,
-        mcp_legacy_code=_LEGACY.get(name, mcp_code),
+        mcp_legacy_code=_LEGACY.get(name, mcp_code if mcp_code < 0 else SERVER_ERROR),
         ggen_code=ggen,
         groundhog_type=kind + "_error",
         groundhog_code=code,
