@@ -277,6 +277,7 @@ def test_what_does_not_come_of_what_waits_is_a_fault(tmp_path: Path) -> None:
         (handle,) = handles(asked.heard)
         wanted = house.waits[asked.mark]
         assert house.still(wanted) == [asked]
+        house.yes[wanted, wanted.what] = 1
         house.must_run(wanted, [asked])
         house.must_end([line])
         silent = Asked("ann-9", "tasks/get", frozenset({"one"}), may=True)

@@ -9,7 +9,7 @@ import pytest
 
 from tests.behaviour.two_sided import House
 from tests.behaviour.two_sided_deciding import puts_off
-from tests.behaviour.two_sided_facts import REGISTERED
+from tests.behaviour.two_sided_facts import REGISTERED, visible
 from tests.behaviour.two_sided_registering import deregisters, reaches, registers
 from tests.behaviour.two_sided_scene import calls, inside, played, work_of
 from tests.behaviour.two_sided_streaming import finds, sends, subscribes
@@ -152,6 +152,44 @@ def test_what_another_registers_takes_no_yes_away(tmp_path: Path, name: str) -> 
         assert asked.got == {"evil": 1}
 
     played(tmp_path, act)
+
+
+def test_what_it_claims_changes_no_name_that_others_see(tmp_path: Path) -> None:
+    """What it has is shown qualified, to who sees it."""
+
+    async def act(house: House) -> None:
+        evil, mine = house.servers["evil"], house.servers["reg_b"]
+        evil.foreign, mine.foreign = "reg_b", "one"
+        for end in list(evil.ends):
+            house.promised("evil", "resources")
+            end.say(None, method="notifications/resources/list_changed", params={})
+        await house.rest()
+        await house.pass_time(2.0)
+        before = await resources(house, "ann")
+        assert "one://r" in before
+        assert await registers(house, "lea", "reg_b")
+        assert await resources(house, "ann") == before
+        both = await resources(house, "lea")
+        assert "one://r" in both
+        named = {uri for uri, whose in both.items() if whose == {"reg_b"}}
+        assert named
+        assert all(one.startswith("gatewright://reg_b/") for one in named)
+        for uri in named:
+            asked = house.clients["lea"].request(
+                "resources/read", {"uri": uri}, frozenset({"reg_b"})
+            )
+            await house.rest()
+            assert asked.got == {"reg_b": 1}
+
+    played(tmp_path, act)
+
+
+async def resources(house: House, who: str) -> dict[str, set[str]]:
+    """What a client is shown, by URI: and whose that is."""
+    client = house.clients[who]
+    client.request("resources/list", {}, visible(who))
+    await house.rest()
+    return client.listed
 
 
 def test_a_yes_is_to_what_was_registered_then(tmp_path: Path) -> None:

@@ -189,7 +189,9 @@ CONFIG = _config()
 
 
 def _rights(agent: str) -> tuple[str, ...]:
-    both = [f"kernel.tool.{what}:{one}.*" for one in _GRANTS[agent] for what in ("invoke", "read")]
+    """Also those whose patterns fit the tools of others, which open none of what another registered."""
+    named = dict.fromkeys((*_GRANTS[agent], *REGISTERED))
+    both = [f"kernel.tool.{what}:{one}.*" for one in named for what in ("invoke", "read")]
     return "kernel.registry.write", *both
 
 

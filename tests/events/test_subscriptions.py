@@ -152,6 +152,18 @@ async def test_whoever_comes_back_is_told_what_was_missed() -> None:
     assert len(house.listeners["s2"].heard) == 3
 
 
+async def test_what_its_caller_may_not_see_any_more_is_left_out_of_what_it_missed() -> None:
+    house, seen = _House(), {"tool.a", "tool.b"}
+    made = house.begin()
+    house.all.left("s1")
+    house.all.tell(made, None, lambda *_: "tool.a" in seen, lambda _: Said({"channel": "tool.a"}))
+    house.all.tell(made, None, lambda *_: "tool.b" in seen, lambda _: Said({"channel": "tool.b"}))
+    seen.remove("tool.a")
+    house.all.take_up(made, CALL)
+    house.all.catch_up(made)
+    assert [one["channel"] for one in house.listeners["s1"].heard] == ["tool.b"]
+
+
 async def test_only_the_last_thousand_are_kept() -> None:
     house = _House()
     made = house.begin()

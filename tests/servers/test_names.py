@@ -318,3 +318,10 @@ def test_a_qualified_uri_is_one_in_whatever_case_its_scheme_is_written(scheme: s
     assert unwrap_uri(spelled) == Target("files", "file:///a")
     imitating = Target("evil", spelled)
     assert named_uris([imitating]).exposed[imitating] == wrap_uri(imitating)
+
+
+def test_what_stands_apart_is_wrapped_and_changes_nothing_for_others() -> None:
+    one, two = Target("one", "a://r"), Target("two", "a://r")
+    names = whole(expose_uris([one, two], apart={"two"}))
+    assert names.exposed == {one: "a://r", two: wrap_uri(two)}
+    assert names.find("a://r") == one

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Generator, Iterable, Mapping
 from urllib.parse import quote, unquote
 
 import msgspec
@@ -237,19 +237,25 @@ def _table(exposed: Mapping[Target, str]) -> Naming:
 
 
 def expose_uris(
-    resources: Iterable[Target], beside: Callable[[Target], bool] = lambda _: False
+    resources: Iterable[Target],
+    beside: Callable[[Target], bool] = lambda _: False,
+    apart: Container[str] = (),
 ) -> Naming:
     """URIs for resources, whose `name` is the URI their server gave them.
 
     A URI that one server alone has stays as it is; one that several have is wrapped for each of them,
     and so is one that looks wrapped already: a server must not answer under the name of another. `beside` says
-    whether another server claims a resource's URI in some other way.
+    whether another server claims a resource's URI in some other way. What servers have that are `apart` is wrapped in any case, and
+    changes nothing for others.
     """
     owners: dict[str, list[Target]] = defaultdict(list)
+    exposed: dict[Target, str] = {}
     for resource in dict.fromkeys(resources):
         yield
-        owners[resource.name].append(resource)
-    exposed: dict[Target, str] = {}
+        if resource.server in apart:
+            exposed[resource] = wrap_uri(resource)
+        else:
+            owners[resource.name].append(resource)
     for uri, found in owners.items():
         for resource in found:
             yield

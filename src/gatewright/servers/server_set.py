@@ -30,6 +30,7 @@ _FELT_AT_ONCE = frozenset(
         "methods",
         "permissions",
         "prefix",
+        "private",
         "restart",
         "restart_wait_s",
         "tools",

@@ -145,6 +145,7 @@ def spec_of(
         permissions=mgp.permissions_required if mgp is not None else (),
         asked=mgp.permissions_asked if mgp is not None else (),
         created_by=server.created_by,
+        private=server.private,
         degrades=mgp is not None and mgp.missing_permissions == "degrade",
     )
 

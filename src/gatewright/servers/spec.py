@@ -143,6 +143,8 @@ class ServerSpec(Endpoint, frozen=True, kw_only=True):
     """Those that it needs besides what it declares itself: asked for on its behalf when it connects."""
     created_by: str = ""
     """Who registered it while the gateway runs; empty where it is configured."""
+    private: bool = False
+    """Whether it is that one's alone: what it claims changes no name that others see."""
     degrades: bool = False
     """Whether it is offered without all the permissions that it declares (MGP §3.6, `denied`)."""
 

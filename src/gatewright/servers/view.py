@@ -144,6 +144,10 @@ class View:
         self.missing: dict[str, Target] = {}
         """What tools that are not there now are called: away, switched off, or left out."""
         self._shelved = [shelves[one] for one in wanted if one in shelves]
+        self._private = frozenset(one for one in wanted if known[one].private)
+        self._claiming = [
+            shelves[one] for one in wanted if one in shelves and not known[one].private
+        ]
         self._absent = [
             Target(one, name) for one in (*wanted, *gone) for name in (absent or {}).get(one, ())
         ]
@@ -154,7 +158,7 @@ class View:
         yield from self._place_tools(shelved, self._profile)
         self._prompts = yield from self._place_prompts(shelved)
         self._claims = Claims()
-        yield from self._claims.count(shelved)
+        yield from self._claims.count(self._claiming)
         self._uris = yield from self._place_resources(shelved)
         self._templates: list[tuple[Template, Target, str]] = []
         yield from self._place_templates(shelved)
@@ -186,7 +190,8 @@ class View:
 
     def shared(self, resource: Target) -> bool:
         """Whether the URI of a server's resource, as it stands, may be somebody else's as well, or looks like a wrapped one."""
-        return unwrap_uri(resource.name) is not None or self._claims.beside(resource)
+        own = resource.server in self._private or self._claims.beside(resource)
+        return own or unwrap_uri(resource.name) is not None
 
     def _place_tools(
         self, shelved: list[ServerCatalogue], profile: Profile
@@ -240,7 +245,7 @@ class View:
 
     def _place_resources(self, shelved: list[ServerCatalogue]) -> Naming:
         resources = {entry.target: entry for shelf in shelved for entry in shelf.resources}
-        names = yield from expose_uris(resources, self._claims.beside)
+        names = yield from expose_uris(resources, self._claims.beside, self._private)
         for target, entry in resources.items():
             yield
             instead = _instead("uri", target, names.exposed[target])
@@ -252,7 +257,8 @@ class View:
         for entry, template in (pair for shelf in shelved for pair in shelf.templates):
             yield
             target = entry.target
-            wrapped = looks_wrapped(target.name) or self._claims.meets(target)
+            apart = target.server in self._private or self._claims.meets(target)
+            wrapped = apart or looks_wrapped(target.name)
             exposed = wrap_template(target) if wrapped else target.name
             # What is listed is compared as a whole (`templated`), so the exposed text is kept.
             self._templates.append((template, target, exposed))
