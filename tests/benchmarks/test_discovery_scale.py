@@ -26,5 +26,12 @@ def test_each_figure_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[st
     queries.write_text("\n".join([json.dumps({"query": "read file"})] * 3), encoding="utf-8")
     assert main([str(tools), str(queries), "700"]) == 0
     said = capsys.readouterr().out
-    for what in ("1200 tools: built", "search: ", "500 tools more: ", "loaded in"):
+    for what in (
+        "1200 tools: built",
+        "search: ",
+        "500 tools more: ",
+        "loaded in",
+        "in a gateway on",
+        "calls run",
+    ):
         assert what in said

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.retrieval import main, ndcg, recall
+from tests.discovery.embedders.models import onnx_model
 
 
 def test_grades_are_those_of_the_literature() -> None:
@@ -34,4 +35,8 @@ def test_each_strategy_has_its_figures(tmp_path: Path, capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert said.count("1.000 / 1.000   (2)") == 8
     for name in ("bm25", "keyword", "semantic", "auto"):
+        assert f"\n{name}: " in said
+    assert main([str(tools), str(queries), str(onnx_model(tmp_path / "model"))]) == 0
+    said = capsys.readouterr().out
+    for name in ("auto", "semantic+model", "auto+model"):
         assert f"\n{name}: " in said

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from gatewright.cli.config_values import values_of
-from gatewright.config import SettingsError, load
-from gatewright.config import build as module
+from gatewright.config import load
 from gatewright.config.changes import changes, policy_version
 from gatewright.config.model import Settings
 
@@ -24,29 +21,6 @@ ENDPOINT = 'type = "endpoint"\nurl = "http://me:hunter22@x/v1"\nmodel = "m"\n'
 
 def test_without_a_word_vectors_are_those_of_the_package(tmp_path: Path) -> None:
     assert said(tmp_path, "").discovery.embedder.type == "built-in"
-
-
-@pytest.mark.parametrize(
-    ("text", "why"),
-    [
-        ('type = "endpoint"\nmodel = "m"', "needs url"),
-        ('type = "endpoint"\nurl = "http://x"', "needs model"),
-        ('type = "model"', "needs path"),
-        ('type = "endpoint"\nurl = "file:///x"\nmodel = "m"', "url"),
-        ('type = "other"', "type"),
-        ("batch = 0", "batch"),
-    ],
-)
-def test_what_cannot_work_is_refused_by_name(tmp_path: Path, text: str, why: str) -> None:
-    with pytest.raises(SettingsError, match=why):
-        said(tmp_path, text)
-
-
-def test_a_model_needs_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert said(tmp_path, 'type = "model"\npath = "m"').discovery.embedder.path == "m"
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(SettingsError, match="extra"):
-        said(tmp_path, 'type = "model"\npath = "m"')
 
 
 def test_neither_key_nor_password_is_shown_or_part_of_the_policys_name(tmp_path: Path) -> None:

@@ -225,6 +225,6 @@ def test_what_is_not_installed_is_named_with_the_way_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "path", [])
-    monkeypatch.setattr("gatewright.config.build.find_spec", lambda name: None)
+    monkeypatch.setattr("gatewright.config.extras.find_spec", lambda name: None)
     with pytest.raises(SettingsError, match=r"gatewright\[otel\]"):
         wanted(tmp_path, "http://127.0.0.1:1")

@@ -7,8 +7,6 @@ The work of one order is bounded by an alarm that ends the process, whatever it 
 
 from __future__ import annotations
 
-import os
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -19,32 +17,18 @@ from gatewright.pins.offload import read
 from gatewright.redaction.offload import cleaned, looked_through
 from gatewright.schemas.offload import checked, fitted
 from gatewright.servers.uri_offload import names, shows
+from gatewright.transport.worker_main import answer_orders
 from gatewright.transport.worker_requests import Answered
-from gatewright.transport.workers import read_frame, write_frame
 from gatewright.validators.offload import judged
 
 __all__ = ["MODULE", "answered", "main"]
 
 MODULE = "gatewright.app.worker"
-_NICE = 5
 
 
 def main() -> int:
     """Answer until the other side hangs up."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    os.nice(_NICE)
-    answers = os.dup(1)
-    os.dup2(2, 1)  # nothing that a library prints becomes an answer
-    os.write(answers, b"!")
-    while True:
-        try:
-            head, load, seconds = read_frame(sys.stdin.buffer)
-        except EOFError:
-            return 0
-        signal.alarm(seconds)
-        said, text = answered(head, load)
-        signal.alarm(0)
-        write_frame(answers, msgspec.json.encode(said), text)
+    return answer_orders(answered)
 
 
 def answered(head: bytes, load: bytes) -> Answered:

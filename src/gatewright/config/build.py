@@ -9,7 +9,6 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from gatewright.config.auth import shared_redirects
 from gatewright.config.builtin import Builtin, resolved
 from gatewright.config.check import Report, Table, meant, read_list, read_table
 from gatewright.config.documents import Document
+from gatewright.config.extras import lacking
 from gatewright.config.file_tables import FileTable
 from gatewright.config.groundhog_merge import flaws, joined
 from gatewright.config.model import (
@@ -262,31 +262,9 @@ def _origins(reports: Sequence[Report]) -> Iterable[tuple[str, Origin]]:
             yield report.label(path), report.document.origin(path)
 
 
-def _extras(settings: Settings) -> Iterable[Problem]:
-    """What is wanted of parts that are not installed."""
-    if settings.telemetry.enabled and find_spec("opentelemetry") is None:
-        what = "the extra that this needs is not installed"
-        yield _problem(settings, "telemetry.enabled", what, "pip install 'gatewright[otel]'")
-    yield from _embedder(settings)
-
-
-def _embedder(settings: Settings) -> Iterable[Problem]:
-    """What an embedder that is not built in needs."""
-    said = settings.discovery.embedder
-    needed = {"built-in": (), "endpoint": ("url", "model"), "model": ("path",)}[said.type]
-    for name in needed:
-        if not getattr(said, name):
-            what = f'type = "{said.type}" needs {name}'
-            yield _problem(settings, "discovery.embedder.type", what, f"write {name} = …")
-    if said.type == "model" and not all(map(find_spec, ("onnxruntime", "tokenizers"))):
-        what = "the extra that this needs is not installed"
-        fix = "pip install 'gatewright[embeddings]'"
-        yield _problem(settings, "discovery.embedder.type", what, fix)
-
-
 def _across(settings: Settings) -> list[Problem]:
     """What no table can say about itself."""
-    found: list[Problem] = [*_extras(settings)]
+    found = [_problem(settings, *one) for one in lacking(settings)]
     gateway = settings.gateway
     for host, instead in _reached(settings):
         if gateway.anonymous == "allow":

@@ -38,7 +38,7 @@ class Embedder(msgspec.Struct, frozen=True, kw_only=True):
     """What some models want before a query, such as `query: `."""
     tool_prefix: _Prefix = ""
     """What some models want before any other text, such as `passage: `."""
-    batch: Annotated[int, Meta(ge=1, le=256)] = 32
+    batch: Annotated[int, Meta(ge=1, le=256)] = 16
     """How many tools are asked about at a time."""
     batch_timeout_s: Seconds = 30.0
     """The time limit of one such batch."""

@@ -7,7 +7,6 @@ still lists the same tools is for `ToolIndex.put` to ask.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import os
@@ -24,6 +23,7 @@ import numpy as np
 from gatewright.discovery.index import ToolIndex
 from gatewright.discovery.kept import Kept, KeptServer
 from gatewright.discovery.postings import Lists
+from gatewright.discovery.private_file import write_private
 
 __all__ = ["FILE", "load", "made_by", "store"]
 
@@ -65,21 +65,10 @@ def load(file: Path) -> ToolIndex:
 
 def store(file: Path, kept: Kept) -> None:
     """Write a file in the place of what is there. For a thread: no step of it is long. OSError."""
-    # One name, so that what is left of a writer that was killed does not add up.
-    draft = file.with_name(f"{file.name}.draft")
     parts = _parted(kept)
     lengths = msgspec.msgpack.encode([len(one) for one in parts])
     digest = _digest([lengths, *parts])
-    draft.unlink(missing_ok=True)
-    try:
-        with open(draft, "xb", opener=_private) as out:
-            out.writelines((_HEAD, made_by(), digest, len(lengths).to_bytes(8), lengths, *parts))
-            out.flush()
-            os.fsync(out.fileno())  # else a crash may leave the name with no content
-        draft.replace(file)
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
+    write_private(file, [_HEAD, made_by(), digest, len(lengths).to_bytes(8), lengths, *parts])
 
 
 def _read(file: Path) -> Kept:
@@ -128,7 +117,3 @@ def _digest(parts: list[bytes]) -> bytes:
     for one in parts:
         digest.update(one)
     return digest.digest()
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

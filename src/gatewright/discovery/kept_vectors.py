@@ -6,7 +6,6 @@ components of all vectors. It is mapped, not read: what of it is used is in memo
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import os
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gatewright.discovery.postings import Floats
+from gatewright.discovery.private_file import write_private
 from gatewright.discovery.vectors import Coded
 
 __all__ = ["FILE", "KeptVectors", "load_vectors", "store_vectors"]
@@ -94,22 +94,12 @@ def store_vectors(
     file: Path, identity: str, keys: Sequence[bytes], scales: Floats, codes: NDArray[np.int8]
 ) -> None:
     """Write a file in the place of what is there: a key, a scale and a row of codes for each vector. For a thread. OSError."""
-    draft = file.with_name(f"{file.name}.draft")
     head = msgspec.json.encode(_Said(identity, int(codes.shape[1]), len(keys)))
     parts = [len(head).to_bytes(8), head, b"".join(keys), scales.tobytes(), codes.tobytes()]
     digest = hashlib.blake2b(digest_size=_DIGEST)
     for one in parts:
         digest.update(one)
-    draft.unlink(missing_ok=True)
-    try:
-        with open(draft, "xb", opener=_private) as out:
-            out.writelines((_HEAD, digest.digest(), *parts))
-            out.flush()
-            os.fsync(out.fileno())  # else a crash may leave the name with no content
-        draft.replace(file)
-    finally:
-        with contextlib.suppress(OSError):
-            draft.unlink()
+    write_private(file, [_HEAD, digest.digest(), *parts])
 
 
 def _read(file: Path, identity: str) -> KeptVectors:
@@ -145,7 +135,3 @@ def _read(file: Path, identity: str) -> KeptVectors:
         mapped[at:].view(np.int8).reshape(said.count, said.dimensions),
         identity,
     )
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from gatewright.config import Settings
 from gatewright.config.oauth import Issuer as Written
-from gatewright.config.secrets import open_secrets
-from gatewright.config.substitute import Sources, Undefined, substitute
+from gatewright.config.setting_sources import looked_up
+from gatewright.config.substitute import Undefined
 from gatewright.mcp.server.protected_resource import Protected
 from gatewright.mcp.wire.permissions import held_permission
 from gatewright.oauth.documents import ALGORITHMS
@@ -69,16 +68,7 @@ def base_of(settings: Settings) -> str:
 
 def trusted_of(settings: Settings) -> list[Trusted]:
     """What is said of each issuer. One whose secret is missing takes nobody in, and says why."""
-    place, secrets = settings.storage.path, settings.secrets
-    file = settings.file_of("oauth.issuers")
-    sources = Sources(
-        os.environ,
-        lambda: open_secrets(place, secrets.store, key_file=secrets.key_file),
-        store=place,
-        file=file,
-        accepted=settings.accepted.get(file),
-    )
-    return [_trusted(settings, one, sources) for one in settings.oauth.issuers]
+    return [_trusted(settings, one) for one in settings.oauth.issuers]
 
 
 async def unreachable(settings: Settings) -> dict[str, str]:
@@ -94,15 +84,12 @@ async def unreachable(settings: Settings) -> dict[str, str]:
     return found
 
 
-def _trusted(settings: Settings, one: Written, sources: Sources) -> Trusted:
+def _trusted(settings: Settings, one: Written) -> Trusted:
     from gatewright.identity.issuer import Introspection, Trusted  # noqa: PLC0415 - as above
 
     problem, secret = "", ""
     try:
-        # `${file:…}` is meant from where it was written, as in the tables of servers.
-        file = settings.file_of("oauth.issuers")
-        folder = file.absolute().parent if settings.files else settings.storage.path
-        secret = substitute(one.client_secret, sources, folder)
+        [secret] = looked_up(settings, "oauth.issuers", one.client_secret)
     except Undefined as found:
         problem = f"{found.what}: {found.instead}"
     HELD.hold(f"issuer {one.name}", [secret])

@@ -55,6 +55,7 @@ async def test_texts_become_rows_of_length_one_in_their_order() -> None:
             "no numbers",
         ),
         (b" " * 600_000, "more than"),
+        (b'{"data": [{"index": 0, "embedding": [' + b"1e1," * 50_000 + b"1]}]}", "lower batch"),
     ],
 )  # fmt: skip
 async def test_what_is_no_answer_fails_with_why(body: bytes, why: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,8 +12,7 @@ from numpy.typing import NDArray
 
 from gatewright.config import Settings
 from gatewright.config.embedder import Embedder as Written
-from gatewright.config.secrets import open_secrets
-from gatewright.config.substitute import Sources, substitute
+from gatewright.config.setting_sources import folder_of, looked_up
 from gatewright.discovery.postings import Floats
 from gatewright.secret_scanning import HELD
 
@@ -29,6 +27,7 @@ __all__ = [
 ]
 
 MOST_DIMENSIONS = 4096
+_TABLE = "discovery.embedder"
 
 
 class EmbeddingFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
@@ -63,29 +62,14 @@ def unit_rows(found: NDArray[np.floating[Any]], texts: int) -> Floats:
 
 def key_of(settings: Settings) -> str:
     """The key of an endpoint, with what stands for `${…}` in it. Raises `Undefined`."""
-    place, secrets = settings.storage.path, settings.secrets
-    file = settings.file_of("discovery.embedder")
-    sources = Sources(
-        os.environ,
-        lambda: open_secrets(place, secrets.store, key_file=secrets.key_file),
-        store=place,
-        file=file,
-        accepted=settings.accepted.get(file),
-    )
-    key = substitute(settings.discovery.embedder.key, sources, _folder(settings, file))
+    [key] = looked_up(settings, _TABLE, settings.discovery.embedder.key)
     HELD.hold("embedder", [key] if key else [])
     return key
 
 
 def place_of(settings: Settings) -> Path:
     """The folder of a local model."""
-    file = settings.file_of("discovery.embedder")
-    return _folder(settings, file) / Path(settings.discovery.embedder.path).expanduser()
-
-
-def _folder(settings: Settings, file: Path) -> Path:
-    """What paths are relative to: where they were written."""
-    return file.absolute().parent if settings.files else settings.storage.path
+    return folder_of(settings, _TABLE) / Path(settings.discovery.embedder.path).expanduser()
 
 
 def said_of(written: Written) -> str:

@@ -11,11 +11,13 @@ import numpy as np
 from gatewright.config.embedder import Embedder as Written
 from gatewright.discovery.embedders.embedder import (
     MOST_DIMENSIONS,
+    Embedder,
     EmbeddingFailed,
     said_of,
     unit_rows,
 )
 from gatewright.discovery.postings import Floats
+from gatewright.mcp.wire import jsonrpc
 from gatewright.transport.safe_fetch import Egress, EgressFailed
 
 __all__ = ["Endpoint"]
@@ -37,7 +39,7 @@ class _Answer(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Answer).decode
 
 
-class Endpoint:
+class Endpoint(Embedder):
     """Asks an endpoint that the operator named, so it may be in the own network."""
 
     def __init__(self, written: Written, key: str) -> None:
@@ -81,6 +83,8 @@ class Endpoint:
 
 def _read(body: bytes, texts: int) -> Floats:
     """The vectors of an answer, in the order of the texts."""
+    if why := jsonrpc.heavy(body):
+        raise EmbeddingFailed(f"the endpoint answered too much at a time, lower batch: {why}")
     try:
         found = sorted(_decode(body).data, key=lambda one: one.index)
     except msgspec.MsgspecError as problem:

@@ -13,6 +13,7 @@ import numpy as np
 from gatewright.config.embedder import Embedder as Written
 from gatewright.discovery.embedders.embedder import (
     MOST_DIMENSIONS,
+    Embedder,
     EmbeddingFailed,
     said_of,
     unit_rows,
@@ -27,7 +28,7 @@ _LOAD_S = 60
 """Seconds in which a model is read; every order may be the first one of a process."""
 
 
-class LocalModel:
+class LocalModel(Embedder):
     """Asks the process. Belongs to the loop on which it is used."""
 
     def __init__(self, written: Written, folder: Path) -> None:

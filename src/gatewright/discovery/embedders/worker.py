@@ -7,7 +7,6 @@ The head of an order is the folder of the model, its load a JSON list of texts; 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from functools import lru_cache
 from pathlib import Path
@@ -16,32 +15,18 @@ from typing import Any
 import msgspec
 
 from gatewright.discovery.embedders.model_files import BadModel, Model, opened
-from gatewright.transport.workers import read_frame, write_frame
+from gatewright.transport.worker_main import answer_orders
 
 __all__ = ["MODULE", "answered", "main"]
 
 MODULE = "gatewright.discovery.embedders.worker"
-_NICE = 5
 
 
 def main() -> int:
     """Answer until the other side hangs up."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    os.nice(_NICE)
     os.environ["HF_HUB_OFFLINE"] = "1"
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
-    answers = os.dup(1)
-    os.dup2(2, 1)  # nothing that a library prints becomes an answer
-    os.write(answers, b"!")
-    while True:
-        try:
-            head, load, seconds = read_frame(sys.stdin.buffer)
-        except EOFError:
-            return 0
-        signal.alarm(seconds)
-        said, numbers = answered(head, load)
-        signal.alarm(0)
-        write_frame(answers, msgspec.json.encode(said), numbers)
+    return answer_orders(answered)
 
 
 def answered(head: bytes, load: bytes) -> tuple[dict[str, Any], bytes]:
