@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.transport.base import FROM_CLIENTS, FROM_SERVERS, Closed, Limits
+from gatewright.transport.base import FROM_CLIENTS, FROM_SERVERS, SLICE_S, Closed, Limits
 
 MIB = 1 << 20
 
@@ -22,3 +22,9 @@ def test_a_closed_pipe_says_why_it_is_closed() -> None:
     error = Closed("slow reader")
     assert error.reason == "slow reader"
     assert str(error) == "the connection is closed: slow reader"
+
+
+def test_many_small_messages_of_a_server_are_one_turn_and_what_they_cost_is_bounded() -> None:
+    """A thousand streams are as many messages as everything else together; `SLICE_S` is what nobody waits longer for."""
+    assert FROM_SERVERS.turn_messages == 8 * FROM_CLIENTS.turn_messages
+    assert SLICE_S <= 0.001

@@ -203,7 +203,10 @@ class Redact:
     ) -> Event | Awaitable[Event | None]:
         """Its text is a part of one text, and all else is cleaned by itself, as of any event."""
         if (short := _is_short(text, redactor)) and _is_bare(call, event.params):
-            return Event(event.method, self._piece(call, event.params, redactor, text))
+            found, rules = self._chunks.clean(call.id, event.params, redactor.stream)
+            if rules:
+                _count(call, rules)
+            return event if found is event.params else Event(event.method, found)
         # The text is left out here: a secret may begin in one chunk and end in the next, which only the stream sees.
         rest = self._whole(call, Event(event.method, with_text(event.params, "")), redactor)
         if isinstance(rest, Event) and short:
@@ -295,8 +298,9 @@ def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
 
 
 def _is_short(text: str, redactor: Redactor) -> bool:
-    clear = len(text) <= _CLEAR_PIECE and not redactor.worth_a_look(text.encode(errors="replace"))
-    return clear or len(text) <= _PIECE
+    if len(text) <= _PIECE:
+        return True
+    return len(text) <= _CLEAR_PIECE and not redactor.worth_a_look(text.encode(errors="replace"))
 
 
 _BARE = {"request_id", "index", "content", "done"}

@@ -58,7 +58,10 @@ class Chunks:
         if params.get("done") is True and not one.done:
             one.done = True
             said += one.stream.end()
-        return with_text(params, said), one.stream.rules[before:]
+        if said != text:
+            params = {**params, "content": {**params["content"], "text": said}}
+        rules = one.stream.rules
+        return params, rules[before:] if len(rules) > before else ()
 
     def rest(self, call: str) -> tuple[dict[str, Any] | None, Sequence[str]]:
         """The params of the chunk that is still to be sent when a call has ended, where there is one, and the rules."""

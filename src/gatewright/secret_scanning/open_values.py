@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from gatewright.secret_scanning.context import NAMED, VALUE_MOST, is_named
 from gatewright.secret_scanning.patterns import Pattern, Run
 
-__all__ = ["open_value"]
+__all__ = ["VALUE", "VALUE_NEAR", "open_value"]
 
-_BEFORE = 256
+VALUE_NEAR = 256
 """Bytes before a value in which its name is."""
-_VALUE = Pattern(r"(?i:value)[\\\"'`]{0,8}[\s\x0b]{0,8}[:=][\s\x0b]{0,8}", bounded=True)
+VALUE = r"(?i:value)[\\\"'`]{0,8}[\s\x0b]{0,8}[:=][\s\x0b]{0,8}"
+_VALUE = Pattern(VALUE, bounded=True)
 _NAMED_WITHIN = 256
 """So soon behind a value that has its name behind it."""
 _QUOTE = Pattern(r"\\*[\"'`]")
@@ -25,8 +26,8 @@ def open_value(text: bytes, begun: int, *, named: bool) -> int:
     `named` is whether there is anything that hints at a secret."""
     at = len(text)
     if named:
-        at = next(_named(text, max(0, begun - _BEFORE)), at)
-    return min(at, next(_to_be_named(text, max(0, begun - _BEFORE)), at))
+        at = next(_named(text, max(0, begun - VALUE_NEAR)), at)
+    return min(at, next(_to_be_named(text, max(0, begun - VALUE_NEAR)), at))
 
 
 def _named(text: bytes, from_: int) -> Iterator[int]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from gatewright.secret_scanning import context, passwords
 from gatewright.secret_scanning.invisible import AHEAD, open_end, visible
 from gatewright.secret_scanning.json_text import Mark
-from gatewright.secret_scanning.open_values import open_value
+from gatewright.secret_scanning.open_values import VALUE, VALUE_NEAR, open_value
 from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
 from gatewright.secret_scanning.private_keys import goes_on
 from gatewright.secret_scanning.scanner import Scanner
@@ -35,10 +35,11 @@ _WORDED = AnyOf([context.HINTS, passwords.HINTS])
 """What may have several words behind it; tokens are one run."""
 _HINTED = 512
 """So much behind a hint waits for the end of its line."""
-_EARLY = Pattern(
-    r"\b(?i:use|with|enter|try|echo)[ \t]{1,8}(?:-n )?[^\s0-9]{0,64}[0-9]", bounded=True
-)
+_BEFORE_IT = r"\b(?i:use|with|enter|try|echo)[ \t]{1,8}(?:-n )?[^\s0-9]{0,64}[0-9]"
+_EARLY = Pattern(_BEFORE_IT, bounded=True)
 """What has a value that may be called a secret only behind it."""
+_LATER = Pattern(either([_BEFORE_IT, VALUE]), bounded=True)
+"""That, or a value that may be named only behind it: one question for most texts, which have neither."""
 _NAMED_WITHIN = 256
 """So soon behind the beginning of that."""
 _BEGIN, _END, _PUTTY = b"-----BEGIN ", b"-----END ", b"PuTTY-User-Key-File"
@@ -138,8 +139,11 @@ class Stream:
         seen = text[self._context(text, size - self._fresh if self._quiet else begun) :]
         self._fresh = 0
         self._quiet = not self._scanner.worth_a_look(seen)
-        if self._quiet and len(seen) > self._reach and not _PROGRAM.hits(seen):
-            self._clear = self._at + size
+        if self._quiet:
+            # A line is known as far as it has to be: this need not be asked for each piece of it.
+            due = self._at + size - self._clear >= _LINE
+            if due and len(seen) > self._reach and not _PROGRAM.hits(seen):
+                self._clear = self._at + size
         return not self._quiet
 
     def _context(self, text: bytes, edge: int) -> int:
@@ -189,7 +193,10 @@ class Stream:
     def _ready(self, text: bytes, begun: int, *, worth: bool) -> int:
         # More than a window waits for the next, so that each goes as one.
         from_ = begun if len(text) - begun <= 2 * WINDOW else len(text) - WINDOW
-        ready = min(_open(text, from_), _early(text), open_value(text, begun, named=worth))
+        ready = _open(text, from_)
+        near = text[max(0, min(begun - VALUE_NEAR, len(text) - _NAMED_WITHIN)) :]
+        if worth or _LATER.hits(near):  # else there is neither
+            ready = min(ready, _early(text), open_value(text, begun, named=worth))
         begins = text.rfind(_BEGIN, begun)
         # A key of many lines is one secret: all of it waits for its end.
         self._in_key = begins >= 0 and not _ends(text, begins) and _may_end(text, begins)

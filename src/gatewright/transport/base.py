@@ -94,7 +94,8 @@ SLICE_S = 0.001
 """How long the messages of one peer may take in one turn of the loop, whatever is done with them."""
 
 FROM_CLIENTS = Limits()
-FROM_SERVERS = Limits(frame_bytes=16 * MIB)
+FROM_SERVERS = Limits(frame_bytes=16 * MIB, turn_messages=64)
+"""A thousand streams are many small messages: their time is what is bounded (`SLICE_S`), and what one turn brings leaves in one write."""
 
 
 class Pace:
