@@ -1,4 +1,4 @@
-"""`requestState` of `input_required` answers (MCP 2026-07-28): seals the handle of a parked call, and what a modern server gave out as its own."""
+"""`requestState` of `input_required` answers (MCP 2026-07-28): seals the handle of a pending input, and a state that a modern server gave out."""
 
 from __future__ import annotations
 
