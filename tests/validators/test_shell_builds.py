@@ -160,6 +160,12 @@ genv sh
 gtimeout 5 sh
 gxargs sh
 gfind . -delete
+bash5 -c id
+gbash -c id
+dash-0.5 x
+ksh93 x
+vim.basic x
+x86_64-linux-gnu-gcc-13 -wrapper sh,-c,id a.c
 wget --use-askpass=x a
 wget -qe use_askpass=x a
 psql -qL x

@@ -1,7 +1,7 @@
 """For `sandbox` in deny-list mode: programs that run others by nature, other names of known programs, and how one is made of the other.
 
-A known program has names with a version or a machine (`gcc-13`, `python3.12`, `x86_64-linux-gnu-g++`), names by another maker
-(`cc`, `clang`, `pypy3`), and of GNU's programs a name with `g` before it where others have the plain one.
+A known program has names with a version, a machine or a variant (`gcc-13`, `python3.12`, `x86_64-linux-gnu-g++`, `vim.basic`), names
+by another maker (`cc`, `clang`, `pypy3`), and of GNU's programs a name with `g` before it where others have the plain one.
 """
 
 from __future__ import annotations
@@ -32,24 +32,32 @@ _NAMES = {
     "mariadb": "mysql",
 }
 _NAME_MOST = 64
-_VERSIONED = Pattern(r"((?:.*-)?[A-Za-z+]*[A-Za-z+])-?\d[\d.]*")
+_VERSIONED = Pattern(r"(.*[A-Za-z+])-?\d[\d.]*")
+_OF_MACHINE = Pattern(
+    r"(?:x86_64|i[3-6]86|aarch64|arm\w*|riscv\d*|powerpc\w*|mips\w*|s390x|loongarch\d*|avr|xtensa|m68k|sparc\d*)(?:-\w+){0,3}-([\w+]+)"
+)
+_VARIANT = Pattern(r"(r?vim|vi|ex|view|nc|netcat|emacs)\.[a-z]\w*")
+"""`vim.basic`, as distributions call what an alternative leads to."""
+_GNU = Pattern(r"g([a-z]{2,})")
 
 
-def known_as(name: str, known: Container[str]) -> str:
+def known_as(name: str, *known: Container[str]) -> str:
     """By which name a program is known; its own where it is not."""
     forms = [name] if len(name) <= _NAME_MOST else []
     while forms:
         form = forms.pop(0)
-        if form in known:
+        if any(form in one for one in known):
             return form
         if form in _NAMES:
             return _NAMES[form]
-        versioned = _VERSIONED.fullmatch(form)
-        if versioned is not None:
-            forms.append(str(versioned[1]))
-        elif "-" in form:
-            # A triplet of a machine.
-            forms.append(form.rpartition("-")[2])
-        elif form[:1] == "g" and len(form) > 2:
-            forms.append(form[1:])
+        forms += _plainer(form)
     return name
+
+
+def _plainer(form: str) -> list[str]:
+    """The same name with less around it."""
+    for pattern in (_VERSIONED, _OF_MACHINE, _VARIANT, _GNU):
+        found = pattern.fullmatch(form)
+        if found is not None:
+            return [str(found[1])]
+    return []
