@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,17 @@ def test_nothing_of_a_file_repaints_the_screen(stranger: Shell) -> None:
     shown = stranger.run_at_terminal("config", "show", answers="n\n", after="[y/N]").out
     assert "\x1b[2J" not in shown
     assert "\u202e" not in shown
+
+
+@pytest.mark.parametrize("name", ["mgp.toml", "mcp.toml"])
+@pytest.mark.parametrize("by_file", [True, False])
+def test_untrust_takes_back_what_is_no_more(stranger: Shell, name: str, *, by_file: bool) -> None:
+    project = stranger.folder / "old"
+    project.mkdir()
+    (project / name).write_text(SERVER)
+    assert stranger.run("config", "trust", f"old/{name}").code == 0
+    shutil.rmtree(project)
+    named = f"old/{name}" if by_file else "old"
+    done = stranger.run("config", "untrust", named, "--json")
+    assert done.document == {"file": str(project / name), "trusted": False}
+    assert stranger.run("config", "untrust", named).error["code"] == "not_found"

@@ -269,3 +269,20 @@ def test_a_value_file_that_is_exchanged_once_it_was_looked_at_is_not_used(
     assert one.args == ()
     assert one.problem is not None
     assert "has changed since" in one.problem.what
+
+
+def test_what_takes_an_acceptance_back_takes_the_secrets_back(folder: Path) -> None:
+    """Another file at its place is another project's, whoever accepts that."""
+    trust, one, other = trust_of(environ(folder)), folder / "mgp.toml", folder / "other.toml"
+    take(folder)
+    stores = [folder / "state", folder / "elsewhere"]
+    for store in stores:
+        trust.allow(store, "TOKEN", [one, other])
+        trust.allow(store, "KEY", [one])
+    assert trust.forget(one)
+    assert trust.accepted(one) is None
+    assert [trust.users(store, "TOKEN") for store in stores] == [[str(other)]] * 2
+    assert [trust.users(store, "KEY") for store in stores] == [[], []]
+    assert not trust.forget(one)
+    trust.allow(stores[0], "KEY", [one])
+    assert trust.forget(one), "which was not accepted, and might use a secret"

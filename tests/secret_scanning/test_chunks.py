@@ -88,9 +88,16 @@ def test_each_call_has_its_own_text_and_their_number_is_bounded(
     monkeypatch.setattr(gatewright.secret_scanning.chunks, "KEPT", 3)
     chunks = Chunks()
     for name in "abcd":
-        chunks.clean(name, chunk(0, TOKEN[:9]), REDACTOR.stream)
-    assert chunks.rest("a") == (None, ())
-    for name in "bcd":
+        made, _ = chunks.clean(name, chunk(0, TOKEN[:9]), REDACTOR.stream)
+        assert made["content"]["text"] == ""
+    for name in "abc":
         rest, _ = chunks.rest(name)
         assert rest is not None
         assert rest["content"]["text"] == TOKEN[:9]
+    assert chunks, "which knows of the fourth still"
+    later, _ = chunks.clean("d", chunk(1, f"{TOKEN[9:]} and on "), REDACTOR.stream)
+    assert later == chunk(1, ""), "it may be the rest of a secret"
+    assert chunks.rest("d") == (None, ())
+    assert not chunks
+    again, _ = chunks.clean("d", chunk(0, "words "), REDACTOR.stream)
+    assert again == chunk(0, "words ")

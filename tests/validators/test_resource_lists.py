@@ -10,7 +10,7 @@ from gatewright.validators.resource_lists import PARTS_MOST, Nobodys, listed
 from gatewright.validators.resources import Resources
 from tests.costs import DOUBLED, grows
 
-JUDGE = Resources([["https://allowed.example/**", "/srv/data/**", "src/**"]])
+JUDGE = Resources([["https://allowed.example/**", "/srv/data/**", "src/**", "urn:example:a/**"]])
 INSIDE = ["/srv/data/x", "src/x.py", "https://allowed.example/x"]
 OUTSIDE = [
     "/etc/passwd",
@@ -80,6 +80,8 @@ def test_json_and_other_brackets_hide_nothing(whole: str) -> None:
         ("delimiter", "\\"),
         ("regex", "\\d+ x"),
         ("links", "see the docs"),
+        ("source", "std::cout << x;"),
+        ("uri", "urn:example:a/b"),
     ],
 )
 def test_honest_texts_pass(member: str, text: str) -> None:
@@ -109,3 +111,21 @@ def test_what_a_text_names_is_found_in_linear_time(unit: str, member: str) -> No
         lambda: list(JUDGE.parts({member: small})), lambda: list(JUDGE.parts({member: large}))
     )
     assert ratio <= DOUBLED**2
+
+
+@pytest.mark.parametrize(
+    ("member", "text"),
+    [
+        ("repo", "gitlab:g/r.git"),
+        ("repository", "gitlab.example:g/r.git"),
+        ("url", "gitlab.example:g/r.git"),
+        ("repo", "git@gitlab:r.git"),
+        ("text", "git@gitlab:g/r.git"),
+        ("text", "ext::sh -c id"),
+        ("remote", "persistent-https::a"),
+    ],
+)
+def test_what_git_would_clone_or_run_is_nobodys(member: str, text: str) -> None:
+    judge = Resources([["**", "/**", "https://**"]])
+    assert not all(judge.allows(value) for _, value in judge.parts({member: text}))
+    assert list(judge.parts({member: text}))

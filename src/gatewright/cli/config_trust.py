@@ -14,6 +14,7 @@ from gatewright.cli.output import CliError, Exit, is_terminal, note, print_docum
 from gatewright.command_text import to_type
 from gatewright.config import find
 from gatewright.config.documents import read
+from gatewright.config.lookup import PROJECT_NAMES
 from gatewright.config.review import effects
 from gatewright.config.trust import NotAccepted, accept, place_of, trust_of
 
@@ -46,9 +47,17 @@ def trust(file: File = None, json: Json = False) -> None:
 
 
 def untrust(file: File = None, json: Json = False) -> None:
-    """Take the acceptance of a configuration back."""
+    """Take the acceptance of a configuration back, and with it the secrets that it may use.
+
+    A file that is no more can be named as well, and so can its folder.
+    """
     path = _file(file)
-    if not trust_of(os.environ).forget(place_of(path)):
+    known, forget = [path], trust_of(os.environ).forget
+    if file is not None and not path.exists():  # it may have been a folder
+        known += [file / name for name in PROJECT_NAMES]
+    taken = [one for one in known if forget(place_of(one))]
+    path = taken[0] if taken else path
+    if not taken:
         raise CliError(
             f"{path} was not accepted",
             code="not_found",
@@ -58,7 +67,7 @@ def untrust(file: File = None, json: Json = False) -> None:
     if json:
         print_document({"file": str(path.absolute()), "trusted": False})
     else:
-        note(f"{path.absolute()} is not used any more where it is found")
+        note(f"{path.absolute()} is not used any more where it is found, nor may it use any secret")
 
 
 def review(problem: NotAccepted) -> bool:

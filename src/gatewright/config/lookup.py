@@ -24,12 +24,23 @@ from gatewright.config.model import Server, Settings
 from gatewright.config.problems import Origin, Problem, SettingsError
 from gatewright.config.trust import NotAccepted, check_accepted, is_taken_back
 
-__all__ = ["STDIN", "candidates", "find", "given", "groups", "load", "state_directory", "user_file"]
+__all__ = [
+    "PROJECT_NAMES",
+    "STDIN",
+    "candidates",
+    "find",
+    "given",
+    "groups",
+    "load",
+    "state_directory",
+    "user_file",
+]
 
 STDIN = Path("-")
 """`--config -`: what stands on standard input."""
 
-_PROJECT_NAMES = ("mgp.toml", "mcp.toml")
+PROJECT_NAMES = ("mgp.toml", "mcp.toml")
+"""How a configuration in a project's folder is called."""
 
 
 def load(
@@ -241,7 +252,7 @@ def _project_places(start: Path) -> Iterator[tuple[Path, bool]]:
     # Without a repository no folder above is looked at: it may be anybody's (`/tmp`).
     root = next((n for n, directory in enumerate(above) if (directory / ".git").exists()), 0)
     for directory in above[: root + 1]:
-        for name in _PROJECT_NAMES:
+        for name in PROJECT_NAMES:
             yield directory / name, directory != here
 
 

@@ -70,9 +70,18 @@ class Trust:
             content.configurations[str(config)] = accepted
 
     def forget(self, config: Path) -> bool:
-        """Take an acceptance back: True where there was one."""
+        """Take an acceptance back, and with it whatever secrets the file may use: what is accepted at its place later is another
+        file. True where there was something."""
+        path, found = str(config), False
         with self._changed() as content:
-            return content.configurations.pop(str(config), None) is not None
+            found = content.configurations.pop(path, None) is not None
+            for named in content.secrets.values():
+                for secret, users in tuple(named.items()):
+                    found = found or path in users
+                    named[secret] = [one for one in users if one != path]
+                    if not named[secret]:
+                        del named[secret]
+        return found
 
     def users(self, store: Path, secret: str) -> list[str]:
         """The configurations that may use a secret of a state folder."""

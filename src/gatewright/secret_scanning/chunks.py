@@ -14,7 +14,7 @@ from gatewright.secret_scanning.stream import Stream
 __all__ = ["CHUNK", "KEPT", "Chunks", "text_of", "with_text"]
 
 KEPT = 4096
-"""So many calls at once; of more, the one that began first is forgotten."""
+"""So many calls at once; of more the chunks have no text, up to the end of the call: what was held back of others is theirs."""
 
 CHUNK = "notifications/mgp.stream.chunk"
 
@@ -33,9 +33,11 @@ class Chunks:
 
     def __init__(self) -> None:
         self._running: dict[str, _Running] = {}
+        self._left_out: set[str] = set()
+        """Calls that had no room: what comes of one later may be the rest of a secret."""
 
     def __bool__(self) -> bool:
-        return bool(self._running)
+        return bool(self._running or self._left_out)
 
     def clean(
         self, call: str, params: dict[str, Any], stream: Callable[[], Stream]
@@ -47,10 +49,10 @@ class Chunks:
             return params, ()
         one = self._running.get(call)
         if one is None:
+            if call in self._left_out or len(self._running) >= KEPT:
+                self._left_out.add(call)
+                return with_text(params, ""), ()
             one = self._running[call] = _Running(stream())
-            if len(self._running) > KEPT:
-                # A call that never ends must not keep its context for ever; the oldest loses what was held back of it.
-                del self._running[next(iter(self._running))]
         before = len(one.stream.rules)
         said = one.stream.feed(text)
         one.last = params
@@ -67,6 +69,7 @@ class Chunks:
         """The params of the chunk that is still to be sent when a call has ended, where there is one, and the rules."""
         one = self._running.pop(call, None)
         if one is None:
+            self._left_out.discard(call)
             return None, ()
         before = len(one.stream.rules)
         said = one.stream.end()

@@ -201,11 +201,9 @@ def _one(key: str, text: str) -> list[str]:
         return [text]
     if names_path(key, text) or is_copied(text):
         return [text]
-    found = host_text(text) if is_called_url(key) else None
-    if not found and is_remote(key, text):
-        return [Nobodys(text)]
     if not is_called_url(key):
-        return []
+        return [Nobodys(text)] if is_remote(key, text) else []
+    found = host_text(text)
     return [] if found is None else [Host(found) if found else text]
 
 

@@ -26,7 +26,8 @@ from gatewright.validators.shell_files import names_sensitive_file
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_pipes import pipe_rule
 from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
-from gatewright.validators.shell_strict import SENTENCES, strict, strict_rule, text_rule
+from gatewright.validators.shell_runners import known_as
+from gatewright.validators.shell_strict import DANGEROUS, SENTENCES, strict, strict_rule, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
 
 __all__ = ["Options", "Sandbox", "Value", "command_rule", "prepare"]
@@ -141,6 +142,9 @@ def command_rule(
 ) -> str | None:
     """What speaks against one command: a rule's name, or None."""
     name = program_name(words[0].text)
+    if mode == "deny-list":
+        name = known_as(name, known, DANGEROUS)
+        words = [words[0]._replace(text=name), *words[1:]]
     # Nothing is known of it, so only what is dangerous for any program counts.
     if mode == "deny-list" and name not in known:
         rule = strict_rule([word.text for word in words])

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from gatewright.patterns import DOTALL, Pattern
-from gatewright.validators.shell_options import Program
+from gatewright.validators.shell_options import Program, shaped
 from gatewright.validators.shell_programs import PROGRAMS
+from gatewright.validators.shell_runners import RUNNERS
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["BUILDING"]
@@ -22,8 +23,26 @@ def _without(refused: str) -> Program:
     return Program(refused=Pattern(refused, DOTALL).fits)
 
 
+def _within(names: str) -> Program:
+    """Without these subcommands, wherever they stand before a script is named."""
+    refused = frozenset(names.split())
+
+    def rule(words: Sequence[Word]) -> str | None:
+        for word in words:
+            if word.text in refused:
+                return "subcommand"
+            if word.text in _SCRIPTS:
+                break
+        return None
+
+    return Program(check=rule)
+
+
+_SCRIPTS = frozenset(
+    {"run", "run-script", "test", "install", "add", "view", "remove", "sync", "info", "list"}
+)
 _MODULES = frozenset("pytest unittest mypy ruff black flake8 isort build coverage tox nox".split())
-_FILE = Pattern(r".*\.(?:py|rb|pl|js|cjs|mjs|php|lua|jl|R)")
+_FILE = Pattern(r".*\.(?:py|rb|pl|js|cjs|mjs|php|lua|jl|R|hs|groovy|exs|ml|m)")
 
 
 def _runs_a_file(words: Sequence[Word]) -> str | None:
@@ -47,57 +66,103 @@ def _or_version(name: str, check: Program) -> Program:
     return Program(check=rule)
 
 
-_OVERWRITING = Pattern(r"-f.*|-u.+|-d|.*[:+].*", DOTALL)
-_KEEPING = ("--all", "--tags", "--prune", "--rebase", "--ff-only", "--set-upstream", "--dry-run")
-
-
-def _overwrites(text: str) -> bool:
-    unknown = text.startswith("--") and not text.startswith(_KEEPING)
-    return unknown or _OVERWRITING.fits(text)
-
-
-_GIT_REMOTE = Program(refused=_overwrites)
-"""With remotes by their names, and nothing overwritten or deleted there."""
+_REF = r"\w[\w./@#-]*"
+"""A remote or a branch by its name: no address, no folder, and nothing overwritten or deleted (`+main`, `:main`)."""
 _GIT = {
     "add": Program(),
     "commit": Program(short="F", valued="mC", long=("file", "amend")),
     "switch": Program(short="f", valued="cC", long=("force", "discard-changes")),
-    "checkout": _without(r"-[a-zA-Z]*f.*|--f.*|--|\.|.*/"),
-    **dict.fromkeys("fetch pull push".split(), _GIT_REMOTE),
+    "checkout": Program(
+        short="f", valued="bB", long=("force",), refused=Pattern(r"--|\.|.*/", DOTALL).fits
+    ),
+    "fetch": shaped(
+        r"-[aptnkqv46]+|-j\d*|--(?:all|tags|no-tags|prune|dry-run|quiet|verbose|progress|no-progress|append|atomic|keep|"
+        r"multiple|set-upstream|unshallow|ipv[46]|(?:depth|deepen|jobs)=\d+)",
+        _REF,
+    ),
+    "pull": shaped(
+        r"-[rtqvn46]+|--(?:all|tags|prune|dry-run|quiet|verbose|progress|no-progress|rebase(?:=(?:true|false|merges))?|no-rebase|"
+        r"ff|ff-only|autostash|no-autostash|set-upstream|stat|no-stat|ipv[46])",
+        _REF,
+    ),
+    "push": shaped(
+        r"-[nuqv46]+|--(?:all|tags|follow-tags|set-upstream|dry-run|quiet|verbose|progress|no-progress|porcelain|atomic|ipv[46])",
+        _REF,
+    ),
 }  # fmt: skip
 
-_RUNNERS = """
-    vi vim nvim view rvim ex ed emacs gdb lldb expect tclsh wish xvfb-run strace ltrace flock taskset chrt capsh
-    start-stop-daemon systemd-run screen tmux npx bunx pipx enable hash mapfile readarray read shopt set
-""".split()
-"""What runs other programs by nature, or changes what a shell takes for one."""
 _REFUSED = Program(check=lambda _: "runs_programs")
 _SCRIPTED = "python python3 ruby node php lua julia".split()
 BUILDING: Mapping[str, Program] = MappingProxyType(
     {
-        "go": _without(r"run|generate|install|get|tool|--?(?:exec|toolexec|vettool|overlay)(?:=.*)?"),
-        "cargo": _without(r"run|r|install|publish|yank|owner|login|--config(?:=.*)?|-Z.*|\+.*"),
-        "ruff": _without(r"--config(?:=.*)?"),
-        "rustc": _without(r"-|-C.*|--codegen.*|-Z.*|@.*"),
-        "gcc": _without(r"-|-wrapper.*|-B.*|-fplugin.*|-specs.*|--specs.*|@.*|-x.*"),
-        "javac": _without(r"-J.*|-processor.*|--processor.*|-Xplugin.*|@.*"),
+        # Its options are whole words; a linker is named in those of the linker as well.
+        "go": _without(
+            r"run|generate|install|get|tool|--?(?:exec|toolexec|vettool|overlay|compiler|gccgoflags|modfile|w)(?:=.*)?|.*-extldf?.*"
+        ),
+        "cargo": Program(
+            short="ZC",
+            valued="pjFADWLlE",
+            long=("config",),
+            refused=Pattern(r"run|r|install|publish|yank|owner|login|rustc|\+.*", DOTALL).fits,
+        ),
+        "ruff": Program(long=("config",)),
+        "rustc": Program(
+            short="CZ", valued="LloADWF", long=("codegen",), refused=Pattern("-|@.*", DOTALL).fits
+        ),
+        # No clusters and no beginnings; what is for the linker is read by it.
+        "gcc": _without(
+            r"-|@.*|--?(?:wrapper|specs|f(?:pass-)?plugin|load|config|plugin|Xlinker|Xassembler|Xpreprocessor|Xclang).*|-[Bx].*|"
+            r"--(?:prefix|language|ld-path|for-linker|for-assembler).*|-fuse-ld=.*/.*|-W[lap],(?:.*,)?(?:--?plugin|@).*"
+        ),
+        "javac": _without(r"--?(?:J|processor|Xplugin).*|@.*"),
         **{
             name: _or_version(name, Program(check=_runs_a_file))
             for name in _SCRIPTED
         },
-        **dict.fromkeys(_RUNNERS, _REFUSED),
-        # `-f` and `--eval` bring rules from elsewhere; those of the project's own makefile run.
-        "make": _without(r"-[a-zA-Z]*f.*|--(?:f|mak|ev).*|-E.*|\.?SHELL\w*=.*"),
-        # `-e` names the program that makes the connection.
-        "rsync": _without(r"-[a-zA-Z0-9]*e.*|--rsh.*|--rsync-path.*"),
-        "split": _without("--f.*"),
-        "zip": _without("-[a-zA-Z]*T.*|--te.*|--unz.*"),
+        **dict.fromkeys("Rscript runghc groovy elixir ocaml octave osascript".split(), Program(check=_runs_a_file)),
+        **dict.fromkeys(RUNNERS, _REFUSED),
+        # What runs a project's own scripts, and others by a word.
+        **dict.fromkeys("npm pnpm yarn".split(), _within("dlx exec x")),
+        **dict.fromkeys("uv poetry pipenv pdm hatch rye conda mise direnv asdf".split(), _within("run exec shell tool x")),
+        "bundle": _within("exec"),
+        "deno": _within("run eval x repl"),
+        # `-f` and `--eval` bring rules from elsewhere; those of the project's own makefile run. What is set on the line is read as
+        # a makefile is, and its flags as the line itself.
+        "make": Program(
+            short="fE",
+            valued="CIoWjlO",
+            long=("file", "makefile", "eval"),
+            refused=Pattern(
+                r".*\$.*|[^=]*!=.*|\.?SHELL\w*[:+?]*=.*|(?:GNU)?(?:MAKE)?M?FLAGS[:+?]*=.*|MAKE(?:FILES)?[:+?]*=.*", DOTALL
+            ).fits,
+        ),
+        # `-e` names the program that makes the connection, `-M` an option of the other side.
+        "rsync": Program(
+            short="eM", valued="BTf@", long=("rsh", "rsync-path", "remote-option", "daemon", "config", "early-input")
+        ),
+        "split": Program(long=("filter",)),
+        "zip": Program(short="T", long=("test", "unzip-command")),
         # `-z` runs a program for each file.
-        "tcpdump": _without("-[a-zA-Z]*z.*"),
+        "tcpdump": Program(short="z", valued="BcCDEFGijmMQrsTVwWyZ"),
+        "wget": Program(short="e", valued="oOaBiPUltQTwDRAIX", long=("use-askpass", "execute", "config")),
         # `\!`, `COPY … TO PROGRAM` and an output that begins with `|` run commands.
-        "psql": _without(r".*\\.*|(?:.*\W)?program(?:\W.*)?|-[AabeEHlnqsStwWxXz01]*[fo].*|--fil.*|--o.*"),
-        "mysql": _without(r".*\\.*|(?:.*\W)?system(?:\W.*)?|--(?:pag|te|plugin).*"),
-        "sqlite3": _without(r"\..*|-cmd|-init"),
+        "psql": Program(
+            short="foL",
+            valued="cdFhpPRTUv",
+            long=("file", "output", "log-file"),
+            refused=Pattern(r"(?i).*\\.*|(?:.*\W)?program(?:\W.*)?", DOTALL).fits,
+        ),
+        "mysql": Program(
+            long=("pager", "tee", "plugin-dir", "default-auth", "defaults-file", "defaults-extra-file"),
+            refused=Pattern(r"(?i).*\\.*|(?:.*\W)?system(?:\W.*)?|--(?:loose|enable|maximum)[-_].*", DOTALL).fits,
+        ),
+        # SQL functions of its own run an editor, load a library, read and write files.
+        "sqlite3": Program(
+            words=frozenset({"cmd", "init", "A"}),
+            refused=Pattern(
+                r"(?i)(?:.*\n)?\s*\..*|(?:.*\W)?(?:edit|load_extension|readfile|writefile|fsdir|fts3_tokenizer|lsdir)\W*(?:\(|/\*|--).*", DOTALL
+            ).fits,
+        ),
         "git": PROGRAMS["git"]._replace(subs={**(PROGRAMS["git"].subs or {}), **_GIT}),
     }
 )  # fmt: skip

@@ -19,7 +19,7 @@ from gatewright.patterns import IGNORECASE, Pattern, escape
 from gatewright.schemas.json_strings import Place, pointer, strings
 from gatewright.schemas.objection import Objection
 
-__all__ = ["SENTENCES", "strict", "strict_rule", "text_rule"]
+__all__ = ["DANGEROUS", "SENTENCES", "strict", "strict_rule", "text_rule"]
 
 # Percent escapes as well: who decodes them later gets the characters.
 _META = Pattern(r"""[;&|<>(){}\[\]$`\\'"!*?~#^]|%[0-9A-Fa-f]{2}|%u[0-9A-Fa-f]{4}""")
@@ -56,6 +56,8 @@ _PROGRAMS: dict[str, frozenset[str]] = {
     "opens_a_channel": frozenset({"nc", "ncat", "netcat", "socat", "telnet", "scp"}),
 }
 _RULE_OF = {program: rule for rule, group in _PROGRAMS.items() for program in group}
+DANGEROUS = frozenset(_RULE_OF)
+"""Programs that are refused whatever follows."""
 _ORDINARY = frozenset(
     "time watch script at batch history service parallel command source trap alias kill init "
     "timeout nice . del erase".split()

@@ -61,11 +61,11 @@ _COPIED = Pattern(
 _HELPER = Pattern(r"(?:ext|fd)::", IGNORECASE)
 """What git runs, or reads from, in the place of a URL."""
 _CALLED_REMOTE = Pattern(
-    r"(?:^|[_\-.a-z])(?:repos?|repositor(?:y|ies)|remotes?|origin|upstream|clone|sources?|src|ur[il]s?)\n?\Z",
+    r"(?:^|[_\-.a-z])(?:repos?|repositor(?:y|ies)|remotes?|origin|upstream|clone|sources?|src)\n?\Z",
     IGNORECASE,
 )
 _REMOTE = Pattern(
-    r"[\w.-]+@[\w.-]+:\S+|[\w-]+(?:\.[\w-]+)+:[^\s:]*[^\d\s:]\S*|[\w-]{2,}:[^\s:/][^\s:]*/\S*|[a-z][\w+.-]*::.+",
+    r"[\w.-]+@[\w.-]+:\S+|[\w-]+(?:\.[\w-]+)+:[^\s:]*[^\d\s:]\S*|[\w-]{2,}:[^\s:/][^\s:]*/\S*|[a-z][\w+.-]*::\S+",
     IGNORECASE | DOTALL,
 )
 """`host:path` and `helper::address`, as git reads them: `main.py:10` is a line of a file."""

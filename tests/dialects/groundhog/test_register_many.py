@@ -6,9 +6,16 @@ import asyncio
 
 import msgspec
 
-from gatewright.call import Answer, Caller
-from gatewright.dialects.groundhog.register import Register
-from tests.dialects.groundhog.test_register import NOBODY, House, by_connection, call
+from gatewright.call import Answer, Call, Caller, Refusal
+from gatewright.dialects.groundhog.register import Register, Shipped
+from gatewright.dialects.groundhog.sandboxed_run import Level
+from tests.dialects.groundhog.requests import REGISTER
+from tests.dialects.groundhog.test_register import BASE, NOBODY, House, by_connection, call
+
+
+def named(name: str, caller: str = "root") -> Call:
+    request = by_connection() | {"tool_metadata": {"name": name, "version": "1.0.0"}}
+    return call("tools/register", request, Caller(caller, "operator"))
 
 
 async def test_registrations_come_one_after_the_other_and_rest_between() -> None:
@@ -26,15 +33,52 @@ async def test_registrations_come_one_after_the_other_and_rest_between() -> None
         return ""
 
     register = Register(msgspec.structs.replace(house.making, used=used), rest)
-    asked = [
-        call(
-            "tools/register",
-            by_connection() | {"tool_metadata": {"name": f"t{n}", "version": "1.0.0"}},
-            Caller("root", "operator"),
-        )
-        for n in range(5)
-    ]
-    found = await asyncio.gather(*(register(one, NOBODY) for one in asked))
+    found = await asyncio.gather(*(register(named(f"t{n}"), NOBODY) for n in range(5)))
     assert all(isinstance(one, Answer) for one in found)
     assert len(rests) == 5
     assert min(rests) > 0
+
+
+async def test_a_trial_of_isolation_holds_up_nobody_elses_registration() -> None:
+    house, go, begun = House(), asyncio.Event(), asyncio.Event()
+
+    async def prove(level: Level) -> str:
+        begun.set()
+        await go.wait()
+        return "no such thing"
+
+    shipped = Shipped(BASE, house._make, prove)
+    register = Register(msgspec.structs.replace(house.making, shipped={"directory_list": shipped}))
+    trying = [
+        asyncio.create_task(
+            register(call("tools/register", REGISTER, Caller(f"c{n}", "operator")), NOBODY)
+        )
+        for n in range(3)
+    ]
+    await begun.wait()
+    async with asyncio.timeout(5):
+        answered = await register(named("mine", "bob"), NOBODY)
+    assert isinstance(answered, Answer)
+    assert not any(one.done() for one in trying)
+    go.set()
+    found = await asyncio.gather(*trying)
+    assert [type(one) for one in found] == [Refusal] * 3
+    assert register._own == {}
+
+
+async def test_who_registers_many_tools_is_in_front_of_others_once() -> None:
+    house, order = House(), []
+
+    async def rest(seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    def used(name: str) -> str:
+        order.append(name)
+        return ""
+
+    register = Register(msgspec.structs.replace(house.making, used=used), rest)
+    asked = [*(named(f"a{n}", "ann") for n in range(20)), named("b", "bob")]
+    await asyncio.gather(*(register(one, NOBODY) for one in asked))
+    assert order.index("b") <= 2
+    assert [one for one in order if one != "b"] == [f"a{n}" for n in range(20)]
+    assert register._own == {}

@@ -182,12 +182,35 @@ async def test_where_everything_is_a_root_nothing_can_be_proven() -> None:
 async def test_a_proof_that_could_not_be_made_is_tried_again(passing: Any) -> None:
     """GRH-reg-7: what a machine without a free process could not show is no word about its isolation."""
     script = Scripted(passing, {"result": {"seen": [], "filtered": True}})
-    isolation = Isolation(script)
+    now = [100.0]
+    isolation = Isolation(script, lambda: now[0])
     told = await isolation.flaw("container")
     assert "cannot be tried now" in told
     assert told.endswith(("no room", "took too long", "it broke"))
+    assert [await isolation.flaw("container") for _ in range(9)] == [told] * 9
+    assert len(script.levels) == 1
+    now[0] += 6
     assert [await isolation.flaw("container") for _ in range(2)] == ["", ""]
     assert len(script.levels) == 2
+
+
+async def test_those_who_ask_at_once_wait_for_one_trial() -> None:
+    go, begun = asyncio.Event(), [0]
+
+    async def slow(*given: Any, **more: Any) -> Ran:
+        begun[0] += 1
+        await go.wait()
+        return Ran({"result": {"seen": [], "filtered": True}})
+
+    isolation = Isolation(slow)
+    asking = [asyncio.create_task(isolation.flaw("container")) for _ in range(20)]
+    while not begun[0]:
+        await asyncio.sleep(0)
+    asking[0].cancel()
+    await asyncio.sleep(0)
+    go.set()
+    assert await asyncio.gather(*asking[1:]) == [""] * 19
+    assert begun == [1]
 
 
 async def test_what_a_proof_has_shown_is_remembered() -> None:

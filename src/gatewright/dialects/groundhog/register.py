@@ -12,15 +12,16 @@ does not give, and limits on memory of a program that runs elsewhere.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal
+from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome, Refusal, Who
 from gatewright.command_text import to_type
 from gatewright.config.reserved_server_ids import begins_as_ours
 from gatewright.dialects.groundhog.registration import Flawed, Profile, Wanted, read_registration
@@ -71,6 +72,13 @@ class Making(msgspec.Struct, frozen=True):
     """Unix seconds."""
 
 
+class _Own(msgspec.Struct):
+    """The turn of one caller, and who waits for it."""
+
+    turn: asyncio.Lock
+    users: int = 0
+
+
 class Register:
     """The method `tools/register`. `rest` waits so many seconds."""
 
@@ -80,6 +88,7 @@ class Register:
         self._making = making
         self._rest = rest
         self._turn = asyncio.Lock()
+        self._own: dict[Who, _Own] = {}
 
     async def __call__(self, call: Call, back: Back) -> Outcome:
         """Register one tool."""
@@ -91,19 +100,45 @@ class Register:
                 {"missing_permissions": ["kernel.registry.write"]},
                 gate="permission",
             )
-        async with self._turn:
-            began = time.perf_counter()
-            try:
+        who = call.caller.who
+        try:
+            async with self._in_turn(who):
                 wanted = read_registration(call.params)
-                return await self._register(wanted, call)
-            except Flawed as problem:
-                return problem.outcome
-            finally:
-                await self._rest(_REST * min(_LONGEST_S, time.perf_counter() - began))
+                shipped, level = self._behind(wanted), wanted.profile.level
+                if shipped is None or level == "none":
+                    return self._register(wanted, call, shipped)
+            # While others register: it takes as long as a mount or a busy machine lets it.
+            if why := await shipped.prove(level):
+                return _no_isolation(level, why)
+            async with self._in_turn(who):
+                return self._register(wanted, call, shipped)
+        except Flawed as problem:
+            return problem.outcome
 
-    async def _register(self, wanted: Wanted, call: Call) -> Outcome:
+    @contextlib.asynccontextmanager
+    async def _in_turn(self, who: Who) -> AsyncIterator[None]:
+        """One at a time, and of each caller one in line: who registers many tools is no more in front of others than who registers
+        one."""
+        own = self._own.setdefault(who, _Own(asyncio.Lock()))
+        own.users += 1
+        try:
+            async with own.turn, self._turn:
+                began = time.perf_counter()
+                try:
+                    yield
+                finally:
+                    await self._rest(_REST * min(_LONGEST_S, time.perf_counter() - began))
+        finally:
+            own.users -= 1
+            if not own.users:
+                del self._own[who]
+
+    def _register(self, wanted: Wanted, call: Call, shipped: Shipped | None) -> Outcome:
         making = self._making
-        run, base = await self._implemented(wanted, call)
+        if shipped is None:
+            run, base = self._by_connection(wanted, call), None
+        else:
+            run, base = shipped.make(wanted.profile), shipped.definition
         one = registered_of(wanted, base, run, None if wanted.by_connection else call.params)
         if wanted.by_connection:
             one = msgspec.structs.replace(one, owner=f"{call.caller.kind} {call.caller.id}")
@@ -160,12 +195,10 @@ class Register:
         }
         return {"tool_id": wanted.name, "tool_instance": instance, "registration_time": moment}
 
-    async def _implemented(
-        self, wanted: Wanted, call: Call
-    ) -> tuple[Function, Mapping[str, Any] | None]:
-        """What stands behind the tool, and its own definition where it has one. Raises `Flawed`."""
+    def _behind(self, wanted: Wanted) -> Shipped | None:
+        """What of the gateway stands behind the tool; None where that is the connection. Raises `Flawed`."""
         if wanted.by_connection:
-            return self._by_connection(wanted, call), None
+            return None
         shipped = self._making.shipped.get(wanted.name)
         if shipped is None:
             known = ", ".join(sorted(self._making.shipped)) or "none"
@@ -177,11 +210,7 @@ class Register:
                     {"field": "tool_metadata.name"},
                 )
             )
-        level = wanted.profile.level
-        flaw = await shipped.prove(level)
-        if flaw:
-            raise Flawed(_no_isolation(level, flaw))
-        return shipped.make(wanted.profile), shipped.definition
+        return shipped
 
     def _by_connection(self, wanted: Wanted, call: Call) -> Function:
         profile = wanted.profile

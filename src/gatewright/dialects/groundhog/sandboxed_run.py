@@ -14,8 +14,9 @@ import json
 import os
 import signal
 import sys
+import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import PurePosixPath
 from typing import Any, Literal
@@ -49,6 +50,8 @@ descriptors, of which the gateway has so many for everybody."""
 _WAIT_S = 30.0
 """A call may have no time limit of its own, and neither may those that it waits for."""
 _PROBE_S = 30.0
+_AGAIN_S = 5.0
+"""How long a level that could not be tried is not tried again."""
 _OUTSIDE = ("/etc", "/proc", "/usr", "/home", "/root", "/var", "/bin", "/proc/self", sys.executable)
 _LOOKS = ThreadPoolExecutor(1, thread_name_prefix="isolation")
 """A mount that does not answer keeps a thread for as long as it likes: this one, and none that others wait for."""
@@ -149,21 +152,40 @@ def _read(text: bytes, memory: int | None) -> Ran:
 class Isolation:
     """What this machine can do, found out when it is first asked."""
 
-    def __init__(self, run: Any = run_confined) -> None:
+    def __init__(
+        self, run: Any = run_confined, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._run = run
+        self._clock = clock
         self._flaws: dict[str, str] = {"none": ""}
+        self._passing: dict[str, tuple[float, str]] = {}
+        """Why a level could not be tried, and until when that is said without another trial."""
+        self._trials: dict[str, asyncio.Task[str]] = {}
+        """Those that are under way: whoever asks meanwhile waits for the same."""
 
     async def flaw(self, level: Level, roots: Sequence[str] = ()) -> str:
         """Why this level cannot be promised here; nothing where it can."""
         if level == "vm":
             return "virtual machines are not made here; run the tool's server in one"
-        if level not in self._flaws:
-            try:
-                self._flaws[level] = await self._prove(level, roots)
-            except (OSError, TimeoutError) as problem:
-                # It passes: not kept, or a busy minute would take the level away until the next start.
-                return f"it cannot be tried now: {str(problem) or 'it took too long'}"
-        return self._flaws[level]
+        if level in self._flaws:
+            return self._flaws[level]
+        until, why = self._passing.get(level, (0.0, ""))
+        if why and self._clock() < until:
+            return why
+        if (trial := self._trials.get(level)) is None:
+            trial = self._trials[level] = asyncio.create_task(self._tried(level, roots))
+            trial.add_done_callback(lambda _: self._trials.pop(level))
+        # Who gives up takes nothing away from the others.
+        return await asyncio.shield(trial)
+
+    async def _tried(self, level: Level, roots: Sequence[str]) -> str:
+        try:
+            found = self._flaws[level] = await self._prove(level, roots)
+        except (OSError, TimeoutError) as problem:
+            # It passes: not kept for long, or a busy minute would take the level away until the next start.
+            found = f"it cannot be tried now: {str(problem) or 'it took too long'}"
+            self._passing[level] = self._clock() + _AGAIN_S, found
+        return found
 
     async def _prove(self, level: Level, roots: Sequence[str]) -> str:
         """Why not, as it was seen. Raises `OSError` or `TimeoutError` where nothing could be."""

@@ -1,6 +1,7 @@
 """`PendingInputs`: requests waiting for input (MCP 2026-07-28) by random handle until the client repeats them; bounds each caller and time.
 
-Nothing here outlasts the process: a handle ends with its request, `PENDING_S` after its last question, or with its endpoint.
+Nothing here outlasts the process: a handle ends with its request, `PENDING_S` after its last question that nobody came back for, or
+with its endpoint.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from gatewright.call import Caller, CannotAsk, Event, Who
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["KEPT_BYTES", "PENDING_EACH", "PENDING_S", "KeptEvents", "PendingInputs", "bound_to"]
+__all__ = [
+    "KEPT_BYTES",
+    "PENDING_EACH",
+    "PENDING_S",
+    "KeptEvents",
+    "PendingInputs",
+    "bound_to",
+]
 
 PENDING_S = 600.0
 """How long a parked call waits for its answers."""
@@ -81,6 +89,12 @@ class PendingInputs(Generic[T]):
             exchange, owner, timer = found
             timer.cancel()
             self._waiting[handle] = exchange, owner, self._timer(handle)
+
+    def taken_up(self, handle: str | None) -> None:
+        """Let a handle go on until `extend`: its request is there again, and what it asked is answered or asked anew."""
+        found = self._waiting.get(handle or "")
+        if found is not None:
+            found[2].cancel()
 
     def _timer(self, handle: str) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(PENDING_S, self.release, handle)

@@ -30,7 +30,8 @@ from gatewright.call import (
 from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
 from gatewright.mcp.protocol.recovery import marked
-from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs, bound_to
+from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs
+from gatewright.mcp.server.sealed_state import resealed, state_of
 from gatewright.mcp.server.server_context import Answering, ServerContext
 from gatewright.mcp.server.server_events import wanted
 from gatewright.mcp.server.url_elicitations import pages
@@ -40,6 +41,7 @@ from gatewright.mcp.wire.versions import is_modern
 __all__ = ["Host", "Reply", "Running", "ServedRequest", "broken"]
 
 log = logging.getLogger("gatewright.mcp.server")
+_ASKING: set[asyncio.Task[None]] = set()
 
 _BROKEN = "internal error; the details are in the gateway's log"
 _TOO_LONG = (
@@ -170,7 +172,7 @@ class ServedRequest:
         inbound, seat = self._inbound, self._seat
         client = inbound.client
         if type(outcome) is Answer and outcome.modern and is_modern(client.revision):
-            outcome = self._resealed(call, outcome)
+            outcome = resealed(front, call, outcome)
         if type(outcome) is not Answer:
             for page in pages(outcome):
                 self._host.asked(page)
@@ -221,22 +223,6 @@ class ServedRequest:
     def _release(self) -> None:
         if self._handle is not None:
             self._host.parked.release(self._handle)
-
-    def _resealed(self, call: Call, answer: Answer) -> Outcome:
-        try:
-            if eras.read_interim(answer.raw) is None:
-                return answer
-        except eras.TooMuchAsked as problem:
-            return marked(call, Failure("upstream_error", f"the server {problem}"))
-        front = self._host.front
-        raw = front.sealer.reseal(
-            answer.raw,
-            principal=bound_to(call.caller, call.door, call.profile),
-            digest=eras.request_digest(call.method, call.params),
-            expires=front.clock() + PENDING_S,
-            nonce=front.random(12),
-        )
-        return Answer(raw, answer.tool_error, modern=True)
 
     # -- events
 
@@ -306,6 +292,8 @@ class ServedRequest:
                 seat.event(jsonrpc.notification("notifications/cancelled", gone))
 
     async def _ask_parked(self, question: Question) -> dict[str, Any]:
+        if self._handle is not None and self._host.parked.find(self._handle) is None:
+            raise CannotAsk("the caller never came back with an answer", -32000)
         if self._handle is None:
             owner = self._call.caller.who if self._call is not None else None
             self._handle = self._host.parked.admit(self, owner)
@@ -328,7 +316,9 @@ class ServedRequest:
     def _ask_soon(self) -> None:
         """Answer `input_required` once what is ready in this turn of the loop has asked, too."""
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._interim())
+            self._asking = asking = asyncio.create_task(self._interim())
+            _ASKING.add(asking)  # also while it sends, when another may be made
+            asking.add_done_callback(_ASKING.discard)
 
     async def _interim(self) -> None:
         call, front, handle, seat = self._call, self._host.front, self._handle, self._seat
@@ -336,12 +326,10 @@ class ServedRequest:
         if not wanted or seat is None or call is None or handle is None:
             return
         self._host.parked.extend(handle)
-        digest = eras.request_digest(call.method, call.params)
-        whose = bound_to(call.caller, call.door, call.profile)
-        state = eras.State("parked", whose, digest, front.clock() + PENDING_S, handle)
-        result = eras.interim_result(wanted, front.sealer.seal(state, front.random(12)), front.info)
-        # Before the answer leaves: its client may use the id again as soon as it has that.
+        result = eras.interim_result(wanted, state_of(front, call, handle), front.info)
+        # Before the answer leaves: its client may use the id again as soon as it has that, and be asked again.
         self._step_aside()
+        self._asking = None
         try:
             await self._leave(seat.finish(self._inbound.id, outcomes.Spelled(result)))
         except Exception:
@@ -353,6 +341,7 @@ class ServedRequest:
         if self._seat is not None:
             return reply.finish(inbound.id, _BUSY)
         self._seat, self._inbound = reply, inbound
+        self._host.parked.taken_up(self._handle)
         self._over = over = asyncio.get_running_loop().create_future()
         # At once: what is asked in this turn of the loop may be put before the rest of this runs.
         kept, self._kept = self._kept, None

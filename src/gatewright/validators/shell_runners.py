@@ -1,0 +1,63 @@
+"""For `sandbox` in deny-list mode: programs that run others by nature, other names of known programs, and how one is made of the other.
+
+A known program has names with a version, a machine or a variant (`gcc-13`, `python3.12`, `x86_64-linux-gnu-g++`, `vim.basic`), names
+by another maker (`cc`, `clang`, `pypy3`), and of GNU's programs a name with `g` before it where others have the plain one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from gatewright.patterns import Pattern
+
+__all__ = ["RUNNERS", "known_as"]
+
+RUNNERS = """
+    vi vim nvim view rvim ex ed emacs gdb lldb expect tclsh wish xvfb-run strace ltrace flock taskset chrt capsh
+    start-stop-daemon systemd-run screen tmux npx bunx pipx uvx enable hash mapfile readarray read shopt set
+    toybox rbash ksh93 mksh posh yash elvish nu xonsh ipython irb jshell jrunscript
+    setarch linux64 linux32 i386 uname26 x86_64 prlimit numactl choom chpst softlimit setlock runcon aa-exec sg newgrp
+    catchsegv valgrind perf rlwrap fakeroot faketime eatmydata cpulimit timelimit trickle daemonize unbuffer chronic ifne pee
+    torify torsocks proxychains proxychains4 dbus-run-session dbus-launch ssh-agent sshpass firejail bwrap wine
+    run-parts watchexec entr tmate nix-shell
+""".split()
+"""What runs other programs by nature, or changes what a shell takes for one."""
+
+_NAMES = {
+    **dict.fromkeys("cc c++ g++ clang clang++ cpp gfortran".split(), "gcc"),
+    **dict.fromkeys("pypy pypy3 python2".split(), "python3"),
+    "nodejs": "node",
+    "luajit": "lua",
+    "gmake": "make",
+    "mariadb": "mysql",
+}
+_NAME_MOST = 64
+_VERSIONED = Pattern(r"(.*[A-Za-z+])-?\d[\d.]*")
+_OF_MACHINE = Pattern(
+    r"(?:x86_64|i[3-6]86|aarch64|arm\w*|riscv\d*|powerpc\w*|mips\w*|s390x|loongarch\d*|avr|xtensa|m68k|sparc\d*)(?:-\w+){0,3}-([\w+]+)"
+)
+_VARIANT = Pattern(r"(r?vim|vi|ex|view|nc|netcat|emacs)\.[a-z]\w*")
+"""`vim.basic`, as distributions call what an alternative leads to."""
+_GNU = Pattern(r"g([a-z]{2,})")
+
+
+def known_as(name: str, *known: Container[str]) -> str:
+    """By which name a program is known; its own where it is not."""
+    forms = [name] if len(name) <= _NAME_MOST else []
+    while forms:
+        form = forms.pop(0)
+        if any(form in one for one in known):
+            return form
+        if form in _NAMES:
+            return _NAMES[form]
+        forms += _plainer(form)
+    return name
+
+
+def _plainer(form: str) -> list[str]:
+    """The same name with less around it."""
+    for pattern in (_VERSIONED, _OF_MACHINE, _VARIANT, _GNU):
+        found = pattern.fullmatch(form)
+        if found is not None:
+            return [str(found[1])]
+    return []
