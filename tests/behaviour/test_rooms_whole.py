@@ -48,6 +48,10 @@ async def test_a_configured_gateway_has_rooms_keys_operators_and_a_record_withou
         call = {"jsonrpc": "2.0", "id": 1, **body}
         fulfilled = await ana.post("mcp/request:tools/call:x", call, correlation_id=proposal)
         assert (await robot.next("mcp/request:tools/call:x"))["correlation_id"] == proposal
+        result = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "said": SECRET}}
+        answer = {"to": ["ana"], "correlation_id": fulfilled}
+        answered = await robot.post("mcp/response:tools/call:x", result, **answer)
+        assert (await ana.next("mcp/response:tools/call:x"))["id"] == answered
         await ana.chat(SECRET)
         await robot.next("chat")
         base = gateway.url.removesuffix("/mcp")
@@ -62,7 +66,8 @@ async def test_a_configured_gateway_has_rooms_keys_operators_and_a_record_withou
         assert (await robot.over())[0] == 1008
         assert (await ana.next("system/presence"))["payload"]["event"] == "leave"
         await ana.leave()
-        check_record(gateway, [("robot", proposal, None), ("ana", fulfilled, proposal)])
+        links = [("robot", proposal, None), ("ana", fulfilled, proposal)]
+        check_record(gateway, [*links, ("robot", answered, fulfilled)])
     files = [one for one in (tmp_path / "state").rglob("*") if one.is_file()]
     assert files
     for words in (SECRET, TOKEN):
