@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,6 +77,13 @@ DECLARED: dict[str, tuple[str, dict[str, Any]]] = {
     "create_mcp_server": ("code", CREATE),
     "execute_command": ("command", EXECUTE),
     "lenient": ("command", {"risk_level": "safe", "validator": "none"}),
+    "safe": ("text", {"risk_level": "safe"}),
+    "moderate": ("text", {"risk_level": "moderate"}),
+    "asking": (
+        "text",
+        {"risk_level": "moderate", "confirmation_required": True, "reversible": False},
+    ),
+    "strange": ("text", {"risk_level": "harmless"}),
     "unknown": ("text", {"risk_level": "safe", "validator": "prayer"}),
     "own": (
         "code",
@@ -118,7 +126,9 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     )  # so that nobody has to confirm a dangerous one
     grants = [{"agent": "*", "server": "declaring", "tool": one} for one in named]
     grants += [{"agent": "*", "server": ident} for ident in listed]
-    with running(folder, config(*servers, grants=grants)) as gateway:
+    with running(
+        folder, config(*servers, grants=grants, approvals={"approver": "caller"})
+    ) as gateway:
         yield gateway
 
 
@@ -184,6 +194,62 @@ async def test_each_level_of_code_safety_passes_what_it_says(
                 assert await blocked(client, f"declaring__{level}", code=code) == 1011
         assert await blocked(client, "declaring__small", code="#" * 21) == 1011
         assert await client.text("declaring__small", code="#" * 20)
+
+
+async def test_rejected_code_is_an_event_with_what_was_wrong(house: Gateway) -> None:
+    """MGP-6.4-11: beside the end of the call, under its trace."""
+    trace = "11111111-2222-4333-8444-666666666666"
+    call = {
+        "name": "declaring__standard",
+        "arguments": {"code": "import socket"},
+        "trace_id": trace,
+    }
+    async with host(house, can=OFFER) as client:
+        with pytest.raises(RpcError):
+            await client.request("tools/call", call)
+    (rejected,) = (
+        one for one in house.audit("--trace", trace) if one["event_type"] == "CODE_REJECTED"
+    )
+    assert rejected["details"]["violations"] == ["Blocked import: 'socket'"]
+    assert rejected["target"] == {"server_id": "declaring", "tool_name": "standard"}
+
+
+ASKS = {"safe": False, "moderate": False, "asking": True, "strange": True}
+"""Tool → whether a person is asked before it runs."""
+
+
+@pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
+@pytest.mark.parametrize("door", DOORS)
+async def test_who_is_asked_before_a_tool_runs_is_what_was_declared(
+    house: Gateway, door: str, action: str
+) -> None:
+    """MGP-4.3-5, MGP-4.3-6, MGP-4.4-1, MGP-4.4-2: asked first and told of what cannot be undone; without a yes nothing runs."""
+    asked: list[str] = []
+    trace = str(uuid.uuid4())
+
+    def ran() -> list[str]:
+        found = house.audit("--trace", trace, "--event", "TOOL_EXECUTED")
+        return [one["target"]["tool_name"] for one in found if one["outcome"] == "success"]
+
+    def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
+        asked.append(params["message"])
+        return {"action": action} | ({"content": {"confirm": True}} if action == "accept" else {})
+
+    async with host(house, door, can={"elicitation": {}, **OFFER}, answer=answer) as client:
+        for tool, asks in ASKS.items():
+            before = len(asked)
+            call = {"name": f"declaring__{tool}", "arguments": {"text": "x"}, "trace_id": trace}
+            if asks and action != "accept":
+                with pytest.raises(RpcError) as caught:
+                    await client.request("tools/call", call)
+                assert caught.value.code == 1000
+            else:
+                assert "x" in json.dumps(await client.request("tools/call", call))
+            assert len(asked) - before == asks
+    assert sorted(ran()) == sorted(one for one in ASKS if not ASKS[one] or action == "accept")
+    undone = [one for one in asked if "cannot be undone" in one]
+    assert len(undone) == 1
+    assert "asking" in undone[0]
 
 
 @pytest.mark.parametrize("door", DOORS)

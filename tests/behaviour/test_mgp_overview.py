@@ -212,14 +212,15 @@ async def test_one_transcript_reads_the_same_at_every_door(several: Gateway, doo
         assert caught.value.data["reason"] == "not_found"
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", [*DOORS, "sse 2025-11-25"])
 async def test_a_message_without_jsonrpc_2_0_is_an_invalid_request(
     several: Gateway, door: str
 ) -> None:
     """MGP-1.5-1."""
     async with host(several, door) as client:
-        for number, version in enumerate(('"1.0"', "2.0", "null"), 900):
-            frame = f'{{"jsonrpc":{version},"id":{number},"method":"ping"}}'
+        for number, version in enumerate(('"1.0"', "2.0", "null", ""), 900):
+            member = version and f'"jsonrpc":{version},'
+            frame = f'{{{member}"id":{number},"method":"ping"}}'
             with pytest.raises(RpcError) as caught:
                 await client.finish(await client.start_raw(number, frame))
             assert caught.value.code == -32600
