@@ -233,7 +233,7 @@ async def test_who_is_asked_before_a_tool_runs_is_what_was_declared(
 
     def answer(method: str, params: dict[str, Any]) -> dict[str, Any]:
         asked.append(params["message"])
-        return {"action": action} | ({"content": {"confirm": True}} if action == "accept" else {})
+        return {"action": action, "content": {"confirm": True}}  # a form is no yes by itself
 
     async with host(house, door, can={"elicitation": {}, **OFFER}, answer=answer) as client:
         for tool, asks in ASKS.items():
