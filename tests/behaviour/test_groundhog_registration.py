@@ -102,6 +102,26 @@ async def test_limits_of_a_registration_hold(house: GroundhogHouse, door: str) -
     assert 1024 * 1024 < record["details"]["memory_bytes"] < BIG
 
 
+@pytest.mark.parametrize("door", [one for one in DOORS if one != "http"])
+async def test_a_call_ends_when_the_time_of_its_registration_is_over(
+    grounds: dict[str, GroundhogHouse], door: str
+) -> None:
+    """GRH-reg-6: a provider that says nothing is waited for so long, and no longer."""
+    house, name = grounds[door], f"silent_{next(_COUNT)}"
+    request = {
+        "tool_metadata": {"name": name, "version": "1.0.0"},
+        "security_profile": {"resource_limits": {"max_execution_time": 0.2}},
+        "schema": {"input": {"type": "object"}, "output": {"type": "object"}},
+        "implementation": "connection",
+    }
+    async with house.operator(door) as provider, house.client(door) as client:
+        await provider.request("tools/register", request)
+        late = await client.refusal("tools/invoke", {"tool_id": name, "parameters": {}})
+        asked = await provider.others.get()
+    assert (late.data["error_type"], late.data["error_code"]) == ("tool_error", "timeout")
+    assert (asked["method"], asked["params"]["tool_id"]) == ("tools/invoke", name)
+
+
 async def test_isolation_that_is_not_there_is_refused_and_said(
     house: GroundhogHouse, door: str
 ) -> None:
