@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import itertools
 from typing import Any
@@ -106,20 +107,30 @@ async def test_limits_of_a_registration_hold(house: GroundhogHouse, door: str) -
 async def test_a_call_ends_when_the_time_of_its_registration_is_over(
     grounds: dict[str, GroundhogHouse], door: str
 ) -> None:
-    """GRH-reg-6: a provider that says nothing is waited for so long, and no longer."""
+    """GRH-reg-6: a provider that says nothing is waited for so long, and no longer; another call, which may take longer, goes on."""
     house, name = grounds[door], f"silent_{next(_COUNT)}"
-    request = {
-        "tool_metadata": {"name": name, "version": "1.0.0"},
-        "security_profile": {"resource_limits": {"max_execution_time": 0.2}},
-        "schema": {"input": {"type": "object"}, "output": {"type": "object"}},
-        "implementation": "connection",
-    }
+
+    def request(seconds: float) -> dict[str, Any]:
+        return {
+            "tool_metadata": {"name": f"{name}_{seconds:g}", "version": "1.0.0"},
+            "security_profile": {"resource_limits": {"max_execution_time": seconds}},
+            "schema": {"input": {"type": "object"}, "output": {"type": "object"}},
+            "implementation": "connection",
+        }
+
     async with house.operator(door) as provider, house.client(door) as client:
-        await provider.request("tools/register", request)
-        late = await client.refusal("tools/invoke", {"tool_id": name, "parameters": {}})
-        asked = await provider.others.get()
+        names = [
+            (await provider.request("tools/register", request(one)))["tool_id"] for one in (25, 0.2)
+        ]
+        calls = [
+            asyncio.create_task(client.refusal("tools/invoke", {"tool_id": one})) for one in names
+        ]
+        asked = [(await provider.others.get())["params"]["tool_id"] for _ in calls]
+        late = await calls[1]
+        assert not calls[0].done()
+        calls[0].cancel()
     assert (late.data["error_type"], late.data["error_code"]) == ("tool_error", "timeout")
-    assert (asked["method"], asked["params"]["tool_id"]) == ("tools/invoke", name)
+    assert sorted(asked) == sorted(names)
 
 
 async def test_isolation_that_is_not_there_is_refused_and_said(
