@@ -23,6 +23,9 @@ __all__ = ["Record", "ground", "settings"]
 class Record:
     """A record that is kept nowhere."""
 
+    def __init__(self) -> None:
+        self.heard = Signal[bytes]()
+
     def event(self, *what: object, **more: object) -> int:
         return 0
 

@@ -63,6 +63,12 @@ async def test_every_method_of_the_gateway_is_answered(tmp_path: Path) -> None:
         *("mgp/discovery/register", "mgp/discovery/deregister"),
         *("mgp/permission/response", "mgp/permission/grant"),
     }
+    # MGP-1.5-2: what is neither MCP's nor Groundhog's has a prefix.
+    assert {name for name in methods if not name.startswith(("mgp/", "gatewright/"))} == {
+        "tools/validate",
+        "tools/list",
+        "tools/register",
+    }
     assert len(methods) == len(set(methods))
     assert set(methods) == {
         "gatewright/policy/explain",

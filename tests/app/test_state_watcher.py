@@ -6,10 +6,12 @@ import asyncio
 import os
 import time
 from collections.abc import AsyncIterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from gatewright.app import state_watcher
 from gatewright.app.state_watcher import OTHERS_S, StateWatcher
 from gatewright.audit.events import Events
 from gatewright.audit.trail import AuditLog
@@ -158,3 +160,35 @@ async def test_who_holds_the_state_holds_up_the_loop_for_a_moment_and_no_longer(
     other.close()
     world.callers.create("ann", by="root")
     task.cancel()
+
+
+async def test_what_keys_were_used_for_is_saved_while_the_gateway_runs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """GGEN-auth-3: other processes read the last use without the gateway's end; before the first use there is none."""
+    monkeypatch.setattr(state_watcher, "LAST_USED_TURNS", 2)
+    monkeypatch.setattr(state_watcher, "POLLED_S", 0.01)
+    used, secret = world.callers.create("ann", by="root")
+    unused, _ = world.callers.create("bob", by="root")
+
+    async def tell() -> None:
+        """Nobody listens."""
+
+    before = time.time()
+    world.callers.verify(secret)
+    following = asyncio.create_task(world.office.follow([], tell))
+
+    def last() -> dict[str, float | None]:
+        with closing(world.other()) as other:
+            keys = other.keys()
+        return {key.id: key.last_used for key in keys}
+
+    try:
+        async with asyncio.timeout(20):
+            while last()[used.id] is None:
+                await asyncio.sleep(0.01)
+    finally:
+        following.cancel()
+    found = last()
+    assert (found[used.id] or 0) >= before
+    assert found[unused.id] is None

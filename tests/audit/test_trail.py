@@ -162,6 +162,8 @@ async def test_events_that_are_no_calls_are_recorded_in_the_same_chain(tmp_path:
     assert second["event_type"] == "com.example.x"
     assert second["actor"] == {"type": "operator", "id": "ops"}
     assert (second["trace_id"], second["outcome"]) == ("trace-9", "failure")
+    assert records(tmp_path, event_type="com.example.x") == [second]
+    assert records(tmp_path, event_type="com.example.y") == []
     await log.close()
     assert verified(tmp_path).records == 2
 

@@ -21,11 +21,13 @@ from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.groundhog_client import Groundhog, connected
 from tests.storage.parts import state_in
 
-__all__ = ["DOORS", "INVOKE", "REGISTER", "TERM", "GroundhogHouse", "houses", "tree"]
+__all__ = ["DOORS", "INVOKE", "REGISTER", "SHUT_OUT", "TERM", "GroundhogHouse", "houses", "tree"]
 
 DOORS = ("main websocket", "websocket", "http", "tcp")
 """The gateway's own address by Upgrade, and the protocol's own with each transport."""
 
+SHUT_OUT = "shut-out"
+"""Who may not use what everybody may."""
 TERM = "Project Zebra"
 """What no result may have."""
 
@@ -195,6 +197,7 @@ def content(root: Path, transport: str, **more: Any) -> dict[str, Any]:
         grants=[
             everybody,
             {"agent": "*", "server": "echo"},
+            {"agent": SHUT_OUT, "server": "echo", "permission": "deny"},
             {"agent": "*", "server": "writer"},
             {"agent": "*", "server": "guarded"},
         ],

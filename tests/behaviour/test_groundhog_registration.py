@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import itertools
 from typing import Any
@@ -38,16 +39,22 @@ def registration(**profile: Any) -> dict[str, Any]:
 async def test_the_example_of_a_registration_is_registered_listed_and_called(
     house: GroundhogHouse, door: str
 ) -> None:
-    """GRH-msg-5, GRH-reg-5 and GRH-reg-7: in a container that holds; or refused, with the reason."""
+    """GRH-msg-5, GRH-reg-5 and GRH-reg-7: in a container that holds; or refused, with the reason, and registered without one."""
+    request, level = REGISTER, "container"
     async with house.operator(door) as operator, house.client(door) as client:
         response = await operator.exchange(
-            {"jsonrpc": "2.0", "id": "3", "method": "tools/register", "params": REGISTER}
+            {"jsonrpc": "2.0", "id": "3", "method": "tools/register", "params": request}
         )
         if "error" in response:
             data = response["error"]["data"]
             assert data["error_code"] == "policy_violation"
             assert "sandbox_level 'container' cannot be given here" in data["error_message"]
-            return
+            level = "process"
+            profile = {**REGISTER["security_profile"], "sandbox_level": level}
+            request = {**REGISTER, "security_profile": profile}
+            response = await operator.exchange(
+                {"jsonrpc": "2.0", "id": "4", "method": "tools/register", "params": request}
+            )
         result = response["result"]
         assert set(result) == {"tool_id", "tool_instance", "registration_time"}
         assert result["tool_id"] == "directory_list"
@@ -56,13 +63,13 @@ async def test_the_example_of_a_registration_is_registered_listed_and_called(
         assert tool["author"] == "Groundhog Team"
         assert tool["security_profile"] == {
             "permissions": ["read:filesystem"],
-            "sandbox_level": "container",
+            "sandbox_level": level,
             "resource_limits": {"max_execution_time": 30, "max_memory": 268435456},
         }
         invoked = {**INVOKE, "security_context": {"permissions": ["read:filesystem"]}}
         done = await client.request("tools/invoke", invoked)
         assert "./src/main.rs" in [one["path"] for one in done["data"]["entries"]]
-        again = await operator.request("tools/register", REGISTER)
+        again = await operator.request("tools/register", request)
         assert again["tool_id"] == "directory_list"
 
 
@@ -94,6 +101,36 @@ async def test_limits_of_a_registration_hold(house: GroundhogHouse, door: str) -
         result = await client.invoke("directory_list", {"path": "."}, tool_version=version)
     record = house.records(result["security_context"]["audit_id"])[-1]
     assert 1024 * 1024 < record["details"]["memory_bytes"] < BIG
+
+
+@pytest.mark.parametrize("door", [one for one in DOORS if one != "http"])
+async def test_a_call_ends_when_the_time_of_its_registration_is_over(
+    grounds: dict[str, GroundhogHouse], door: str
+) -> None:
+    """GRH-reg-6: a provider that says nothing is waited for so long, and no longer; another call, which may take longer, goes on."""
+    house, name = grounds[door], f"silent_{next(_COUNT)}"
+
+    def request(seconds: float) -> dict[str, Any]:
+        return {
+            "tool_metadata": {"name": f"{name}_{seconds:g}", "version": "1.0.0"},
+            "security_profile": {"resource_limits": {"max_execution_time": seconds}},
+            "schema": {"input": {"type": "object"}, "output": {"type": "object"}},
+            "implementation": "connection",
+        }
+
+    async with house.operator(door) as provider, house.client(door) as client:
+        names = [
+            (await provider.request("tools/register", request(one)))["tool_id"] for one in (25, 0.2)
+        ]
+        calls = [
+            asyncio.create_task(client.refusal("tools/invoke", {"tool_id": one})) for one in names
+        ]
+        asked = [(await provider.others.get())["params"]["tool_id"] for _ in calls]
+        late = await calls[1]
+        assert not calls[0].done()
+        calls[0].cancel()
+    assert (late.data["error_type"], late.data["error_code"]) == ("tool_error", "timeout")
+    assert sorted(asked) == sorted(names)
 
 
 async def test_isolation_that_is_not_there_is_refused_and_said(

@@ -12,7 +12,7 @@ import pytest
 
 from gatewright.call import Trust
 from tests.behaviour.groundhog_client import DEADLINE, RefusedError, connected
-from tests.behaviour.groundhog_house import DOORS, REGISTER, GroundhogHouse
+from tests.behaviour.groundhog_house import DOORS, REGISTER, SHUT_OUT, GroundhogHouse
 
 pytestmark = pytest.mark.timeout(180)
 ESCAPE = {"tool_id": "directory_list", "parameters": {"path": "/etc/passwd"}}
@@ -140,6 +140,25 @@ async def test_nobody_is_somebody_else_by_saying_so(house: GroundhogHouse, door:
             "echo__echo", {"message": "x"}, security_context={"session_id": mine}
         )
         assert result["status"] == "success"
+
+
+async def test_a_grant_that_denies_holds_here_as_at_every_other_door(
+    house: GroundhogHouse, door: str
+) -> None:
+    """MGP-5.5-3: of somebody whom a grant shuts out nothing is called, and nothing is listed."""
+    async with house.client(door, house.user(SHUT_OUT)[1]) as client, house.client(door) as other:
+        call = {"tool_id": "echo__echo", "parameters": {"message": "x"}}
+        refused = await client.refusal("tools/invoke", call)
+        listed = [one["tool_id"] for one in (await client.request("tools/list"))["tools"]]
+        assert (await other.request("tools/invoke", call))["status"] == "success"
+    assert (refused.data["error_type"], refused.data["error_code"]) == (
+        "security_error",
+        "permission_denied",
+    )
+    assert "echo__echo" not in listed
+    record = house.records(refused.data["security_context"]["audit_id"])[-1]
+    assert record["event_type"] == "TOOL_BLOCKED"
+    assert record["decision"]["reason"] == "access_denied"
 
 
 async def test_a_policy_of_the_tool_refuses_whoever_holds_everything(

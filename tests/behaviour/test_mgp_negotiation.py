@@ -64,6 +64,27 @@ async def test_the_specifications_own_request_is_accepted(several: Gateway) -> N
         }
 
 
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("door", DOORS)
+async def test_all_nine_extensions_are_offered_by_a_gateway(
+    several: Gateway, door: str, place: str
+) -> None:
+    """MGP-2.2-5."""
+    nine = [
+        "security",
+        "access_control",
+        "audit",
+        "code_safety",
+        "lifecycle",
+        "streaming",
+        "bidirectional",
+        "discovery",
+        "tool_discovery",
+    ]
+    async with host(several, door, can=offer(place, [*nine, "tenth"])) as client:
+        assert sorted(answered(client.hello)[place]["extensions"]) == sorted(nine)
+
+
 @pytest.mark.parametrize("door", DOORS)
 async def test_what_the_gateway_says_of_itself_is_what_was_configured(
     tmp_path: Path, several: Gateway, door: str

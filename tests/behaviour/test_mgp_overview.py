@@ -11,6 +11,7 @@ import pytest
 
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.behaviour.hosts import DOORS, EVERY_DOOR, RpcError, host
+from tests.behaviour.wires import MODERN
 
 OFFER = {"mgp": {"version": "0.2.0", "extensions": ["security", "audit"]}}
 
@@ -211,21 +212,39 @@ async def test_one_transcript_reads_the_same_at_every_door(several: Gateway, doo
         assert caught.value.data["reason"] == "not_found"
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", [*DOORS, "sse 2025-11-25"])
 async def test_a_message_without_jsonrpc_2_0_is_an_invalid_request(
     several: Gateway, door: str
 ) -> None:
     """MGP-1.5-1."""
     async with host(several, door) as client:
-        for number, version in enumerate(('"1.0"', "2.0", "null"), 900):
-            frame = f'{{"jsonrpc":{version},"id":{number},"method":"ping"}}'
+        for number, version in enumerate(('"1.0"', "2.0", "null", ""), 900):
+            member = version and f'"jsonrpc":{version},'
+            frame = f'{{{member}"id":{number},"method":"ping"}}'
             with pytest.raises(RpcError) as caught:
                 await client.finish(await client.start_raw(number, frame))
             assert caught.value.code == -32600
 
 
+# Who has neither a name nor a connection of its own hears of nothing.
+@pytest.mark.parametrize("door", [one for one in EVERY_DOOR if one != f"http {MODERN}"])
+async def test_what_the_extension_notifies_of_wants_no_answer(several: Gateway, door: str) -> None:
+    """MGP-1.5-2 and MGP-1.5-3: a frame of a notification has its prefix and no id."""
+    async with host(several, door, can=OFFER) as client:
+        if MODERN in door:
+            await client.start("subscriptions/listen", {"notifications": {"dev.cloto/audit": True}})
+            await client.note("notifications/subscriptions/acknowledged")
+        await client.call("echo__echo", message="told")
+        note = await client.note("notifications/mgp.audit")
+        frames = [json.loads(one) for one in client.frames]
+    assert set(note) == {"jsonrpc", "method", "params"}
+    told = [one for one in frames if str(one.get("method")).startswith("notifications/")]
+    assert note in told
+    assert not [one for one in told if "id" in one]
+
+
 def test_every_method_of_the_extension_has_its_prefix() -> None:
-    """MGP-1.5-2 and MGP-1.5-3: of all names in the source, those that are MGP's are spelled so."""
+    """MGP-1.5-2: of all names in the source, those that are MGP's are spelled so; what is served is in tests/app."""
     source = Path(__file__).parents[2] / "src"
     names = set()
     for file in source.rglob("*.py"):

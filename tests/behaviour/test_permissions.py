@@ -264,7 +264,7 @@ async def test_a_deferred_permission_comes_to_work_without_a_new_connection(
 
 
 async def test_a_revocation_ends_the_calls_that_run(house: House) -> None:
-    """Live sessions and running calls feel it within a second."""
+    """MGP-6.4-5: live sessions and running calls feel it within a second, and the record has who said so and why."""
     async with host(house.gateway, can=OFFER) as client:
         house.say("meek", "camera", "approved")
         await becomes(client, "meek__guarded", passes=True)

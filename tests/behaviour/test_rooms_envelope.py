@@ -216,12 +216,23 @@ async def test_a_member_that_cannot_be_is_refused() -> None:
     "ts", [..., "2025-08-26T14:00:00Z", "2024-02-29t23:59:60.123456z", "2025-08-26T14:00:00+02:00"]
 )
 async def test_a_time_may_be_left_out_and_is_never_put_in(ts: Any) -> None:
-    """MCPX-3-4: ours always has one, which is RFC 3339."""
+    """MCPX-3-4: ours always has one, which is RFC 3339: a welcome, a presence, an error."""
     async with Hall({"a": FULL, "b": FULL}) as hall:
         a, b = await hall.all("a", "b")
         await a.chat("x", ts=ts)
         assert (await b.next("chat")).get("ts", ...) == ts
-        assert all(MOMENT.fullmatch(json.loads(a.heard[0])["ts"]) for one in (a, b))
+        await a.post("system/x", {})
+        await a.error()
+        await b.leave()
+        await a.next("system/presence")
+        ours = [json.loads(frame) for one in (a, b) for frame in one.heard]
+        ours = [one for one in ours if one["from"] == "system:gateway"]
+        assert {one["kind"] for one in ours} == {
+            "system/welcome",
+            "system/presence",
+            "system/error",
+        }
+        assert all(MOMENT.fullmatch(one["ts"]) for one in ours)
 
 
 async def test_nobody_speaks_for_another() -> None:

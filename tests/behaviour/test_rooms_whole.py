@@ -42,12 +42,7 @@ async def test_a_configured_gateway_has_rooms_keys_operators_and_a_record_withou
         ana = await Guest(gateway.urls["rooms"], "ops", TOKEN).connect()
         robot = await Guest(gateway.urls["rooms"], "ops", key["key"]).connect()
         assert (ana.id, robot.id) == ("ana", "robot")
-        body = {"method": "tools/call", "params": {"name": "x", "arguments": {"a": SECRET}}}
-        proposal = await robot.post("mcp/proposal:tools/call:x", body)
-        assert (await ana.next("mcp/proposal:tools/call:x"))["id"] == proposal
-        call = {"jsonrpc": "2.0", "id": 1, **body}
-        fulfilled = await ana.post("mcp/request:tools/call:x", call, correlation_id=proposal)
-        assert (await robot.next("mcp/request:tools/call:x"))["correlation_id"] == proposal
+        links = await proposed(ana, robot)
         await ana.chat(SECRET)
         await robot.next("chat")
         base = gateway.url.removesuffix("/mcp")
@@ -62,11 +57,27 @@ async def test_a_configured_gateway_has_rooms_keys_operators_and_a_record_withou
         assert (await robot.over())[0] == 1008
         assert (await ana.next("system/presence"))["payload"]["event"] == "leave"
         await ana.leave()
-        check_record(gateway, [("robot", proposal, None), ("ana", fulfilled, proposal)])
+        check_record(gateway, links)
     files = [one for one in (tmp_path / "state").rglob("*") if one.is_file()]
     assert files
     for words in (SECRET, TOKEN):
         assert [one for one in files if words.encode() in one.read_bytes()] == []
+
+
+async def proposed(ana: Guest, robot: Guest) -> list[tuple[str, str, str | None]]:
+    """One proposes, the other carries it out and is answered: who said which message about which."""
+    body = {"method": "tools/call", "params": {"name": "x", "arguments": {"a": SECRET}}}
+    proposal = await robot.post("mcp/proposal:tools/call:x", body)
+    assert (await ana.next("mcp/proposal:tools/call:x"))["id"] == proposal
+    call = {"jsonrpc": "2.0", "id": 1, **body}
+    fulfilled = await ana.post("mcp/request:tools/call:x", call, correlation_id=proposal)
+    assert (await robot.next("mcp/request:tools/call:x"))["correlation_id"] == proposal
+    result = {"jsonrpc": "2.0", "id": 1, "result": {"content": [], "said": SECRET}}
+    answer = {"to": ["ana"], "correlation_id": fulfilled}
+    answered = await robot.post("mcp/response:tools/call:x", result, **answer)
+    assert (await ana.next("mcp/response:tools/call:x"))["id"] == answered
+    first = ("robot", proposal, None), ("ana", fulfilled, proposal)
+    return [*first, ("robot", answered, fulfilled)]
 
 
 def check_record(gateway: Gateway, links: list[tuple[str, str, str | None]]) -> None:

@@ -89,14 +89,17 @@ def test_one_tool_has_five_calls_a_second_and_another_tool_its_own() -> None:
 
 
 def test_one_tool_has_three_hundred_calls_a_minute() -> None:
-    """GRH-rate-6"""
+    """GRH-rate-6: six at once and then nothing for a second never meet the other limit; another tool goes on."""
     clock = Clock()
-    meter = Meter(GROUNDHOG_TOOLS, clock)
+    meter = Meter([Rule("tool", rates((20, SECOND), (300, MINUTE)))], clock)
     count = 0
-    for _ in range(60):
+    for _ in range(59):
         count += passed(meter, 6, "files", "read")
         clock.now += SECOND
     assert count == 300
+    assert passed(meter, 6, "files", "write") == 6
+    clock.now += SECOND
+    assert passed(meter, 6, "files", "read") == 6
 
 
 def test_a_key_has_its_calls_a_minute_and_its_calls_an_hour() -> None:

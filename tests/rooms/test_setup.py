@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from gatewright.call import Caller, Refusal
@@ -92,6 +93,43 @@ def test_the_settings_become_the_policy() -> None:
     assert found.topics == {"own": Topic("private", ("ann",))}
     (ann,) = found.tokens.values()
     assert (ann.id, ann.capabilities, ann.mode) == ("ann", ("mcp/*", "chat"), "directed")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "other"),
+    [
+        ("violation_notice", "true", True),
+        ("strict_proposals", "true", True),
+        ("presence_to_joiner", "true", True),
+        ("token_in_query", "true", True),
+        ("refusal", '"close"', "close"),
+        ("mode", '"directed"', "directed"),
+        ("echo", "false", False),
+        ("max_participants", "7", 7),
+        ("messages_per_s", "7.5", 7.5),
+        ("burst", "7", 7.0),
+        ("bytes_per_s", "7777", 7777),
+        ("burst_bytes", "7777777", 7777777.0),
+        ("max_topics", "7", 7),
+        ("recorded", '"all"', "all"),
+        ("topic_access", '"private"', "private"),
+    ],
+)
+def test_each_switch_of_the_file_is_one_of_the_policy(key: str, value: str, other: Any) -> None:
+    """MCPX-6.4-2, MCPX-3.2.1-1, MCPX-6.2-2, MCPX-2.2-2: and none is on that was not written; what they do is in tests/behaviour."""
+    plain, switched = loaded("[rooms]\n").rooms, loaded(f"[rooms]\n{key} = {value}\n").rooms
+    assert plain is not None
+    assert switched is not None
+    renamed = {"max_participants": "participants"}.get(key, key)
+
+    def said(rooms: Rooms) -> dict[str, Any]:
+        found = msgspec.structs.asdict(policy_of(rooms))
+        bounds = msgspec.structs.asdict(found.pop("bounds"))
+        return {**found, **bounds}
+
+    before, after = said(plain), said(switched)
+    assert before[renamed] != other
+    assert after == {**before, renamed: other}
 
 
 def test_a_topic_that_says_only_how_many_it_has_is_as_closed_as_all_others() -> None:

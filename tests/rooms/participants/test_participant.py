@@ -114,6 +114,25 @@ async def test_a_forged_request_is_answered_with_an_error_counted_and_never_exec
     assert participant.conduct.counts == {"eve": 1}
 
 
+async def test_an_answer_that_names_no_request_is_dropped_and_reported() -> None:
+    """MCPX-3-8: it answers nothing, also where its payload has the id of what is waited for; the administrator is told."""
+    bus, worker = Bus(), Worker()
+    asking = bus.join("asking", report_to="admin")
+    bus.join("worker", responder=worker)
+    waiting = asyncio.create_task(asking.request("nobody", "tools/list", {}))
+    await asyncio.sleep(0)
+    (sent,) = (one for one in bus.of("asking") if one["kind"].startswith("mcp/request"))
+    body = {"jsonrpc": "2.0", "id": sent["payload"]["id"], "result": {"tools": []}}
+    bus.raw("nobody", "mcp/response:tools/list", body, to=["asking"])
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    assert asking.conduct.counts == {"nobody": 1}
+    assert [one["to"] for one in bus.of("asking") if one["kind"] == "chat"] == [["admin"]]
+    bus.raw("nobody", "mcp/response:tools/list", body, to=["asking"], correlation_id=sent["id"])
+    assert await asyncio.wait_for(waiting, 10) == {"tools": []}
+    assert asking.conduct.counts == {"nobody": 1}
+
+
 async def test_misbehaviour_is_reported_by_chat_and_ends_with_not_being_heard() -> None:
     """MCPX-4.3-4: a score, a report to an administrator, a threshold; no kind of its own (C-59)."""
     bus, worker = Bus(), Worker()
