@@ -1,4 +1,4 @@
-"""`Verifying`: verifies the audit trail in a thread for whoever asks, one walk at a time; how far it has come, and what was found last."""
+"""`Verifying`: verifies the audit trail in a thread on request, one walk at a time; how far it has come, and what was found last."""
 
 from __future__ import annotations
 
