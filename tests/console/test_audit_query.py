@@ -63,5 +63,5 @@ def test_times_are_read_and_nonsense_is_refused() -> None:
 
 def test_the_command_is_quoted_for_a_shell() -> None:
     command = command_of(AuditQuery(agent="a'; b", kind="X"))
-    assert command.endswith("""audit query --agent 'a'"'"'; b' --event X""")
+    assert command.endswith("""audit query --agent='a'"'"'; b' --event=X""")
     assert command_of(AuditQuery(trace="t")).endswith("audit show t")

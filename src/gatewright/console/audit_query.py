@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
@@ -143,13 +142,16 @@ def _without(name: str) -> dict[str, Any]:
 def command_of(query: AuditQuery, verb: str = "query") -> str:
     """The same from a terminal; what the command cannot restrict by is left out there."""
     if query.trace and verb == "query":
-        return to_type("audit show " + shlex.quote(query.trace))
-    options = [
-        f"--{_OPTIONS.get(name, name)} {shlex.quote(value)}"
+        return to_type("audit show {}", query.trace)
+    said = {
+        _OPTIONS.get(name, name): value
         for name in NAMES
         if name not in _NO_OPTIONS and (value := getattr(query, name))
-    ]
-    return to_type(" ".join([f"audit {verb}", *options]))
+    }
+    # What stands in a URL is foreign: it is put in last, quoted, and is never taken for an option.
+    return to_type(
+        " ".join([f"audit {verb}", *(f"--{name}={{}}" for name in said)]), *said.values()
+    )
 
 
 def recorded(milliseconds: int) -> str:

@@ -1,7 +1,7 @@
 """HTML of the console: the template environment, and filters that show foreign text with hidden characters marked, long values folded.
 
 Everything that a server, an agent or a caller wrote is text: templates escape by themselves, and what such a text may hide is shown by
-`foreign` and `arguments`, in a form that a reader can see and that the page can never take for its own.
+`foreign`, `line` and `arguments`, and by `spelled` in fields of JSON that a person edits, in a form that a reader can see and that the page can never take for its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from gatewright.secret_scanning.escape_invisible import is_unseen
+from gatewright.secret_scanning.escape_invisible import is_unseen, spelled
 
 __all__ = ["FOLD_CHARS", "arguments", "duration", "environment", "foreign", "when"]
 
@@ -130,6 +130,7 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
         line=line,
         arguments=arguments,
         duration=duration,
+        spelled=spelled,
         when=lambda moment: when(moment, clock()),
         commas=lambda number: f"{number:,}",
     )

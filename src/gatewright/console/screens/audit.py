@@ -325,7 +325,8 @@ class Audit(Screen):
             "audit/record.html",
             {"title": f"Record {number}", "topics": "", "found": found, "record": found.record},
             Copies(
-                to_type(f"audit show {found.record['trace_id']}"), f"GET /api/v1/audit/{number}"
+                to_type("audit show {}", str(found.record["trace_id"])),
+                f"GET /api/v1/audit/{number}",
             ),
         )
 
