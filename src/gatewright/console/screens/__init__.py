@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
+from gatewright.console.screens.access import Access
 from gatewright.console.screens.audit import Audit
 from gatewright.console.screens.inbox import Inbox
 
@@ -14,4 +15,4 @@ __all__ = ["made"]
 
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
-    return (Inbox(parts), Audit(parts))
+    return (Inbox(parts), Access(parts), Audit(parts))
