@@ -1,4 +1,4 @@
-"""`AccessTable`: who may use which tool now, for a grid of agents and tools: each cell's word, what says so, and every grant about it."""
+"""`AccessTable`: access of agents to tools now, as a grid: each cell's word, what says so, and every grant about it."""
 
 from __future__ import annotations
 

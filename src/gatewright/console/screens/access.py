@@ -1,4 +1,4 @@
-"""Screen `access`: who may use which tool, as a grid; what decides a cell; a change shown as a diff, replayed, saved, undone."""
+"""Screen `access`: access of agents to tools as a grid; what decides a cell; a change shown as a diff, replayed, saved, undone."""
 
 from __future__ import annotations
 
