@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import random
 import time
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -203,3 +204,12 @@ def test_a_changed_record_and_the_one_behind_it_say_so(tmp_path: Path) -> None:
 def test_without_a_trail_there_is_an_error_that_says_so(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         AuditSearch(tmp_path, time.monotonic).search(Wanted())
+
+
+def test_ranks_are_those_of_a_walk(folder: Path, every: list[dict[str, Any]]) -> None:
+    search = AuditSearch(folder, time.monotonic)
+    while search.fill():
+        pass
+    for wanted in _choices():
+        expected = Counter(one["actor"]["id"] for one in every if _fits(one, wanted))
+        assert dict(search.ranked("agent", wanted)) == expected, wanted

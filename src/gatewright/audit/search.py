@@ -7,6 +7,7 @@ It follows the trail with an index in memory (`search_index.py`): the newest par
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -150,6 +151,20 @@ class AuditSearch:
         with self._lock:
             head = self._blocks.get(max(self._blocks, default=0))
             return [] if head is None else sorted(head.values(name))[:most]
+
+    def ranked(self, name: str, wanted: Wanted, most: int = 10) -> list[tuple[str, int]]:
+        """The values of one of `FACTS` that most records have among those that fit, of what the index has. Raises `StoreError`."""
+        counts: Counter[str] = Counter()
+        with self._lock, self._reading() as look:
+            for number in look.blocks(None):
+                block = self._block(look, number, 0.0)
+                if block is None:
+                    break
+                for value, found in block.among(name, block.fits(wanted)):
+                    counts[value] += found
+                if block.begins is not None and block.begins < (wanted.since or 0):
+                    break
+        return counts.most_common(most)
 
     def fill(self) -> bool:
         """Read one more part of the trail into the index; whether there is more to read. Raises `StoreError`."""

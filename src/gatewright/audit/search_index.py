@@ -79,6 +79,13 @@ class Block:
         """Every value of one of `FACTS`."""
         yield from self._facts[name]
 
+    def among(self, name: str, found: int) -> Iterator[tuple[str, int]]:
+        """Each value of one of `FACTS`, and how many of these records have it."""
+        for value, has in self._facts[name].items():
+            count = (found & (has if isinstance(has, int) else _bits(has))).bit_count()
+            if count:
+                yield value, count
+
     def counted(self, found: int, edges: Sequence[int]) -> list[int]:
         """How many of these records fall between one edge and the next; of a clock that went back, each counts as not
         earlier than the one before it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -82,10 +81,10 @@ class Audit(Screen):
     key = "u"
     group = 2
 
-    def __init__(self, parts: Dependencies) -> None:
+    def __init__(self, parts: Dependencies, search: AuditSearch) -> None:
         self._parts = parts
         self._folder = folder = parts.ground.settings.storage.path
-        self._search = AuditSearch(folder, time.monotonic)
+        self._search = search
         self._filling: asyncio.Task[None] | None = None
         self._verifying = Verifying(folder, parts.clock, lambda: parts.changes.tell("audit"))
         self.pages = (
