@@ -12,6 +12,7 @@ from gatewright.console.screens.access import Access
 from gatewright.console.screens.audit import Audit
 from gatewright.console.screens.inbox import Inbox
 from gatewright.console.screens.limits import Limits
+from gatewright.console.screens.rooms import Rooms
 
 __all__ = ["made"]
 
@@ -19,4 +20,4 @@ __all__ = ["made"]
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
     search = AuditSearch(parts.ground.settings.storage.path, time.monotonic)
-    return (Inbox(parts), Access(parts), Audit(parts, search), Limits(parts, search))
+    return (Inbox(parts), Access(parts), Rooms(parts), Audit(parts, search), Limits(parts, search))
