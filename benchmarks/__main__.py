@@ -22,6 +22,7 @@ NAMES = (
     "local_http",
     "audit_durable",
     "audit_store",
+    "console_audit",
     "policy_cost",
     "hostile",
     "tools_list",

@@ -23,7 +23,7 @@ from gatewright.audit.records import encode
 from gatewright.audit.rows import Query
 from gatewright.audit.segments import read_head, segment_numbers, segment_path
 from gatewright.audit.trail import AuditLog, Sync
-from gatewright.audit.verify import Verification
+from gatewright.audit.verification import Verification
 from gatewright.call import (
     Answer,
     Back,

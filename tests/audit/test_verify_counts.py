@@ -17,7 +17,7 @@ from gatewright.audit.reader import AuditReader
 from gatewright.audit.retention import Keep
 from gatewright.audit.rows import DATABASE
 from gatewright.audit.segments import HEAD, Head, encode_head, segment_numbers, segment_path
-from gatewright.audit.verify import KnownRecord, Verification
+from gatewright.audit.verification import KnownRecord, Verification
 from tests.audit.parts import Clock, a_call, a_log, body, fill, records, run, until, verified
 
 Lines = list[bytes]

@@ -55,6 +55,10 @@ def test_arguments_stand_one_below_the_other() -> None:
     assert "&lt;b&gt;" in html
 
 
+def test_arguments_that_no_text_can_be_are_shown_as_they_are_written() -> None:
+    assert '"\\ud800x"' in str(arguments('{"a": "\\ud800x"}')).replace("&#34;", '"')
+
+
 @pytest.mark.parametrize("text", ["[1]", "nothing", "{}", '{"a": ', "[" * 100_000])
 def test_arguments_that_are_no_object_are_shown_as_they_are(text: str) -> None:
     assert str(arguments(text)).startswith("<pre")

@@ -173,3 +173,21 @@ def test_no_windows_are_no_limit() -> None:
     assert not Windows()
     assert Windows().span == 0
     assert Windows([Window(1, MINUTE), Window(1, DAY)]).span == DAY
+
+
+def test_a_standing_agrees_with_what_a_look_says() -> None:
+    windows = Windows([Window(3, MINUTE), Window(5, DAY)])
+    usage = Usage()
+    assert [(one.used, one.next_in, one.empty_in) for one in usage.standing(windows, 0)] == [
+        (0, 0, 0)
+    ] * 2
+    for moment in (0, 10 * SECOND, 20 * SECOND):
+        usage.times.append(moment)
+    minute, day = usage.standing(windows, 30 * SECOND)
+    assert (minute.used, minute.next_in, minute.empty_in) == (3, 30 * SECOND, 50 * SECOND)
+    full = usage.look(windows, 30 * SECOND)
+    assert full is not None
+    assert full.wait == minute.next_in
+    assert (day.used, day.next_in) == (3, 0)
+    minute, day = usage.standing(windows, 75 * SECOND)
+    assert (minute.used, minute.next_in, day.used) == (1, 0, 3)

@@ -129,18 +129,26 @@ class Authority:
 
     def issue(self, call: Call, grant: Grant) -> Grant:
         """Issue a grant. Raises `ValueError`, also for a server or tool that there is not."""
+        return self.issue_by(call.caller.id, grant, call.trace_id)
+
+    def take_back(self, call: Call, key: Key) -> Grant:
+        """Take a grant back. Raises `KeyError` where none was issued."""
+        return self.take_back_by(call.caller.id, key, call.trace_id)
+
+    def issue_by(self, by: str, grant: Grant, trace_id: str | None = None) -> Grant:
+        """As `issue`, for a person who makes no call."""
         grant = granted(grant, self._now.settings, self._now.catalogue())
         tool = self._tool(grant.server, grant.tool)
         if tool is not None and grant.permission == "allow":
             grant = replace(grant, tool_digest=definition_digest(tool.definition))
-        made = self._issued.grant(grant, by=call.caller.id)
-        self.look(call.trace_id)
+        made = self._issued.grant(grant, by=by)
+        self.look(trace_id)
         return made
 
-    def take_back(self, call: Call, key: Key) -> Grant:
-        """Take a grant back. Raises `KeyError` where none was issued."""
-        gone = self._issued.revoke(key, by=call.caller.id)
-        self.look(call.trace_id)
+    def take_back_by(self, by: str, key: Key, trace_id: str | None = None) -> Grant:
+        """As `take_back`, for a person who makes no call. Raises `KeyError`."""
+        gone = self._issued.revoke(key, by=by)
+        self.look(trace_id)
         return gone
 
     def written(self, key: Key) -> str:

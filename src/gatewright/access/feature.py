@@ -36,7 +36,7 @@ _OF_THE_SPINE = frozenset({"mgp/discovery/list", SESSIONS})
 
 
 class AccessFeature(Feature):
-    """Offers `Rights`. Permissions of servers wait in the queue of approvals, where there is one."""
+    """Offers `Rights`, and `Authority` to whoever issues grants. Permissions of servers wait in the queue of approvals, where there is one."""
 
     name = "access"
     open_methods = ("mgp/access/query", "mgp/access/grant", "mgp/access/revoke", *sorted(ASKED))
@@ -49,7 +49,7 @@ class AccessFeature(Feature):
         self._permitting = permitting_of(ground.settings, ground.database, queue, event)
         self._tools = access_tools(self._authority)
         self.own_tools = [kernel_names(name)[0] for name in self._tools]
-        self.offers = (_Held(ground.now),)
+        self.offers = (_Held(ground.now), self._authority)
 
     def side(self, side: ServerSide) -> ServerSide:
         """Permissions of servers, and tools of the gateway's own that no configuration can replace."""

@@ -27,7 +27,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from hashlib import sha256
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -40,7 +40,7 @@ from gatewright.mcp.wire.jsonrpc import decode
 from gatewright.servers.definition_digest import canonical_steps
 from gatewright.transport.slices import in_slices
 
-__all__ = ["Confirm", "OpenWorld", "Rule"]
+__all__ = ["Confirm", "OpenWorld", "Rule", "asks_about"]
 
 
 class Rule(msgspec.Struct, frozen=True):
@@ -58,6 +58,16 @@ class OpenWorld(NamedTuple):
 
     agreements: Agreements
     lasts_s: float
+
+
+def asks_about(tool: Tool, access: Any) -> bool:
+    """Whether somebody's word may be needed for calls of a tool that were let in by this level of access, whatever a session has read."""
+    security = tool.security
+    if security.confirmation_required:
+        return True
+    if access == "tool_grant":
+        return False
+    return security.risk_level == "dangerous" or bool(security.hints)
 
 
 class Confirm:
@@ -121,14 +131,15 @@ class Confirm:
         tool = call.tool
         if tool is None:
             return None
-        security = tool.security
-        if security.confirmation_required or "flow" in call.facts:  # whatever was granted
+        if "flow" in call.facts:  # whatever was granted
             return tool
-        if call.facts.get("access") == "tool_grant":
+        if not asks_about(tool, call.facts.get("access")):
             return None
-        if security.risk_level == "dangerous" or "destructive" in security.hints:
+        security = tool.security
+        always = security.confirmation_required or security.risk_level == "dangerous"
+        if always or "destructive" in security.hints:
             return tool
-        return tool if security.hints and not self._agreed_before(call, tool) else None
+        return None if self._agreed_before(call, tool) else tool
 
     def _agreed_before(self, call: Call, tool: Tool) -> bool:
         known = self._open_world

@@ -18,7 +18,8 @@ import msgspec
 from gatewright.audit.intents import read_intents, without_end
 from gatewright.audit.rows import DATABASE, Fed, Query, Rows, open_rows_to_read
 from gatewright.audit.segments import lines_from
-from gatewright.audit.verify import KnownRecord, Verification, verify
+from gatewright.audit.verification import KnownRecord, Verification
+from gatewright.audit.verify import verify
 from gatewright.command_text import to_type
 from gatewright.storage.errors import StoreError
 from gatewright.storage.sqlite import Database, DatabaseError
@@ -103,11 +104,13 @@ class AuditReader:
                     yield record
                     last = record["seq"]
 
-    def verify(self, kept: KnownRecord | None = None) -> Verification:
-        """Prove the whole trail, and name the first wrong place; `kept` is of a record that was noted elsewhere.
-        Raises `StoreError`."""
+    def verify(
+        self, kept: KnownRecord | None = None, told: Callable[[int], object] | None = None
+    ) -> Verification:
+        """Prove the whole trail, and name the first wrong place; `kept` is of a record that was noted elsewhere, `told` hears how
+        far it has come. Raises `StoreError`."""
         with closing(self._open()) as database:
-            return verify(self._folder, database, kept)
+            return verify(self._folder, database, kept, told)
 
     def _open(self) -> Database:
         return open_rows_to_read(self._folder)

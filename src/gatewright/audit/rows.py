@@ -83,6 +83,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Not before this time."""
     until: str | None = None
     """Before this time."""
+    after: int | None = None
+    """With a greater number than this."""
     limit: int | None = None
     newest_first: bool = True
 
@@ -221,6 +223,7 @@ class Rows:
     def _sources(self, query: Query) -> Iterator[tuple[str, dict[str, int]]]:
         """Where to look, in the order of the answer: each bucket, and the temporary table."""
         low, high = self._ends()
+        low = max(low, 0 if query.after is None else query.after + 1)
         numbers = range(low >> _BUCKET_BITS, (high >> _BUCKET_BITS) + 1) if high else ()
         buckets = [("records", {"bucket = ?": number}) for number in numbers]
         everything = [*buckets, ("temp.tail", {})]
@@ -268,6 +271,7 @@ def _where(query: Query) -> tuple[list[str], list[Any]]:
         "trace_id = ?": query.trace_id,
         "time >= ?": query.since,
         "time < ?": query.until,
+        "seq > ?": query.after,
     }
     known = {condition: value for condition, value in wanted.items() if value is not None}
     return list(known), list(known.values())

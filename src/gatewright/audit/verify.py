@@ -16,7 +16,7 @@ that, keep the number and hash of a late record elsewhere, and give them to `ver
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,47 +33,16 @@ from gatewright.audit.chain import (
 from gatewright.audit.retention import PRUNED
 from gatewright.audit.rows import DATABASE, Rows
 from gatewright.audit.segments import HEAD, lines_from, read_head, segment_numbers, segment_path
+from gatewright.audit.verification import KnownRecord, Problem, Verification
 from gatewright.storage.errors import StoreDamagedError
 from gatewright.storage.sqlite import Database, DatabaseError
 
-__all__ = ["KnownRecord", "Problem", "Verification", "verify"]
-
-
-class Problem(msgspec.Struct, frozen=True):
-    """The first wrong place: a file, where in it, the record expected there, and what is wrong. Record 0 stands for the
-    file itself."""
-
-    place: str
-    seq: int
-    what: str
-
-
-class Verification(msgspec.Struct, frozen=True):
-    """What was found. `problem` is None for a trail that is whole."""
-
-    records: int
-    """How many records are there from the first one on without a break, the same wherever they are kept, and
-    with nothing that speaks against them. Those that retention took away are not among them."""
-    last: int
-    """The number of the last of them."""
-    hash: str
-    """Its hash: with the number, all that is needed to prove all of them later."""
-    problem: Problem | None = None
-    pruned: int = 0
-    """The number of the last record that retention has taken away."""
-    unfinished: int = 0
-    """Bytes behind the last line: a write that is under way, or one that a crash cut short."""
-
-
-class KnownRecord(msgspec.Struct, frozen=True):
-    """Number and hash of one record, kept outside the trail (the head file, `--kept`); `name` says where, for people."""
-
-    seq: int
-    hash: bytes
-    name: str
+__all__ = ["verify"]
 
 
 _FEW = 10_000
+_TOLD = 1024
+"""Records between two words of how far a walk has come."""
 _PRUNED = b'"event_type":"%b"' % PRUNED.encode()
 _NOBODY_KNOWS = ": this record or one before it was changed, and nothing here says which"
 
@@ -102,10 +71,16 @@ class _WrongError(Exception):
         self.doubt = doubt
 
 
-def verify(folder: Path, database: Database, kept: KnownRecord | None = None) -> Verification:
+def verify(
+    folder: Path,
+    database: Database,
+    kept: KnownRecord | None = None,
+    told: Callable[[int], object] | None = None,
+) -> Verification:
     """Walk the trail of `folder`, whose rows are in `database`, from its first record to its last.
 
-    `kept` is of a record that somebody noted elsewhere. A gateway may go on writing meanwhile. Raises nothing for a
+    `kept` is of a record that somebody noted elsewhere. `told` hears now and then which record of the rows the walk has
+    come to. A gateway may go on writing meanwhile. Raises nothing for a
     damaged trail: it says so.
     """
     witnesses = [] if kept is None else [kept]
@@ -115,7 +90,7 @@ def verify(folder: Path, database: Database, kept: KnownRecord | None = None) ->
         witnesses.append(_head(folder))
     except _WrongError as problem:
         damage = problem
-    walk = _Walk(folder, database, witnesses)
+    walk = _Walk(folder, database, witnesses, told)
     # Each step is made whatever the one before it found, since the wrong place with the lowest number is named.
     for step in (walk.rows, walk.beginnings, walk.journal, walk.end):
         try:
@@ -179,9 +154,16 @@ class _Hashes:
 class _Walk:
     """One walk: first the rows, then the journal beside them."""
 
-    def __init__(self, folder: Path, database: Database, witnesses: Sequence[KnownRecord]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        database: Database,
+        witnesses: Sequence[KnownRecord],
+        told: Callable[[int], object] | None,
+    ) -> None:
         self._folder = folder
         self._database = database
+        self._told = told
         self._rows = Rows(database)
         self._witnesses = witnesses
         self._beginning = _Beginning()
@@ -237,6 +219,7 @@ class _Walk:
                 self._hashes.add(link)
                 self._sworn = max(self._sworn, self._ask(link, DATABASE))
                 self._beginning.see(line)
+                self._tell(seq)
         except ForeignRecordError as broken:
             raise self._contradiction(DATABASE, chain.seq + 1, str(broken)) from broken
         except BrokenChainError as broken:
@@ -247,6 +230,10 @@ class _Walk:
             raise _WrongError(DATABASE, chain.seq + 1, "is missing")
         if chain.seq > fed.seq:
             raise _WrongError(DATABASE, fed.seq + 1, "did not come from the journal")
+
+    def _tell(self, seq: int) -> None:
+        if self._told is not None and not seq % _TOLD:
+            self._told(seq)
 
     def _ask(self, link: Link, place: str) -> int:
         """The number, where a witness knows this record. Raises `_WrongError` where it knows another one."""

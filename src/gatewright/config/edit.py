@@ -31,6 +31,7 @@ __all__ = [
     "add_grants",
     "add_servers",
     "editing",
+    "remove_grant",
     "remove_server",
     "set_sandbox_value",
     "set_server_value",
@@ -149,6 +150,19 @@ def add_grants(draft: Draft, grants: Sequence[Mapping[str, Any]]) -> None:
         held = draft.data.get("grants", [])
         if not isinstance(held, list) or dict(grant) not in held:
             draft.append("grants", grant)
+
+
+def remove_grant(draft: Draft, agent: str, server: str, tool: str | None) -> None:
+    """Take every `[[grants]]` of this agent on this server, or this tool, out. Raises `SettingsError`."""
+    held = draft.data.get("grants", [])
+    for number in reversed(range(len(held) if isinstance(held, list) else 0)):
+        one = held[number]
+        if isinstance(one, dict) and (one.get("agent"), one.get("server"), one.get("tool")) == (
+            agent,
+            server,
+            tool,
+        ):
+            draft.remove("grants", number)
 
 
 def remove_server(draft: Draft, server: str) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from gatewright import __version__
 from gatewright.console.guard import body_of
-from gatewright.console.operations import ApiError, Asking, Nothing, Operation, read
+from gatewright.console.operations import ApiError, Asking, Download, Nothing, Operation, read
 from gatewright.console.people import Person
 from gatewright.mcp.wire import foreign_json
 
@@ -35,7 +35,11 @@ async def run(operation: Operation, request: Request, person: Person) -> Respons
     """Carry one operation out. Raises `ApiError`."""
     _check_role(person, operation)
     asking = Asking(person, request.path_params, await _given(operation, request))
-    return answered(await operation.run(asking))
+    result = await operation.run(asking)
+    if isinstance(result, Download):
+        headers = {"content-disposition": f'attachment; filename="{result.name}"'}
+        return StreamingResponse(result.pieces, media_type=result.media_type, headers=headers)
+    return answered(result)
 
 
 def _check_role(person: Person, operation: Operation) -> None:
@@ -76,7 +80,12 @@ def problem(error: ApiError) -> Response:
 
 def document(operations: Sequence[Operation]) -> dict[str, Any]:
     """The OpenAPI document of all operations."""
-    shapes = [kind for one in operations for kind in (one.takes, one.gives) if kind is not Nothing]
+    shapes = [
+        kind
+        for one in operations
+        for kind in (one.takes, one.gives)
+        if kind not in (Nothing, Download)
+    ]
     schemas, components = msgspec.json.schema_components(
         [*shapes, ProblemBody], ref_template="#/components/schemas/{name}"
     )
@@ -115,9 +124,7 @@ def _operation(
         "tags": [one.name.partition(".")[0]],
         "x-power": one.power,
         "responses": {
-            "200": _content(
-                "what was asked", {} if one.gives is Nothing else schemas[repr(one.gives)]
-            ),
+            "200": _given_back(one, schemas),
             "default": _content("why not", schemas[repr(ProblemBody)]),
         },
     }
@@ -135,6 +142,12 @@ def _operation(
     if parameters:
         found["parameters"] = parameters
     return found
+
+
+def _given_back(one: Operation, schemas: Mapping[str, Any]) -> dict[str, Any]:
+    if one.gives is Download:
+        return {"description": "a file", "content": {"application/octet-stream": {}}}
+    return _content("what was asked", {} if one.gives is Nothing else schemas[repr(one.gives)])
 
 
 def _content(text: str, schema: Mapping[str, Any]) -> dict[str, Any]:

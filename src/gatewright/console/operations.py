@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from gatewright.console.people import Person, Power
 
-__all__ = ["ApiError", "Asking", "Nothing", "Operation", "read"]
+__all__ = ["ApiError", "Asking", "Download", "Nothing", "Operation", "read"]
 
 
 class Nothing(msgspec.Struct, frozen=True):
     """No members."""
+
+
+class Download(msgspec.Struct, frozen=True):
+    """What an operation gives that answers with a file, piece by piece, each made in a thread."""
+
+    name: str
+    media_type: str
+    pieces: Iterator[bytes]
 
 
 class ApiError(Exception):
@@ -51,7 +59,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     takes: type[msgspec.Struct] = Nothing
     """Of GET: the query. Of others: the body, JSON."""
     gives: Any = Nothing
-    """The type of the answer."""
+    """The type of the answer; `Download` for a file."""
 
 
 def read(takes: type[msgspec.Struct], given: Mapping[str, Any], *, texts: bool) -> Any:

@@ -1,7 +1,7 @@
 """HTML of the console: the template environment, and filters that show foreign text with hidden characters marked, long values folded.
 
 Everything that a server, an agent or a caller wrote is text: templates escape by themselves, and what such a text may hide is shown by
-`foreign` and `arguments`, in a form that a reader can see and that the page can never take for its own.
+`foreign`, `line` and `arguments`, and by `spelled` in fields of JSON that a person edits, in a form that a reader can see and that the page can never take for its own.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from gatewright.mcp.wire import foreign_json
-from gatewright.secret_scanning.escape_invisible import is_unseen
+from gatewright.secret_scanning.escape_invisible import is_unseen, spelled
 
 __all__ = ["FOLD_CHARS", "arguments", "duration", "environment", "foreign", "line", "when"]
 
@@ -92,9 +92,12 @@ def arguments(text: str) -> Markup:
 def _spelled(value: msgspec.Raw) -> str:
     """A string as it reads, anything else as its JSON, in lines where it has members."""
     raw = bytes(value)
-    if raw.startswith(b'"'):
-        return str(foreign_json.decode(raw))
-    return msgspec.json.format(raw, indent=2).decode() if raw[:1] in b"[{" else raw.decode()
+    try:
+        if raw.startswith(b'"'):
+            return str(foreign_json.decode(raw))
+        return msgspec.json.format(raw, indent=2).decode() if raw[:1] in b"[{" else raw.decode()
+    except ValueError:  # half a surrogate pair, say
+        return raw.decode("utf-8", "backslashreplace")
 
 
 def when(moment: float | str, now: float) -> Markup:
@@ -133,6 +136,7 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
         line=line,
         arguments=arguments,
         duration=duration,
+        spelled=spelled,
         when=lambda moment: when(moment, clock()),
         commas=lambda number: f"{number:,}",
     )

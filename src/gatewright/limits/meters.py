@@ -14,12 +14,13 @@ more than `KEPT` subjects of a rule those go first that called least, and so wou
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
 
 from gatewright.call import Refusal
-from gatewright.limits.usage import DAY, HOUR, MINUTE, SECOND, Full, Usage, Windows
+from gatewright.limits.usage import DAY, HOUR, MINUTE, SECOND, Full, Standing, Usage, Windows
 
 __all__ = ["KEPT", "Meter", "Rule", "Scope"]
 
@@ -129,6 +130,22 @@ class Meter:
         if groups is None:
             return None
         return _look(self._group(groups, door, one, other), self._clock())
+
+    def standing(self, most: int) -> tuple[list[tuple[Rule, Hashable, Standing]], bool]:
+        """How far subjects have used up what they have; of each rule at most `most` that were counted, and whether these are all."""
+        now, found, whole = self._clock(), list[tuple[Rule, Hashable, Standing]](), True
+        for rule in self._rules:
+            known = self._known.get((rule.scope, rule.door), _Known())
+            whole = whole and len(known) <= most
+            for subject, usage in islice(known.items(), most):
+                windows = rule.of(subject)
+                found += [(rule, subject, one) for one in usage.standing(windows, now)]
+        return found, whole
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """By what it counts."""
+        return self._rules
 
     def give_back(self, door: str, one: Hashable, other: str | None) -> None:
         """The call that was taken last for this pair does not happen."""

@@ -13,11 +13,11 @@ as old as its last call: such a limit may be felt that much later, never too lat
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-__all__ = ["DAY", "HOUR", "MINUTE", "SECOND", "Full", "Usage", "Window", "Windows"]
+__all__ = ["DAY", "HOUR", "MINUTE", "SECOND", "Full", "Standing", "Usage", "Window", "Windows"]
 
 SECOND = 1_000_000_000
 MINUTE = 60 * SECOND
@@ -68,6 +68,15 @@ class Full(msgspec.Struct, frozen=True, gc=False):
     window: Window
     wait: int
     used: int
+
+
+class Standing(msgspec.Struct, frozen=True, gc=False):
+    """How full one window is: calls that it holds, nanoseconds until the next may come (0 where it may), and until it is empty."""
+
+    window: Window
+    used: int
+    next_in: int
+    empty_in: int
 
 
 class _Slots:
@@ -173,6 +182,22 @@ class Usage:
                 spare = free
         return spare, full
 
+    def standing(self, windows: Windows, now: int) -> list[Standing]:
+        """How full each window is, for people; a call that comes meanwhile is judged by `look` alone."""
+        times, found = self.times, []
+        for window in windows.exact:
+            start = bisect_right(times, now - window.span)
+            held = times[start:]
+            found.append(_standing(window, len(held), held[-window.limit :], now))
+        if windows.long:
+            self._fold(windows)
+        for window in windows.long:
+            slots = self._slots[window.span]
+            used = slots.since(now - window.span)
+            ends = [slots.newest(window.limit), slots.ends[-1]] if used else []
+            found.append(_standing(window, used, ends, now))
+        return found
+
     def take_back(self) -> None:
         """The newest call did not happen."""
         # It was counted in `times`, in the slots, or, where it was folded since, in both.
@@ -213,6 +238,17 @@ class Usage:
             for moment in self.times[heard:]:
                 slots.add(moment)
         self._told = len(self.times)
+
+
+def _standing(window: Window, used: int, newest: Sequence[int], now: int) -> Standing:
+    """`newest` are times of calls, oldest first: the last so many as the window lets in."""
+    full = used >= window.limit and bool(newest)
+    return Standing(
+        window,
+        used,
+        max(0, newest[0] + window.span - now) if full else 0,
+        max(0, newest[-1] + window.span - now) if newest else 0,
+    )
 
 
 def _longer(full: Full | None, window: Window, age: int, used: int) -> Full:

@@ -12,6 +12,7 @@ from gatewright.identity.key_lookup import FreshKeys
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.endpoint import RoomsEndpoint
 from gatewright.rooms.hub import Hub
+from gatewright.rooms.participant_changes import ParticipantAdmin
 from gatewright.rooms.setup import Seated, hub_of, rooms_of
 from gatewright.rooms.trust_store import ParticipantChanges
 
@@ -19,7 +20,7 @@ __all__ = ["RoomsFeature"]
 
 
 class RoomsFeature(Feature):
-    """Without the table there are no rooms."""
+    """Without the table there are no rooms. Offers the hub, and what operators do to participants."""
 
     name = "rooms"
 
@@ -27,6 +28,8 @@ class RoomsFeature(Feature):
         self._ground = ground
         rooms = ground.settings.rooms
         self._rooms = None if rooms is None else _Rooms(ground, rooms)
+        if self._rooms is not None:
+            self.offers = (self._rooms.hub, self._rooms.admin)
 
     @property
     def hub(self) -> Hub | None:
@@ -59,6 +62,7 @@ class _Rooms:
         self._secret = os.urandom(32).hex()
         self._trust = ParticipantChanges(ground.database)
         self.hub = hub_of(rooms, ground.audit, self._trust)
+        self.admin = ParticipantAdmin(self.hub, self._trust)
 
     def callers(self, keys: Keys) -> RoomCallers:
         """Participants, and those whom `keys` know."""

@@ -64,14 +64,15 @@ class Inside:
         capabilities: Sequence[str] = FULL,
         closed: Callable[[], None] = lambda: None,
         clock: Callable[[], float] | None = None,
+        identity: Identity | None = None,
     ) -> None:
-        """`closed` is told when the place is lost; `clock` gives seconds of any origin: those of the event loop, by which it rests,
+        """`identity` is of a person who sits here by this process; without it the gateway itself does. `closed` is told when the place is lost; `clock` gives seconds of any origin: those of the event loop, by which it rests,
         where it is not given."""
         self.participant = Participant(self._say, responder=responder)
         self.topic = topic
         self.name = name
         self._hub = hub
-        self._identity = Identity(name, tuple(capabilities), way="gateway")
+        self._identity = identity or Identity(name, tuple(capabilities), way="gateway")
         self._closed = closed
         self._clock = clock or _loop_time
         self._place: Place | None = None

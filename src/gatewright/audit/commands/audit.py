@@ -26,7 +26,7 @@ from gatewright.audit.commands.record_options import (
 )
 from gatewright.audit.records import to_mgp
 from gatewright.audit.rows import Query
-from gatewright.audit.verify import KnownRecord, Problem, Verification
+from gatewright.audit.verification import KnownRecord, Problem, Verification
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import (

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 
+from gatewright.audit.search import AuditSearch
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
+from gatewright.console.screens.access import Access
+from gatewright.console.screens.audit import Audit
 from gatewright.console.screens.inbox import Inbox
+from gatewright.console.screens.limits import Limits
+from gatewright.console.screens.rooms import Rooms
 
 __all__ = ["made"]
 
 
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
-    return (Inbox(parts),)
+    search = AuditSearch(parts.ground.settings.storage.path, time.monotonic)
+    return (Inbox(parts), Access(parts), Rooms(parts), Audit(parts, search), Limits(parts, search))

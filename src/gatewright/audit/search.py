@@ -1,0 +1,381 @@
+"""`AuditSearch`: searches the audit trail by any combination of facts and time, page by page, and counts what fits by slices of time.
+
+It follows the trail with an index in memory (`search_index.py`): the newest part at once, older parts when a search comes there or
+`fill` asks for them. What a search could not look at in its time it says, and the next one goes on from there. For any thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.audit.chain import BrokenChainError, Link, read_link
+from gatewright.audit.rows import Query, Rows, open_rows_to_read
+from gatewright.audit.search_index import BITS, FACTS, SIZE, Block, Wanted
+from gatewright.audit.segments import lines_from
+from gatewright.storage.errors import StoreError
+from gatewright.storage.sqlite import Database, DatabaseError
+
+__all__ = ["AuditSearch", "Counted", "Found", "Opened", "admits"]
+
+_BLOCKS = 512
+"""At most in memory, eight million records; what is older, only the command searches."""
+_TRACE = 500
+"""Records of one trace, at most."""
+
+_RULE = "coalesce(json_extract(record, '$.decision.reason'), json_extract(record, '$.details.reason'), json_extract(record, '$.details.access'))"
+_COLUMNS = (
+    "seq",
+    "CAST(round((julianday(time) - 2440587.5) * 86400000) AS INTEGER)",
+    "agent",
+    "server",
+    "tool",
+    "event_type",
+    "outcome",
+    "json_extract(record, '$.decision.gate')",
+    f"CAST({_RULE} AS TEXT)",
+)
+# One row, whatever it holds: between two rows SQLite would have to ask for Python's global lock each time.
+_PIECE = f"SELECT {', '.join(f'json_group_array(c{at})' for at in range(len(_COLUMNS)))} FROM (SELECT {', '.join(f'{one} AS c{at}' for at, one in enumerate(_COLUMNS))} FROM records WHERE seq BETWEEN ? AND ? ORDER BY seq)"  # noqa: S608 - constants
+
+
+class Found(msgspec.Struct, frozen=True):
+    """One page of what a search found, newest first."""
+
+    lines: Sequence[bytes]
+    before: int | None
+    """Where the next page begins: it has what is before this number. None where there is no more."""
+    unsearched: bool = False
+    """Whether the time was over before the page was full: the next page may have more of it."""
+
+
+class Counted(msgspec.Struct, frozen=True):
+    """How many records fit in each slice of time."""
+
+    edges: Sequence[int]
+    """Milliseconds since 1970, one more than slices."""
+    counts: Mapping[str, Sequence[int]]
+    """By outcome."""
+    whole: bool
+    """Whether everything was counted; else what is older than the index goes is not in it."""
+
+
+class Opened(msgspec.Struct, frozen=True):
+    """One record, and how it stands in the chain."""
+
+    line: bytes
+    hash: Literal["holds", "broken"]
+    previous: Literal["holds", "broken", "first", "gone"]
+    """`first`: nothing is before it. `gone`: retention took the record before it away."""
+    problem: str = ""
+
+
+class AuditSearch:
+    """The trail of one state folder."""
+
+    def __init__(self, folder: Path, monotonic: Callable[[], float]) -> None:
+        self._folder = folder
+        self._monotonic = monotonic
+        self._lock = threading.Lock()
+        self._blocks: dict[int, Block] = {}
+
+    def search(
+        self,
+        wanted: Wanted,
+        *,
+        before: int | None = None,
+        most: int = 50,
+        budget_s: float = 0.1,
+    ) -> Found:
+        """The newest records that fit, with a number before `before`. Raises `StoreError`."""
+        ends = self._monotonic() + budget_s
+        with self._lock, self._reading() as look:
+            seqs: list[int] = []
+            for number in look.blocks(before):
+                block = self._block(look, number, ends)
+                if block is None:
+                    edge = (number + 1) << BITS
+                    return Found(look.lines(seqs), min(edge, before or edge), unsearched=True)
+                for seq in _newest(block, wanted, before):
+                    if len(seqs) == most:
+                        return Found(look.lines(seqs), seqs[-1])
+                    seqs.append(seq)
+            return Found(look.lines(seqs), None)
+
+    def counted(self, wanted: Wanted, edges: Sequence[int]) -> Counted:
+        """How many fit between one edge and the next, of what the index has; by outcome. Raises `StoreError`."""
+        counts: dict[str, list[int]] = {}
+        since, until = edges[0], edges[-1]
+        within = msgspec.structs.replace(
+            wanted,
+            since=since if wanted.since is None else max(since, wanted.since),
+            until=until if wanted.until is None else min(until, wanted.until),
+        )
+        with self._lock, self._reading() as look:
+            whole = True
+            for number in look.blocks(None):
+                block = self._block(look, number, 0.0)
+                if block is None:
+                    whole = False
+                    break
+                for outcome in block.values("outcome"):
+                    facts = {**wanted.facts, "outcome": outcome}
+                    if wanted.facts.get("outcome", outcome) != outcome:
+                        continue
+                    found = block.fits(msgspec.structs.replace(within, facts=facts))
+                    if found:
+                        known = counts.setdefault(outcome, [0] * (len(edges) - 1))
+                        slices = block.counted(found, edges)
+                        known[:] = [a + b for a, b in zip(known, slices, strict=True)]
+                if block.begins is not None and block.begins < edges[0] and number != look.head:
+                    break
+        return Counted(edges, counts, whole)
+
+    def span(self) -> tuple[int, int] | None:
+        """The times of the first record and of the last; None where there is none. Raises `StoreError`."""
+        with self._lock, self._reading() as look:
+            block = self._block(look, look.head, 0.0)
+            first = look.first_time()
+            if block is None or block.ends is None:
+                return None
+            return block.ends if first is None else first, block.ends
+
+    def names(self, name: str, most: int = 200) -> list[str]:
+        """Values that one of `FACTS` has in the newest part, sorted."""
+        with self._lock:
+            head = self._blocks.get(max(self._blocks, default=0))
+            return [] if head is None else sorted(head.values(name))[:most]
+
+    def ranked(self, name: str, wanted: Wanted, most: int = 10) -> list[tuple[str, int]]:
+        """The values of one of `FACTS` that most records have among those that fit, of what the index has. Raises `StoreError`."""
+        counts: Counter[str] = Counter()
+        with self._lock, self._reading() as look:
+            for number in look.blocks(None):
+                block = self._block(look, number, 0.0)
+                if block is None:
+                    break
+                for value, found in block.among(name, block.fits(wanted)):
+                    counts[value] += found
+                if block.begins is not None and block.begins < (wanted.since or 0):
+                    break
+        return counts.most_common(most)
+
+    def fill(self) -> bool:
+        """Read one more part of the trail into the index; whether there is more to read. Raises `StoreError`."""
+        with self._lock, self._reading() as look:
+            missing = next((one for one in look.blocks(None) if one not in self._blocks), None)
+            if missing is None:
+                return False
+            return self._block(look, missing, None) is not None
+
+    def of_trace(self, trace: str) -> list[bytes]:
+        """The records of one trace, oldest first. Raises `StoreError`."""
+        with self._reading() as look:
+            return look.of_trace(trace)
+
+    def opened(self, seq: int) -> Opened | None:
+        """One record, whose hash and place behind the one before it are proven anew; None where it is not there. Raises `StoreError`."""
+        with self._reading() as look:
+            lines = {_seq_of(line): line for line in look.lines([seq - 1, seq])}
+        line = lines.get(seq)
+        if line is None:
+            return None
+        try:
+            here = read_link(line)
+        except BrokenChainError as problem:
+            return Opened(line, "broken", "broken", str(problem))
+        previous, said = _standing(here, lines.get(seq - 1))
+        return Opened(line, "holds", previous, said)
+
+    # -- the index
+
+    def _reading(self) -> _Look:
+        return _Look(self._folder)
+
+    def _block(self, look: _Look, number: int, ends: float | None) -> Block | None:
+        """The block of that number, brought up to date where it is the newest one; read in where that is not, unless it is later than
+        `ends`."""
+        block = self._blocks.get(number)
+        if block is None:
+            late = ends is not None and self._monotonic() > ends
+            if (late and number != look.head) or len(self._blocks) >= _BLOCKS:
+                return None
+            block = Block(number << BITS)
+            self._blocks[number] = block
+        if block.last < min(look.last, block.first + SIZE - 1):
+            try:
+                look.read_into(block)
+            except BaseException:
+                self._blocks.pop(number, None)  # half of it would be taken for all
+                raise
+        return block
+
+
+class _Look:
+    """One look at the trail, all of one moment."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._database: Database | None = None
+        self._tail: dict[int, bytes] = {}
+        self._fed = self.first = self.last = 0
+
+    def __enter__(self) -> _Look:
+        self._database = database = open_rows_to_read(self._folder)
+        try:
+            database.execute("BEGIN")
+            fed = Rows(database).fed()
+            lines = [line for _, _, line in lines_from(self._folder, fed.segment, fed.offset)]
+            self._tail = dict(enumerate(lines, fed.seq + 1))
+            self._fed, self.last = fed.seq, fed.seq + len(lines)
+            (self.first,) = database.execute("SELECT coalesce(min(seq), 0) FROM records").fetchone()
+        except BaseException as problem:
+            self.__exit__(type(problem), problem, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: Any
+    ) -> None:
+        database, self._database = self._database, None
+        if database is not None:
+            database.close()
+        if isinstance(problem, DatabaseError | msgspec.DecodeError):
+            raise StoreError(
+                f"the audit trail in {self._folder} cannot be read: {problem}"
+            ) from problem
+
+    @property
+    def head(self) -> int:
+        """The number of the newest block."""
+        return self.last >> BITS
+
+    def blocks(self, before: int | None) -> Iterator[int]:
+        """The numbers of the blocks that have records, newest first."""
+        high = self.last if before is None else min(self.last, before - 1)
+        yield from range(high >> BITS, (max(self.first, 1) >> BITS) - 1, -1)
+
+    def read_into(self, block: Block) -> None:
+        """Add what the trail has and the block has not."""
+        end = block.first + SIZE - 1
+        if block.last < min(end, self._fed):
+            row = self._execute(_PIECE, (block.last + 1, min(end, self._fed))).fetchone()
+            seqs, times, *facts = (msgspec.json.decode(one) for one in row)
+            block.add(seqs, [0 if one is None else one for one in times], facts)
+        new = [seq for seq in self._tail if block.last < seq <= end]
+        if new:
+            told = [_facts_of(self._tail[seq]) for seq in new]
+            block.add(
+                new,
+                [one[0] for one in told],
+                [[one[1][at] for one in told] for at in range(len(FACTS))],
+            )
+
+    def lines(self, seqs: Sequence[int]) -> list[bytes]:
+        """The records of these numbers, as they are written, as far as they are there."""
+        stored = [seq for seq in seqs if seq not in self._tail]
+        marks = ", ".join("?" * len(stored))
+        asked = f"SELECT seq, CAST(record AS BLOB) FROM records WHERE seq IN ({marks})"  # noqa: S608 - question marks
+        rows = self._execute(asked, stored)
+        known = {**dict(rows), **self._tail}
+        return [known[seq] for seq in seqs if seq in known]
+
+    def of_trace(self, trace: str) -> list[bytes]:
+        """All of one trace, oldest first."""
+        rows = Rows(self._opened())
+        rows.show_also([*self._tail.values()], self.last)
+        return [*rows.find(Query(trace_id=trace, newest_first=False, limit=_TRACE))]
+
+    def first_time(self) -> int | None:
+        """The time of the first record that is in the rows."""
+        row = self._execute(
+            "SELECT CAST(record AS BLOB) FROM records WHERE seq = ?", (self.first,)
+        ).fetchone()
+        return None if row is None else _facts_of(row[0])[0]
+
+    def _execute(self, statement: str, values: Sequence[Any]) -> Any:
+        return self._opened().execute(statement, tuple(values))
+
+    def _opened(self) -> Database:
+        if self._database is None:
+            raise RuntimeError("it is looked at inside `with` alone")
+        return self._database
+
+
+def admits(wanted: Wanted, line: bytes) -> bool:
+    """Whether one record fits."""
+    time, values = _facts_of(line)
+    within = (wanted.since is None or wanted.since <= time) and (
+        wanted.until is None or time < wanted.until
+    )
+    return within and all(values[FACTS.index(name)] == said for name, said in wanted.facts.items())
+
+
+def _newest(block: Block, wanted: Wanted, before: int | None) -> Iterator[int]:
+    """The numbers of the records that fit, newest first."""
+    found = block.fits(wanted)
+    if before is not None and before < block.first + SIZE:
+        found &= (1 << max(0, before - block.first)) - 1
+    while found:
+        at = found.bit_length() - 1
+        found ^= 1 << at
+        yield block.first + at
+
+
+class _Line(msgspec.Struct):
+    time: str
+    event_type: str
+    outcome: str
+    seq: int = 0
+    actor: Mapping[str, Any] = {}
+    target: Mapping[str, Any] = {}
+    decision: Mapping[str, Any] = {}
+    details: Mapping[str, Any] = {}
+
+
+_line = msgspec.json.Decoder(_Line)
+
+
+def _facts_of(line: bytes) -> tuple[int, tuple[str | None, ...]]:
+    """The time of a record in milliseconds, and the values of `FACTS`, as `_PIECE` has them of a row."""
+    one = _line.decode(line)
+    rules: Iterable[Any] = (
+        one.decision.get("reason"),
+        one.details.get("reason"),
+        one.details.get("access"),
+    )
+    rule = next((said for said in rules if said is not None), None)
+    target = one.target
+    return round(datetime.fromisoformat(one.time).timestamp() * 1000), (
+        one.actor.get("id"),
+        target.get("server_id"),
+        target.get("tool_name"),
+        one.event_type,
+        one.outcome,
+        one.decision.get("gate"),
+        None if rule is None else str(rule),
+    )
+
+
+def _seq_of(line: bytes) -> int:
+    return _line.decode(line).seq
+
+
+def _standing(
+    here: Link, before: bytes | None
+) -> tuple[Literal["holds", "broken", "first", "gone"], str]:
+    if before is None:
+        return ("first" if here.seq == 1 else "gone"), ""
+    try:
+        there = read_link(before)
+    except BrokenChainError as problem:
+        return "broken", f"record {here.seq - 1} {problem}"
+    if there.hash != here.previous:
+        return "broken", f"record {here.seq - 1} is another one than this record names before it"
+    return "holds", ""

@@ -1,0 +1,383 @@
+"""`AccessChanges`: plans a change of rights of agents as a diff, replays recorded calls on it, saves it to the grants or `mgp.toml`, undoes it.
+
+A word that an operator gives is issued: it stands in the state, holds at once, and beats nothing that the file denies. So what
+contradicts it in the file goes out of the file with the same change, and what is taken back is taken from wherever it stands. Whoever saves
+names the version of the table that they looked at: with another one they see the conflict in place of a result.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from gatewright.access.authority import Authority
+from gatewright.access.grants import EVERYBODY, Grant, Key
+from gatewright.access.simulate import Finding, Simulation, simulate
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.records import Actor, Subject
+from gatewright.audit.rows import Query
+from gatewright.config import SettingsError
+from gatewright.config.draft import Draft
+from gatewright.config.edit import add_grants, editing, remove_grant
+from gatewright.config.model import Grant as Written
+from gatewright.console.operations import ApiError
+from gatewright.feature import Ground
+from gatewright.timestamps import TYPED, as_recorded, as_shown, moment_of
+
+__all__ = ["AccessChange", "AccessChanges", "Effect", "Planned", "Replayed"]
+
+_DAYS = 7
+_DAY_S = 86_400.0
+_RECORDS = 200_000
+_SHOWN = 50
+
+
+class AccessChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to hold for an agent on a tool, or on a whole server where none is named."""
+
+    agent: Annotated[str, Meta(min_length=1, max_length=256)]
+    server: Annotated[str, Meta(min_length=1, max_length=256)]
+    tool: Annotated[str, Meta(max_length=256)] = ""
+    do: Literal["allow", "deny", "revoke"] = "allow"
+    """`revoke` takes back what was said about exactly this, wherever it stands."""
+    why: Annotated[str, Meta(max_length=2000)] = ""
+    """The justification, which the record repeats; a change needs one."""
+    expires: Annotated[str, Meta(max_length=64)] = ""
+    """`12h` or `30d` from now, or a date; never where it is left out."""
+    version: Annotated[str, Meta(max_length=64)] = ""
+    """That of the table that was looked at; to save needs it."""
+
+    @property
+    def key(self) -> Key:
+        """What a word is about."""
+        return self.agent, self.server, self.tool or None
+
+
+class Effect(msgspec.Struct, frozen=True):
+    """Calls of one tool by one agent that would end otherwise."""
+
+    agent: str
+    server: str
+    tool: str
+    now: str
+    calls: int
+
+
+class Replayed(msgspec.Struct, frozen=True, kw_only=True):
+    """Recorded calls of the last days, judged with the change and without it."""
+
+    days: int
+    judged: int
+    refused: int
+    """That are let in now, and would not be."""
+    allowed: int
+    """That are not let in now, and would be."""
+    effects: Sequence[Effect]
+    whole: bool
+    """Whether these are all records of those days."""
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """What a change would do."""
+
+    version: str
+    """Of the table it was planned on."""
+    lines: Sequence[str]
+    """A diff: lines that begin with `+`, `-`, `@` or a space."""
+    replayed: Replayed
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    issue: Grant | None
+    take_back: Grant | None
+    unwrite: Sequence[Written]
+
+    @property
+    def empty(self) -> bool:
+        return self.issue is None and self.take_back is None and not self.unwrite
+
+
+class _Undo(msgspec.Struct, frozen=True, kw_only=True):
+    version: str
+    key: Key
+    issued: Grant | None
+    """What was issued before for the same key."""
+    written: Sequence[Written]
+    words: str
+
+
+class AccessChanges:
+    """Of one gateway."""
+
+    def __init__(self, ground: Ground, authority: Authority, clock: Callable[[], float]) -> None:
+        self._ground = ground
+        self._authority = authority
+        self._clock = clock
+        self._undo: dict[str, _Undo] = {}
+
+    @property
+    def version(self) -> str:
+        """Changes with every grant that is written or issued, and with none else."""
+        written = [_members(one) for one in self._ground.now.settings.grants]
+        issued = sorted(msgspec.json.encode(one) for one in self._authority.layer)
+        return sha256(repr((written, issued)).encode()).hexdigest()[:32]
+
+    def undoable(self, person: str) -> str:
+        """What this person could undo, in words; empty where there is nothing."""
+        found = self._undo.get(person)
+        return found.words if found is not None and found.version == self.version else ""
+
+    async def plan(self, change: AccessChange) -> Planned:
+        """What it would do. Raises `ApiError`, `StoreError`."""
+        version, plan = self.version, self._plan(change, "you")
+        lines = await asyncio.to_thread(self._diff, plan)
+        replayed = await asyncio.to_thread(self._replay, change, plan, [*self._authority.layer])
+        return Planned(version=version, lines=lines, replayed=replayed)
+
+    async def save(self, change: AccessChange, by: str) -> str:
+        """Do it, and say in words what holds. Raises `ApiError`, `StoreError`, `Unrecorded`."""
+        if not change.why.strip():
+            raise ApiError(
+                422, "no_reason", "a change needs a justification", "say why, in a sentence"
+            )
+        self._check_version(change.version)
+        plan = self._plan(change, by)
+        before = self._authority.layer.get(change.key, self._clock())
+        await self._unwrite(plan.unwrite, by, change.why)
+        self._store(plan, by)
+        words = _words(change)
+        undo = _Undo(version="", key=change.key, issued=before, written=plan.unwrite, words=words)
+        self._remember(by, undo, plan)
+        return words
+
+    async def undo(self, by: str) -> str:
+        """Take this person's last change back, where nobody has changed anything since. Raises `ApiError`, `StoreError`, `Unrecorded`."""
+        found = self._undo.get(by)
+        if found is None:
+            raise ApiError(409, "nothing", "there is nothing to undo")
+        self._check_version(found.version)
+        del self._undo[by]
+        if found.written:
+            await self._write(found.written, by, f"undone: {found.words}")
+        if found.issued is not None:
+            self._authority.issue_by(by, found.issued)
+        elif self._authority.layer.get(found.key, self._clock()) is not None:
+            self._authority.take_back_by(by, found.key)
+        return f"undone: {found.words}"
+
+    def _check_version(self, version: str) -> None:
+        if version != self.version:
+            raise ApiError(
+                409,
+                "conflict",
+                "somebody else has changed who may use what since you looked",
+                "look at it again: this page has it as it is now",
+            )
+
+    def _remember(self, by: str, undo: _Undo, plan: _Plan) -> None:
+        # What the file says comes into force when it is read again: the version that will be then is what undoing needs.
+        gone = {_members(one) for one in plan.unwrite}
+        written = [
+            m for one in self._ground.now.settings.grants if (m := _members(one)) not in gone
+        ]
+        issued = sorted(msgspec.json.encode(one) for one in self._authority.layer)
+        version = sha256(repr((written, issued)).encode()).hexdigest()[:32]
+        self._undo[by] = msgspec.structs.replace(undo, version=version)
+
+    # -- what to do
+
+    def _plan(self, change: AccessChange, by: str) -> _Plan:
+        key = change.key
+        issued = self._authority.layer.get(key, self._clock())
+        written = [one for one in self._ground.now.settings.grants if _key(one) == key]
+        if change.do == "revoke":
+            plan = _Plan(issue=None, take_back=issued, unwrite=written)
+        else:
+            against = [one for one in written if one.permission == "deny" and change.do == "allow"]
+            plan = _Plan(issue=self._grant(change, by), take_back=issued, unwrite=against)
+        if plan.empty:
+            raise ApiError(
+                409,
+                "nothing",
+                "nothing is said about exactly this: what holds is inherited",
+                "allow or deny it here, or change it where it comes from",
+            )
+        return plan
+
+    def _grant(self, change: AccessChange, by: str) -> Grant:
+        now, agent, expires = self._clock(), change.agent, None
+        if change.expires:
+            try:
+                expires = moment_of(change.expires, now, ahead=True)
+            except ValueError as problem:
+                raise ApiError(422, "invalid", str(problem), TYPED) from None
+            if expires <= now:
+                raise ApiError(422, "invalid", f"{change.expires} is over already", TYPED)
+        _, server, tool = change.key
+        permission: Any = change.do
+        return Grant(agent, server, tool, permission, by, now, expires, change.why.strip())
+
+    def _store(self, plan: _Plan, by: str) -> None:
+        try:
+            if plan.issue is not None:
+                self._authority.issue_by(by, plan.issue)
+            elif plan.take_back is not None:
+                self._authority.take_back_by(by, plan.take_back.key)
+        except ValueError as problem:
+            raise ApiError(422, "invalid", str(problem)) from None
+        except KeyError:
+            raise ApiError(409, "conflict", "it was taken back meanwhile", "look again") from None
+
+    # -- the file
+
+    async def _unwrite(self, grants: Sequence[Written], by: str, why: str) -> None:
+        for path in {one.origin.file for one in grants}:
+            keys = {_key(one) for one in grants if one.origin.file == path}
+            await self._edit(path, by, why, partial(_removed, keys))
+
+    async def _write(self, grants: Sequence[Written], by: str, why: str) -> None:
+        for path in {one.origin.file for one in grants}:
+            tables = [_table(one) for one in grants if one.origin.file == path]
+            await self._edit(path, by, why, partial(_added, tables))
+
+    async def _edit(self, path: Path, by: str, why: str, change: Callable[[Draft], None]) -> None:
+        self._ground.audit.event(
+            "dev.gatewright.config.edited",
+            actor=Actor("operator", by),
+            target=Subject(name="grants"),
+            details={"file": str(path), "reason": why},
+        )
+
+        def work() -> None:
+            with editing(path) as draft:
+                change(draft)
+
+        try:
+            await asyncio.to_thread(work)
+        except SettingsError as problem:
+            found = problem.problems[0]
+            raise ApiError(
+                409, "configuration", f"{found.origin}: {found.what}", found.instead
+            ) from None
+        except OSError as problem:
+            said = f"{path} cannot be written: {problem.strerror}"
+            raise ApiError(409, "file", said, "edit it as the user whose file it is") from None
+
+    # -- what it would do
+
+    def _diff(self, plan: _Plan) -> list[str]:
+        lines: list[str] = []
+        for path in sorted({one.origin.file for one in plan.unwrite}):
+            keys = {_key(one) for one in plan.unwrite if one.origin.file == path}
+            try:
+                with editing(path, write=False) as draft:
+                    before = draft.text
+                    _removed(keys, draft)
+                    after = draft.text
+            except SettingsError as problem:
+                found = problem.problems[0]
+                raise ApiError(
+                    409, "configuration", f"{found.origin}: {found.what}", found.instead
+                ) from None
+            pieces = difflib.unified_diff(
+                before.split("\n"), after.split("\n"), path.name, path.name, n=2, lineterm=""
+            )
+            lines += [one for one in pieces if not one.startswith(("---", "+++"))]
+        if plan.take_back is not None:
+            lines.append(f"- {_spelled(plan.take_back)}")
+        if plan.issue is not None:
+            lines.append(f"+ {_spelled(plan.issue)}")
+        return lines
+
+    def _replay(self, change: AccessChange, plan: _Plan, issued: Sequence[Grant]) -> Replayed:
+        settings = self._ground.now.settings
+        asked = Query(
+            agent=None if change.agent == EVERYBODY else change.agent,
+            server=change.server,
+            tool=change.tool or None,
+            since=as_recorded(self._clock() - _DAYS * _DAY_S),
+            limit=_RECORDS,
+        )
+        records = [*AuditReader(settings.storage.path).query(asked)]
+        gone = set(map(_members, plan.unwrite))
+        kept = tuple(one for one in settings.grants if _members(one) not in gone)
+        others = [one for one in issued if one.key != change.key]
+        after = [*others, plan.issue] if plan.issue is not None else others
+        old = simulate(settings, issued, records)
+        new = simulate(msgspec.structs.replace(settings, grants=kept), after, records)
+        return _compared(old, new, len(records) < _RECORDS)
+
+
+def _removed(keys: Iterable[Key], draft: Draft) -> None:
+    for key in keys:
+        remove_grant(draft, *key)
+
+
+def _added(tables: Sequence[Mapping[str, Any]], draft: Draft) -> None:
+    add_grants(draft, tables)
+
+
+def _compared(old: Simulation, new: Simulation, whole: bool) -> Replayed:
+    before = {_what(one): one.now for one in old.findings}
+    other = [one for one in new.findings if before[_what(one)] != one.now]
+    return Replayed(
+        days=_DAYS,
+        judged=new.judged,
+        refused=sum(one.calls for one in other if one.now == "refused"),
+        allowed=sum(one.calls for one in other if one.now == "allowed"),
+        effects=[
+            Effect(one.agent, one.server, one.tool, one.now, one.calls)
+            for one in sorted(other, key=lambda one: -one.calls)[:_SHOWN]
+        ],
+        whole=whole,
+    )
+
+
+def _what(one: Finding) -> tuple[str, ...]:
+    return one.agent, one.kind, one.server, one.tool, one.was
+
+
+def _key(one: Written) -> Key:
+    return one.agent, one.server, one.tool
+
+
+def _members(one: Written) -> tuple[object, ...]:
+    """All that it says; not where."""
+    return (*_key(one), one.permission, one.permissions, str(one.expires_at), one.justification)
+
+
+def _table(one: Written) -> dict[str, Any]:
+    said = {
+        "agent": one.agent,
+        "server": one.server,
+        "tool": one.tool,
+        "permission": one.permission,
+        "permissions": [*one.permissions] or None,
+        "expires_at": one.expires_at,
+        "justification": one.justification or None,
+    }
+    return {name: value for name, value in said.items() if value is not None}
+
+
+def _spelled(one: Grant) -> str:
+    what = one.server if one.tool is None else f"{one.server}/{one.tool}"
+    until = "" if one.expires_at is None else f" until {as_shown(one.expires_at)}"
+    why = f": {one.justification}" if one.justification else ""
+    verb = "may use" if one.permission == "allow" else "may not use"
+    return f"{one.agent} {verb} {what}{until}, issued by {one.granted_by}{why}"
+
+
+def _words(change: AccessChange) -> str:
+    what = f"{change.server}/{change.tool}" if change.tool else change.server
+    verb = {"allow": "may use", "deny": "may not use"}.get(change.do)
+    if verb is None:
+        return f"what was said of {change.agent} on {what} is taken back"
+    return f"{change.agent} {verb} {what}"

@@ -1,0 +1,217 @@
+"""`AccessTable`: access of agents to tools now, as a grid: each cell's word, what says so, and every grant about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from gatewright.access.authority import Authority
+from gatewright.access.gate import Access
+from gatewright.access.grants import EVERYBODY, Grant, Key
+from gatewright.access.policy import grants_of
+from gatewright.approvals.gate import asks_about
+from gatewright.call import Call, Caller, Client, Tool
+from gatewright.feature import Ground
+from gatewright.kernel import Kernel, Verdict
+from gatewright.mcp.wire.versions import LATEST_LEGACY
+
+__all__ = ["AccessTable", "Cell", "Grid", "Said", "Word"]
+
+Word = Literal["allow", "ask", "deny"]
+_OF_ARGUMENTS = frozenset({"authenticate", "session", "schema", "validators", "rate", "draining"})
+"""Gates that say nothing of who may use what: they judge the moment, or arguments, of which there are none."""
+_AGENTS, _TOOLS = 25, 40
+
+
+class Cell(msgspec.Struct, frozen=True):
+    """What holds for one agent and one tool."""
+
+    word: Word
+    by: str
+    """The level that says so: `tool_grant`, `server_grant`, `default_policy`, `owner`, `caller_permission`."""
+    inherited: bool
+    """Whether that is no grant of this agent for this very tool."""
+    granted_by: str = ""
+    expires: float | None = None
+
+
+class Grid(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the table: agents down, tools across."""
+
+    agents: Sequence[str]
+    tools: Sequence[tuple[str, str]]
+    """Server and tool, by the server."""
+    cells: Sequence[Sequence[Cell]]
+    """By agent, then by tool."""
+    more_agents: bool
+    more_tools: bool
+    tools_in_all: int
+
+
+class Said(msgspec.Struct, frozen=True, kw_only=True):
+    """One grant about a cell."""
+
+    agent: str
+    server: str
+    tool: str | None
+    permission: str
+    origin: str
+    """`issued`, or the file and line that have it."""
+    by: str
+    expires: float | None
+    justification: str
+
+
+class AccessTable:
+    """Of one gateway, by the configuration in force."""
+
+    def __init__(self, ground: Ground, authority: Authority, clock: Callable[[], float]) -> None:
+        self._ground = ground
+        self._authority = authority
+        self._clock = clock
+
+    def agents(self) -> list[str]:
+        """Everybody whom a key, a grant or the configuration names; `*` first."""
+        settings, now = self._ground.now.settings, self._clock()
+        found = {one.agent for one in settings.grants} | {one.agent for one in self.issued()}
+        found |= set(settings.agents)
+        keys = self._ground.callers.keys()
+        found |= {
+            one.name
+            for one in keys
+            if one.kind == "agent"
+            and one.revoked is None
+            and (one.expires is None or now < one.expires)
+        }
+        if settings.gateway.anonymous == "allow":
+            found.add("anonymous")
+        return [EVERYBODY, *sorted(found - {EVERYBODY})]
+
+    def tools(self, server: str = "", text: str = "") -> list[Tool]:
+        """The tools of the configured servers, by server and name; of one server, or with a text in their name."""
+        settings, catalogue = self._ground.now.settings, self._ground.now.catalogue()
+        ids = sorted(one.id for one in settings.servers if server in ("", one.id))
+        return [
+            tool
+            for id in ids
+            for tool in sorted(catalogue.shelf(id).tools, key=lambda one: one.target.name)
+            if text.lower() in tool.target.name.lower()
+        ]
+
+    def grid(
+        self, *, agent: str, server: str, text: str, agents_after: str, tools_after: str
+    ) -> Grid:
+        """A part of the table, of what is behind these keys."""
+        agents = [one for one in self.agents() if agent in ("", one) and one > agents_after]
+        every = self.tools(server, text)
+        behind = [one for one in every if _name(one) > tools_after]
+        rows, columns = agents[:_AGENTS], behind[:_TOOLS]
+        callers = {name: self.caller(name) for name in rows}
+        return Grid(
+            agents=rows,
+            tools=[(one.target.server, one.target.name) for one in columns],
+            cells=[[self._cell(callers[name], tool) for tool in columns] for name in rows],
+            more_agents=len(agents) > _AGENTS,
+            more_tools=len(behind) > _TOOLS,
+            tools_in_all=len(every),
+        )
+
+    def cell(self, agent: str, server: str, name: str) -> Cell:
+        """What holds for one tool, also for one that there is not."""
+        tool = self.tool(server, name)
+        caller = self.caller(agent)
+        if tool is not None:
+            return self._cell(caller, tool)
+        return _told(agent, *self._access().of_tool(caller, server, name, None)[:2])
+
+    def tool(self, server: str, name: str) -> Tool | None:
+        """The tool as its server lists it now."""
+        shelf = self._ground.now.catalogue().shelf(server).tools
+        return next((one for one in shelf if one.target.name == name), None)
+
+    def caller(self, agent: str) -> Caller:
+        """Whom a name means."""
+        return self._ground.who(_call(Caller("gatewright", "operator"), ""), agent)
+
+    def said(self, agent: str, server: str, tool: str | None) -> list[Said]:
+        """Every grant that is about this cell: of the agent or of everybody, for the tool or its whole server."""
+        settings = self._ground.now.settings
+        written = {one: str(one.granted_by) for one in grants_of(settings) if not one.granted_at}
+        words = [*((one, by.removeprefix("config ")) for one, by in written.items())]
+        words += [(one, "issued") for one in self.issued()]
+        return [
+            Said(
+                agent=one.agent,
+                server=one.server,
+                tool=one.tool,
+                permission=one.permission,
+                origin=origin,
+                by=one.granted_by if origin == "issued" else "configuration",
+                expires=one.expires_at,
+                justification=one.justification,
+            )
+            for one, origin in words
+            if one.agent in (agent, EVERYBODY) and one.server == server and one.tool in (None, tool)
+        ]
+
+    def issued(self) -> Iterator[Grant]:
+        """What was issued and holds."""
+        now = self._clock()
+        return (one for one in self._authority.layer if one.holds(now))
+
+    async def verdicts(self, kernel: Kernel, agent: str, tool: Tool) -> list[Verdict]:
+        """What each gate would say that judges who may use what."""
+        caller = self.caller(agent)
+        name = self._ground.now.catalogue().shown_as("", tool.target, caller) or tool.exposed
+        found = await kernel.rehearse(_call(caller, name))
+        return [one for one in found if one.gate not in _OF_ARGUMENTS]
+
+    def _access(self) -> Access:
+        found = self._ground.now.gate("access", Access)
+        if found is None:
+            raise RuntimeError("no gate says who may do what")
+        return found
+
+    def _cell(self, caller: Caller, tool: Tool) -> Cell:
+        target = tool.target
+        allowed, by, word = self._access().of_tool(caller, target.server, target.name, tool)
+        key: Key = (caller.id, target.server, target.name)
+        asks = allowed and asks_about(tool, by)
+        return Cell(
+            "deny" if not allowed else "ask" if asks else "allow",
+            by,
+            not self._is_said(key),
+            word.granted_by or "",
+            word.expires_at,
+        )
+
+    def _is_said(self, key: Key) -> bool:
+        if self._authority.layer.get(key, self._clock()) is not None:
+            return True
+        grants = self._ground.now.settings.grants
+        return any((one.agent, one.server, one.tool) == key for one in grants)
+
+
+def _told(agent: str, allowed: bool, by: str) -> Cell:
+    return Cell("allow" if allowed else "deny", by, inherited=True)
+
+
+def _name(tool: Tool) -> str:
+    return f"{tool.target.server}/{tool.target.name}"
+
+
+def _call(caller: Caller, exposed: str) -> Call:
+    params: dict[str, Any] = {"name": exposed, "arguments": {}}
+    return Call(
+        id="console",
+        door="http",
+        kind="tool",
+        method="tools/call",
+        name=exposed,
+        params=params,
+        caller=caller,
+        client=Client(LATEST_LEGACY),
+        trace_id="console",
+    )

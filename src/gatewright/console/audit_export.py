@@ -1,0 +1,89 @@
+"""Streams selected audit records as a file: JSON lines, CSV, CloudEvents, OCSF or Groundhog events, oldest first, in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gatewright.audit.formats import Format, heading, writer
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.rows import Query
+from gatewright.audit.search import admits
+from gatewright.audit.search_index import Wanted
+from gatewright.console.audit_query import AuditQuery, recorded, wanted_of
+from gatewright.console.operations import Download
+
+__all__ = ["AuditExport", "download"]
+
+_PIECE = 2_000
+"""Records of one piece: each is a question by itself, so that whoever downloads slowly keeps no snapshot of the store open."""
+_MEDIA = {"csv": "text/csv; charset=utf-8"}
+_ENDINGS = {"csv": "csv"}
+
+
+_NO_COLUMNS = ("gate", "rule")
+
+
+class AuditExport(AuditQuery, frozen=True, kw_only=True):
+    """Which records, in which form."""
+
+    form: Format = "jsonl"
+
+
+def download(folder: Path, asked: AuditExport, gateway: str, now: float) -> Download:
+    """The file. Raises `ApiError`."""
+    wanted = wanted_of(asked, now)
+    members: dict[str, Any] = {
+        "agent": asked.agent or None,
+        "server": asked.server or None,
+        "tool": asked.tool or None,
+        "event_type": asked.kind or None,
+        "outcome": asked.outcome or None,
+        "trace_id": asked.trace or None,
+        "since": None if wanted.since is None else recorded(wanted.since),
+        "until": None if wanted.until is None else recorded(wanted.until),
+    }
+    query = Query(**members, limit=_PIECE, newest_first=False)
+    # What the store has no column for is looked at line by line.
+    rest = Wanted(
+        facts={name: value for name, value in wanted.facts.items() if name in _NO_COLUMNS}
+    )
+
+    def fits(line: bytes) -> bool:
+        return not rest.facts or admits(rest, line)
+
+    pieces = _pieces(AuditReader(folder), query, asked.form, gateway, fits)
+    name = f"audit.{_ENDINGS.get(asked.form, 'jsonl')}"
+    return Download(name, _MEDIA.get(asked.form, "application/x-ndjson"), pieces)
+
+
+def _pieces(
+    reader: AuditReader,
+    query: Query,
+    form: Format,
+    gateway: str,
+    fits: Callable[[bytes], bool],
+) -> Iterator[bytes]:
+    put = writer(form, gateway)
+    yield heading(form)
+    last = 0
+    while True:
+        lines = [*reader.lines(msgspec.structs.replace(query, after=last))]
+        yield b"".join(put(line) for line in lines if fits(line))
+        if len(lines) < _PIECE:
+            return
+        last = _number(lines[-1])
+
+
+class _Numbered(msgspec.Struct):
+    seq: int
+
+
+_numbered = msgspec.json.Decoder(_Numbered)
+
+
+def _number(line: bytes) -> int:
+    return _numbered.decode(line).seq

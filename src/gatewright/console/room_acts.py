@@ -1,0 +1,73 @@
+"""What a person of the console does about rooms: decides on a proposal, stops an agent everywhere; and reads a room's learned rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from gatewright.console.operations import ApiError
+from gatewright.console.room_shapes import RoomDecision, RoomStop, Stopped
+from gatewright.identity.keys import KeyStore
+from gatewright.rooms.participant_changes import ParticipantAdmin
+from gatewright.rooms.participants.errors import RoomError
+from gatewright.rooms.participants.participant import Participant
+from gatewright.rooms.participants.rules import RuleBook
+from gatewright.rooms.setup import RULES
+
+__all__ = ["decide", "rules_of", "stop"]
+
+_ANSWER_S = 60.0
+
+
+async def decide(me: Participant, given: RoomDecision, orchestrator: str) -> None:
+    """Approve, by the orchestrator where one of this name is in the room, whose rules learn of it; or reject. Raises `ApiError`."""
+    if given.do == "reject" and not given.reason.strip():
+        raise ApiError(422, "no_reason", "a rejection needs a reason", "say why, in a sentence")
+    try:
+        if given.do == "reject":
+            me.decline(given.proposal, given.reason)
+        elif orchestrator in me.roster.others:
+            params = {"name": "approve", "arguments": {"proposal": given.proposal}}
+            said = await me.request(orchestrator, "tools/call", params, timeout_s=_ANSWER_S)
+            if isinstance(said, dict) and said.get("isError"):
+                raise ApiError(409, "room", _text_of(said))
+        else:
+            await me.fulfil(given.proposal, timeout_s=_ANSWER_S)
+    except RoomError as problem:
+        raise ApiError(409, "room", str(problem)) from None
+
+
+def stop(callers: KeyStore, admin: ParticipantAdmin | None, given: RoomStop, by: str) -> Stopped:
+    """Keep an agent out of every room, and end its keys: its sessions and what it runs end with them. Raises `ApiError`, `StoreError`,
+    `Unrecorded`."""
+    if not given.reason.strip():
+        raise ApiError(
+            422, "no_reason", "to stop an agent needs a reason", "say why, in a sentence"
+        )
+    places = 0
+    if admin is not None:
+        try:
+            places = admin.block(given.agent, True, by=by, reason=given.reason)
+        except ValueError as problem:
+            raise ApiError(422, "invalid", str(problem)) from None
+    every = callers.keys()
+    keys = [one for one in every if one.name == given.agent and one.kind == "agent"]
+    ended = [callers.revoke(one.id, by=by) for one in keys if one.revoked is None]
+    return Stopped(given.agent, len(ended), places)
+
+
+def rules_of(state: Path, topic: str) -> RuleBook:
+    """The rules of a room's orchestrator; `state` is the state folder. Raises `ApiError`."""
+    path = state / RULES / f"{quote(topic, safe='')}.json"
+    try:
+        return RuleBook(path.read_bytes()) if topic and path.exists() else RuleBook()
+    except (OSError, ValueError) as problem:
+        raise ApiError(503, "rules", f"the rules in {path} cannot be read: {problem}") from None
+
+
+def _text_of(said: Mapping[str, Any]) -> str:
+    content = said.get("content")
+    first = content[0] if isinstance(content, list) and content else None
+    return str(first.get("text", "")) if isinstance(first, dict) else "the orchestrator refused"

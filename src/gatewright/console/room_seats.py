@@ -1,0 +1,238 @@
+"""`RoomSeats`: places that people of the console have in rooms: the talk since they came, proposals, what they say; given up when unused."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.call import Caller
+from gatewright.console.operations import ApiError
+from gatewright.console.people import Person
+from gatewright.mcp.wire import jsonrpc
+from gatewright.mcpx.payload import Chat, Proposed, Requested, Responded, Said
+from gatewright.rooms.hub import Hub, NoPlace
+from gatewright.rooms.in_process import FULL, Inside
+from gatewright.rooms.participants.participant import Heard
+from gatewright.rooms.participants.proposals import Proposal
+from gatewright.rooms.participants.tool_responder import Tools
+from gatewright.rooms.policy import Identity
+
+__all__ = ["Line", "ProposalCard", "RoomSeat", "RoomSeats"]
+
+_KEPT = 300
+"""Messages of a room that somebody who sits there can look back at."""
+_CHARS = 4_000
+_UNUSED_S = 120.0
+"""After so long without a page that asks, a place is given up."""
+_SEATS = 100
+_DRY_RUN = "dry run of "
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One message, as a person reads it."""
+
+    id: str
+    sender: str
+    time: str
+    """As its sender says, ISO 8601; empty where it does not."""
+    what: str
+    """`chat`, `proposal`, `request`, `response`, `system`."""
+    text: str
+    about: str
+    """The message that it is about."""
+
+
+class ProposalCard(msgspec.Struct, frozen=True, kw_only=True):
+    """One proposal. Times are Unix seconds."""
+
+    id: str
+    proposer: str
+    target: str
+    method: str
+    params: str
+    """JSON text."""
+    status: str
+    decided_by: str
+    reason: str
+    created: float
+    expires: float
+    verdicts: Sequence[str]
+    """What the gates would say, as the gateway has told the room."""
+    said: Sequence[Line]
+    """What else was said about it."""
+
+
+class RoomSeat:
+    """One person in one room."""
+
+    def __init__(self, hub: Hub, person: Person, topic: str, told: Callable[[], object]) -> None:
+        """`told` is called for everything that is heard."""
+        may = person.may("decide")
+        # Who may change nothing makes calls here in their own name alone, with the grants that it has.
+        caller = Caller(person.id, "operator") if person.may("change") else None
+        mode: Any = "all"
+        identity = Identity(person.id, FULL if may else (), mode, named=True, caller=caller)
+        self.topic = topic
+        self.talk: deque[Line] = deque(maxlen=_KEPT)
+        self.used = 0.0
+        self.lost = False
+        self._told = told
+        self._inside = Inside(
+            hub,
+            topic=topic,
+            name=person.id,
+            responder=Tools("console"),
+            closed=self._closed,
+            identity=identity,
+        )
+        self.me = self._inside.participant
+        self.me.watchers.append(self._heard)
+        self._inside.sit()
+
+    def leave(self, hub: Hub) -> None:
+        """Give the place up."""
+        for place in hub.places():
+            if place.member.seat is self._inside:
+                place.leave("left")
+        self.lost = True
+
+    def proposals(self) -> Iterator[ProposalCard]:
+        """Newest first."""
+        about: dict[str, list[Line]] = {}
+        for line in self.talk:
+            if line.about and line.what == "chat":
+                about.setdefault(line.about, []).append(line)
+        for one in reversed([*self.me.proposals]):
+            lines = about.get(one.id, [])
+            yield _card(
+                one,
+                [line.text for line in lines if line.text.startswith(_DRY_RUN)],
+                [line for line in lines if not line.text.startswith(_DRY_RUN)],
+            )
+
+    def _closed(self) -> None:
+        self.lost = True
+
+    def _heard(self, heard: Heard) -> None:
+        line = _line(heard)
+        if line is not None:
+            self.talk.append(line)
+        self._told()
+
+
+class RoomSeats:
+    """Of one gateway. On its event loop."""
+
+    def __init__(self, hub: Hub, clock: Callable[[], float], told: Callable[[], object]) -> None:
+        self._hub = hub
+        self._clock = clock
+        self._told = told
+        self._seats: dict[tuple[str, str], RoomSeat] = {}
+
+    def find(self, person: Person, topic: str) -> RoomSeat | None:
+        """The place of a person in a room, which is used by that; None where there is none."""
+        self._sweep()
+        seat = self._seats.get((person.id, topic))
+        if seat is not None:
+            seat.used = self._clock()
+        return seat
+
+    def join(self, person: Person, topic: str) -> RoomSeat:
+        """Take a place, unless there is one. Raises `ApiError`."""
+        found = self.find(person, topic)
+        if found is not None:
+            return found
+        if len(self._seats) >= _SEATS:
+            raise ApiError(503, "crowded", "too many people sit in rooms by the console")
+        if any(
+            one.participantId == person.id and one.topic == topic for one in self._hub.connections()
+        ):
+            said = f"somebody called {person.id} sits here already, by another program"
+            raise ApiError(409, "taken", said, "leave there first")
+        try:
+            seat = RoomSeat(self._hub, person, topic, self._told)
+        except NoPlace as no:
+            raise ApiError(403, no.refusal.reason, no.refusal.message) from None
+        seat.used = self._clock()
+        self._seats[person.id, topic] = seat
+        return seat
+
+    def leave(self, person: Person, topic: str) -> None:
+        """Give a place up, where there is one."""
+        seat = self._seats.pop((person.id, topic), None)
+        if seat is not None:
+            seat.leave(self._hub)
+
+    def _sweep(self) -> None:
+        now = self._clock()
+        for key, seat in list(self._seats.items()):
+            if seat.lost or now - seat.used > _UNUSED_S:
+                del self._seats[key]
+                seat.leave(self._hub)
+
+
+def _line(heard: Heard) -> Line | None:
+    envelope, content = heard.envelope, heard.content
+    what, text = "system", ""
+    if isinstance(content, Chat):
+        what, text = "chat", content.text
+    elif isinstance(content, Proposed):
+        what, text = "proposal", _operation(content.operation.method, content.operation.params)
+    elif isinstance(content, Requested):
+        what, text = "request", _operation(content.operation.method, content.operation.params)
+    elif isinstance(content, Responded):
+        what, text = (
+            "response",
+            _json(content.error if content.error is not None else content.result),
+        )
+    elif isinstance(content, Said):
+        text = _system(content)
+    if not text:
+        return None
+    return Line(
+        id=envelope.id,
+        sender=envelope.sender,
+        time=envelope.ts or "",
+        what=what,
+        text=text[:_CHARS],
+        about=envelope.correlation_id or "",
+    )
+
+
+def _system(said: Said) -> str:
+    payload = said.payload
+    if said.what == "presence":
+        who = payload.get("participant")
+        name = who.get("id") if isinstance(who, dict) else who
+        return f"{name} {'left' if payload.get('event') == 'leave' else 'came'}"
+    if said.what == "error":
+        return f"{payload.get('error')}: {payload.get('message')}"
+    return ""
+
+
+def _operation(method: str, params: Any) -> str:
+    return f"{method} {_json(params)}"
+
+
+def _json(value: Any) -> str:
+    return jsonrpc.encode(value).decode("utf-8", "replace")
+
+
+def _card(one: Proposal, verdicts: Sequence[str], said: Sequence[Line]) -> ProposalCard:
+    return ProposalCard(
+        id=one.id,
+        proposer=one.proposer,
+        target=one.target or "",
+        method=one.operation.method,
+        params=_json(one.operation.params),
+        status=one.status,
+        decided_by=one.decided_by or "",
+        reason=one.reason,
+        created=one.created_at,
+        expires=one.expires_at,
+        verdicts=verdicts,
+        said=said,
+    )

@@ -1,0 +1,90 @@
+"""Shapes of what the console's operations about rooms take and give: a room, its talk, messages, decisions, an agent that is stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from gatewright.console.room_seats import Line, ProposalCard
+from gatewright.rooms.participants.rules import Rule
+
+__all__ = [
+    "RoomDecision",
+    "RoomMessage",
+    "RoomQuery",
+    "RoomRow",
+    "RoomStop",
+    "Stopped",
+    "Talk",
+]
+
+Topic = Annotated[str, Meta(min_length=1, max_length=128)]
+Reason = Annotated[str, Meta(max_length=500)]
+
+
+class RoomQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which room; none for the list of them."""
+
+    topic: Annotated[str, Meta(max_length=128)] = ""
+
+
+class RoomMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """What to say."""
+
+    topic: Topic
+    text: Annotated[str, Meta(max_length=8_000)] = ""
+    about: Annotated[str, Meta(max_length=256)] = ""
+    """The message that it is about."""
+
+
+class RoomDecision(msgspec.Struct, frozen=True, kw_only=True):
+    """What becomes of a proposal."""
+
+    topic: Topic
+    proposal: Annotated[str, Meta(min_length=1, max_length=256)]
+    do: Literal["approve", "reject"]
+    reason: Reason = ""
+    """A rejection needs one."""
+
+
+class RoomStop(msgspec.Struct, frozen=True, kw_only=True):
+    """Whom to stop, and why."""
+
+    agent: Annotated[str, Meta(min_length=1, max_length=256)]
+    reason: Reason = ""
+
+
+class RoomRow(msgspec.Struct, frozen=True, kw_only=True):
+    """One room."""
+
+    topic: str
+    participants: Sequence[str]
+    access: str
+    """`public`, `restricted` or `private`."""
+
+
+class Talk(msgspec.Struct, frozen=True, kw_only=True):
+    """One room. Nothing of what is said is stored: talk and proposals begin when you came."""
+
+    topic: str
+    joined: bool
+    """Whether you sit there."""
+    participants: Mapping[str, Sequence[str]]
+    """Everybody who is there, and what they may send."""
+    messages: Sequence[Line]
+    proposals: Sequence[ProposalCard]
+    rules: Sequence[Rule]
+    """Those by which its orchestrator decides, with their evidence."""
+    stopped: Mapping[str, str]
+    """Whom it listens to no more, and why."""
+
+
+class Stopped(msgspec.Struct, frozen=True):
+    """What was ended."""
+
+    agent: str
+    keys: int
+    places: int

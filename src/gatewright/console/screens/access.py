@@ -1,0 +1,283 @@
+"""Screen `access`: access of agents to tools as a grid; what decides a cell; a change shown as a diff, replayed, saved, undone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec import Meta
+
+from gatewright.access.authority import Authority
+from gatewright.command_text import to_type
+from gatewright.console.access_changes import AccessChange, AccessChanges, Planned
+from gatewright.console.access_table import AccessTable, Cell, Grid, Said
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.operations import ApiError, Asking, Operation
+from gatewright.console.screen import Copies, Page, Screen, View
+
+__all__ = ["Access", "AccessQuery", "Changed", "OpenedCell"]
+
+Text = Annotated[str, Meta(max_length=256)]
+_MARKS = {"allow": "●", "ask": "◐", "deny": "○"}
+_LEVELS = {
+    "tool_grant": "a grant for this tool",
+    "server_grant": "a grant for the whole server",
+    "default_policy": "the server's default policy",
+    "owner": "whoever runs the gateway",
+    "caller_permission": "what the caller's key or token says",
+}
+
+
+class AccessQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which part of the grid, and which cell of it is open."""
+
+    agent: Text = ""
+    server: Text = ""
+    find: Text = ""
+    """A text in the names of tools."""
+    agents_after: Text = ""
+    tools_after: Annotated[str, Meta(max_length=513)] = ""
+    """`SERVER/TOOL`: what is behind it."""
+    open_agent: Text = ""
+    open_server: Text = ""
+    open_tool: Text = ""
+
+
+class GateWord(msgspec.Struct, frozen=True, kw_only=True):
+    """What one gate would say of a call, of whatever arguments."""
+
+    gate: str
+    verdict: str
+    """`pass`, `ask` or `refuse`."""
+    says: str
+
+
+class OpenedCell(msgspec.Struct, frozen=True, kw_only=True):
+    """All about one cell."""
+
+    agent: str
+    server: str
+    tool: str
+    cell: Cell
+    grants: Sequence[Said]
+    gates: Sequence[GateWord]
+    version: str
+    """Of the table; a change names it."""
+
+
+class Changed(msgspec.Struct, frozen=True):
+    """What holds now, in words."""
+
+    words: str
+
+
+class Access(Screen):
+    """The grid, and one cell."""
+
+    name = "access"
+    title = "Access"
+    key = "a"
+    group = 1
+
+    def __init__(self, parts: Dependencies) -> None:
+        authority = parts.ground.of(Authority)
+        if authority is None:
+            raise RuntimeError(
+                "the console changes grants, and the feature access is not part of this gateway"
+            )
+        self._parts = parts
+        self._table = AccessTable(parts.ground, authority, parts.clock)
+        self._changes = AccessChanges(parts.ground, authority, parts.clock)
+        see: Any = {"takes": AccessQuery}
+        change: Any = {"method": "POST", "power": "change"}
+        self.pages = (
+            Page(path="/access", run=self._page, **see),
+            Page(path="/access/grid", run=self._grid_part, **see),
+            Page(path="/access/plan", run=self._plan_form, takes=AccessChange, **change),
+            Page(path="/access/save", run=self._save_form, takes=AccessChange, **change),
+            Page(path="/access/undo", run=self._undo_form, **change),
+        )
+        self.operations = (
+            Operation(
+                name="access.grid",
+                method="GET",
+                path="/access",
+                power="see",
+                summary="Say who may use which tools, a part of them at a time",
+                run=self.grid,
+                takes=AccessQuery,
+                gives=Grid,
+            ),
+            Operation(
+                name="access.cell",
+                method="GET",
+                path="/access/cell",
+                power="see",
+                summary="Say what decides whether one agent may use one tool",
+                run=self.cell,
+                takes=AccessQuery,
+                gives=OpenedCell,
+            ),
+            Operation(
+                name="access.plan",
+                method="POST",
+                path="/access/plan",
+                power="change",
+                summary="Show what a change would write, and which recorded calls would end otherwise",
+                run=self.plan,
+                takes=AccessChange,
+                gives=Planned,
+            ),
+            Operation(
+                name="access.change",
+                method="POST",
+                path="/access",
+                power="change",
+                summary="Allow, deny, or take back what was said",
+                run=self.change,
+                takes=AccessChange,
+                gives=Changed,
+            ),
+            Operation(
+                name="access.undo",
+                method="POST",
+                path="/access/undo",
+                power="change",
+                summary="Take your last change back",
+                run=self.undo,
+                gives=Changed,
+            ),
+        )
+
+    # -- operations
+
+    async def grid(self, asking: Asking) -> Grid:
+        """A part of it."""
+        query: AccessQuery = asking.given
+        return self._table.grid(
+            agent=query.agent,
+            server=query.server,
+            text=query.find,
+            agents_after=query.agents_after,
+            tools_after=query.tools_after,
+        )
+
+    async def cell(self, asking: Asking) -> OpenedCell:
+        """Raises `ApiError`."""
+        query: AccessQuery = asking.given
+        agent, server, tool = query.open_agent, query.open_server, query.open_tool
+        if not agent or not server or not tool:
+            raise ApiError(422, "invalid", "a cell has an agent, a server and a tool")
+        known = self._table.tool(server, tool)
+        kernel = self._parts.gateway.inside.kernel
+        verdicts = [] if known is None else await self._table.verdicts(kernel, agent, known)
+        gates = []
+        for one in verdicts:
+            refusal = one.refusal
+            asks = refusal is not None and refusal.reason == "confirmation_required"
+            verdict = "pass" if refusal is None else "ask" if asks else "refuse"
+            gates.append(
+                GateWord(
+                    gate=one.gate, verdict=verdict, says="" if refusal is None else refusal.message
+                )
+            )
+        return OpenedCell(
+            agent=agent,
+            server=server,
+            tool=tool,
+            cell=self._table.cell(agent, server, tool),
+            grants=self._table.said(agent, server, tool),
+            gates=gates,
+            version=self._changes.version,
+        )
+
+    async def plan(self, asking: Asking) -> Planned:
+        """Raises `ApiError`, `StoreError`."""
+        return await self._changes.plan(asking.given)
+
+    async def change(self, asking: Asking) -> Changed:
+        """Raises `ApiError`, `StoreError`, `Unrecorded`."""
+        words = await self._changes.save(asking.given, asking.person.id)
+        self._parts.changes.tell("access", "audit")
+        return Changed(words)
+
+    async def undo(self, asking: Asking) -> Changed:
+        """Raises `ApiError`, `StoreError`, `Unrecorded`."""
+        words = await self._changes.undo(asking.person.id)
+        self._parts.changes.tell("access", "audit")
+        return Changed(words)
+
+    # -- pages
+
+    async def _page(self, asking: Asking) -> View:
+        return View("access/page.html", await self._values(asking), self._copies(asking.given))
+
+    async def _grid_part(self, asking: Asking) -> View:
+        return View("access/grid.html", await self._values(asking))
+
+    async def _values(self, asking: Asking) -> dict[str, Any]:
+        query: AccessQuery = asking.given
+        grid = await self.grid(asking)
+        opened = await self.cell(asking) if query.open_agent else None
+        last = grid.tools[-1] if grid.tools else ("", "")
+        return {
+            "title": "Access",
+            "topics": "access",
+            "query": query,
+            "grid": grid,
+            "groups": _groups(grid.tools),
+            "opened": opened,
+            "marks": _MARKS,
+            "levels": _LEVELS,
+            "servers": sorted(one.id for one in self._parts.ground.now.settings.servers),
+            "undoable": self._changes.undoable(asking.person.id),
+            "url": lambda **other: _url(query, "/access", **other),
+            "here": _url(query, "/access/grid"),
+            "more_tools": _url(query, "/access", tools_after="/".join(last)),
+            "more_agents": _url(
+                query, "/access", agents_after=grid.agents[-1] if grid.agents else ""
+            ),
+        }
+
+    async def _plan_form(self, asking: Asking) -> View:
+        change: AccessChange = asking.given
+        return View("access/plan.html", {"plan": await self.plan(asking), "change": change})
+
+    async def _save_form(self, asking: Asking) -> View:
+        change: AccessChange = asking.given
+        await self.change(asking)
+        cell = {"open_agent": change.agent, "open_server": change.server, "open_tool": change.tool}
+        return View("", location=_url(AccessQuery(), "/access", **cell))
+
+    async def _undo_form(self, asking: Asking) -> View:
+        await self.undo(asking)
+        return View("", location="/access")
+
+    @staticmethod
+    def _copies(query: AccessQuery) -> Copies:
+        if not query.open_agent:
+            return Copies(to_type("grant list"), f"GET {_url(query, '/api/v1/access')}")
+        where = f"{query.open_server}/{query.open_tool}"
+        return Copies(
+            to_type("grant show {} {}", query.open_agent, where),
+            f"GET {_url(query, '/api/v1/access/cell')}",
+        )
+
+
+def _groups(tools: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
+    """Each server, and how many of the columns are its."""
+    found: list[tuple[str, int]] = []
+    for server, _ in tools:
+        if found and found[-1][0] == server:
+            found[-1] = (server, found[-1][1] + 1)
+        else:
+            found.append((server, 1))
+    return found
+
+
+def _url(query: AccessQuery, path: str, **other: str) -> str:
+    said = {**msgspec.structs.asdict(query), **other}
+    text = urlencode({name: value for name, value in said.items() if value})
+    return f"{path}?{text}" if text else path

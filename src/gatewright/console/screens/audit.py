@@ -1,0 +1,334 @@
+"""Screen `audit`: the audit trail searched, counted over time, one record opened with its hashes, verified, exported."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from gatewright.audit.records import Actor
+from gatewright.audit.search import AuditSearch, Counted, admits
+from gatewright.command_text import to_type
+from gatewright.console.audit_export import AuditExport, download
+from gatewright.console.audit_query import (
+    AuditQuery,
+    added,
+    chips,
+    command_of,
+    url_of,
+    wanted_of,
+)
+from gatewright.console.audit_verifying import Verified, Verifying
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.histogram import HEIGHT, bars, edges_of
+from gatewright.console.operations import ApiError, Asking, Download, Operation
+from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.storage.errors import StoreError
+
+__all__ = ["Audit", "OpenedRecord", "Records", "Slices"]
+
+_PAGE = 50
+_REST_S = 0.02
+"""Between two parts of the trail that are read into the index: the calls come first."""
+_DIGITS = 19
+"""Of a number, more than SQLite knows."""
+Record = dict[str, Any]
+
+
+class Records(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of records, newest first."""
+
+    records: Sequence[Record]
+    before: int | None
+    """Give it to get the next page; None where there is none."""
+    unsearched: bool
+    """Whether the page is short because its time was over: the next one goes on."""
+
+
+class Slices(msgspec.Struct, frozen=True, kw_only=True):
+    """How many records there are in each slice of time. Times are milliseconds since 1970."""
+
+    edges: Sequence[int]
+    counts: dict[str, list[int]]
+    """By outcome, one number for each slice."""
+    whole: bool
+    """Whether all of the trail was counted by now."""
+
+
+class OpenedRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One record, whose hashes were computed anew."""
+
+    record: Record
+    line: str
+    """Its canonical form, which the hash is of."""
+    hash: str
+    """`holds` or `broken`."""
+    previous: str
+    """Whether it names the record before it: `holds`, `broken`; `first` where nothing is before it, `gone` where that was taken away."""
+    problem: str
+    trace: Sequence[Record]
+    """Other records of its trace, oldest first."""
+
+
+class Audit(Screen):
+    """The record."""
+
+    name = "audit"
+    title = "Audit"
+    key = "u"
+    group = 2
+
+    def __init__(self, parts: Dependencies, search: AuditSearch) -> None:
+        self._parts = parts
+        self._folder = folder = parts.ground.settings.storage.path
+        self._search = search
+        self._filling: asyncio.Task[None] | None = None
+        self._verifying = Verifying(folder, parts.clock, lambda: parts.changes.tell("audit"))
+        self.pages = (
+            Page(path="/audit", run=self._page, takes=AuditQuery),
+            Page(path="/audit/list", run=self._list_part, takes=AuditQuery),
+            Page(path="/audit/histogram", run=self._histogram_part, takes=AuditQuery),
+            Page(path="/audit/verification", run=self._verification_part),
+            Page(path="/audit/verify", run=self._verify_form, method="POST"),
+            Page(path="/audit/{seq}", run=self._record_page),
+        )
+        self.operations = (
+            Operation(
+                name="audit.search",
+                method="GET",
+                path="/audit",
+                power="see",
+                summary="Search the record, newest first",
+                run=self.search,
+                takes=AuditQuery,
+                gives=Records,
+            ),
+            Operation(
+                name="audit.count",
+                method="GET",
+                path="/audit/histogram",
+                power="see",
+                summary="Count records by slices of time",
+                run=self.count,
+                takes=AuditQuery,
+                gives=Slices,
+            ),
+            Operation(
+                name="audit.export",
+                method="GET",
+                path="/audit/export",
+                power="export",
+                summary="Download records, oldest first, as JSON lines, a table or events",
+                run=self.export,
+                takes=AuditExport,
+                gives=Download,
+            ),
+            Operation(
+                name="audit.verification",
+                method="GET",
+                path="/audit/verification",
+                power="see",
+                summary="Say how the verification of the chain stands",
+                run=self.verification,
+                gives=Verified,
+            ),
+            Operation(
+                name="audit.verify",
+                method="POST",
+                path="/audit/verification",
+                power="see",
+                summary="Begin to verify the chain, unless somebody has",
+                run=self.verify,
+                gives=Verified,
+            ),
+            Operation(
+                name="audit.record",
+                method="GET",
+                path="/audit/{seq}",
+                power="see",
+                summary="Show one record, its hashes computed anew, and its trace",
+                run=self.record,
+                gives=OpenedRecord,
+            ),
+        )
+
+    # -- operations
+
+    async def search(self, asking: Asking) -> Records:
+        """Raises `ApiError`, `StoreError`."""
+        query: AuditQuery = asking.given
+        wanted = wanted_of(query, self._parts.clock())
+        self._fill()
+        if query.trace:
+            return await asyncio.to_thread(self._of_trace, query)
+        found = await asyncio.to_thread(
+            self._search.search, wanted, before=query.before or None, most=_PAGE
+        )
+        return Records(
+            records=[msgspec.json.decode(one) for one in found.lines],
+            before=found.before,
+            unsearched=found.unsearched,
+        )
+
+    async def count(self, asking: Asking) -> Slices:
+        """Raises `ApiError`, `StoreError`."""
+        query: AuditQuery = asking.given
+        now = self._parts.clock()
+        wanted = wanted_of(query, now)
+        self._fill()
+
+        def counted() -> Counted:
+            first, last = self._search.span() or (int(now * 1000), int(now * 1000))
+            since = first if wanted.since is None else wanted.since
+            until = last + 1 if wanted.until is None else wanted.until
+            return self._search.counted(wanted, edges_of(since, max(since, until)))
+
+        found = await asyncio.to_thread(counted)
+        counts = {name: [*one] for name, one in found.counts.items()}
+        return Slices(edges=found.edges, counts=counts, whole=found.whole)
+
+    async def record(self, asking: Asking) -> OpenedRecord:
+        """Raises `ApiError`, `StoreError`."""
+        seq = asking.path["seq"]
+        if not (seq.isascii() and seq.isdigit() and len(seq) < _DIGITS):
+            raise ApiError(404, "not_found", "a record is opened by its number")
+        found = await asyncio.to_thread(self._search.opened, int(seq))
+        if found is None:
+            raise ApiError(
+                404, "not_found", f"there is no record {seq}", "retention may have taken it away"
+            )
+        record: Record = msgspec.json.decode(found.line)
+        lines = await asyncio.to_thread(self._search.of_trace, str(record["trace_id"]))
+        return OpenedRecord(
+            record=record,
+            line=found.line.decode("utf-8", "replace"),
+            hash=found.hash,
+            previous=found.previous,
+            problem=found.problem,
+            trace=[one for one in map(msgspec.json.decode, lines) if one["seq"] != record["seq"]],
+        )
+
+    async def verification(self, asking: Asking) -> Verified:
+        """How it stands."""
+        return self._verifying.now
+
+    async def verify(self, asking: Asking) -> Verified:
+        """Begin. Raises `StoreError`."""
+        found = await asyncio.to_thread(self._search.search, wanted_of(AuditQuery(), 0.0), most=1)
+        newest = msgspec.json.decode(found.lines[0])["seq"] if found.lines else 0
+        return self._verifying.begin(asking.person.id, newest)
+
+    async def export(self, asking: Asking) -> Download:
+        """Raises `ApiError`, `Unrecorded`."""
+        given: AuditExport = asking.given
+        found = download(
+            self._folder, given, self._parts.ground.settings.gateway.name, self._parts.clock()
+        )
+        self._parts.ground.audit.event(
+            "dev.gatewright.console.exported",
+            actor=Actor("operator", asking.person.id),
+            details={"role": asking.person.role, "form": given.form, "query": url_of(given)},
+        )
+        return found
+
+    def _of_trace(self, query: AuditQuery) -> Records:
+        wanted = wanted_of(query, self._parts.clock())
+        lines = self._search.of_trace(query.trace)
+        fits = [one for one in lines if admits(wanted, one)]
+        return Records(
+            records=[msgspec.json.decode(one) for one in reversed(fits)],
+            before=None,
+            unsearched=False,
+        )
+
+    def _fill(self) -> None:
+        """Go on reading older parts of the trail into the index, from the first look at it on."""
+        if self._filling is None:
+            self._filling = asyncio.create_task(self._fill_on())
+
+    async def _fill_on(self) -> None:
+        with contextlib.suppress(StoreError):  # a search says so
+            more = True
+            while more:
+                more = await asyncio.to_thread(self._search.fill)
+                await asyncio.sleep(_REST_S)
+        self._filling = None
+
+    # -- pages
+
+    async def _page(self, asking: Asking) -> View:
+        query: AuditQuery = asking.given
+        if query.add:
+            return View("", location=url_of(added(query)))
+        return View(
+            "audit/page.html",
+            {**await self._values(asking), **await self._drawn(asking)},
+            self._copies(query),
+        )
+
+    async def _list_part(self, asking: Asking) -> View:
+        return View("audit/list.html", await self._values(asking))
+
+    async def _histogram_part(self, asking: Asking) -> View:
+        return View("audit/histogram.html", await self._drawn(asking))
+
+    async def _values(self, asking: Asking) -> dict[str, Any]:
+        query: AuditQuery = asking.given
+        found = await self.search(asking)
+        older = "" if found.before is None else url_of(query, before=found.before)
+        part = "" if found.before is None else url_of(query, "/audit/list", before=found.before)
+        return {
+            "title": "Audit",
+            "topics": "audit",
+            "query": query,
+            "chips": chips(query),
+            "found": found,
+            "older": older,
+            "part": part,
+            "here": url_of(query, "/audit/list"),
+            "newest": url_of(query, before=0) if query.before else "",
+            "export": lambda form: url_of(query, "/api/v1/audit/export", before=0, form=form),
+            "verification": self._verifying.now,
+            "url": url_of,
+        }
+
+    async def _drawn(self, asking: Asking) -> dict[str, Any]:
+        query: AuditQuery = asking.given
+        if query.trace:
+            return {"bars": (), "query": query}
+        found = await self.count(asking)
+        return {
+            "query": query,
+            "bars": bars(found.edges, found.counts),
+            "totals": {name: sum(one) for name, one in sorted(found.counts.items())},
+            "whole": found.whole,
+            "height": HEIGHT,
+            "edges": [found.edges[0] / 1000, found.edges[-1] / 1000],
+            "chart": url_of(query, "/audit/histogram", before=0),
+            "url": url_of,
+        }
+
+    async def _verification_part(self, asking: Asking) -> View:
+        return View("audit/verification.html", {"verification": self._verifying.now})
+
+    async def _verify_form(self, asking: Asking) -> View:
+        return View("audit/verification.html", {"verification": await self.verify(asking)})
+
+    async def _record_page(self, asking: Asking) -> View:
+        found = await self.record(asking)
+        number = found.record["seq"]
+        return View(
+            "audit/record.html",
+            {"title": f"Record {number}", "topics": "", "found": found, "record": found.record},
+            Copies(
+                to_type("audit show {}", str(found.record["trace_id"])),
+                f"GET /api/v1/audit/{number}",
+            ),
+        )
+
+    @staticmethod
+    def _copies(query: AuditQuery) -> Copies:
+        return Copies(command_of(query), f"GET {url_of(query, '/api/v1/audit')}")

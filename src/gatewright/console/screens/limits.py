@@ -1,0 +1,224 @@
+"""Screen `limits`: rates and quotas: used, left and time to refill by caller, key, server and tool; who calls most; what was refused."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Hashable, Sequence
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from gatewright.audit.search import AuditSearch
+from gatewright.audit.search_index import Wanted
+from gatewright.command_text import to_type
+from gatewright.console.audit_query import AuditQuery, url_of
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.operations import Asking, Operation
+from gatewright.console.people import Person
+from gatewright.console.screen import Badge, Copies, Page, Screen, View
+from gatewright.limits.gate import Rate
+from gatewright.limits.meters import Meter, Rule
+from gatewright.limits.tool_gate import ToolRate
+from gatewright.limits.usage import DAY, HOUR, MINUTE, SECOND, Standing
+
+__all__ = ["Consumer", "Consumers", "Limit", "LimitQuery", "Limits", "Standings"]
+
+_SUBJECTS = 500
+"""Of one rule that are looked at: more would hold up the calls of a gateway with very many callers."""
+_SHOWN = 100
+_WORDS = {SECOND: "second", MINUTE: "minute", HOUR: "hour", DAY: "day"}
+_HOUR_MS = 3_600_000
+_FULL = 1.0
+_NEAR = 0.8
+
+
+class LimitQuery(msgspec.Struct, frozen=True, kw_only=True):
+    """Which limits, in which order."""
+
+    scope: Literal["", "total", "caller", "key", "server", "tool"] = ""
+    find: Annotated[str, Meta(max_length=256)] = ""
+    """A text in the name of the subject."""
+    sort: Literal["full", "used", "name"] = "full"
+
+
+class Limit(msgspec.Struct, frozen=True, kw_only=True):
+    """How far one subject has used one limit up. Times are seconds."""
+
+    scope: str
+    subject: str
+    endpoint: str
+    """At which it counts; empty for all together."""
+    limit: int
+    per: str
+    used: int
+    left: int
+    next_in: float
+    """Until the next call may come; 0 where it may."""
+    empty_in: float
+    """Until everything is left again."""
+
+    @property
+    def part(self) -> float:
+        """How full it is."""
+        return self.used / self.limit if self.limit else _FULL
+
+
+class Standings(msgspec.Struct, frozen=True, kw_only=True):
+    """Limits, the fullest first."""
+
+    limits: Sequence[Limit]
+    whole: bool
+    """Whether all that were counted are among them."""
+    rules: int
+    """How many hold at all endpoints."""
+
+
+class Consumer(msgspec.Struct, frozen=True):
+    """Records of one agent or tool."""
+
+    name: str
+    records: int
+
+
+class Consumers(msgspec.Struct, frozen=True, kw_only=True):
+    """Of the last hour, by the record."""
+
+    agents: Sequence[Consumer]
+    tools: Sequence[Consumer]
+    limited: Sequence[Consumer]
+    """Agents whose calls were refused by a limit."""
+
+
+class Limits(Screen):
+    """What is used, and by whom."""
+
+    name = "limits"
+    title = "Limits"
+    key = "m"
+    group = 2
+
+    def __init__(self, parts: Dependencies, search: AuditSearch) -> None:
+        self._parts = parts
+        self._search = search
+        self.pages = (
+            Page(path="/limits", run=self._page, takes=LimitQuery),
+            Page(path="/limits/part", run=self._part, takes=LimitQuery),
+        )
+        self.operations = (
+            Operation(
+                name="limits.list",
+                method="GET",
+                path="/limits",
+                power="see",
+                summary="Say how far callers, keys, servers and tools have used up their limits",
+                run=self.standings,
+                takes=LimitQuery,
+                gives=Standings,
+            ),
+            Operation(
+                name="limits.consumers",
+                method="GET",
+                path="/limits/consumers",
+                power="see",
+                summary="Say who called most in the last hour",
+                run=self.consumers,
+                gives=Consumers,
+            ),
+        )
+
+    def badge(self, person: Person) -> Badge | None:
+        """Nothing: what is full is no work for a person until somebody complains."""
+        return None
+
+    # -- operations
+
+    async def standings(self, asking: Asking) -> Standings:
+        """The fullest first, unless another order is asked for."""
+        query: LimitQuery = asking.given
+        meters, whole, found = self._meters(), True, list[Limit]()
+        for meter in meters:
+            standing, all_ = meter.standing(_SUBJECTS)
+            whole = whole and all_
+            found += [_limit(rule, subject, one) for rule, subject, one in standing]
+        fits = [
+            one
+            for one in found
+            if query.scope in ("", one.scope) and query.find.lower() in one.subject.lower()
+        ]
+        fits.sort(key=_orders[query.sort])
+        # Those of one endpoint are what its protocol brings with it, and nobody's wish.
+        rules = sum(not rule.door for meter in meters for rule in meter.rules)
+        return Standings(limits=fits[:_SHOWN], whole=whole and len(fits) <= _SHOWN, rules=rules)
+
+    async def consumers(self, asking: Asking) -> Consumers:
+        """Raises `StoreError`."""
+        since = int(self._parts.clock() * 1000) - _HOUR_MS
+        calls = {"kind": "TOOL_EXECUTED"}
+
+        def ranked() -> Consumers:
+            def of(name: str, facts: dict[str, str]) -> list[Consumer]:
+                found = self._search.ranked(name, Wanted(facts=facts, since=since))
+                return [Consumer(*one) for one in found]
+
+            limited = of("agent", {"gate": "rate"}) + of("agent", {"gate": "tool_rate"})
+            return Consumers(agents=of("agent", calls), tools=of("tool", calls), limited=limited)
+
+        return await asyncio.to_thread(ranked)
+
+    def _meters(self) -> list[Meter]:
+        now = self._parts.ground.now
+        rate, tools = now.gate("rate", Rate), now.gate("tool_rate", ToolRate)
+        return [one.meter for one in (rate, tools) if one is not None]
+
+    # -- pages
+
+    async def _page(self, asking: Asking) -> View:
+        copies = Copies(to_type("config show limits"), "GET /api/v1/limits")
+        return View("limits/page.html", await self._values(asking), copies)
+
+    async def _part(self, asking: Asking) -> View:
+        return View("limits/part.html", await self._values(asking))
+
+    async def _values(self, asking: Asking) -> dict[str, Any]:
+        query: LimitQuery = asking.given
+        return {
+            "title": "Limits",
+            "topics": "limits",
+            "query": query,
+            "found": await self.standings(asking),
+            "consumers": await self.consumers(asking),
+            "near": _NEAR,
+            "record": lambda **other: url_of(AuditQuery(since="1h"), **other),
+        }
+
+
+def _limit(rule: Rule, subject: Hashable, one: Standing) -> Limit:
+    window = one.window
+    return Limit(
+        scope=rule.scope,
+        subject=_named(rule, subject),
+        endpoint=rule.door,
+        limit=window.limit,
+        per=_WORDS[window.span],
+        used=one.used,
+        left=max(0, window.limit - one.used),
+        next_in=one.next_in / SECOND,
+        empty_in=one.empty_in / SECOND,
+    )
+
+
+def _named(rule: Rule, subject: Hashable) -> str:
+    if rule.scope == "total":
+        return "all callers together"
+    if not isinstance(subject, tuple):
+        return str(subject)
+    # A caller is counted as kind and id, a tool as server and name.
+    return str(subject[1]) if rule.scope == "caller" else "/".join(map(str, subject))
+
+
+_orders: dict[str, Any] = {
+    "full": lambda one: (-one.part, -one.used, one.subject),
+    "used": lambda one: (-one.used, one.subject),
+    "name": lambda one: (one.subject, one.scope, one.limit),
+}

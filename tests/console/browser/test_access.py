@@ -1,0 +1,49 @@
+"""The access screen as a person uses it, in chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.console.browser.looks import Opened
+from tests.console.running import Console
+
+Open = Callable[..., Opened]
+_CELL = "/access?open_agent=*&open_server=demo&open_tool=read_note"
+
+
+def test_a_change_is_shown_saved_and_undone_and_the_second_sees_the_conflict(
+    opened: Open, console: Console
+) -> None:
+    """The diff names what goes, the replay which calls, and `u` takes it back."""
+    console.command("tool", "call", "demo__read_note", "name=x")
+    mine, other = opened(_CELL), opened(_CELL)
+    for page in (mine.page, other.page):
+        page.locator("select[name=do]").select_option("deny")
+        page.get_by_label("Why? It is recorded.").fill("a try")
+        page.get_by_role("button", name="Show what changes").click()
+        expect(page.get_by_text("may not use demo/read_note")).to_be_visible()
+        expect(page.get_by_text("calls in the last 7 days")).to_be_visible()
+    mine.page.get_by_role("button", name="Deny it").click()
+    expect(mine.page.get_by_text("Saved:")).to_be_visible()
+    expect(mine.page.locator("a.cell[aria-current]")).to_contain_text("deny")
+    other.allowed.append("error: Failed to load resource")
+    save = other.page.get_by_role("button", name="Deny it")
+    if save.is_visible():
+        save.click()
+        expect(other.page.get_by_text("somebody else has changed")).to_be_visible()
+    mine.page.keyboard.press("u")
+    expect(mine.page.get_by_text("Saved:")).to_have_count(0)
+    expect(mine.page.locator("a.cell", has_text="allow, inherited: *, read_note")).to_have_count(1)
+
+
+def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> None:
+    """In both themes, wide and narrow."""
+    theme, width = look
+    found = opened(_CELL, theme=theme, width=width)
+    found.page.get_by_label("Why? It is recorded.").fill("to see how it looks")
+    found.page.get_by_role("button", name="Show what changes").click()
+    expect(found.page.get_by_text("calls in the last 7 days")).to_be_visible()
+    found.check()
+    found.shot("access")

@@ -1,0 +1,69 @@
+"""The audit screen as a person uses it, in chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.console.browser.looks import Opened
+from tests.console.running import Console
+
+Open = Callable[..., Opened]
+
+
+def _fill(console: Console) -> None:
+    for _ in range(3):
+        console.command("tool", "call", "demo__read_note", "name=nothing")
+    console.command("tool", "call", "demo__no_such_tool", "name=nothing")
+
+
+def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Console) -> None:
+    """Search, narrow, open, verify, without the mouse."""
+    _fill(console)
+    page = opened("/audit").page
+    expect(page.locator("svg.histogram")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("agent:local")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/audit?agent=local")
+    page.keyboard.press("/")
+    page.keyboard.type("denied")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/audit?agent=local&outcome=denied")
+    expect(page.get_by_text("tool_not_found").first).to_be_visible()
+    page.keyboard.press("j")
+    expect(page.get_by_text("hash holds")).to_be_visible()
+    page.go_back()
+    page.get_by_role("button", name="Verify the chain").press("Enter")
+    expect(page.get_by_text("chain whole")).to_be_visible()
+    bars = page.locator("svg.histogram a")
+    bars.first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**since=**")
+    expect(page.locator("tbody tr").first).to_be_visible()
+
+
+def test_the_record_is_exported(opened: Open, console: Console) -> None:
+    """As a file, of what was searched."""
+    _fill(console)
+    page = opened("/audit?tool=read_note").page
+    with page.expect_download() as download:
+        page.get_by_role("link", name="CSV").click()
+    text = download.value.path().read_text(encoding="utf-8")
+    assert text.startswith("seq,")
+    assert "read_note" in text
+
+
+def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> None:
+    """In both themes, wide and narrow."""
+    theme, width = look
+    _fill(console)
+    found = opened("/audit?agent=local", theme=theme, width=width)
+    expect(found.page.locator("tbody tr").first).to_be_visible()
+    found.check()
+    found.shot("audit")
+    found.page.locator("[data-opens-item]").first.click()
+    expect(found.page.get_by_text("hash holds")).to_be_visible()
+    found.check()
+    found.shot("audit-record")

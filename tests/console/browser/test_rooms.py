@@ -1,0 +1,75 @@
+"""The rooms screen as a person uses it, in chromium: sit down, decide on a proposal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.console.browser.looks import Opened
+from tests.console.running import DEMO, Console, running
+
+Open = Callable[..., Opened]
+TOKEN = "a-token-of-sixteen-or-more"
+ROOMS = f"""
+[rooms]
+default_profile = "full"
+[rooms.kernel]
+topics = ["deploys"]
+[[rooms.participants]]
+id = "bot"
+token = "{TOKEN}"
+profile = "full"
+"""
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """With a room, and somebody's key for it."""
+    with running(tmp_path_factory.mktemp("console"), ROOMS + DEMO) as found:
+        yield found
+
+
+@contextlib.contextmanager
+def _proposing(console: Console) -> Iterator[subprocess.Popen[str]]:
+    """While inside, an agent waits for its proposal to be fulfilled."""
+    words = ["room", "propose", "deploys", "gatewright", "demo__echo", "text=hello"]
+    running = subprocess.Popen(
+        [sys.executable, "-m", "gatewright", *words, "--config", str(console.config)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "GATEWRIGHT_KEY": TOKEN},
+    )
+    try:
+        yield running
+    finally:
+        running.kill()
+        running.wait()
+
+
+def test_a_proposal_is_decided_and_it_looks_well(
+    opened: Open, console: Console, look: tuple[str, int]
+) -> None:
+    """A card with what the gates say; a rejection reaches who proposed."""
+    theme, width = look
+    found = opened("/rooms?topic=deploys", theme=theme, width=width)
+    page = found.page
+    page.get_by_role("button", name="Sit down").click()
+    expect(
+        page.get_by_text("Nothing was said since you came").or_(page.locator(".talk li").first)
+    ).to_be_visible()
+    with _proposing(console) as bot:
+        expect(page.get_by_text("dry run of tools/call").first).to_be_visible(timeout=20_000)
+        found.check()
+        found.shot("rooms")
+        page.get_by_label("or why not").fill("not on a Friday")
+        page.get_by_role("button", name="Reject").click()
+        assert "not on a Friday" in bot.communicate(timeout=30)[0]
+    page.get_by_role("button", name="Leave").click()
+    expect(page.get_by_role("button", name="Sit down")).to_be_visible()

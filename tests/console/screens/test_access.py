@@ -1,0 +1,34 @@
+"""The access screen without a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.console.in_process import within
+from tests.console.running import DEMO
+
+
+async def test_a_person_changes_a_cell_by_its_forms_and_a_viewer_sees_it(tmp_path: Path) -> None:
+    async with within(tmp_path, DEMO) as console:
+        operator, viewer = await console.person("operator"), await console.person("viewer")
+        way = "/access?open_agent=%2A&open_server=demo&open_tool=echo"
+        assert "Show what changes" in (await operator.get(way)).text
+        assert "Show what changes" not in (await viewer.get(way)).text
+        asked = "/access/cell?open_agent=%2A&open_server=demo&open_tool=echo"
+        opened = (await viewer.api("GET", asked)).json()
+        assert (opened["cell"]["word"], opened["cell"]["by"]) == ("allow", "server_grant")
+        fields = {"agent": "*", "server": "demo", "tool": "echo", "do": "deny", "why": "<b>x"}
+        fields["version"] = opened["version"]
+        planned = await operator.form("/access/plan", fields)
+        assert "may not use demo/echo" in planned.text
+        assert "<b>x" not in planned.text
+        saved = await operator.form("/access/save", fields)
+        assert saved.headers["location"].startswith("/access?open_agent=")
+        assert "Saved:" in (await operator.get("/access")).text
+        assert "Saved:" not in (await viewer.get("/access")).text
+        again = await operator.form("/access/save", fields)
+        assert again.status == 409
+        assert (await viewer.form("/access/undo", {})).status == 403
+        assert (await operator.api("POST", "/access/undo")).json()["words"].startswith("undone")
+        grid = (await viewer.api("GET", "/access?find=echo")).json()
+        assert [row[0]["word"] for row in grid["cells"]] == ["allow"]

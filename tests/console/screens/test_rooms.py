@@ -1,0 +1,141 @@
+"""The rooms screen without a browser: a person sits down, speaks, decides, stops an agent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest_asyncio
+
+from gatewright.rooms.hub import Hub
+from gatewright.rooms.in_process import Inside
+from gatewright.rooms.participants.tool_responder import Tools
+from tests.console.in_process import Client, Within, within
+from tests.console.running import DEMO
+
+ROOMS = """
+[rooms]
+default_profile = "full"
+[rooms.kernel]
+topics = ["deploys"]
+[rooms.orchestrator]
+topics = ["deploys"]
+people = ["operator"]
+"""
+
+
+@pytest_asyncio.fixture
+async def console(tmp_path: Path) -> AsyncIterator[Within]:
+    """With a room in which the gateway's own participants sit."""
+    async with within(tmp_path, ROOMS + DEMO) as found:
+        yield found
+
+
+def _bot(console: Within, name: str = "bot") -> Inside:
+    hub = console.parts.ground.of(Hub)
+    assert hub is not None
+    seat = Inside(hub, topic="deploys", name=name, responder=Tools(name))
+    seat.sit()
+    return seat
+
+
+async def _talk(client: Client, holds: Callable[[Any], bool]) -> Any:
+    async with asyncio.timeout(20):
+        while True:
+            found = (await client.api("GET", "/rooms/talk?topic=deploys")).json()
+            if holds(found):
+                return found
+            await asyncio.sleep(0.02)
+
+
+async def test_a_person_sits_down_hears_and_speaks(console: Within) -> None:
+    operator, viewer = await console.person("operator"), await console.person("viewer")
+    rooms = (await viewer.api("GET", "/rooms")).json()
+    assert [(one["topic"], len(one["participants"])) for one in rooms] == [("deploys", 2)]
+    before = await _talk(operator, lambda _: True)
+    assert (before["joined"], before["messages"]) == (False, [])
+    assert (await operator.form("/rooms/join", {"topic": "deploys"})).status == 303
+    assert (await viewer.api("POST", "/rooms/join", {"topic": "deploys"})).json()["joined"]
+    bot = _bot(console)
+    await bot.participant.welcomed()
+    bot.participant.chat("<b>hello</b>\u202e")
+    for client in (operator, viewer):
+        talk = await _talk(client, lambda one: any(m["sender"] == "bot" for m in one["messages"]))
+        assert [m["text"] for m in talk["messages"] if m["what"] == "chat"] == [
+            "<b>hello</b>\u202e"
+        ]
+    page = (await operator.get("/rooms?topic=deploys")).text
+    assert "&lt;b&gt;hello" in page
+    assert "U+202E" in page
+    heard: list[str] = []
+    bot.participant.watchers.append(lambda one: heard.append(one.envelope.sender))
+    assert (await operator.form("/rooms/post", {"topic": "deploys", "text": "hi"})).status == 303
+    assert (await viewer.form("/rooms/post", {"topic": "deploys", "text": "hi"})).status == 403
+    async with asyncio.timeout(20):
+        while "operator" not in heard:
+            await asyncio.sleep(0.02)
+    assert (await operator.form("/rooms/leave", {"topic": "deploys"})).status == 303
+    assert not (await _talk(operator, lambda _: True))["joined"]
+    late = await operator.api("POST", "/rooms/messages", {"topic": "deploys", "text": "x"})
+    assert (late.status, late.json()["code"]) == (409, "not_there")
+
+
+async def test_proposals_are_decided_with_names(console: Within) -> None:
+    operator = await console.person("operator")
+    await operator.api("POST", "/rooms/join", {"topic": "deploys"})
+    bot = _bot(console)
+    await bot.participant.welcomed()
+    params = {"name": "demo__now", "arguments": {}}
+    first = bot.participant.propose("tools/call", params, to=["gatewright"])
+    second = bot.participant.propose(
+        "tools/call", {**params, "name": "demo__echo"}, to=["gatewright"]
+    )
+
+    def both(one: Any) -> bool:
+        return len([p for p in one["proposals"] if p["verdicts"]]) == 2
+
+    talk = await _talk(operator, both)
+    assert {one["status"] for one in talk["proposals"]} == {"pending"}
+    assert "dry run of tools/call" in talk["proposals"][0]["verdicts"][0]
+    said = {"topic": "deploys", "proposal": second.id, "do": "reject"}
+    assert (await operator.api("POST", "/rooms/proposals", said)).status == 422
+    said["reason"] = "not now"
+    assert (await operator.api("POST", "/rooms/proposals", said)).status == 200
+    said = {"topic": "deploys", "proposal": first.id, "do": "approve"}
+    approved = await operator.api("POST", "/rooms/proposals", said)
+    assert approved.status == 200, approved.text
+
+    def done(one: Any) -> bool:
+        return {p["status"] for p in one["proposals"]} == {"fulfilled", "rejected"}
+
+    talk = await _talk(operator, done)
+    by = {one["id"]: (one["status"], one["decided_by"]) for one in talk["proposals"]}
+    assert by[second.id] == ("rejected", "operator")
+    assert by[first.id][0] == "fulfilled"
+    page = (await operator.get("/rooms?topic=deploys")).text
+    assert "not now" in page
+
+
+async def test_an_agent_is_stopped_everywhere_with_a_reason(console: Within) -> None:
+    operator = await console.person("operator")
+    callers = console.gateway.callers
+    _, key = callers.create("rogue", by="test")
+    _bot(console, "rogue")
+    refused = await operator.api("POST", "/rooms/stop", {"agent": "rogue", "reason": " "})
+    assert refused.status == 422
+    found = (
+        await operator.api("POST", "/rooms/stop", {"agent": "rogue", "reason": "it lies"})
+    ).json()
+    assert found == {"agent": "rogue", "keys": 1, "places": 1}
+    assert callers.verify(key) == "revoked"
+    talk = await _talk(operator, lambda _: True)
+    assert "rogue" not in talk["participants"]
+
+
+async def test_without_rooms_it_says_how_to_have_some(tmp_path: Path) -> None:
+    async with within(tmp_path) as console:
+        operator = await console.person("operator")
+        assert "No rooms" in (await operator.get("/rooms")).text
+        assert (await operator.api("GET", "/rooms/talk?topic=x")).status == 404

@@ -1,0 +1,138 @@
+"""A change of access: its plan, what it writes, the conflict of two who change, and its undoing."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from gatewright.access.authority import Authority
+from gatewright.audit.records import Actor, Subject
+from gatewright.config import load
+from gatewright.console.access_changes import AccessChange, AccessChanges
+from gatewright.console.access_table import AccessTable
+from gatewright.console.operations import ApiError
+from tests.console.in_process import Within, within
+from tests.console.running import DEMO
+
+DENIED = '[[grants]]\nagent = "ann"\nserver = "demo"\ntool = "echo"\npermission = "deny"\n'
+
+
+@pytest_asyncio.fixture
+async def console(tmp_path: Path) -> AsyncIterator[Within]:
+    """The demo server, open to everybody, but one tool closed to ann."""
+    async with within(tmp_path, DEMO + DENIED) as found:
+        yield found
+
+
+def _parts(console: Within) -> tuple[AccessChanges, AccessTable]:
+    ground = console.parts.ground
+    authority = ground.of(Authority)
+    assert authority is not None
+    made: Any = (ground, authority, console.clock)
+    return AccessChanges(*made), AccessTable(*made)
+
+
+def _change(changes: AccessChanges, **more: Any) -> AccessChange:
+    said = {"agent": "ann", "server": "demo", "tool": "add", "why": "a test"}
+    return AccessChange(**{**said, "version": changes.version, **more})
+
+
+def _record(console: Within, tool: str, count: int) -> None:
+    for _ in range(count):
+        console.parts.ground.audit.event(
+            "TOOL_EXECUTED", actor=Actor("agent", "ann"), target=Subject("demo", tool), details={}
+        )
+
+
+async def test_a_plan_shows_the_word_and_the_calls_that_would_end_otherwise(
+    console: Within,
+) -> None:
+    changes, table = _parts(console)
+    _record(console, "add", 5)
+    _record(console, "now", 3)
+    before = changes.version
+    plan = await changes.plan(_change(changes, do="deny"))
+    assert plan.lines == ["+ ann may not use demo/add, issued by you: a test"]
+    assert (plan.replayed.judged, plan.replayed.refused, plan.replayed.allowed) == (5, 5, 0)
+    whole = await changes.plan(_change(changes, do="deny", tool=""))
+    assert [(one.tool, one.calls) for one in whole.replayed.effects] == [("add", 5), ("now", 3)]
+    assert changes.version == before
+    assert table.cell("ann", "demo", "add").word == "allow"
+
+
+async def test_what_is_saved_holds_at_once_and_is_undone(console: Within) -> None:
+    changes, table = _parts(console)
+    assert changes.undoable("me") == ""
+    await changes.save(_change(changes, do="deny", expires="1h"), "me")
+    cell = table.cell("ann", "demo", "add")
+    assert (cell.word, cell.by, cell.inherited, cell.granted_by) == (
+        "deny",
+        "tool_grant",
+        False,
+        "me",
+    )
+    assert cell.expires is not None
+    assert changes.undoable("me") == "ann may not use demo/add"
+    assert changes.undoable("you") == ""
+    await changes.undo("me")
+    assert table.cell("ann", "demo", "add").word == "allow"
+    assert changes.undoable("me") == ""
+
+
+async def test_the_second_of_two_sees_the_conflict(console: Within) -> None:
+    changes, table = _parts(console)
+    mine, other = _change(changes, do="deny"), _change(changes, do="deny", tool="now")
+    await changes.save(mine, "me")
+    with pytest.raises(ApiError) as caught:
+        await changes.save(other, "you")
+    assert (caught.value.status, caught.value.code) == (409, "conflict")
+    assert table.cell("ann", "demo", "now").word == "allow"
+    await changes.save(_change(changes, do="deny", tool="now"), "you")
+    with pytest.raises(ApiError):
+        await changes.undo("me")
+
+
+async def test_what_the_file_denies_goes_out_of_the_file_and_comes_back(
+    console: Within, tmp_path: Path
+) -> None:
+    changes, table = _parts(console)
+    file = tmp_path / "mgp.toml"
+    assert table.cell("ann", "demo", "echo").word == "deny"
+    change = _change(changes, tool="echo", do="allow")
+    plan = await changes.plan(change)
+    assert '-permission = "deny"' in plan.lines
+    assert plan.lines[-1].startswith("+ ann may use demo/echo")
+    text = file.read_text()
+    await changes.save(change, "me")
+    assert DENIED not in file.read_text()
+    await console.gateway.adopt(load(file, environ={"HOME": str(tmp_path)}))
+    assert table.cell("ann", "demo", "echo").word == "allow"
+    assert changes.undoable("me") != ""
+    await changes.undo("me")
+    assert load(file, environ={"HOME": str(tmp_path)}).grants[-1].permission == "deny"
+    assert len(file.read_text()) >= len(text.strip())
+
+
+async def test_nothing_is_taken_back_where_nothing_was_said(console: Within) -> None:
+    changes, _ = _parts(console)
+    with pytest.raises(ApiError) as caught:
+        await changes.plan(_change(changes, do="revoke"))
+    assert "inherited" in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "more", [{"why": " "}, {"expires": "soon"}, {"expires": "2001-01-01"}, {"server": "none"}]
+)
+async def test_what_cannot_be_is_refused_and_changes_nothing(
+    console: Within, more: dict[str, str]
+) -> None:
+    changes, _ = _parts(console)
+    before = changes.version
+    with pytest.raises(ApiError) as caught:
+        await changes.save(_change(changes, do="deny", **more), "me")
+    assert caught.value.status == 422
+    assert changes.version == before
