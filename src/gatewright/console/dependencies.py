@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from gatewright.console.changes import Changes
+from gatewright.console.kernel_calls import KernelCalls
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
 from gatewright.feature import GatewayParts, Ground
@@ -24,5 +25,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """The newest records."""
     sessions: ConsoleSessions
     changes: Changes
+    calls: KernelCalls
+    """Makes calls as a person."""
     clock: Callable[[], float]
     """Unix seconds."""
