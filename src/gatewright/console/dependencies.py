@@ -10,6 +10,7 @@ from gatewright.console.changes import Changes
 from gatewright.console.kernel_calls import KernelCalls
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
+from gatewright.discovery.lookup import Lookup
 from gatewright.feature import GatewayParts, Ground
 
 __all__ = ["Dependencies"]
@@ -27,5 +28,7 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     changes: Changes
     calls: KernelCalls
     """Makes calls as a person."""
+    lookup: Lookup
+    """Counts the tokens of tools, and remembers them."""
     clock: Callable[[], float]
     """Unix seconds."""

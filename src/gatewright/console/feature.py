@@ -19,6 +19,7 @@ from gatewright.console.kernel_calls import CallKeys, KernelCalls
 from gatewright.console.people import Person
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
+from gatewright.discovery.lookup import Lookup
 from gatewright.feature import Feature, GatewayParts, Ground, Serving
 from gatewright.identity.gate import Keys
 from gatewright.mcp.server.http_app import App
@@ -78,6 +79,7 @@ class ConsoleFeature(Feature):
             ),
             changes=changes,
             calls=KernelCalls(parts, self._keys),
+            lookup=Lookup(self._ground.now),
             clock=time.time,
         )
         return Serving(

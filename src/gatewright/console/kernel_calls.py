@@ -28,6 +28,8 @@ __all__ = ["DOOR", "CallKeys", "KernelCalls", "refused"]
 
 DOOR = "console"
 _OWN = Method("method")
+_BY_HAND = {"manual": True}
+"""What the record says of each: a person made it, and no agent."""
 _CLIENT = Client(
     LATEST_LEGACY,
     info={"name": "gatewright-console", "version": __version__},
@@ -81,10 +83,13 @@ class KernelCalls:
         inbound = Inbound(b"0", method, params, _CLIENT, METHODS.get(method, _OWN))
         if person.credential:
             caller = Caller(person.id, "operator")  # until the gate has looked at the key
-            return await self._calls.handle(inbound, Who(caller, person.credential, profile))
+            return await self._handle(inbound, Who(caller, person.credential, profile))
         caller = Caller(person.id, "operator")
         with self._keys.of(caller) as credential:
-            return await self._calls.handle(inbound, Who(caller, credential, profile))
+            return await self._handle(inbound, Who(caller, credential, profile))
+
+    async def _handle(self, inbound: Inbound, who: Who) -> tuple[Call, Outcome]:
+        return await self._calls.handle(inbound, who, _BY_HAND)
 
     async def ask(
         self, person: Person, method: str, params: Mapping[str, Any] | None = None

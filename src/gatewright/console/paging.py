@@ -71,7 +71,7 @@ def url_of(path: str, asked: msgspec.Struct, **changes: Any) -> str:
         {
             name: str(value).lower() if isinstance(value, bool) else value
             for name, value in said.items()
-            if value != usual[name]
+            if name not in usual or value != usual[name]
         }
     )
     return f"{path}?{query}" if query else path

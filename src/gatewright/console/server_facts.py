@@ -12,7 +12,6 @@ from gatewright.call import KERNEL, Tool
 from gatewright.config import Server as Configured
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError
-from gatewright.discovery.methods import MetaTools
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pin
 from gatewright.servers.server import Server
@@ -43,8 +42,8 @@ class ServerRow(msgspec.Struct, frozen=True, kw_only=True):
     """The revision of MCP that it speaks, and MGP where it does."""
     transport: str
     tools: int
-    tokens: int | None
-    """What its tools cost in a context that has them all; None where nobody counts."""
+    tokens: int
+    """What its tools cost in a context that has them all."""
     restarts: int
     sessions: int
     held: int
@@ -102,7 +101,7 @@ class ServerFacts:
     def __init__(self, parts: Dependencies) -> None:
         self._now = parts.ground.now
         self._clock = parts.clock
-        self._meta = parts.ground.of(MetaTools)
+        self._counted = parts.lookup
         self.decisions = parts.ground.of(Decisions)
 
     # -- lists
@@ -117,9 +116,7 @@ class ServerFacts:
     def _tokens(self) -> Generator[None, None, Mapping[str, int]]:
         """What the tools of each server cost."""
         found: dict[str, int] = {}
-        if self._meta is None:
-            return found
-        count = self._meta.lookup.tokens
+        count = self._counted.tokens
         for item in self._now.servers.catalogue.view("").items("tools/list"):
             yield
             if item.tool is not None and item.tool.target.server != KERNEL:
@@ -149,7 +146,7 @@ class ServerFacts:
             era=status.revision + mgp,
             transport=status.transport,
             tools=status.tools,
-            tokens=None if self._meta is None else tokens.get(status.id, 0),
+            tokens=tokens.get(status.id, 0),
             restarts=status.restarts,
             sessions=status.sessions,
             held=held.get(status.id, 0),

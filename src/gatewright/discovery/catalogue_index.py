@@ -28,6 +28,7 @@ from gatewright.servers.server_catalogue import ServerCatalogue
 from gatewright.transport.slices import in_slices
 
 if TYPE_CHECKING:
+    from gatewright.discovery.explaining import Reason
     from gatewright.discovery.index import Entry, Found, ToolIndex
 
 __all__ = ["CatalogueIndex", "entry_of", "tool_id", "words_of"]
@@ -125,6 +126,14 @@ class CatalogueIndex:
         index = await self._loaded()
         await self._followed()
         return index.export(tool_id(tool))
+
+    async def reasons(self, query: str, tool: Tool) -> list[Reason]:
+        """Why a tool fits a query."""
+        from gatewright.discovery.explaining import reasons  # noqa: PLC0415 - loaded by then
+
+        index = await self._loaded()
+        filed = self._now.servers.catalogue.about(tool).categories
+        return await in_slices(reasons(query, entry_of(tool, filed), index.words))
 
     async def _loaded(self) -> ToolIndex:
         if self.index is None:

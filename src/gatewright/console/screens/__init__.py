@@ -8,10 +8,11 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
 from gatewright.console.screens.inbox import Inbox
 from gatewright.console.screens.servers import Servers
+from gatewright.console.screens.tools import Tools
 
 __all__ = ["made"]
 
 
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
-    return (Inbox(parts), Servers(parts))
+    return (Inbox(parts), Servers(parts), Tools(parts))

@@ -202,7 +202,7 @@ class Servers(Screen):
 
         def key(row: ServerRow) -> Key:
             value = getattr(row, given.sort)
-            return ("" if given.sort == "id" else value if value is not None else -1), row.id
+            return ("" if given.sort == "id" else value), row.id
 
         page = page_of(fitting, key, after=given.after, limit=given.limit, descending=given.desc)
         rows, more = await in_slices(page)
