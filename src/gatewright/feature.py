@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -41,6 +41,8 @@ __all__ = [
     "Announced",
     "Around",
     "Counts",
+    "Examine",
+    "Examined",
     "Feature",
     "GatewayParts",
     "Ground",
@@ -72,6 +74,38 @@ class Listener(Protocol):
     @property
     def flooded(self) -> int:
         """Connections that ended because they sent too much at a time."""
+
+
+class Examined(Protocol):
+    """What a check of the installation says of one subject (`gatewright doctor`)."""
+
+    @property
+    def check(self) -> str:
+        """Which check."""
+
+    @property
+    def subject(self) -> str:
+        """What was looked at."""
+
+    @property
+    def level(self) -> Literal["ok", "warning", "problem"]:
+        """How it is."""
+
+    @property
+    def what(self) -> str:
+        """What is the case."""
+
+    @property
+    def why(self) -> str:
+        """The cause, where it is known."""
+
+    @property
+    def fix(self) -> str:
+        """What to do, a sentence or a command; empty where nothing is to be done."""
+
+
+Examine = Callable[[], Iterable[Examined]]
+"""Looks for everything that can be wrong around a gateway that runs. Takes its time, in a thread."""
 
 
 class Counts:
@@ -117,6 +151,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Told of a call that runs and was counted, though it had been counted when it was first asked."""
     strained: Signal[tuple[Call, str]]
     """Told of a call that took longer or more memory than was configured, and which."""
+    examine: Examine | None = None
+    """None where nobody gave it one: the checks are part of the command line."""
     open_methods: frozenset[str] = frozenset()
     """As `Feature.open_methods`, of all features of the list."""
     before: Sequence[Feature] = ()

@@ -37,6 +37,7 @@ from gatewright.config.command_environment import typed_for
 from gatewright.config.held_secrets import hold_secrets
 from gatewright.feature import (
     Counts,
+    Examine,
     Feature,
     GatewayParts,
     Ground,
@@ -110,15 +111,16 @@ class Gateway:
         local: Sequence[LocalServer] = (),
         follows: Sequence[Sequence[Path]] = (),
         features: Sequence[type[Feature]] = FEATURES,
+        examine: Examine | None = None,
     ) -> None:
-        """`follows` are the files that its configuration comes from; `features` are made in this order."""
+        """`follows` are the files that its configuration comes from; `features` are made in this order; `examine`: see `Ground`."""
         self.settings = settings
         self._local = local
         self._made_of = features
         self._state = settings.storage.path
         self._random = Pool()
         self._adopting = asyncio.Lock()
-        self._follows = follows
+        self._follows, self._examine = follows, examine
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
             self._tokens["operator"] = ""
@@ -182,6 +184,7 @@ class Gateway:
             listeners=self._listeners,
             redeemed=Signal(),
             strained=Signal(),
+            examine=self._examine,
         )
         return features_of(self._made_of, ground)
 
@@ -373,14 +376,8 @@ class Gateway:
             bare = [*server.clear_text, *chain(*(one.clear_text() for one in self._serving))]
             # The ready line has a URL that opens the console once; whoever finds the gateway asks for one of their own.
             console = more.get("console", "").partition("/open#")[0]
-            with announced(
-                self._state,
-                ready.url,
-                self._tokens,
-                console=console,
-                clear_text=bare,
-                follows=self._follows,
-            ):
+            said: Any = {"console": console, "clear_text": bare, "follows": self._follows}
+            with announced(self._state, ready.url, self._tokens, **said):
                 await self.supervisor.settled()
                 on_ready(with_servers(ready, self.supervisor.status()))
                 await stop

@@ -147,7 +147,7 @@ function move(by) {
   if (!items.length) return;
   const at = items.findIndex((one) => one.contains(document.activeElement) || one.matches("[aria-current]"));
   const next = items[Math.max(0, Math.min(items.length - 1, at < 0 ? 0 : at + by))];
-  const link = next.matches("a, button") ? next : (next.querySelector("a[data-opens-item]") ?? next.querySelector("a, button"));
+  const link = next.matches("a, button") ? next : (next.querySelector("a[data-opens-item]") ?? next.querySelector("summary, a, button"));
   link?.focus();
   if (link?.matches("[data-opens-item]")) link.click();
 }
