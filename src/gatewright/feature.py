@@ -41,7 +41,7 @@ __all__ = [
     "Announced",
     "Around",
     "Counts",
-    "Examine",
+    "Examination",
     "Examined",
     "Feature",
     "GatewayParts",
@@ -104,8 +104,11 @@ class Examined(Protocol):
         """What to do, a sentence or a command; empty where nothing is to be done."""
 
 
-Examine = Callable[[], Iterable[Examined]]
-"""Looks for everything that can be wrong around a gateway that runs. Takes its time, in a thread."""
+class Examination(msgspec.Struct, frozen=True):
+    """Looks for everything that can be wrong around a gateway that runs: the checks are part of the command line, which hands it in."""
+
+    findings: Callable[[], Iterable[Examined]]
+    """Takes its time, in a thread."""
 
 
 class Counts:
@@ -151,16 +154,17 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Told of a call that runs and was counted, though it had been counted when it was first asked."""
     strained: Signal[tuple[Call, str]]
     """Told of a call that took longer or more memory than was configured, and which."""
-    examine: Examine | None = None
-    """None where nobody gave it one: the checks are part of the command line."""
+    handed: Sequence[object] = ()
+    """What whoever starts the gateway gives to features, for `of`: services of the command line."""
     open_methods: frozenset[str] = frozenset()
     """As `Feature.open_methods`, of all features of the list."""
     before: Sequence[Feature] = ()
     """The features before this one in the list."""
 
     def of(self, kind: type[T]) -> T | None:
-        """What a feature before this one offers of a kind."""
-        return offered(self.before, kind)
+        """What a feature before this one offers of a kind, or who started the gateway."""
+        handed = (one for one in self.handed if isinstance(one, kind))
+        return offered(self.before, kind) or next(handed, None)
 
 
 async def _nothing() -> None:

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import json
 
-from gatewright.console.definition_diff import MOST_LINES, Line, difference, line_difference
+from gatewright.console.definition_diff import (
+    MOST_LINES,
+    Line,
+    difference,
+    line_difference,
+    unified,
+)
 
 
 def test_what_was_taken_out_stands_before_what_came() -> None:
@@ -42,3 +48,15 @@ def test_texts_that_are_too_long_are_not_compared() -> None:
     found = line_difference(["a"], [str(number) for number in range(MOST_LINES + 5)])
     assert found[0] == Line("removed", "a")
     assert (len(found), found[-1]) == (MOST_LINES + 2, Line("gap", "5 more lines"))
+
+
+def test_a_difference_of_somebody_else_keeps_its_lines() -> None:
+    text = "--- a\n+++ b\n@@ -1 +1 @@\n same\n-old\n+new\n"
+    assert unified(text) == [
+        Line("gap", "--- a"),
+        Line("gap", "+++ b"),
+        Line("gap", "@@ -1 +1 @@"),
+        Line("same", "same"),
+        Line("removed", "old"),
+        Line("added", "new"),
+    ]

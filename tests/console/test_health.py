@@ -12,6 +12,7 @@ from gatewright.cli.finding import Finding
 from gatewright.console.changes import Changes
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.health import Health
+from gatewright.feature import Examination
 
 
 class Rig:
@@ -21,7 +22,7 @@ class Rig:
         self.now = 1000.0
         self.looks = 0
         ground = SimpleNamespace(
-            examine=self._examine,
+            of=lambda kind: Examination(self._examine),
             audit=SimpleNamespace(fault=fault),
             now=SimpleNamespace(servers=SimpleNamespace(servers={})),
             settings=SimpleNamespace(storage=SimpleNamespace(path=Path("/nowhere"))),

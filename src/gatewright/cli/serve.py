@@ -150,7 +150,7 @@ def _run(
             on_ready=on_ready,
             source=source,
             tell=note,
-            examine=None if config == STDIN else partial(_examined, config),
+            handed=() if config == STDIN else _handed(config),
         )
     except OSError as problem:
         if isinstance(problem, CannotListen) and "[mcp.protocol" in str(problem):
@@ -184,10 +184,18 @@ def _run(
         ) from None
 
 
-def _examined(config: Path | None) -> Iterable[Finding]:
-    from gatewright.cli.doctor import examined  # noqa: PLC0415 - the checks, for whoever asks for them
+def _handed(config: Path | None) -> list[object]:
+    """What of the command line the gateway's console offers as well."""
+    from gatewright.feature import Examination  # noqa: PLC0415 - with the whole gateway
+    from gatewright.hosts.commands.served import ServedHosts  # noqa: PLC0415
+    from gatewright.hosts.offered import OfferedHosts  # noqa: PLC0415
 
-    return examined(config)
+    def findings() -> Iterable[Finding]:
+        from gatewright.cli.doctor import examined  # noqa: PLC0415 - for whoever asks for them
+
+        return examined(config)
+
+    return [Examination(findings), OfferedHosts(ServedHosts(config))]
 
 
 def _welcome(settings: Settings, ready: Ready, config: Path | None) -> list[str]:

@@ -17,13 +17,15 @@ from gatewright.console.people import Person
 __all__ = ["edit", "record"]
 
 
-def record(audit: AuditLog, person: Person, event: str, target: Subject, why: str) -> None:
-    """What a person is about to do. Raises `Unrecorded`."""
+def record(
+    audit: AuditLog, person: Person, event: str, target: Subject, why: str = "", **more: str
+) -> None:
+    """What a person is about to do, with `more` details. Raises `Unrecorded`."""
     audit.event(
         event,
         actor=Actor("operator", person.id),
         target=target,
-        details={"door": "console"} | ({"reason": why} if why else {}),
+        details={"door": "console", **more} | ({"reason": why} if why else {}),
     )
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
 
-__all__ = ["MOST_LINES", "Line", "difference", "line_difference"]
+__all__ = ["MOST_LINES", "Line", "difference", "line_difference", "unified"]
 
 MOST_LINES = 2_000
 """Of each text; comparing takes the product of both in the worst case."""
 _AROUND = 3
+Kind = Literal["same", "added", "removed", "gap"]
+_SIGNS: Mapping[str, Kind] = {"+": "added", "-": "removed"}
 
 
 class Line(msgspec.Struct, frozen=True):
     """One line, or a `gap`: how many that are alike in both are left out."""
 
-    kind: Literal["same", "added", "removed", "gap"]
+    kind: Kind
     text: str
 
 
@@ -33,6 +35,17 @@ def line_difference(before: list[str], after: list[str]) -> list[Line]:
     if max(len(before), len(after)) > MOST_LINES:
         return [*_cut("removed", before), *_cut("added", after)]
     return list(_compared(before, after))
+
+
+def unified(text: str) -> list[Line]:
+    """The lines of a unified difference that somebody else made; its head and its places are gaps."""
+    found: list[Line] = []
+    for one in text.split("\n")[: 2 * MOST_LINES]:
+        if one.startswith(("---", "+++", "@@")):
+            found.append(Line("gap", one))
+        elif one:
+            found.append(Line(_SIGNS.get(one[0], "same"), one[1:]))
+    return found
 
 
 def _lines(text: str) -> list[str]:

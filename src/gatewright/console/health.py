@@ -10,7 +10,7 @@ import msgspec
 from gatewright.audit.offload import verify_beside
 from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
-from gatewright.feature import Examined
+from gatewright.feature import Examination, Examined
 from gatewright.storage.errors import StoreError
 
 __all__ = ["Chain", "Health", "Overview", "Thing"]
@@ -62,6 +62,7 @@ class Health:
 
     def __init__(self, parts: Dependencies) -> None:
         self._ground = parts.ground
+        self._examination = parts.ground.of(Examination)
         self._clock = parts.clock
         self._changes = parts.changes
         self._found: list[Thing] = []
@@ -73,7 +74,7 @@ class Health:
     @property
     def can_look(self) -> bool:
         """Whether somebody gave the gateway the checks."""
-        return self._ground.examine is not None
+        return self._examination is not None
 
     def overview(self) -> Overview:
         """As far as it is known now."""
@@ -89,7 +90,7 @@ class Health:
     def look(self, *, anew: bool = False) -> None:
         """Have the checks made, unless that was done lately."""
         late = self._looked is None or self._clock() - self._looked > _GOOD_FOR_S
-        if self._ground.examine is not None and (late or anew) and not _goes_on(self._looking):
+        if self._examination is not None and (late or anew) and not _goes_on(self._looking):
             self._looking = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
@@ -98,8 +99,8 @@ class Health:
         self._changes.tell("health")
 
     def _examined(self) -> list[Thing]:
-        examine = self._ground.examine
-        return [] if examine is None else [_thing(one) for one in examine()]
+        known = self._examination
+        return [] if known is None else [_thing(one) for one in known.findings()]
 
     def verify(self) -> None:
         """Have the audit trail proven, unless that goes on."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
+from gatewright.console.screens.connect import Connect
 from gatewright.console.screens.health import Health
 from gatewright.console.screens.inbox import Inbox
 from gatewright.console.screens.servers import Servers
@@ -16,4 +17,4 @@ __all__ = ["made"]
 
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
-    return (Inbox(parts), Servers(parts), Tools(parts), Health(parts))
+    return (Inbox(parts), Servers(parts), Tools(parts), Connect(parts), Health(parts))
