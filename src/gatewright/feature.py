@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -41,6 +41,8 @@ __all__ = [
     "Announced",
     "Around",
     "Counts",
+    "Examination",
+    "Examined",
     "Feature",
     "GatewayParts",
     "Ground",
@@ -72,6 +74,41 @@ class Listener(Protocol):
     @property
     def flooded(self) -> int:
         """Connections that ended because they sent too much at a time."""
+
+
+class Examined(Protocol):
+    """What a check of the installation says of one subject (`gatewright doctor`)."""
+
+    @property
+    def check(self) -> str:
+        """Which check."""
+
+    @property
+    def subject(self) -> str:
+        """What was looked at."""
+
+    @property
+    def level(self) -> Literal["ok", "warning", "problem"]:
+        """How it is."""
+
+    @property
+    def what(self) -> str:
+        """What is the case."""
+
+    @property
+    def why(self) -> str:
+        """The cause, where it is known."""
+
+    @property
+    def fix(self) -> str:
+        """What to do, a sentence or a command; empty where nothing is to be done."""
+
+
+class Examination(msgspec.Struct, frozen=True):
+    """Looks for everything that can be wrong around a gateway that runs: the checks are part of the command line, which hands it in."""
+
+    findings: Callable[[], Iterable[Examined]]
+    """Takes its time, in a thread."""
 
 
 class Counts:
@@ -117,14 +154,17 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """Told of a call that runs and was counted, though it had been counted when it was first asked."""
     strained: Signal[tuple[Call, str]]
     """Told of a call that took longer or more memory than was configured, and which."""
+    handed: Sequence[object] = ()
+    """What whoever starts the gateway gives to features, for `of`: services of the command line."""
     open_methods: frozenset[str] = frozenset()
     """As `Feature.open_methods`, of all features of the list."""
     before: Sequence[Feature] = ()
     """The features before this one in the list."""
 
     def of(self, kind: type[T]) -> T | None:
-        """What a feature before this one offers of a kind."""
-        return offered(self.before, kind)
+        """What a feature before this one offers of a kind, or who started the gateway."""
+        handed = (one for one in self.handed if isinstance(one, kind))
+        return offered(self.before, kind) or next(handed, None)
 
 
 async def _nothing() -> None:

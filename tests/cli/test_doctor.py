@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.cli.doctor import _each
+from gatewright.cli.doctor import _each, examined
 from gatewright.cli.finding import Finding
 from gatewright.cli.output import CliError
 from tests.cli.gateways import DEMO, serving
@@ -205,3 +205,17 @@ def test_a_check_that_breaks_off_is_a_finding_and_keeps_no_other_from_looking(
     assert told[3] == ("no gateway", True)
     assert found[7].fix == "start it"
     assert found[9].what == "cannot be looked at"
+
+
+def test_a_gateway_that_runs_is_looked_at_without_its_servers_and_its_record(shell: Shell) -> None:
+    """What it shows in its console: servers run already, and the record is verified when somebody asks."""
+    config = shell.write("mgp.toml", CONFIG + BROKEN)
+    with serving(shell):
+        checks = {one.check for one in examined(config)}
+    assert {"config", "environment", "gateway", "state", "store"} <= checks
+    assert checks.isdisjoint({"server", "audit", "context"})
+
+
+def test_a_configuration_that_cannot_be_read_is_a_finding(shell: Shell) -> None:
+    config = shell.write("mgp.toml", "[gateway]\nport = -1\n")
+    assert [one.level for one in examined(config) if one.check == "config"] == ["problem"]

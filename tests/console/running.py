@@ -86,7 +86,8 @@ class Console:
 def running(
     folder: Path, text: str = DEMO, console: str = "port = 0", gateway: str = ""
 ) -> Iterator[Console]:
-    """While inside, a gateway with this configuration runs in `folder`; `console` is its table `[console]`, `gateway` more of `[gateway]`."""
+    """While inside, a gateway with this configuration runs in `folder`; `console` is its table `[console]`, `gateway` is added to
+    `[gateway]`. What it finds at home is below `folder`, too."""
     config = folder / "mgp.toml"
     head = f'[gateway]\nport = 0\nanonymous = "allow"\n{gateway}\n[storage]\npath = "{folder}/state"\n[console]\n{console}\n'
     config.write_text(head + text, encoding="utf-8")
@@ -96,7 +97,7 @@ def running(
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,
-        env={**os.environ, "XDG_STATE_HOME": str(folder / "home")},
+        env=_at_home(folder),
     )
     try:
         ready = process.stdout.readline() if process.stdout is not None else ""
@@ -107,6 +108,14 @@ def running(
         process.terminate()
         process.communicate(timeout=30)
         log.close()
+
+
+def _at_home(folder: Path) -> dict[str, str]:
+    """Files of hosts of whoever runs the tests are neither shown nor changed."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("XDG_")}
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    return {**kept, "HOME": str(home), "XDG_STATE_HOME": str(home)}
 
 
 def eventually(holds: Callable[[], bool]) -> None:

@@ -71,7 +71,7 @@ class House:
             raise Unrecorded("the disk is full")
         self.recorded.append(event)
 
-    def _of_server(self, caller: Caller, event: str, server: str) -> None:
+    def _of_server(self, caller: Caller, event: str, server: str, why: str) -> None:
         if not self.writable:
             raise Unrecorded("the disk is full")
         self.recorded.append(f"{event} {server}")

@@ -28,7 +28,7 @@ class Desk:
     def __init__(self, supervisor: Supervisor, *specs: ServerSpec) -> None:
         self.supervisor = supervisor
         self.specs = specs
-        self.recorded: list[tuple[str, str, str]] = []
+        self.recorded: list[tuple[str, ...]] = []
         self.fails = False
         self.stopped: set[str] = set()
         self.all = Administration(supervisor, self._again, self._acted, self.stopped)
@@ -38,10 +38,10 @@ class Desk:
         staged = await self.supervisor.stage(words, {}, patience_s=DEADLINE, anew=anew)
         self.supervisor.switch(self.supervisor.fleet_of(staged, {}, EVERYTHING), ())
 
-    def _acted(self, caller: Caller, event: str, server: str) -> None:
+    def _acted(self, caller: Caller, event: str, server: str, why: str) -> None:
         if self.fails:
             raise Unrecorded("the disk is full")
-        self.recorded.append((caller.id, event, server))
+        self.recorded.append((caller.id, event, server, *filter(None, (why,))))
 
     async def ask(self, verb: str, **params: Any) -> Any:
         """The decoded answer of one method, or its failure."""

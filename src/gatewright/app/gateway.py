@@ -111,15 +111,16 @@ class Gateway:
         local: Sequence[LocalServer] = (),
         follows: Sequence[Sequence[Path]] = (),
         features: Sequence[type[Feature]] = FEATURES,
+        handed: Sequence[object] = (),
     ) -> None:
-        """`follows` are the files that its configuration comes from; `features` are made in this order."""
+        """`follows` are the files that its configuration comes from; `features` are made in this order; `handed`: see `Ground`."""
         self.settings = settings
         self._local = local
         self._made_of = features
         self._state = settings.storage.path
         self._random = Pool()
         self._adopting = asyncio.Lock()
-        self._follows = follows
+        self._follows, self._handed = follows, handed
         self._tokens = {name: "gwt_" + os.urandom(32).hex() for name in ("operator", "local")}
         if settings.gateway.operators == "key":
             self._tokens["operator"] = ""
@@ -184,6 +185,7 @@ class Gateway:
             listeners=self._listeners,
             redeemed=Signal(),
             strained=Signal(),
+            handed=self._handed,
         )
         return features_of(self._made_of, ground)
 

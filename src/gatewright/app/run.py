@@ -18,7 +18,7 @@ from gatewright.servers.local import LocalServer
 __all__ = ["collecting_rarely", "run"]
 
 
-def run(
+def run(  # noqa: PLR0913 - one argument for each thing that who starts it has
     settings: Settings,
     *,
     stdio: bool = False,
@@ -28,17 +28,18 @@ def run(
     local: Sequence[LocalServer] = (),
     source: Source | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    handed: Sequence[object] = (),
 ) -> None:
     """Run the gateway until it is told to stop (SIGTERM, SIGINT, or the host of `stdio` closing). `host` is the
     name under which that host is an agent (`hosts.local_agents`); without one it is `local`.
 
-    It follows what changes in `source`, at once on SIGHUP, and says so to `tell`.
+    It follows what changes in `source`, at once on SIGHUP, and says so to `tell`. `handed`: see `feature.Ground`.
     Raises `StoreError` where the state folder cannot be used and `OSError` where the port is taken.
     """
 
     async def main() -> None:
         follows = () if source is None else source.follows()
-        made = Gateway(settings, local, follows)
+        made = Gateway(settings, local, follows, handed=handed)
         async with made as gateway, _following(gateway, source, tell):
             with collecting_rarely():
                 if stdio:

@@ -79,9 +79,12 @@ class Events:
         with contextlib.suppress(Unrecorded):
             self._audit.event(event, outcome=outcome, details=details)
 
-    def acted(self, caller: Caller, event: str, server: str) -> None:
-        """What an operator is about to do to a server. Raises `Unrecorded`."""
-        self._audit.event(event, actor=_actor(caller), target=Subject(server_id=server))
+    def acted(self, caller: Caller, event: str, server: str, why: str = "") -> None:
+        """What an operator is about to do to a server, and why, where they say so. Raises `Unrecorded`."""
+        details = {"reason": why} if why else None
+        self._audit.event(
+            event, actor=_actor(caller), target=Subject(server_id=server), details=details
+        )
 
 
 def _actor(caller: Caller) -> Actor:

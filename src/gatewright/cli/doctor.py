@@ -52,7 +52,7 @@ from gatewright.discovery.doctor import check_context, check_embedder
 from gatewright.hosts.commands.changes import records
 from gatewright.storage.errors import StoreError
 
-__all__ = ["app", "doctor"]
+__all__ = ["app", "doctor", "examined"]
 
 app = group("Look for everything that can be wrong, and say what to do.")
 
@@ -111,6 +111,41 @@ def _all(
 ) -> Iterator[Finding]:
     folder = settings.storage.path
     told: set[str] = set()
+    yield from _around(settings, problems, told)
+    progress.say("reading the whole record")
+    yield from _each(
+        folder,
+        told,
+        lambda: check_audit(folder),
+        lambda: check_anchors(folder),
+        lambda: check_clock(_newest(folder), time.time()),
+    )
+    if servers:
+        yield from _each(
+            folder, told, lambda: check_isolation(settings), lambda: check_embedder(settings)
+        )
+    if servers and settings.servers:
+        yield from _each(folder, told, lambda: _servers(settings, progress))
+
+
+def examined(config: Path | None) -> Iterator[Finding]:
+    """What can be found out around a gateway that runs: its servers run already, and the record is verified when somebody asks."""
+    settings, problems = _read(config)
+    folder = settings.storage.path
+    told: set[str] = set()
+    yield from _around(settings, problems, told)
+    yield from _each(
+        folder,
+        told,
+        lambda: check_clock(_newest(folder), time.time()),
+        lambda: check_isolation(settings),
+        lambda: check_embedder(settings),
+    )
+
+
+def _around(settings: Settings, problems: tuple[Problem, ...], told: set[str]) -> Iterator[Finding]:
+    """Everything but the record and the servers."""
+    folder = settings.storage.path
     yield from _each(
         folder,
         told,
@@ -126,20 +161,6 @@ def _all(
         lambda: check_operators(settings),
         lambda: check_hosts(records().all(), _url(settings)),
     )
-    progress.say("reading the whole record")
-    yield from _each(
-        folder,
-        told,
-        lambda: check_audit(folder),
-        lambda: check_anchors(folder),
-        lambda: check_clock(_newest(folder), time.time()),
-    )
-    if servers:
-        yield from _each(
-            folder, told, lambda: check_isolation(settings), lambda: check_embedder(settings)
-        )
-    if servers and settings.servers:
-        yield from _each(folder, told, lambda: _servers(settings, progress))
 
 
 def _each(

@@ -9,7 +9,7 @@ output belongs to MCP and carries nothing else.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from gatewright.cli.finding import Finding
 from gatewright.cli.options import AsHost, Config, ProfileName, group
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document
 from gatewright.command_text import to_type
@@ -149,6 +150,7 @@ def _run(
             on_ready=on_ready,
             source=source,
             tell=note,
+            handed=() if config == STDIN else _handed(config),
         )
     except OSError as problem:
         if isinstance(problem, CannotListen) and "[mcp.protocol" in str(problem):
@@ -180,6 +182,20 @@ def _run(
             exit_code=Exit.UNEXPECTED,
             hint=f"choose another one: {to_type('serve --port 0')}",
         ) from None
+
+
+def _handed(config: Path | None) -> list[object]:
+    """What of the command line the gateway's console offers as well."""
+    from gatewright.feature import Examination  # noqa: PLC0415 - with the whole gateway
+    from gatewright.hosts.commands.served import ServedHosts  # noqa: PLC0415
+    from gatewright.hosts.offered import OfferedHosts  # noqa: PLC0415
+
+    def findings() -> Iterable[Finding]:
+        from gatewright.cli.doctor import examined  # noqa: PLC0415 - for whoever asks for them
+
+        return examined(config)
+
+    return [Examination(findings), OfferedHosts(ServedHosts(config))]
 
 
 def _welcome(settings: Settings, ready: Ready, config: Path | None) -> list[str]:

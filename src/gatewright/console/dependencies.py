@@ -7,8 +7,10 @@ from collections.abc import Callable
 import msgspec
 
 from gatewright.console.changes import Changes
+from gatewright.console.kernel_calls import KernelCalls
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
+from gatewright.discovery.lookup import Lookup
 from gatewright.feature import GatewayParts, Ground
 
 __all__ = ["Dependencies"]
@@ -24,5 +26,9 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     """The newest records."""
     sessions: ConsoleSessions
     changes: Changes
+    calls: KernelCalls
+    """Makes calls as a person."""
+    lookup: Lookup
+    """Counts the tokens of tools, and remembers them."""
     clock: Callable[[], float]
     """Unix seconds."""

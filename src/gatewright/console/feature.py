@@ -9,15 +9,22 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from gatewright.call import Caller
 from gatewright.config.console import Console
 from gatewright.console.changes import Changes
 from gatewright.console.dependencies import Dependencies
+from gatewright.console.kernel_calls import CallKeys, KernelCalls
 from gatewright.console.people import Person
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
+from gatewright.discovery.lookup import Lookup
 from gatewright.feature import Feature, GatewayParts, Ground, Serving
+from gatewright.identity.gate import Keys
 from gatewright.mcp.server.http_app import App
+from gatewright.servers.states import Change
+from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.transport import http_server
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.http_server import CannotListen
@@ -37,8 +44,23 @@ class ConsoleFeature(Feature):
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._settings: Console = ground.settings.console
+        self._keys = CallKeys()
         self._parts: Dependencies | None = None
         self._clear_text: Sequence[str] = ()
+
+    def keys(self, keys: Keys) -> Keys:
+        """Those of calls that people make who have none of their own."""
+        return self._keys.over(keys)
+
+    def side(self, side: ServerSide) -> ServerSide:
+        """Pages hear of each transition of a server; most of them are in no record."""
+
+        def changed(change: Change) -> None:
+            side.changed(change)
+            if self._parts is not None:
+                self._parts.changes.tell("servers", "health")
+
+        return replace(side, changed=changed)
 
     def serve(self, parts: GatewayParts) -> Serving:
         """Its address, and who tells pages what changes."""
@@ -55,6 +77,8 @@ class ConsoleFeature(Feature):
                 still=self._still,
             ),
             changes=changes,
+            calls=KernelCalls(parts, self._keys),
+            lookup=Lookup(self._ground.now),
             clock=time.time,
         )
         return Serving(

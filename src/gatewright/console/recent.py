@@ -23,6 +23,8 @@ _MOST = 500
 _OF_A_CALL = ("live", "sessions", "audit", "limits")
 _TOPICS: Mapping[str, tuple[str, ...]] = {
     "dev.gatewright.approval": ("inbox", "audit"),
+    "SERVER_CONNECTED": ("servers", "tools", "health", "audit"),
+    "SERVER_DISCONNECTED": ("servers", "tools", "health", "audit"),
     "dev.gatewright.server": ("servers", "tools", "health", "audit"),
     "dev.gatewright.pin": ("inbox", "servers", "tools", "audit"),
     "dev.gatewright.tool": ("inbox", "servers", "tools", "audit"),

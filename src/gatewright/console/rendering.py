@@ -16,7 +16,16 @@ from markupsafe import Markup, escape
 from gatewright.mcp.wire import foreign_json
 from gatewright.secret_scanning.escape_invisible import is_unseen, spelled
 
-__all__ = ["FOLD_CHARS", "arguments", "duration", "environment", "foreign", "line", "when"]
+__all__ = [
+    "FOLD_CHARS",
+    "arguments",
+    "duration",
+    "environment",
+    "foreign",
+    "line",
+    "since",
+    "when",
+]
 
 FOLD_CHARS = 600
 """What is longer is folded: its beginning stands there, the whole behind a click."""
@@ -114,6 +123,16 @@ def when(moment: float | str, now: float) -> Markup:
     )
 
 
+def since(moment: float, now: float) -> Markup:
+    """How long something has been so, with the exact moment on hover."""
+    exact = dt.datetime.fromtimestamp(moment, dt.UTC)
+    return Markup('for <time datetime="{}" title="since {}" data-lasts>{}</time>').format(
+        exact.isoformat(timespec="milliseconds"),
+        exact.strftime("%Y-%m-%d %H:%M:%S UTC"),
+        duration(max(0.0, now - moment)),
+    )
+
+
 def duration(seconds: float) -> str:
     """How long that is, in its largest unit: `28 s`, `4 min`, `3 h`, `2 d`."""
     for unit, size in (("d", _DAY), ("h", _HOUR), ("min", _MINUTE)):
@@ -138,6 +157,7 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
         duration=duration,
         spelled=spelled,
         when=lambda moment: when(moment, clock()),
+        since=lambda moment: since(moment, clock()),
         commas=lambda number: f"{number:,}",
     )
     made.globals.update(static=static)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from gatewright.call import Answer, Call, Caller, CannotAsk, Event, Outcome, Question, Refusal, Tool
@@ -73,8 +73,10 @@ class OneShotCalls:
         """What was made of the last lists that are short."""
         self.door = door
 
-    async def handle(self, inbound: Inbound, who: Who) -> tuple[Call, Outcome]:
-        """Walk one call to its end. Never raises, except for the cancellation of its task."""
+    async def handle(
+        self, inbound: Inbound, who: Who, facts: Mapping[str, Any] | None = None
+    ) -> tuple[Call, Outcome]:
+        """Walk one call to its end; `facts` are for its record. Never raises, except for the cancellation of its task."""
         front = self._front
         await front.upstream.settled()  # what is still starting is not missing
         call = front.call(
@@ -85,6 +87,7 @@ class OneShotCalls:
             session=None,
             profile=who.profile,
         )
+        call.facts.update(facts or {})
         return call, await front.kernel.handle(call, _NO_WAY_BACK)
 
     async def result(self, answer: Answer, method: str) -> bytes:

@@ -30,6 +30,7 @@ from gatewright.transport.slices import in_slices
 
 if TYPE_CHECKING:
     from gatewright.discovery.embedding import Embedding
+    from gatewright.discovery.explaining import Reason
     from gatewright.discovery.index import Entry, Found, ToolIndex
 
 __all__ = ["CatalogueIndex", "entry_of", "tool_id", "words_of"]
@@ -156,6 +157,14 @@ class CatalogueIndex:
 
             self._embedding = Embedding(lambda: self._now.settings, self._folder)
         return self._embedding
+
+    async def reasons(self, query: str, tool: Tool) -> list[Reason]:
+        """Why a tool fits a query."""
+        from gatewright.discovery.explaining import reasons  # noqa: PLC0415 - loaded by then
+
+        index = await self._loaded()
+        filed = self._now.servers.catalogue.about(tool).categories
+        return await in_slices(reasons(query, entry_of(tool, filed), index.words))
 
     async def _loaded(self) -> ToolIndex:
         if self.index is None:

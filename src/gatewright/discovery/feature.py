@@ -39,6 +39,7 @@ class DiscoveryFeature(Feature):
         self._index = CatalogueIndex(ground.now, folder=ground.settings.storage.path)
         self._sessions = Sessions(time.monotonic)
         self._meta = MetaTools(ground.now, self._index, self._sessions)
+        self.offers = (self._index,)
 
     def side(self, side: ServerSide) -> ServerSide:
         """The tools, and what hears of sessions that end and of tools that are listed otherwise."""

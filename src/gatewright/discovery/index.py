@@ -76,7 +76,7 @@ class ToolIndex:
     def __init__(self) -> None:
         vectors = table()
         self._table = vectors
-        self._words = Words(lexicon(), vectors.row, lexicon().longest)
+        self.words = Words(lexicon(), vectors.row, lexicon().longest)
         self._postings = Postings()
         self._names = Postings()
         self._spelling = Spelling()
@@ -209,7 +209,7 @@ class ToolIndex:
         seen = yield from self._seen(may, view)
         if categories:
             seen = yield from self._filed(seen, categories)
-        asked = yield from analysed(query, self._words, self._table)
+        asked = yield from analysed(query, self.words, self._table)
         if strategy == "category" or (categories and not query.strip()):
             return (yield from self._by_category(seen, asked, limit))
         sight = Sight(
@@ -271,11 +271,11 @@ class ToolIndex:
     def _named(self, slot: int) -> list[str]:
         """The terms of a tool's name."""
         entry = self._entries[slot]
-        return [] if entry is None else name_terms(entry, self._words)
+        return [] if entry is None else name_terms(entry, self.words)
 
     def _file(self, entry: Entry) -> int:
         """Give a tool a slot, in which it is not found yet."""
-        impacts, name_impacts, vector, rows = impacts_of(entry, self._words, self._table)
+        impacts, name_impacts, vector, rows = impacts_of(entry, self.words, self._table)
         slot = self._slot()
         new = self._postings.add(slot, impacts)
         self._spelling.add(new)

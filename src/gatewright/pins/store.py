@@ -166,7 +166,7 @@ class Pins:
         return standing
 
     def changed(self) -> bool:
-        """Whether another process was heard to have changed something since this was last asked."""
+        """Whether another process was heard to have changed something, or `decided` was called, since this was last asked."""
         others, self._others = self._others, False
         return others
 
@@ -196,6 +196,10 @@ class Pins:
         )
         return [Pin(*row) for row in rows]
 
+    def some(self, server: str, tools: list[str]) -> dict[str, Pin]:
+        """What is known of these tools of a server, by name."""
+        return self._known(server, tools)
+
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
         """Rely on what the tool says now. `digest` is of the definition that was looked at: another one that came
         meanwhile is not accepted. Raises `KeyError` for a tool nobody has seen, `ValueError` for another digest."""
@@ -218,6 +222,10 @@ class Pins:
         self._write(server, seen, "pinned", pin.seen, by)
         self._note("accepted", server, seen, by)
         return self._known(server, [tool])[tool]
+
+    def decided(self) -> None:
+        """An operator has changed something in this process, as another process does otherwise."""
+        self._others = True
 
     def forget(self, server: str, *, by: str) -> int:
         """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""

@@ -25,19 +25,20 @@ __all__ = ["Administration"]
 log = logging.getLogger("gatewright.servers")
 
 _LINES = 50
+_REASON_CHARS = 500
 
 Again = Callable[[Collection[str]], Awaitable[None]]
 
 
 class Administration:
     """`servers` has the fleet of now; `again` makes the gateway go on with the same settings and these
-    servers anew; `acted(caller, event, server)` records, and raises `Unrecorded`; `stopped` are the ids of those that stay down."""
+    servers anew; `acted(caller, event, server, why)` records, and raises `Unrecorded`; `stopped` are the ids of those that stay down."""
 
     def __init__(
         self,
         servers: Supervisor,
         again: Again,
-        acted: Callable[[Caller, str, str], None],
+        acted: Callable[[Caller, str, str, str], None],
         stopped: MutableSet[str],
     ) -> None:
         self._servers = servers
@@ -73,8 +74,13 @@ class Administration:
         return await self._act(call, "stopped", found.id)
 
     async def _act(self, call: Call, what: str, server: str, anew: Collection[str] = ()) -> Outcome:
+        why = call.params.get("reason", "")
+        if not isinstance(why, str) or len(why) > _REASON_CHARS:
+            return Failure(
+                "invalid_params", f"params.reason has at most {_REASON_CHARS} characters"
+            )
         # Recorded before anything starts or stops, or is to at the next reload.
-        self._acted(call.caller, f"dev.gatewright.server.{what}", server)
+        self._acted(call.caller, f"dev.gatewright.server.{what}", server, why)
         (self._stopped.add if what == "stopped" else self._stopped.discard)(server)
         await self._again(anew)
         now = self._servers.fleet.servers.get(server)
@@ -89,7 +95,7 @@ class Administration:
         """Shut a server down gracefully; None where it is not connected. What an operator wants down stays down across reloads.
         Raises `KeyError` for a server that there is not, and `Unrecorded`."""
         found = self._servers.fleet.servers[server]
-        self._acted(caller, "dev.gatewright.server.shutdown", server)
+        self._acted(caller, "dev.gatewright.server.shutdown", server, "")
         if reason == "operator_request":
             # Before anything waits: whoever asked may leave, or have it started again, while the server says how long it takes.
             self._stopped.add(server)

@@ -40,7 +40,7 @@ from gatewright.servers.task_subject import sees
 from gatewright.servers.view import Profile
 from gatewright.servers.visibility import Visibility
 
-__all__ = ["HELD_S", "Audited", "Supervisor"]
+__all__ = ["HELD_S", "REPLACED", "Audited", "Supervisor"]
 
 log = logging.getLogger("gatewright.servers")
 
@@ -49,6 +49,10 @@ Audited = Callable[[str, str, dict[str, Any]], None]
 
 HELD_S = 130.0
 """For how long gates hold a call up, at most: its caller is asked (`approvals.gate`)."""
+
+
+REPLACED = "it was replaced"
+"""Why a connection ended after another one had taken its place: its server was never away."""
 
 
 class Supervisor:
@@ -236,7 +240,7 @@ class Supervisor:
                 asyncio.get_running_loop().call_soon(self._catch_up, server)
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
-                why = "it was replaced" if name in fleet.servers else server.farewell
+                why = REPLACED if name in fleet.servers else server.farewell
                 self._retiring.add(server, over, held_s, why)
 
     async def tell_differences(self, before: Catalogue) -> None:

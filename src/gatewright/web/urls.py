@@ -11,7 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from gatewright.patterns import Pattern
 
-__all__ = ["flaw_of", "is_loopback", "is_same_origin", "is_within", "origin_of"]
+__all__ = ["bare", "flaw_of", "is_loopback", "is_same_origin", "is_within", "origin_of"]
 
 _LONGEST = 2048
 # What browsers and `urlsplit` read differently, such as `https://a\@b`, or what no URL has (RFC 3986 §2).
@@ -38,6 +38,13 @@ def flaw_of(url: str, *, loopback: bool) -> str:
     if loopback and is_loopback(url):
         return ""
     return "only https is acceptable" + (", or http to this machine" if loopback else "")
+
+
+def bare(url: str) -> str:
+    """A URL without what may be secret: user, password, query."""
+    scheme, sign, rest = url.partition("?")[0].partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{sign}{host.rpartition('@')[2]}{slash}{path}"
 
 
 def is_loopback(url: str) -> bool:

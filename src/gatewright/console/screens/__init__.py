@@ -13,6 +13,10 @@ from gatewright.console.screens.audit import Audit
 from gatewright.console.screens.inbox import Inbox
 from gatewright.console.screens.limits import Limits
 from gatewright.console.screens.rooms import Rooms
+from gatewright.console.screens.connect import Connect
+from gatewright.console.screens.health import Health
+from gatewright.console.screens.servers import Servers
+from gatewright.console.screens.tools import Tools
 
 __all__ = ["made"]
 
@@ -21,3 +25,4 @@ def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
     search = AuditSearch(parts.ground.settings.storage.path, time.monotonic)
     return (Inbox(parts), Access(parts), Rooms(parts), Audit(parts, search), Limits(parts, search))
+    return (Inbox(parts), Servers(parts), Tools(parts), Connect(parts), Health(parts))

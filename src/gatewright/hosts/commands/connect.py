@@ -47,7 +47,7 @@ from gatewright.hosts.whole_file import read_text
 if TYPE_CHECKING:
     from gatewright.hosts.commands.take_over import TakeOver
 
-__all__ = ["DryRun", "EntryName", "Hosts", "Project", "Yes", "app", "connect"]
+__all__ = ["DryRun", "EntryName", "Hosts", "Planned", "Project", "Yes", "app", "connect", "planned"]
 
 app = group("Point hosts at the gateway.")
 
@@ -65,7 +65,9 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change and mak
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before changing something.")]
 
 
-class _Plan(msgspec.Struct, frozen=True):
+class Planned(msgspec.Struct, frozen=True):
+    """An entry for one host, and the change of its file."""
+
     told: Told
     change: Change
 
@@ -134,7 +136,7 @@ def connect(  # noqa: PLR0913, PLR0917 - one argument for each option
         moving.tell()
         # The bridge is to serve the file that the servers move into, which may not be there yet.
         wish = msgspec.structs.replace(wish, config=config or moving.file)
-    plans = [_plan(host, wish, settings, moving) for host in chosen]
+    plans = [planned(host, wish, settings, moving) for host in chosen]
     changes = [plan.change for plan in plans]
     done = agree(changes, yes=yes, dry_run=dry_run)
     # Into our file first: a failure in between leaves a server in both files, never in neither.
@@ -163,7 +165,8 @@ def _moving(hosts: Sequence[Host], wish: Wish, settings: Settings) -> TakeOver:
     return TakeOver(found, wish.config, str(settings.storage.path / "bundles"))
 
 
-def _plan(host: Host, wish: Wish, settings: Settings, moving: TakeOver | None) -> _Plan:
+def planned(host: Host, wish: Wish, settings: Settings, moving: TakeOver | None = None) -> Planned:
+    """What is to be done to a host's file. Raises `CliError`."""
     told = tell(host, wish, settings)
     file = places(host, project=wish.project)[0]
     record = records().find(host.id, file)
@@ -186,7 +189,7 @@ def _plan(host: Host, wish: Wish, settings: Settings, moving: TakeOver | None) -
         record=record,
         private=not wish.project,
     )
-    return _Plan(told, change)
+    return Planned(told, change)
 
 
 def _print(hosts: Sequence[Host], wish: Wish, settings: Settings, *, json: bool) -> None:
@@ -205,7 +208,7 @@ def _print(hosts: Sequence[Host], wish: Wish, settings: Settings, *, json: bool)
 
 
 def _report(
-    plans: Sequence[_Plan],
+    plans: Sequence[Planned],
     backups: Sequence[Path | None],
     wish: Wish,
     left: Sequence[Left],
@@ -250,7 +253,7 @@ def _report(
 
 
 def _left(
-    plans: Sequence[_Plan], settings: Settings, context: typer.Context, wish: Wish, *, took: bool
+    plans: Sequence[Planned], settings: Settings, context: typer.Context, wish: Wish, *, took: bool
 ) -> list[Left]:
     """What stays beside the gateway in each host."""
     way = elsewhere(wish.url or "http://localhost") or (UNSAYABLE if took else command(context))
@@ -263,7 +266,7 @@ def _left(
     return found
 
 
-def _remark(plans: Sequence[_Plan]) -> None:
+def _remark(plans: Sequence[Planned]) -> None:
     """What is to be known, once for all hosts for which it holds."""
     holds: dict[str, list[str]] = {}
     for plan in plans:

@@ -23,7 +23,7 @@ from gatewright.hosts.entry_splices import take_back
 from gatewright.hosts.host_table import Host
 from gatewright.hosts.whole_file import read_text
 
-__all__ = ["app", "disconnect"]
+__all__ = ["app", "disconnect", "planned"]
 
 app = group("Take the gateway out of hosts again.")
 
@@ -42,7 +42,7 @@ def disconnect(
     The file is then as it was before `connect`, byte for byte; what was edited since stays.
     """
     chosen = [known_host(one) for one in dict.fromkeys(hosts)]
-    changes = [_plan(host, name, project=project) for host in chosen]
+    changes = [planned(host, name, project=project) for host in chosen]
     # Asked before anything is written: only the record knows them, and it goes with the entry.
     back = [one for change in changes for one in _brought_back(change, name)]
     done = agree(changes, yes=yes, dry_run=dry_run)
@@ -75,8 +75,8 @@ def _brought_back(change: Change, name: str) -> list[str]:
     return [] if step is None or change.action == "unchanged" else list(step.taken)
 
 
-def _plan(host: Host, name: str, *, project: bool) -> Change:
-    """The change for the file that our record knows, else for the one that has such an entry."""
+def planned(host: Host, name: str, *, project: bool) -> Change:
+    """The change for the file that our record knows, else for the one that has such an entry. Raises `CliError`."""
     files = places(host, project=project)
     known = [file for file in files if records().find(host.id, file).step(name)]
     file = next(iter(known or files))

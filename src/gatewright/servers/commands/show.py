@@ -16,6 +16,7 @@ from gatewright.command_text import to_type
 from gatewright.config import Server, load
 from gatewright.schemas.nearest import closest
 from gatewright.servers.commands.held_tools import accepting, unseen_rows
+from gatewright.web.urls import bare
 
 __all__ = ["show"]
 
@@ -89,8 +90,8 @@ def _written(server: Server | None) -> dict[str, Any] | None:
         return None
     reached = {
         "stdio": ("command", server.command),
-        "openapi": ("openapi", _bare(server.openapi or "")),
-    }.get(server.transport, ("url", _bare(server.url)))
+        "openapi": ("openapi", bare(server.openapi or "")),
+    }.get(server.transport, ("url", bare(server.url)))
     return {
         "transport": server.transport,
         reached[0]: reached[1],
@@ -99,10 +100,3 @@ def _written(server: Server | None) -> dict[str, Any] | None:
         "origin": str(server.origin),
         "problem": None if server.problem is None else str(server.problem),
     }
-
-
-def _bare(url: str) -> str:
-    scheme, sign, rest = url.partition("?")[0].partition("://")
-    host, slash, path = rest.partition("/")
-    # Without user and password.
-    return f"{scheme}{sign}{host.rpartition('@')[2]}{slash}{path}"

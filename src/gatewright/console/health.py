@@ -1,0 +1,194 @@
+"""What is wrong with the gateway and around it: findings of `gatewright doctor`, servers that are down, the audit trail and its verification."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+import msgspec
+
+from gatewright.audit.offload import verify_beside
+from gatewright.command_text import to_type
+from gatewright.console.dependencies import Dependencies
+from gatewright.feature import Examination, Examined
+from gatewright.storage.errors import StoreError
+
+__all__ = ["Chain", "Health", "Overview", "Thing"]
+
+Level = Literal["problem", "warning", "ok"]
+_ORDER: tuple[Level, ...] = ("problem", "warning", "ok")
+_GOOD_FOR_S = 600.0
+"""After so long somebody who opens a page has the checks made anew."""
+
+
+class Thing(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was looked at."""
+
+    check: str
+    subject: str
+    level: Level
+    what: str
+    why: str = ""
+    fix: str = ""
+    """What to do; commands stand between backticks."""
+
+
+class Chain(msgspec.Struct, frozen=True, kw_only=True):
+    """The last verification of the audit trail in this process. Times are Unix seconds."""
+
+    at: float
+    records: int
+    last: int
+    """It is proven up to this number."""
+    hash: str
+    problem: str
+    """Empty where it is whole."""
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """How everything is."""
+
+    things: list[Thing]
+    """What is to be done first: problems, warnings, then what is well."""
+    looked: float | None
+    """When the checks were made last; None before the first time."""
+    looking: bool
+    chain: Chain | None
+    verifying: bool
+
+
+class Health:
+    """Of one gateway. On the event loop; the checks are made in a thread, the verification in a process."""
+
+    def __init__(self, parts: Dependencies) -> None:
+        self._ground = parts.ground
+        self._examination = parts.ground.of(Examination)
+        self._clock = parts.clock
+        self._changes = parts.changes
+        self._found: list[Thing] = []
+        self._looked: float | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self._chain: Chain | None = None
+        self._verifying: asyncio.Task[None] | None = None
+
+    @property
+    def can_look(self) -> bool:
+        """Whether somebody gave the gateway the checks."""
+        return self._examination is not None
+
+    def overview(self) -> Overview:
+        """As far as it is known now."""
+        things = [*self._running(), *self._found]
+        return Overview(
+            things=sorted(things, key=lambda one: _ORDER.index(one.level)),
+            looked=self._looked,
+            looking=_goes_on(self._looking),
+            chain=self._chain,
+            verifying=_goes_on(self._verifying),
+        )
+
+    def look(self, *, anew: bool = False) -> None:
+        """Have the checks made, unless that was done lately."""
+        late = self._looked is None or self._clock() - self._looked > _GOOD_FOR_S
+        if self._examination is not None and (late or anew) and not _goes_on(self._looking):
+            self._looking = asyncio.get_running_loop().create_task(self._look())
+
+    async def _look(self) -> None:
+        found = await asyncio.to_thread(self._examined)
+        self._found, self._looked, self._looking = found, self._clock(), None
+        self._changes.tell("health")
+
+    def _examined(self) -> list[Thing]:
+        known = self._examination
+        return [] if known is None else [_thing(one) for one in known.findings()]
+
+    def verify(self) -> None:
+        """Have the audit trail proven, unless that goes on."""
+        if not _goes_on(self._verifying):
+            self._verifying = asyncio.get_running_loop().create_task(self._verify())
+
+    async def _verify(self) -> None:
+        folder = self._ground.settings.storage.path
+        try:
+            found = await verify_beside(self._ground.workers, folder)
+        except StoreError as problem:
+            chain = Chain(at=self._clock(), records=0, last=0, hash="", problem=str(problem))
+        else:
+            wrong = found.problem
+            said = "" if wrong is None else f"{wrong.place}: {wrong.what}"
+            chain = Chain(
+                at=self._clock(),
+                records=found.records,
+                last=found.last,
+                hash=found.hash,
+                problem=said,
+            )
+        self._chain, self._verifying = chain, None
+        self._changes.tell("health", "audit")
+
+    # -- what is known without a look
+
+    def _running(self) -> list[Thing]:
+        return [*self._record(), *self._servers()]
+
+    def _record(self) -> list[Thing]:
+        found: list[Thing] = []
+        fault = self._ground.audit.fault
+        if fault is not None:
+            said = "free the disk it writes to; the gateway goes on by itself"
+            found.append(
+                Thing(
+                    check="audit",
+                    subject="the record",
+                    level="problem",
+                    what="cannot be written, so every call is refused",
+                    why=fault,
+                    fix=said,
+                )
+            )
+        if self._chain is not None and self._chain.problem:
+            found.append(
+                Thing(
+                    check="audit",
+                    subject="the record",
+                    level="problem",
+                    what="is not whole",
+                    why=self._chain.problem,
+                    fix="keep the folder as evidence and give the gateway another one: [storage] path",
+                )
+            )
+        return found
+
+    def _servers(self) -> list[Thing]:
+        found: list[Thing] = []
+        for name, server in self._ground.now.servers.servers.items():
+            spec = server.spec
+            if not spec.enabled or spec.stopped or server.life.waits:
+                continue
+            if server.state in ("error", "disconnected"):
+                found.append(
+                    Thing(
+                        check="server",
+                        subject=name,
+                        level="problem",
+                        what=f"is down ({server.state})",
+                        why=server.status().reason,
+                        fix=f"look at what it wrote: `{to_type('server logs {}', name)}`; then `{to_type('server start {}', name)}`",
+                    )
+                )
+        return found
+
+
+def _thing(one: Examined) -> Thing:
+    return Thing(
+        check=one.check,
+        subject=one.subject,
+        level=one.level,
+        what=one.what,
+        why=one.why,
+        fix=one.fix,
+    )
+
+
+def _goes_on(task: asyncio.Task[None] | None) -> bool:
+    return task is not None and not task.done()

@@ -1,0 +1,52 @@
+"""Hosts as a person connects them, in chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.console.browser.looks import Opened
+from tests.console.running import Console, running
+
+Open = Callable[..., Opened]
+FILE = '{"mcpServers": {"notes<b>": {"command": "true"}, "web": {"url": "https://x.example/mcp"}}}'
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """With one host in its home."""
+    folder = tmp_path_factory.mktemp("console")
+    (folder / "home/.cursor").mkdir(parents=True)
+    (folder / "home/.cursor/mcp.json").write_text(FILE)
+    with running(folder) as found:
+        yield found
+
+
+def test_a_host_is_connected_with_the_change_shown_and_back(opened: Open, console: Console) -> None:
+    file = console.config.parent / "home/.cursor/mcp.json"
+    page = opened("/connect").page
+    expect(page.get_by_text("notes<b>")).to_be_visible()
+    page.get_by_role("button", name="Connect… Cursor").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("ins").first).to_be_visible()
+    assert file.read_text() == FILE
+    page.get_by_role("button", name="Write this change").click()
+    expect(page.get_by_role("status")).to_contain_text("changed")
+    assert "bridge" in file.read_text()
+    page.get_by_role("button", name="Disconnect… Cursor").click()
+    page.get_by_role("button", name="Take it out again").click()
+    expect(page.get_by_role("button", name="Connect… Cursor")).to_be_visible()
+    assert file.read_text() == FILE
+
+
+def test_how_connecting_looks(opened: Open, look: tuple[str, int]) -> None:
+    """The hosts, and what an import would do."""
+    theme, width = look
+    found = opened("/connect", theme=theme, width=width)
+    found.check()
+    found.page.get_by_role("button", name="Import… the servers of Cursor").click()
+    expect(found.page.get_by_role("button", name="Import")).not_to_have_count(0)
+    expect(found.page.get_by_text("into", exact=False).first).to_be_visible()
+    found.check()

@@ -1,0 +1,77 @@
+"""The servers as a person uses them, in chromium."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.console.asking import Api
+from tests.console.browser.looks import Opened
+from tests.console.running import DEMO, ROOT, Console, running
+
+Open = Callable[..., Opened]
+CHANGING = f"""
+[[servers]]
+id = "changing"
+command = "{sys.executable}"
+args = ["{{folder}}/changing.py"]
+[[servers]]
+id = "broken"
+command = "false"
+"""
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """With a server that changes what it says of its tools, and one that does not start."""
+    folder = tmp_path_factory.mktemp("console")
+    program = folder / "changing.py"
+    program.write_text((ROOT / "examples/demo_server.py").read_text())
+    with running(folder, DEMO + CHANGING.format(folder=folder)) as found:
+        api = Api(found)
+        api.get("/servers")
+        hostile = "Say <b>it</b>\u202e.<script>alert(1)</script>"
+        program.write_text(program.read_text().replace("Say the text again.", hostile))
+        api.post("/servers/changing/restart", reason="another version")
+        yield found
+
+
+def test_a_server_is_restarted_by_keys_with_a_reason(opened: Open) -> None:
+    """From the list, without a mouse."""
+    page = opened("/servers").page
+    page.get_by_role("link", name="demo", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="demo")).to_be_visible()
+    page.keyboard.press("r")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    page.keyboard.type("it leaks memory")
+    page.keyboard.press("Enter")
+    expect(page.locator("#history").get_by_text("it leaks memory")).to_be_visible()
+    expect(page.locator("[aria-current=step]")).to_contain_text("connected")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_changed_definition_is_accepted_after_a_look(opened: Open) -> None:
+    """What it says is text, with a mark where a character is hidden."""
+    page = opened("/servers/changing").page
+    page.get_by_text("echo").click()
+    added = page.locator("ins")
+    expect(added).to_contain_text("<script>alert(1)</script>")
+    expect(added.locator(".ctl")).to_have_text("U+202E")
+    page.get_by_role("button", name="Accept this definition").click()
+    expect(page.get_by_text("held back")).to_have_count(0)
+
+
+def test_how_servers_look(opened: Open, look: tuple[str, int]) -> None:
+    """The list, one that is up, one that is not."""
+    theme, width = look
+    found = opened("/servers", theme=theme, width=width)
+    expect(found.page.get_by_role("link", name="changing")).to_be_visible()
+    found.check()
+    for server in ("demo", "broken"):
+        found.page.goto(f"{found.console.url}/servers/{server}")
+        expect(found.page.locator("#history svg")).to_be_visible()
+        found.check()

@@ -1,0 +1,69 @@
+"""Screen `health` by its API, with a whole gateway: what is to be done, the record verified, and the texts of fixes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gatewright.console.screens.health import pieces
+from tests.console.asking import Api
+from tests.console.running import DEMO, eventually, running
+
+BROKEN = """
+[[servers]]
+id = "broken"
+command = "false"
+
+[servers.mgp]
+restart_policy = "never"
+"""
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
+    with running(tmp_path_factory.mktemp("console"), DEMO + BROKEN) as console:
+        yield Api(console)
+
+
+def looked(api: Api) -> dict[str, Any]:
+    eventually(lambda: api.get("/health")["looked"] is not None)
+    found: dict[str, Any] = api.get("/health")
+    return found
+
+
+def test_what_is_to_be_done_stands_first_with_a_command(api: Api) -> None:
+    things = looked(api)["things"]
+    assert (things[0]["check"], things[0]["subject"]) == ("server", "broken")
+    assert "server start broken" in things[0]["fix"]
+    assert {"config", "gateway", "state", "store"} <= {one["check"] for one in things}
+    levels = [one["level"] for one in things]
+    assert levels == sorted(levels, key=["problem", "warning", "ok"].index)
+
+
+def test_the_checks_are_made_anew_when_somebody_asks(api: Api) -> None:
+    before = looked(api)["looked"]
+    assert api.post("/health/look")["looking"]
+    eventually(lambda: bool(api.get("/health")["looked"] > before))
+
+
+def test_the_record_is_verified_in_the_background(api: Api) -> None:
+    assert api.get("/health")["chain"] is None
+    assert api.post("/health/verify")["verifying"]
+    eventually(lambda: api.get("/health")["chain"] is not None)
+    chain = api.get("/health")["chain"]
+    assert (chain["last"] > 0, chain["problem"], len(chain["hash"])) == (True, "", 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", []),
+        ("do this", [("do this", False)]),
+        ("`a b` does; then `c`", [("a b", True), (" does; then ", False), ("c", True)]),
+        ("an odd ` one", [("an odd ", False), (" one", True)]),
+    ],
+)
+def test_what_is_to_be_typed_stands_apart(text: str, found: list[tuple[str, bool]]) -> None:
+    assert pieces(text) == found

@@ -1,0 +1,63 @@
+"""Checks are made once at a time, in a thread, and not again for ten minutes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from gatewright.cli.finding import Finding
+from gatewright.console.changes import Changes
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.health import Health
+from gatewright.feature import Examination
+
+
+class Rig:
+    """Health over a gateway without servers; the clock stands still."""
+
+    def __init__(self, fault: str | None = None) -> None:
+        self.now = 1000.0
+        self.looks = 0
+        ground = SimpleNamespace(
+            of=lambda kind: Examination(self._examine),
+            audit=SimpleNamespace(fault=fault),
+            now=SimpleNamespace(servers=SimpleNamespace(servers={})),
+            settings=SimpleNamespace(storage=SimpleNamespace(path=Path("/nowhere"))),
+        )
+        parts: Any = SimpleNamespace(
+            ground=ground, clock=lambda: self.now, changes=Changes(time.time)
+        )
+        self.health = Health(cast("Dependencies", parts))
+
+    def _examine(self) -> list[Finding]:
+        self.looks += 1
+        return [Finding(check="x", subject="y", level="warning", what="is odd", fix="mend it")]
+
+    async def looked(self) -> None:
+        while self.health.overview().looking:
+            await asyncio.sleep(0.01)
+
+
+async def test_checks_are_made_once_until_they_are_old() -> None:
+    rig = Rig()
+    assert rig.health.overview().looked is None
+    for _ in range(3):
+        rig.health.look()
+    await rig.looked()
+    rig.health.look()
+    assert (rig.looks, rig.health.overview().looking) == (1, False)
+    assert [one.what for one in rig.health.overview().things] == ["is odd"]
+    rig.health.look(anew=True)
+    await rig.looked()
+    rig.now += 601
+    rig.health.look()
+    await rig.looked()
+    assert rig.looks == 3
+
+
+def test_a_record_that_cannot_be_written_is_the_first_thing() -> None:
+    (thing,) = Rig("the disk is full").health.overview().things
+    assert (thing.level, thing.why) == ("problem", "the disk is full")
