@@ -93,7 +93,7 @@ def test_an_acceptance_of_another_process_frees_the_tool(
     operator.accept("srv", "wipe", digest=seen.digest, by="olga")
     operator.close()
     assert pinning.held(other) != ""
-    look(pinning._store)
+    look(pinning.store)
     assert pinning.look(Catalogue(()))
     assert pinning.held(other) == ""
     assert trail.steps[-1] == ("accepted", "wipe", "olga")
@@ -104,7 +104,7 @@ def test_a_store_that_is_read_again_and_says_the_same_makes_nobody_look_again(
 ) -> None:
     pinning.shelved("srv", [tool()])
     before = pinning.version
-    monkeypatch.setattr(pinning._store, "changed", lambda: True)
+    monkeypatch.setattr(pinning.store, "changed", lambda: True)
     assert pinning.look(Catalogue(()))
     assert pinning.held(tool()) == ""
     assert pinning.version == before
@@ -301,7 +301,7 @@ def test_names_are_kept_for_the_next_run_in_every_mode(
     again = Pinning(Pins(state_in(tmp_path), clock=lambda: 1.0), trail)
     found = again.reserved()
     assert [found.of(one) for one in ("srv", "gatewright", "mgp")] == [{"wipe"}, set(), set()]
-    again._store._rows.state.close()
+    again.store._rows.state.close()
     found.put("srv", ["other"])
     assert found.of("srv") == {"other"}
     assert "not kept for the next start" in caplog.text
@@ -316,13 +316,13 @@ def test_what_another_process_accepted_is_looked_at_until_that_succeeds(
     operator = Pins(state_in(tmp_path), clock=lambda: 2.0)
     operator.accept("srv", "wipe", digest=operator.of("srv")[0].digest, by="olga")
     operator.close()
-    look(pinning._store)
+    look(pinning.store)
 
     def fails() -> None:
         raise StoreError("it cannot be read")
 
     with monkeypatch.context() as broken:
-        broken.setattr(pinning._store, "names", fails)
+        broken.setattr(pinning.store, "names", fails)
         with pytest.raises(StoreError):
             pinning.look(Catalogue(()))
     assert trail.steps[-1] == ("accepted", "wipe", "olga")

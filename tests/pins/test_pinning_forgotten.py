@@ -46,7 +46,7 @@ def test_what_is_forgotten_is_free_and_what_is_listed_is_kept_again(
     operator = Pins(state_in(tmp_path), clock=lambda: 2.0)
     for server in ("here", "gone"):
         operator.forget(server, by="olga")
-    look(pinning._store)
+    look(pinning.store)
     assert pinning.look(catalogue)
     assert catalogue.user_of("t", "here") == ""
     assert catalogue.user_of("t", "gone") == "here"

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from gatewright.call import Tool
 from gatewright.config import Settings
 from gatewright.feature import Feature, GatewayParts, Ground, Making, Rules, Serving
+from gatewright.pins.decisions import Decisions
 from gatewright.pins.gate import Definition
 from gatewright.pins.offload import Readers
 from gatewright.pins.pinning import pinning_of
@@ -27,6 +28,7 @@ class PinsFeature(Feature):
         own = [name for feature in ground.before for name in feature.own_tools]
         read = Readers(ground.workers).read
         self._pinning = pinning_of(ground.settings, ground.database, ground.audit.event, own, read)
+        self.offers = (Decisions(self._pinning.store),)
 
     def side(self, side: ServerSide) -> ServerSide:
         """Looks at what servers list before anybody sees it."""

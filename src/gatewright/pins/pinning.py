@@ -90,7 +90,7 @@ class Pinning:
         self._own = own
         self._beside = beside
         self._read: dict[Target, tuple[Mapping[str, msgspec.Raw], Read]] = {}
-        self._store = store
+        self.store = store
         self._record = record
         self._modes: Mapping[str, Mode] = {}
         self._off: frozenset[str] = frozenset()
@@ -205,7 +205,7 @@ class Pinning:
             for tool in fresh
         }
         ask_first = mode == "approve"
-        standing = self._store.judge(server, list(seen.values()), ask_first=ask_first)
+        standing = self.store.judge(server, list(seen.values()), ask_first=ask_first)
         anew = to_type("server pin {} --forget", server)
         for tool in fresh:
             name = tool.target.name
@@ -252,13 +252,13 @@ class Pinning:
 
     def reserved(self) -> Reserved:
         """What the tools of all servers are called, and from now on kept here, for the next run. Raises `StoreError`."""
-        return Reserved(self._store.names(), self._keep_names)
+        return Reserved(self.store.names(), self._keep_names)
 
     def _keep_names(self, server: str, names: Collection[str]) -> None:
         if server in (KERNEL, SHIPPED):
             return
         try:
-            self._store.keep_names(server, names)
+            self.store.keep_names(server, names)
         except StoreError:
             log.exception(
                 "server %s: what its tools are called is not kept for the next start", server
@@ -279,7 +279,7 @@ class Pinning:
     def look(self, catalogue: Catalogue) -> bool:
         """Notice what another process accepted, or had forgotten, with the names of what is not in the catalogue any more.
         Several times a second. Raises `StoreError`."""
-        self._due = self._store.changed() or self._due
+        self._due = self.store.changed() or self._due
         if not self._due:
             return False
         run_each(self._again, lambda: self._names_again(catalogue), self._write_down)
@@ -287,13 +287,13 @@ class Pinning:
         return True
 
     def _names_again(self, catalogue: Catalogue) -> None:
-        known = self._store.names()
+        known = self.store.names()
         if catalogue.reserved.again(known, lambda server: _listed(catalogue, server)):
             catalogue.changed()
 
     def close(self) -> None:
         """Give the store back."""
-        self._store.close()
+        self.store.close()
 
     def _again(self) -> None:
         """Judge what is on the shelves once more. Where all of it stands as before, nobody has to look again."""
@@ -316,7 +316,7 @@ class Pinning:
 
     def _write_down(self) -> None:
         """Put every step that is not yet there into the audit trail. Raises `Unrecorded` (of `call`)."""
-        while steps := self._store.changes():
+        while steps := self.store.changes():
             for step in steps:
                 self._record(
                     f"dev.gatewright.tool.{step.action}",
@@ -325,7 +325,7 @@ class Pinning:
                     details=({"definition_digest": step.digest} if step.digest else {})
                     | ({"why": step.why} if step.why else {}),
                 )
-            self._store.recorded(steps[-1].number)
+            self.store.recorded(steps[-1].number)
 
 
 def pinning_of(
@@ -396,5 +396,5 @@ def _batches(tools: Sequence[Tool]) -> Iterator[list[Tool]]:
 
 
 def _actor(action: str, by: str) -> Actor:
-    by_operator = action in {"accepted", "forgotten"}
+    by_operator = action in {"accepted", "refused", "forgotten"}
     return Actor("operator", by) if by_operator else Actor("system", "gatewright")

@@ -9,6 +9,8 @@ const csrf = body.dataset.csrf ?? "";
 body.addEventListener("htmx:config:request", (event) => {
   event.detail.ctx.request.headers["X-CSRF-Token"] = csrf;
 });
+// What a dialog asked for is done, or a notice says why not, which would stand behind it.
+body.addEventListener("htmx:after:request", (event) => event.target.closest?.("dialog")?.close());
 body.addEventListener("htmx:error", () => notice("The console cannot be reached. Is the gateway running?"));
 
 function notice(text) {
@@ -48,15 +50,16 @@ if (topics) {
 
 // -- relative times
 
-function ago(seconds) {
+function ago(seconds, lasts) {
   const size = Math.abs(seconds);
   const [unit, by] = size >= 86400 ? ["d", 86400] : size >= 3600 ? ["h", 3600] : size >= 60 ? ["min", 60] : ["s", 1];
   const said = `${Math.floor(size / by)} ${unit}`;
+  if (lasts) return said;
   return seconds < 0 ? `in ${said}` : `${said} ago`;
 }
 window.setInterval(() => {
   for (const one of document.querySelectorAll("time[datetime]")) {
-    const said = ago((Date.now() - Date.parse(one.dateTime)) / 1000);
+    const said = ago((Date.now() - Date.parse(one.dateTime)) / 1000, "lasts" in one.dataset);
     if (one.textContent !== said) one.textContent = said;
   }
 }, 1000);
