@@ -95,3 +95,14 @@ def test_earlier_decisions_on_the_like_are_counted(world: World) -> None:
     assert world.lists.before(now) == Before(
         approved=1, denied=1, same_approved=1, same_denied=0, last=101.0
     )
+
+
+def test_who_has_said_yes_so_far_is_told(world: World) -> None:
+    """Of a request that several have to agree to."""
+    made = world.store.ask(ASKED, arguments="{}", risk="dangerous", reason="", quorum=3, lasts_s=60)
+    assert made is not None
+    for by in ("olga", "ana"):
+        world.now += 1
+        world.store.approve(made.id, by=by)
+    assert world.lists.votes(made.id) == ["olga", "ana"]
+    assert world.lists.votes("ap_none") == []

@@ -80,10 +80,13 @@ class Console:
 
 
 @contextlib.contextmanager
-def running(folder: Path, text: str = DEMO, console: str = "port = 0") -> Iterator[Console]:
-    """While inside, a gateway with this configuration runs in `folder`; `console` is its table `[console]`."""
+def running(
+    folder: Path, text: str = DEMO, console: str = "port = 0", gateway: str = ""
+) -> Iterator[Console]:
+    """While inside, a gateway with this configuration runs in `folder`; `console` is its table `[console]`, `gateway` is added to
+    `[gateway]`."""
     config = folder / "mgp.toml"
-    head = f'[gateway]\nport = 0\nanonymous = "allow"\n[storage]\npath = "{folder}/state"\n[console]\n{console}\n'
+    head = f'[gateway]\nport = 0\nanonymous = "allow"\n{gateway}\n[storage]\npath = "{folder}/state"\n[console]\n{console}\n'
     config.write_text(head + text, encoding="utf-8")
     log = (folder / "log.txt").open("w", encoding="utf-8")
     process = subprocess.Popen(

@@ -75,6 +75,13 @@ class ApprovalLists:
         )
         return [_made(row) for row in rows]
 
+    def votes(self, id: str) -> list[str]:
+        """Which operators have said yes to a request so far."""
+        rows = self._rows.rows(
+            "SELECT operator FROM approval_votes WHERE approval = ? ORDER BY time, operator", (id,)
+        )
+        return [operator for (operator,) in rows]
+
     def before(self, one: Approval) -> Before:
         """What was decided before on the like of this one."""
         rows = self._rows.rows(

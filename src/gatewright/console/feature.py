@@ -9,6 +9,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
+from gatewright.approvals.queue import ApprovalQueue
 from gatewright.call import Caller
 from gatewright.config.console import Console
 from gatewright.console.changes import Changes
@@ -78,12 +79,17 @@ class ConsoleFeature(Feature):
         later = _Later(parts, settings)
         server = await _served(later, settings, seats)
         later.base = base = settings.url or server.url
+        queue = self._ground.of(ApprovalQueue)
+        if queue is not None:
+            queue.console = base
         self._clear_text = server.clear_text
         self._ground.listeners.append(server)
         token = parts.sessions.token_for(local_person(parts), _FIRST_TOKEN_S)
         try:
             yield {"console": f"{base}/open#{token}"}
         finally:
+            if queue is not None:
+                queue.console = ""
             await server.stop(1.0)
 
     async def close(self) -> None:

@@ -26,7 +26,7 @@ from gatewright.console.guard import HEADERS, Guard, body_of
 from gatewright.console.operations import ApiError, Asking, Operation, read
 from gatewright.console.people import Person
 from gatewright.console.rendering import environment
-from gatewright.console.screen import Page, Screen, View
+from gatewright.console.screen import Badge, Page, Screen, View
 from gatewright.console.sessions import ConsoleSession
 from gatewright.console.sign_in import SignIn
 from gatewright.console.sign_in_sessions import SignIns
@@ -72,6 +72,7 @@ class Site:
             self._route("/sign-in", self._key, "POST"),
             self._route("/sign-out", self._out, "POST"),
             self._route("/events", self._events, "GET"),
+            self._route("/screens", self._numbers, "GET"),
             self._route(f"{api.ROOT}/openapi.json", self._document, "GET"),
         ]
         for screen in self._screens:
@@ -167,7 +168,7 @@ class Site:
             "person": person,
             "may": person.may,
             "screen": screen,
-            "screens": [(one, one.badge(person)) for one in self._screens],
+            "screens": self._badged(person),
             "csrf": session.csrf,
             "theme": request.cookies.get("theme", ""),
             "copies": view.copies,
@@ -176,6 +177,15 @@ class Site:
             **view.values,
         }
         return self._html(view.template, values, view.status)
+
+    def _badged(self, person: Person) -> list[tuple[Screen, Badge | None]]:
+        return [(one, one.badge(person)) for one in self._screens]
+
+    async def _numbers(self, request: Request) -> Response:
+        """The screens with what stands beside their names, for a page that is open."""
+        person, name = self._session(request).person, request.query_params.get("name", "")
+        screen = next((one for one in self._screens if one.name == name), self._screens[0])
+        return self._html("screens.html", {"screens": self._badged(person), "screen": screen})
 
     def _html(self, template: str, values: dict[str, Any], status: int = 200) -> Response:
         return HTMLResponse(self._templates.get_template(template).render(values), status)

@@ -13,17 +13,9 @@ class Decisions:
     def __init__(self, store: Pins) -> None:
         self._store = store
 
-    def held(self, server: str, most: int) -> list[Pin]:
-        """The first tools of a server, by name, that are held back."""
-        return self._store.held(server, most)
-
-    def one(self, server: str, tool: str) -> Pin | None:
-        """What is known of one tool; None where nobody has seen it."""
-        return self._store.one(server, tool)
-
-    def held_counts(self) -> dict[str, int]:
-        """How many tools of each server are held back, where any is."""
-        return self._store.held_counts()
+    def some(self, server: str, tools: list[str]) -> dict[str, Pin]:
+        """What is known of these tools of a server, by name; nothing of those that nobody has seen."""
+        return self._store.some(server, tools)
 
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
         """Rely on what a tool says now: from the next look on it may be used. Raises as `Pins.accept`."""

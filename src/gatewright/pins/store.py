@@ -197,24 +197,9 @@ class Pins:
         )
         return [Pin(*row) for row in rows]
 
-    def held(self, server: str, most: int) -> list[Pin]:
-        """The first tools of a server, by name, that are held back."""
-        rows = self._rows.rows(
-            f"SELECT {_COLUMNS} FROM pins WHERE server = ? AND standing != 'pinned' ORDER BY tool LIMIT ?",  # noqa: S608 - constants
-            (server, most),
-        )
-        return [Pin(*row) for row in rows]
-
-    def one(self, server: str, tool: str) -> Pin | None:
-        """What is known of one tool."""
-        return self._known(server, [tool]).get(tool)
-
-    def held_counts(self) -> dict[str, int]:
-        """How many tools of each server are held back, where any is."""
-        rows = self._rows.rows(
-            "SELECT server, count(*) FROM pins WHERE standing != 'pinned' GROUP BY server"
-        )
-        return {str(server): int(count) for server, count in rows}
+    def some(self, server: str, tools: list[str]) -> dict[str, Pin]:
+        """What is known of these tools of a server, by name."""
+        return self._known(server, tools)
 
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
         """Rely on what the tool says now. `digest` is of the definition that was looked at: another one that came

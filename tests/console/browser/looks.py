@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,15 @@ class Opened:
             if one["impact"] in _SERIOUS
         ]
         assert flaws == []
+
+    def shot(self, name: str) -> None:
+        """Keep a picture of the whole page where `CONSOLE_PICTURES` names a folder, for somebody who looks at it."""
+        folder = os.environ.get("CONSOLE_PICTURES")
+        if folder:
+            size = self.page.viewport_size or {"width": 0}
+            dark = self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+            path = Path(folder) / f"{name}-{'dark' if dark else 'light'}-{size['width']}.png"
+            self.page.screenshot(path=path, full_page=True)
 
     def close(self) -> None:
         """Fails where something went wrong in it."""
