@@ -21,6 +21,30 @@ list.addEventListener("htmx:after:swap", () => {
   count();
 });
 
+// -- one's own decision: its answer is the list, and no look that began before it may come after
+
+let deciding = 0;
+let missed = false;
+const isDecision = (event) => event.detail.ctx.request.method === "POST" && event.detail.ctx.target === list;
+
+document.addEventListener("htmx:before:request", (event) => {
+  if (isDecision(event)) {
+    deciding += 1;
+    list.dispatchEvent(new CustomEvent("htmx:abort"));
+  } else if (event.target === list && deciding) {
+    missed = true;
+    event.preventDefault();
+  }
+});
+document.addEventListener("htmx:finally:request", (event) => {
+  if (!isDecision(event)) return;
+  deciding -= 1;
+  if (!deciding && missed) {
+    missed = false;
+    list.dispatchEvent(new CustomEvent("again"));
+  }
+});
+
 // -- several
 
 function picked() {
