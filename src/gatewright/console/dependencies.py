@@ -9,6 +9,7 @@ import msgspec
 from gatewright.console.changes import Changes
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
+from gatewright.console.traffic import Traffic
 from gatewright.feature import GatewayParts, Ground
 
 __all__ = ["Dependencies"]
@@ -22,6 +23,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     gateway: GatewayParts
     recent: Recent
     """The newest records."""
+    traffic: Traffic
+    """How many calls ended when."""
     sessions: ConsoleSessions
     changes: Changes
     clock: Callable[[], float]

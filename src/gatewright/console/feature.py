@@ -17,8 +17,11 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.people import Person
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
-from gatewright.feature import Feature, GatewayParts, Ground, Serving
+from gatewright.console.traffic import Traffic
+from gatewright.feature import Around, Feature, GatewayParts, Ground, Serving
+from gatewright.kernel import Hooks
 from gatewright.mcp.server.http_app import App
+from gatewright.servers.supervisor import Supervisor
 from gatewright.transport import http_server
 from gatewright.transport.connection_limits import Seats
 from gatewright.transport.http_server import CannotListen
@@ -39,8 +42,15 @@ class ConsoleFeature(Feature):
         self._ground = ground
         self._settings: Console = ground.settings.console
         self._recent = Recent(ground.audit)
+        self._traffic = Traffic(time.time)
         self._parts: Dependencies | None = None
         self._clear_text: Sequence[str] = ()
+
+    def around(self, servers: Supervisor) -> Around:
+        """Counts calls as they end."""
+        if not self._settings.enabled:
+            return Around()
+        return Around(hooks=Hooks(ended=(self._traffic.ended,)))
 
     def serve(self, parts: GatewayParts) -> Serving:
         """Its address, and who tells pages what changes."""
@@ -51,6 +61,7 @@ class ConsoleFeature(Feature):
             ground=self._ground,
             gateway=parts,
             recent=self._recent,
+            traffic=self._traffic,
             sessions=ConsoleSessions(
                 clock=time.time,
                 lasts_s=self._settings.session_hours * 3600,

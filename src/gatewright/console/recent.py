@@ -20,6 +20,7 @@ _LOOK_S = 0.05
 _MOST = 500
 """Records that one look reads for their topics; with more, every topic of calls counts as changed."""
 
+_MARK = b'"event_type":"'
 _OF_A_CALL = ("live", "sessions", "audit", "limits")
 _TOPICS: Mapping[str, tuple[str, ...]] = {
     "dev.gatewright.approval": ("inbox", "audit"),
@@ -34,14 +35,16 @@ _TOPICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class _Kind(msgspec.Struct):
-    event_type: str
-
-
 def topics_of(event_type: str) -> tuple[str, ...]:
     """What of the console shows records of this kind."""
     prefix = ".".join(event_type.split(".")[:3])
     return _TOPICS.get(prefix, _OF_A_CALL)
+
+
+def _kind(line: bytes) -> str:
+    # The members before it are an id and a time: no text of anybody's stands there.
+    begin = line.index(_MARK) + len(_MARK)
+    return line[begin : line.index(b'"', begin)].decode()
 
 
 class Recent:
@@ -61,9 +64,13 @@ class Recent:
         """Hear no more."""
         self._end()
 
+    def lines(self) -> Iterator[bytes]:
+        """The newest records as they were written, newest first: those of this moment, whatever is written meanwhile."""
+        return reversed(tuple(self._lines))
+
     def newest(self, most: int, fits: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
         """The newest records that fit, decoded, newest first; at most `most`."""
-        for line in reversed(tuple(self._lines)):
+        for line in self.lines():
             if most <= 0:
                 return
             record: dict[str, Any] = msgspec.json.decode(line)
@@ -73,7 +80,6 @@ class Recent:
 
     async def follow(self, tell: Callable[..., None], needed: Callable[[], bool]) -> None:
         """Tell the topics of what is written, several times a second while somebody needs it. Until it is cancelled."""
-        kind = msgspec.json.Decoder(_Kind)
         told = self.count
         while True:
             await asyncio.sleep(_LOOK_S if needed() else _LOOK_S * 10)
@@ -84,5 +90,5 @@ class Recent:
             topics: set[str] = set(_OF_A_CALL) if new > _MOST else set()
             lines = self._lines
             for at in range(max(0, len(lines) - min(new, _MOST)), len(lines)):
-                topics.update(topics_of(kind.decode(lines[at]).event_type))
+                topics.update(topics_of(_kind(lines[at])))
             tell(*topics)

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
 from gatewright.console.screens.inbox import Inbox
+from gatewright.console.screens.live import Live
 
 __all__ = ["made"]
 
 
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
-    return (Inbox(parts),)
+    return (Inbox(parts), Live(parts))
