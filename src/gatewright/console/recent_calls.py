@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
@@ -68,6 +69,11 @@ class CallRow(msgspec.Struct, frozen=True, kw_only=True):
     """Why it was refused, or what broke."""
     session: str
     trace_id: str
+
+    @property
+    def at(self) -> float:
+        """`time` in Unix seconds."""
+        return dt.datetime.fromisoformat(self.time).timestamp()
 
 
 class _Actor(msgspec.Struct):
@@ -137,16 +143,12 @@ class RecentCalls:
                     break
         return found
 
-    def of_session(self, session: str, most: int) -> list[CallRow]:
-        """The newest calls of one session, newest first."""
-        found: dict[str, CallRow] = {}
-        for line in self._lines(session):
-            one = _decoder.decode(line)
-            if one.session == session and one.call and one.event_type in _KINDS:
-                found.setdefault(one.call, _row(one))
-                if len(found) == most:
-                    break
-        return list(found.values())
+    def every(self) -> Iterator[CallRow]:
+        """All calls that are kept in memory, newest first. Not on the event loop: there may be thousands."""
+        for line in self._lines():
+            row = row_of(line)
+            if row is not None:
+                yield row
 
     def record(self, call: str) -> dict[str, Any] | None:
         """The last record of a call; None where it is not among those in memory."""

@@ -8,10 +8,11 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
 from gatewright.console.screens.inbox import Inbox
 from gatewright.console.screens.live import Live
+from gatewright.console.screens.sessions import Sessions
 
 __all__ = ["made"]
 
 
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
-    return (Inbox(parts), Live(parts))
+    return (Inbox(parts), Live(parts), Sessions(parts))

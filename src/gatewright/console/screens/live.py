@@ -140,6 +140,7 @@ class Live(Screen):
             "asked": asked,
             "query": _query(asked),
             "most": ROWS,
+            "total": self._traffic.total,
             "running": self._kernel.in_flight,
             "waiting": 0 if self._queue is None else self._queue.waiting,
             "states": _STATES,

@@ -42,6 +42,7 @@ function tell() {
     if (due) refresh();
     return;
   }
+  // Since what is shown, of which the list says how many calls there had been by then.
   const more = total - stoppedAt;
   said.textContent = `paused${more > 0 ? ` · ${more.toLocaleString("en")} calls since` : ""}`;
 }
@@ -49,7 +50,7 @@ function tell() {
 function stop(change) {
   const before = paused();
   change();
-  if (!before && paused()) stoppedAt = total;
+  if (!before && paused()) stoppedAt = Number(list.querySelector("[data-total]").dataset.total);
   tell();
 }
 
@@ -139,7 +140,8 @@ async function fetched() {
   document.getElementById("chart-sum").textContent =
     `Last minute: ${minute(1)} calls, ${minute(2)} refused, ${minute(3)} errors. ${total.toLocaleString("en")} since the gateway was started.`;
   // A range that somebody drew stays; a double click goes back to all of it.
-  const zoomed = plot.scales.x.min > data[0][0] || plot.scales.x.max < data[0][data[0].length - 2];
+  const { min, max } = plot.scales.x;
+  const zoomed = min != null && (min > data[0][0] || max < data[0][data[0].length - 1] - 2);
   plot.setData(data, !zoomed);
 }
 
