@@ -20,7 +20,13 @@ _LOOK_S = 0.05
 _MOST = 500
 """Records that one look reads for their topics; with more, every topic of calls counts as changed."""
 
+_BUSY_S = 0.5
+"""Between two times that the topics of calls are told."""
 _MARK = b'"event_type":"'
+_KIND_AT = len('{"id":"","time":"","event_type":"') + 36 + 24
+"""Where the kind stands in a record, behind an id and a time: nearly all of them are ends of calls, and known by one comparison."""
+_ENDED = b'TOOL_EXECUTED"'
+_ENDED_AT = _KIND_AT + len(_ENDED)
 _OF_A_CALL = ("live", "sessions", "audit", "limits")
 _TOPICS: Mapping[str, tuple[str, ...]] = {
     "dev.gatewright.approval": ("inbox", "audit"),
@@ -80,15 +86,34 @@ class Recent:
 
     async def follow(self, tell: Callable[..., None], needed: Callable[[], bool]) -> None:
         """Tell the topics of what is written, several times a second while somebody needs it. Until it is cancelled."""
-        told = self.count
+        told, busy_at = self.count, float("-inf")
+        busy: set[str] = set()
         while True:
             await asyncio.sleep(_LOOK_S if needed() else _LOOK_S * 10)
-            new = self.count - told
-            told = self.count
-            if not new or not needed():
+            new, told = self.count - told, self.count
+            if not needed():
+                busy.clear()
                 continue
-            topics: set[str] = set(_OF_A_CALL) if new > _MOST else set()
-            lines = self._lines
-            for at in range(max(0, len(lines) - min(new, _MOST)), len(lines)):
-                topics.update(topics_of(_kind(lines[at])))
-            tell(*topics)
+            topics = self._topics(new)
+            # A call by itself is told at once; of thousands a second, twice a second is enough to look by.
+            busy |= topics.intersection(_OF_A_CALL)
+            topics.difference_update(_OF_A_CALL)
+            now = asyncio.get_running_loop().time()
+            if busy and now - busy_at >= _BUSY_S:
+                topics |= busy
+                busy.clear()
+                busy_at = now
+            if topics:
+                tell(*topics)
+
+    def _topics(self, new: int) -> set[str]:
+        """Those of the last records, of which so many are new."""
+        topics: set[str] = set(_OF_A_CALL) if new > _MOST else set()
+        lines = self._lines
+        for at in range(max(0, len(lines) - min(new, _MOST)), len(lines)):
+            line = lines[at]
+            if line[_KIND_AT:_ENDED_AT] == _ENDED:
+                topics.update(_OF_A_CALL)
+            else:
+                topics.update(topics_of(_kind(line)))
+        return topics

@@ -39,6 +39,8 @@ log = logging.getLogger("gatewright.console")
 
 Answering = Callable[[Request], Awaitable[Response]]
 _FIELDS = 200
+_SHARED_S, _SHARED_MOST = 0.5, 100
+_NEVER = (0.0, b"")
 _YEAR = "public, max-age=31536000, immutable"
 
 
@@ -55,6 +57,8 @@ class Site:
         self._sign_in = SignIn(parts, guard)
         self._static = StaticFiles()
         self._templates: Environment = environment(parts.clock, self._static.url)
+        self._shared: dict[tuple[str, str], tuple[float, bytes]] = {}
+        """Parts that show everybody the same, and when they were made."""
         self._operations: list[Operation] = [
             *SignIns(parts, base).operations,
             *(operation for one in screens for operation in one.operations),
@@ -163,6 +167,9 @@ class Site:
             if "hx-request" in request.headers:
                 return Response(status_code=200, headers={"hx-location": view.location})
             return RedirectResponse(view.location, 303)
+        made = self._shared.get((view.template, view.shared), _NEVER) if view.shared else _NEVER
+        if self._parts.clock() - made[0] < _SHARED_S:
+            return HTMLResponse(made[1])
         person = session.person
         values = {
             "person": person,
@@ -176,7 +183,12 @@ class Site:
             "version": __version__,
             **view.values,
         }
-        return self._html(view.template, values, view.status)
+        response = self._html(view.template, values, view.status)
+        if view.shared:
+            while len(self._shared) >= _SHARED_MOST:
+                del self._shared[next(iter(self._shared))]
+            self._shared[view.template, view.shared] = self._parts.clock(), bytes(response.body)
+        return response
 
     def _badged(self, person: Person) -> list[tuple[Screen, Badge | None]]:
         return [(one, one.badge(person)) for one in self._screens]
@@ -187,7 +199,7 @@ class Site:
         screen = next((one for one in self._screens if one.name == name), self._screens[0])
         return self._html("screens.html", {"screens": self._badged(person), "screen": screen})
 
-    def _html(self, template: str, values: dict[str, Any], status: int = 200) -> Response:
+    def _html(self, template: str, values: dict[str, Any], status: int = 200) -> HTMLResponse:
         return HTMLResponse(self._templates.get_template(template).render(values), status)
 
     @staticmethod

@@ -122,7 +122,8 @@ class Live(Screen):
         return View("live/page.html", values, copies, 404 if missing else 200)
 
     async def _list_part(self, asking: Asking) -> View:
-        return View("live/list.html", self._values(asking.given, ""))
+        asked: CallsAsked = asking.given
+        return View("live/list.html", self._values(asked, ""), shared=f"?{_query(asked)}")
 
     async def _panel_part(self, asking: Asking) -> View:
         found = await self.show(asking)

@@ -33,6 +33,7 @@ if (topics) {
   stream.addEventListener("open", () => {
     window.clearTimeout(lost);
     connection.hidden = true;
+    body.dataset.listens = "yes";
   });
   stream.addEventListener("error", () => {
     window.clearTimeout(lost);
