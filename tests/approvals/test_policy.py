@@ -23,6 +23,7 @@ from gatewright.approvals.policy import (
 )
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
+from gatewright.approvals.webhook_bodies import body_of
 from gatewright.call import Target
 from gatewright.config import Settings, load
 from tests.storage.parts import state_in
@@ -51,6 +52,11 @@ def nowhere(one: Approval) -> str:
 def settings(folder: Path, content: str = CONTENT) -> Settings:
     (folder / "mgp.toml").write_text(content)
     return load(folder / "mgp.toml", environ={"HOME": str(folder), "GATEWRIGHT_STATE": str(folder)})
+
+
+def plain(one: Approval) -> bytes:
+    """The generic body, without a console."""
+    return body_of("json", one, "")
 
 
 def nothing(event_type: str, **more: Any) -> int:
@@ -136,7 +142,7 @@ async def test_a_webhook_is_told_what_helps_to_decide_and_no_argument(tmp_path: 
     made, hook = an_approval(tmp_path), Hook(204)
     async with hook as url:
         async with asyncio.timeout(10):
-            await webhook(url)(made)
+            await webhook(url, plain)(made)
     (told,) = hook.told
     assert told["event"] == "approval.requested"
     assert told["approval"]["id"] == made.id
@@ -159,7 +165,7 @@ async def test_a_webhook_that_fails_is_tried_again_after_a_pause(tmp_path: Path)
     hook = Hook(500, 200)
     pauses = Pauses(hook)
     async with hook as url:
-        await webhook(url, sleep=pauses)(an_approval(tmp_path))
+        await webhook(url, plain, sleep=pauses)(an_approval(tmp_path))
     assert len(hook.told) == 2
     assert pauses.slept == [(1, True)]
 
@@ -168,7 +174,7 @@ async def test_a_webhook_that_nobody_answers_at_is_tried_again_after_a_pause(
     tmp_path: Path,
 ) -> None:
     pauses = Pauses(Hook())
-    await webhook("http://127.0.0.1:1/", sleep=pauses)(an_approval(tmp_path))
+    await webhook("http://127.0.0.1:1/", plain, sleep=pauses)(an_approval(tmp_path))
     assert pauses.slept == [(0, True), (0, True)]
 
 
@@ -179,6 +185,6 @@ async def test_a_webhook_that_goes_on_failing_is_a_line_in_the_log(
     made = an_approval(tmp_path)
     with caplog.at_level(logging.WARNING):
         async with hook as url:
-            await webhook(url, sleep=Pauses(hook))(made)
+            await webhook(url, plain, sleep=Pauses(hook))(made)
     assert len(hook.told) == 3
     assert f"the webhook was not told of {made.id}: HTTP 500" in caplog.text

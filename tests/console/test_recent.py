@@ -1,66 +1,124 @@
-"""The newest records in memory, and which topics they change."""
+"""The newest records in memory, and whom their topics are told: at once, and not with each of thousands of calls."""
 
 from __future__ import annotations
 
 import asyncio
-import json
+from collections.abc import Iterator
+from contextlib import suppress
 
+import msgspec
 import pytest
 
+from gatewright.audit.trail import AuditLog
+from gatewright.console import recent
 from gatewright.console.recent import KEPT, Recent, topics_of
 from gatewright.listeners import Signal
+from tests.audit.parts import a_call, a_log, run
 
 
-class Audit:
+class Trail:
+    """A record that somebody writes."""
+
     def __init__(self) -> None:
         self.heard: Signal[bytes] = Signal()
 
-    def write(self, kind: str, number: int = 0) -> None:
-        self.heard.send(json.dumps({"event_type": kind, "seq": number}).encode())
+    def write(self, kind: str, id: str = "0" * 36) -> None:
+        time = "2026-01-01T00:00:00.000Z"
+        self.heard.send(msgspec.json.encode({"id": id, "time": time, "event_type": kind}))
 
 
-def test_only_the_newest_are_kept_and_those_that_fit_are_found() -> None:
-    audit = Audit()
-    recent = Recent(audit)  # type: ignore[arg-type]
-    for number in range(KEPT + 10):
-        audit.write("TOOL_EXECUTED", number)
-    assert recent.count == KEPT + 10
-    even = list(recent.newest(3, lambda record: record["seq"] % 2 == 0))
-    assert [one["seq"] for one in even] == [KEPT + 8, KEPT + 6, KEPT + 4]
-    assert sum(1 for _ in recent.newest(KEPT * 2, lambda _: True)) == KEPT
-    recent.close()
-    audit.write("TOOL_EXECUTED")
-    assert recent.count == KEPT + 10
+@pytest.fixture
+def trail() -> Trail:
+    return Trail()
 
 
-@pytest.mark.parametrize(
-    ("kind", "topic"),
-    [
-        ("TOOL_EXECUTED", "live"),
-        ("dev.gatewright.approval.requested", "inbox"),
-        ("dev.gatewright.server.started", "servers"),
-        ("dev.gatewright.key.revoked", "access"),
-        ("dev.gatewright.room.said", "rooms"),
-    ],
-)
-def test_a_record_changes_the_screens_that_show_it(kind: str, topic: str) -> None:
-    assert topic in topics_of(kind)
-    assert "audit" in topics_of(kind)
+@pytest.fixture
+def kept(trail: Trail) -> Iterator[Recent]:
+    made = Recent(trail)  # type: ignore[arg-type]
+    yield made
+    made.close()
 
 
-async def test_topics_are_told_while_somebody_needs_them() -> None:
-    audit, told, needed = Audit(), set[str](), [True]
-    recent = Recent(audit)  # type: ignore[arg-type]
-    heard = asyncio.Event()
+def test_only_the_newest_are_kept_newest_first(trail: Trail, kept: Recent) -> None:
+    for number in range(KEPT + 5):
+        trail.write(f"kind.{number}")
+    assert (kept.count, len(list(kept.lines()))) == (KEPT + 5, KEPT)
+    found = [one["event_type"] for one in kept.newest(2, lambda one: True)]
+    assert found == [f"kind.{KEPT + 4}", f"kind.{KEPT + 3}"]
+    assert list(kept.newest(1, lambda one: one["event_type"] == "kind.0")) == []
+    kept.close()
+    trail.write("late")
+    assert kept.count == KEPT + 5
+
+
+async def test_topics_are_told_once_each_and_nobody_is_told_of_nothing(
+    trail: Trail, kept: Recent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "_BUSY_S", 3600.0)
+    told: list[set[str]] = []
+    something = asyncio.Event()
 
     def tell(*topics: str) -> None:
-        told.update(topics)
-        heard.set()
+        told.append(set(topics))
+        something.set()
 
-    following = asyncio.create_task(recent.follow(tell, lambda: needed[0]))
-    await asyncio.sleep(0)
-    audit.write("dev.gatewright.approval.requested")
-    await asyncio.wait_for(heard.wait(), 5)
-    assert told == {"inbox", "audit"}
+    following = asyncio.create_task(kept.follow(tell, lambda: True))
+    await asyncio.sleep(0)  # what was there before it began is no news
+    for kinds, expected in (
+        (["TOOL_EXECUTED"] * 3, {"live", "sessions", "audit", "limits"}),
+        # What belongs to calls waits for its time; an approval does not.
+        (["TOOL_EXECUTED", "dev.gatewright.approval.requested"], {"inbox"}),
+        (["an.unknown.kind", "dev.gatewright.tool.held"], {"inbox", "servers", "tools"}),
+    ):
+        for kind in kinds:
+            trail.write(kind)
+        async with asyncio.timeout(10):
+            await something.wait()
+        something.clear()
+        assert told[-1] == expected
     following.cancel()
-    await asyncio.wait([following])
+    with suppress(asyncio.CancelledError):
+        await following
+    assert len(told) == 3
+
+
+async def test_while_nobody_looks_nobody_is_told(trail: Trail, kept: Recent) -> None:
+    told: list[tuple[str, ...]] = []
+    looks = iter([False, False, True])
+    done = asyncio.Event()
+
+    def needed() -> bool:
+        found = next(looks, None)
+        if found is None:
+            done.set()
+        return bool(found)
+
+    following = asyncio.create_task(kept.follow(lambda *topics: told.append(topics), needed))
+    trail.write("dev.gatewright.approval.requested")
+    async with asyncio.timeout(10):
+        await done.wait()
+    following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
+    assert told == []
+
+
+def test_the_kind_of_a_record_is_read_where_the_record_has_it(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """Ends of calls are known by one comparison at one place."""
+    log: AuditLog = a_log(tmp_path_factory.mktemp("audit"))
+    made = Recent(log)
+    run(log, a_call())
+    log.event("dev.gatewright.tool.held")
+    held, ended = [*made.lines()][:2]
+    assert ended[recent._KIND_AT : recent._ENDED_AT] == recent._ENDED
+    assert (recent._kind(ended), recent._kind(held)) == (
+        "TOOL_EXECUTED",
+        "dev.gatewright.tool.held",
+    )
+    assert made._topics(1) == set(topics_of("dev.gatewright.tool.held"))
+    assert made._topics(2) >= {"live", "inbox"}
+    assert made._topics(10_000) >= {"live", "inbox"}
+    made.close()
+    log.finish()

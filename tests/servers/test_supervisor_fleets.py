@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import ANONYMOUS, Answer, Outcome
+from gatewright.call import ANONYMOUS, Answer, Outcome, Tool
 from gatewright.servers.catalogue import EVERYTHING
 from gatewright.servers.retiring import RETIRING_MOST
 from gatewright.servers.server_catalogue import shelve
@@ -216,3 +217,25 @@ async def test_no_server_is_started_once_the_gateway_stops() -> None:
         await within(supervisor.close())
         with pytest.raises(RuntimeError, match="the gateway stops"):
             await supervisor.stage([python("asker")], {}, patience_s=DEADLINE)
+
+
+async def test_what_a_server_listed_before_it_served_is_looked_at_once_it_does() -> None:
+    """Of one that takes another's place, and of one more: else what was there before would be judged again and again."""
+    seen: list[tuple[str, list[str]]] = []
+
+    def shelved(server: str, tools: Sequence[Tool]) -> None:
+        seen.append((server, [one.target.name for one in tools]))
+
+    async with running(python("echo"), shelved=shelved) as supervisor:
+        seen.clear()
+        await switched(supervisor, python("echo", call_s=0.5), python("asker"))
+        await asyncio.sleep(0)  # the next turn of the loop, once everything has switched
+        assert seen == [("asker", listed_of(supervisor, "asker"))]
+        seen.clear()
+        await switched(supervisor, replace(python("asker"), id="echo"), python("asker"))
+        await asyncio.sleep(0)
+        assert seen == [("echo", listed_of(supervisor, "echo"))]
+
+
+def listed_of(supervisor: Supervisor, server: str) -> list[str]:
+    return [one.target.name for one in supervisor.catalogue.shelf(server).tools]

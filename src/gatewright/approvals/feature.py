@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gatewright.approvals.agreements import Agreements
+from gatewright.approvals.asked_calls import AskedCalls
 from gatewright.approvals.endpoint import PATH, ApprovalPage
 from gatewright.approvals.gate import Confirm, OpenWorld
 from gatewright.approvals.operators import Operators
@@ -23,7 +24,7 @@ _JUDGING = ("sanitize", "schema", "validators", "permission")
 
 
 class ApprovalsFeature(Feature):
-    """Offers the queue, and which calls wait in it (`Polls`)."""
+    """Offers the queue, which calls wait in it (`Polls`), and what is known of them (`AskedCalls`)."""
 
     name = "approvals"
     pages = PATH
@@ -34,7 +35,8 @@ class ApprovalsFeature(Feature):
         self._redeemed = ground.redeemed
         self._agreements = Agreements(time.monotonic)
         self._page = ApprovalPage(self.queue, ground.now.identify, os.urandom)
-        self.offers = (self.queue, self._polls)
+        self._asked = AskedCalls()
+        self.offers = (self.queue, self._polls, self._asked)
 
     def rules(self, settings: Settings) -> Rules:
         """The gate."""
@@ -46,7 +48,7 @@ class ApprovalsFeature(Feature):
         return Confirm(
             making.still,
             time.monotonic,
-            operators=Operators(queue, self._polls, self._redeemed.send),
+            operators=Operators(queue, self._polls, self._redeemed.send, self._asked.note),
             rule=rules_of(settings),
             open_world=OpenWorld(self._agreements, settings.approvals.open_world_s),
             again=[making.made[name] for name in _JUDGING],

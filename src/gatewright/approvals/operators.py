@@ -67,11 +67,19 @@ class Agreed(NamedTuple):
 class Operators:
     """Asks operators about calls, by the queue and the rules of one configuration."""
 
-    def __init__(self, queue: Queue, looks: Polls, redeemed: Callable[[Call], None]) -> None:
-        """`redeemed` hears of a call that runs and was counted, though it had been counted when it was first asked."""
+    def __init__(
+        self,
+        queue: Queue,
+        looks: Polls,
+        redeemed: Callable[[Call], None],
+        noted: Callable[[str, Call, Tool], None] = lambda *_: None,
+    ) -> None:
+        """`redeemed` hears of a call that runs and was counted, though it had been counted when it was first asked; `noted` of
+        each call that waits, with the id of its request."""
         self._queue = queue
         self._looks = looks
         self._redeemed = redeemed
+        self._noted = noted
 
     async def ask(
         self, call: Call, tool: Tool, back: Back, quorum: int, why: str
@@ -96,6 +104,7 @@ class Operators:
         if made is None:
             return texts.crowded(call, tool)
         if made.state == "pending":
+            self._noted(made.id, call, tool)
             # Not in turn: a call that waits must not keep others from asking.
             with self._looks.held(call, made.id, made.expires - made.requested) as first:
                 await _held(queue, made, call, back)

@@ -13,11 +13,10 @@ from gatewright.approvals.operators import ApprovalRequests, Queue
 from gatewright.approvals.queue import ApprovalQueue, Record, Tell
 from gatewright.approvals.request import Approval
 from gatewright.approvals.store import Approvals
+from gatewright.approvals.webhook_bodies import body_of
 from gatewright.call import Target
-from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.config.changes import versions
-from gatewright.mcp.wire import jsonrpc
 from gatewright.storage.state import StateDatabase
 from gatewright.transport.safe_fetch import Egress, EgressFailed
 
@@ -40,7 +39,9 @@ def approval_queue_of(settings: Settings, state: StateDatabase, record: Record) 
 def adopt(desk: ApprovalQueue, settings: Settings) -> None:
     """Go on with what a configuration says."""
     said = settings.approvals
-    tell = webhook(said.webhook) if said.webhook else None
+    tell = None
+    if said.webhook:
+        tell = webhook(said.webhook, lambda one: body_of(said.webhook_format, one, desk.console))
     desk.adopt(lasts_s=said.expires_s, tell=tell, offered=by_operators(settings))
 
 
@@ -72,20 +73,21 @@ def by_operators(settings: Settings) -> bool:
 
 def webhook(
     url: str,
+    body: Callable[[Approval], bytes],
     egress: Egress | None = None,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
 ) -> Tell:
-    """Tells `url` of each new request: a few tries with pauses between them, and a line in the log where none works."""
+    """Tells `url` of each new request, by a `body` in JSON: a few tries with pauses between them, and a line in the log where none works."""
     asks = egress or Egress()
 
     async def tell(one: Approval) -> None:
-        problem = ""
+        problem, said = "", body(one)
         for pause_s in (0.0, *_PAUSES_S):
             if pause_s:
                 await sleep(pause_s)
             try:
                 status, _body = await asks.ask(
-                    url, {"Content-Type": "application/json"}, _told(one), outside=False
+                    url, {"Content-Type": "application/json"}, said, outside=False
                 )
             except EgressFailed as failed:
                 problem = str(failed)
@@ -96,22 +98,3 @@ def webhook(
         log.warning("the webhook was not told of %s: %s", one.id, problem)
 
     return tell
-
-
-def _told(one: Approval) -> bytes:
-    """Everything that helps to decide whether to look at it, and no argument."""
-    approval = {
-        "id": one.id,
-        "kind": one.kind,
-        "agent": one.agent,
-        "server": one.server,
-        "tool": one.tool,
-        "risk": one.risk,
-        "reason": one.reason,
-        "arguments_digest": one.arguments_digest,
-        "requested": one.requested,
-        "expires": one.expires,
-        "quorum": one.quorum,
-    }
-    decide = to_type("approve {}", one.id)
-    return jsonrpc.encode({"event": "approval.requested", "approval": approval, "decide": decide})

@@ -63,6 +63,8 @@ class ApprovalQueue:
     tell: Tell | None = None
     offered = False
     """Whether any call may wait for an operator."""
+    console = ""
+    """The URL of the console, without a path; empty while none is served."""
 
     def __init__(
         self, store: Approvals, record: Record, clock: Callable[[], float] = time.perf_counter

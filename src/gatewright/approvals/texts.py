@@ -23,6 +23,7 @@ __all__ = [
     "question",
     "reason",
     "refused",
+    "rule_of",
     "undecided",
     "visible",
 ]
@@ -49,6 +50,19 @@ def because(tool: Tool) -> str:
     if "destructive" in security.hints:
         return "its server says that it can destroy or overwrite (destructiveHint), and nobody vouched for it"
     return "its server says that it reaches out into the open world (openWorldHint), and nobody vouched for it"
+
+
+def rule_of(call: Call, tool: Tool) -> str:
+    """Which rule wants a person to agree to a call, as what an operator finds in the configuration."""
+    security = tool.security
+    if "flow" in call.facts:
+        return '[flow] then = "ask"'
+    if security.confirmation_required:
+        return f"confirmation_required of {tool.target.server}/{tool.target.name}"
+    if security.risk_level == "dangerous":
+        return "dangerous tools ask a person, unless a grant names the tool (default)"
+    hint = "destructiveHint" if "destructive" in security.hints else "openWorldHint"
+    return f'[approvals] hints = "ask", for {hint}'
 
 
 def lasts(call: Call, tool: Tool) -> bool:

@@ -18,6 +18,7 @@ __all__ = [
     "Permissions",
     "Registration",
     "Telemetry",
+    "WebhookFormat",
 ]
 
 
@@ -99,6 +100,9 @@ class Audit(msgspec.Struct, frozen=True, kw_only=True):
     """Where else the record goes; see `[[audit.sinks]]`."""
 
 
+WebhookFormat = Literal["json", "slack", "teams", "discord"]
+
+
 class Approvals(msgspec.Struct, frozen=True, kw_only=True):
     """How calls that a person has to confirm are decided, and how long they wait."""
 
@@ -119,7 +123,10 @@ class Approvals(msgspec.Struct, frozen=True, kw_only=True):
     webhook: Annotated[
         str, Meta(pattern=r"\A(https?://\S+)?\Z", examples=['"https://example.com/hook"'])
     ] = ""
-    """A URL that gets a POST for each new request, without the arguments of the call."""
+    """A URL that gets a POST for each new request, without the arguments of the call. The body has the URL of the request in
+    the console, where that is served; whoever opens it has to sign in."""
+    webhook_format: WebhookFormat = "json"
+    """What is posted: the members of the request (`json`), or a message as a webhook of Slack, Teams or Discord takes it."""
 
 
 PermissionPolicy = Literal["interactive", "auto_approve", "deny_all", "config_only"]

@@ -10,6 +10,7 @@ from gatewright.console.changes import Changes
 from gatewright.console.kernel_calls import KernelCalls
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
+from gatewright.console.traffic import Traffic
 from gatewright.discovery.lookup import Lookup
 from gatewright.feature import GatewayParts, Ground
 
@@ -24,6 +25,8 @@ class Dependencies(msgspec.Struct, frozen=True, kw_only=True):
     gateway: GatewayParts
     recent: Recent
     """The newest records."""
+    traffic: Traffic
+    """How many calls ended when."""
     sessions: ConsoleSessions
     changes: Changes
     calls: KernelCalls

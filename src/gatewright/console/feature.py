@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from gatewright.approvals.queue import ApprovalQueue
 from gatewright.call import Caller
 from gatewright.config.console import Console
 from gatewright.console.changes import Changes
@@ -19,11 +20,14 @@ from gatewright.console.kernel_calls import CallKeys, KernelCalls
 from gatewright.console.people import Person
 from gatewright.console.recent import Recent
 from gatewright.console.sessions import ConsoleSessions
+from gatewright.console.traffic import Traffic
 from gatewright.discovery.lookup import Lookup
-from gatewright.feature import Feature, GatewayParts, Ground, Serving
+from gatewright.feature import Around, Feature, GatewayParts, Ground, Serving
 from gatewright.identity.gate import Keys
+from gatewright.kernel import Hooks
 from gatewright.mcp.server.http_app import App
 from gatewright.servers.states import Change
+from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.supervisor_dependencies import ServerSide
 from gatewright.transport import http_server
 from gatewright.transport.connection_limits import Seats
@@ -45,6 +49,7 @@ class ConsoleFeature(Feature):
         self._ground = ground
         self._settings: Console = ground.settings.console
         self._keys = CallKeys()
+        self._traffic = Traffic(time.time)
         self._parts: Dependencies | None = None
         self._clear_text: Sequence[str] = ()
 
@@ -62,6 +67,12 @@ class ConsoleFeature(Feature):
 
         return replace(side, changed=changed)
 
+    def around(self, servers: Supervisor) -> Around:
+        """Counts calls as they end."""
+        if not self._settings.enabled:
+            return Around()
+        return Around(hooks=Hooks(ended=(self._traffic.ended,)))
+
     def serve(self, parts: GatewayParts) -> Serving:
         """Its address, and who tells pages what changes."""
         if not self._settings.enabled:
@@ -71,6 +82,7 @@ class ConsoleFeature(Feature):
             ground=self._ground,
             gateway=parts,
             recent=recent,
+            traffic=self._traffic,
             sessions=ConsoleSessions(
                 clock=time.time,
                 lasts_s=self._settings.session_hours * 3600,
@@ -100,12 +112,17 @@ class ConsoleFeature(Feature):
             raise RuntimeError("the console is served before the gateway")
         server = await _served(_Later(parts, settings, lambda: found), settings, seats)
         found = settings.url or server.url
+        queue = self._ground.of(ApprovalQueue)
+        if queue is not None:
+            queue.console = found
         self._clear_text = server.clear_text
         self._ground.listeners.append(server)
         token = parts.sessions.token_for(_local_person(parts), _FIRST_TOKEN_S)
         try:
             yield {"console": f"{found}/open#{token}"}
         finally:
+            if queue is not None:
+                queue.console = ""
             await server.stop(1.0)
 
     async def close(self) -> None:

@@ -20,6 +20,13 @@ _LOOK_S = 0.05
 _MOST = 500
 """Records that one look reads for their topics; with more, every topic of calls counts as changed."""
 
+_BUSY_S = 0.5
+"""Between two times that the topics of calls are told."""
+_MARK = b'"event_type":"'
+_KIND_AT = len('{"id":"","time":"","event_type":"') + 36 + 24
+"""Where the kind stands in a record, behind an id and a time: nearly all of them are ends of calls, and known by one comparison."""
+_ENDED = b'TOOL_EXECUTED"'
+_ENDED_AT = _KIND_AT + len(_ENDED)
 _OF_A_CALL = ("live", "sessions", "audit", "limits")
 _TOPICS: Mapping[str, tuple[str, ...]] = {
     "dev.gatewright.approval": ("inbox", "audit"),
@@ -37,14 +44,16 @@ _TOPICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class _Kind(msgspec.Struct):
-    event_type: str
-
-
 def topics_of(event_type: str) -> tuple[str, ...]:
     """What of the console shows records of this kind."""
     prefix = ".".join(event_type.split(".")[:3])
     return _TOPICS.get(prefix, _OF_A_CALL)
+
+
+def _kind(line: bytes) -> str:
+    # The members before it are an id and a time: no text of anybody's stands there.
+    begin = line.index(_MARK) + len(_MARK)
+    return line[begin : line.index(b'"', begin)].decode()
 
 
 class Recent:
@@ -64,9 +73,13 @@ class Recent:
         """Hear no more."""
         self._end()
 
+    def lines(self) -> Iterator[bytes]:
+        """The newest records as they were written, newest first: those of this moment, whatever is written meanwhile."""
+        return reversed(tuple(self._lines))
+
     def newest(self, most: int, fits: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
         """The newest records that fit, decoded, newest first; at most `most`."""
-        for line in reversed(tuple(self._lines)):
+        for line in self.lines():
             if most <= 0:
                 return
             record: dict[str, Any] = msgspec.json.decode(line)
@@ -76,16 +89,34 @@ class Recent:
 
     async def follow(self, tell: Callable[..., None], needed: Callable[[], bool]) -> None:
         """Tell the topics of what is written, several times a second while somebody needs it. Until it is cancelled."""
-        kind = msgspec.json.Decoder(_Kind)
-        told = self.count
+        told, busy_at = self.count, float("-inf")
+        busy: set[str] = set()
         while True:
             await asyncio.sleep(_LOOK_S if needed() else _LOOK_S * 10)
-            new = self.count - told
-            told = self.count
-            if not new or not needed():
+            new, told = self.count - told, self.count
+            if not needed():
+                busy.clear()
                 continue
-            topics: set[str] = set(_OF_A_CALL) if new > _MOST else set()
-            lines = self._lines
-            for at in range(max(0, len(lines) - min(new, _MOST)), len(lines)):
-                topics.update(topics_of(kind.decode(lines[at]).event_type))
-            tell(*topics)
+            topics = self._topics(new)
+            # A call by itself is told at once; of thousands a second, twice a second is enough to look by.
+            busy |= topics.intersection(_OF_A_CALL)
+            topics.difference_update(_OF_A_CALL)
+            now = asyncio.get_running_loop().time()
+            if busy and now - busy_at >= _BUSY_S:
+                topics |= busy
+                busy.clear()
+                busy_at = now
+            if topics:
+                tell(*topics)
+
+    def _topics(self, new: int) -> set[str]:
+        """Those of the last records, of which so many are new."""
+        topics: set[str] = set(_OF_A_CALL) if new > _MOST else set()
+        lines = self._lines
+        for at in range(max(0, len(lines) - min(new, _MOST)), len(lines)):
+            line = lines[at]
+            if line[_KIND_AT:_ENDED_AT] == _ENDED:
+                topics.update(_OF_A_CALL)
+            else:
+                topics.update(topics_of(_kind(line)))
+        return topics

@@ -29,6 +29,8 @@ class View(msgspec.Struct, frozen=True):
     status: int = 200
     location: str = ""
     """Where the browser goes instead."""
+    shared: str = ""
+    """Of a part that shows everybody the same: whoever asks for the same template with this text soon after gets what was made."""
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):

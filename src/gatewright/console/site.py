@@ -28,7 +28,7 @@ from gatewright.console.guard import HEADERS, Guard, body_of
 from gatewright.console.operations import ApiError, Asking, Operation, read
 from gatewright.console.people import Person
 from gatewright.console.rendering import environment
-from gatewright.console.screen import Page, Screen, View
+from gatewright.console.screen import Badge, Page, Screen, View
 from gatewright.console.sessions import ConsoleSession
 from gatewright.console.sign_in import SignIn
 from gatewright.console.sign_in_sessions import SignIns
@@ -41,6 +41,8 @@ log = logging.getLogger("gatewright.console")
 
 Answering = Callable[[Request], Awaitable[Response]]
 _FIELDS = 200
+_SHARED_S, _SHARED_MOST = 0.5, 100
+_NEVER = (0.0, b"")
 _YEAR = "public, max-age=31536000, immutable"
 
 
@@ -57,6 +59,8 @@ class Site:
         self._sign_in = SignIn(parts, guard)
         self._static = StaticFiles()
         self._templates: Environment = environment(parts.clock, self._static.url)
+        self._shared: dict[tuple[str, str], tuple[float, bytes]] = {}
+        """Parts that show everybody the same, and when they were made."""
         self._operations: list[Operation] = [
             *SignIns(parts, base).operations,
             *(operation for one in screens for operation in one.operations),
@@ -76,6 +80,7 @@ class Site:
             self._route("/sign-in", self._key, "POST"),
             self._route("/sign-out", self._out, "POST"),
             self._route("/events", self._events, "GET"),
+            self._route("/screens", self._numbers, "GET"),
             self._route(f"{api.ROOT}/openapi.json", self._document, "GET"),
         ]
         for screen in self._screens:
@@ -174,12 +179,15 @@ class Site:
             if "hx-request" in request.headers:
                 return Response(status_code=200, headers={"hx-location": view.location})
             return RedirectResponse(view.location, 303)
+        made = self._shared.get((view.template, view.shared), _NEVER) if view.shared else _NEVER
+        if self._parts.clock() - made[0] < _SHARED_S:
+            return HTMLResponse(made[1])
         person = session.person
         values = {
             "person": person,
             "may": person.may,
             "screen": screen,
-            "screens": [(one, one.badge(person)) for one in self._screens],
+            "screens": self._badged(person),
             "csrf": session.csrf,
             "theme": request.cookies.get("theme", ""),
             "copies": view.copies,
@@ -187,9 +195,23 @@ class Site:
             "version": __version__,
             **view.values,
         }
-        return self._html(view.template, values, view.status)
+        response = self._html(view.template, values, view.status)
+        if view.shared:
+            while len(self._shared) >= _SHARED_MOST:
+                del self._shared[next(iter(self._shared))]
+            self._shared[view.template, view.shared] = self._parts.clock(), bytes(response.body)
+        return response
 
-    def _html(self, template: str, values: dict[str, Any], status: int = 200) -> Response:
+    def _badged(self, person: Person) -> list[tuple[Screen, Badge | None]]:
+        return [(one, one.badge(person)) for one in self._screens]
+
+    async def _numbers(self, request: Request) -> Response:
+        """The screens with what stands beside their names, for a page that is open."""
+        person, name = self._session(request).person, request.query_params.get("name", "")
+        screen = next((one for one in self._screens if one.name == name), self._screens[0])
+        return self._html("screens.html", {"screens": self._badged(person), "screen": screen})
+
+    def _html(self, template: str, values: dict[str, Any], status: int = 200) -> HTMLResponse:
         return HTMLResponse(self._templates.get_template(template).render(values), status)
 
     @staticmethod

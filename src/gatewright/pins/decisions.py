@@ -22,3 +22,17 @@ class Decisions:
         found = self._store.accept(server, tool, digest=digest, by=by)
         self._store.decided()
         return found
+
+    def undecided(self, most: int) -> list[Pin]:
+        """The first tools of all servers that are held back and on which nobody has said a word, the longest first."""
+        return self._store.undecided(most)
+
+    def undecided_count(self) -> int:
+        """How many there are."""
+        return self._store.undecided_count()
+
+    def refuse(self, server: str, tool: str, *, digest: str, by: str, why: str) -> Pin:
+        """Leave a tool held back for as long as it says what it says now. Raises as `Pins.refuse`."""
+        found = self._store.refuse(server, tool, digest=digest, by=by, why=why)
+        self._store.decided()
+        return found

@@ -396,5 +396,5 @@ def _batches(tools: Sequence[Tool]) -> Iterator[list[Tool]]:
 
 
 def _actor(action: str, by: str) -> Actor:
-    by_operator = action in {"accepted", "forgotten"}
+    by_operator = action in {"accepted", "refused", "forgotten"}
     return Actor("operator", by) if by_operator else Actor("system", "gatewright")

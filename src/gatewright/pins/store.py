@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Literal
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.storage.changes import Changes
 from gatewright.storage.migrations import upsert
@@ -78,7 +79,7 @@ class Pin(msgspec.Struct, frozen=True):
     why: str
     since: float
     by: str
-    """Who accepted it: an operator, or `first use`."""
+    """Who accepted it: an operator, or `first use`; of what is held back, who wants it to stay so."""
 
 
 class PinChange(msgspec.Struct, frozen=True):
@@ -86,7 +87,7 @@ class PinChange(msgspec.Struct, frozen=True):
 
     number: int
     time: float
-    action: Literal["pinned", "held", "accepted", "restored", "forgotten"]
+    action: Literal["pinned", "held", "accepted", "refused", "restored", "forgotten"]
     """`forgotten` is of all tools of a server; it names none."""
     server: str
     tool: str
@@ -148,7 +149,7 @@ class Pins:
         pinned = "" if pin is None else pin.pinned
         if pinned and pinned == seen.definition:
             # It says again what was accepted: nobody has to look at it.
-            self._write(server, seen, "pinned", pinned, pin.by if pin is not None else "")
+            self._write(server, seen, "pinned", pinned, "")
             self._note("restored", server, seen, "")
             return "pinned"
         if pinned:  # before `why`: what was accepted once is shown as a difference
@@ -212,20 +213,52 @@ class Pins:
             return [self._accept(one.server, one.tool, one.digest, by) for one in pins]
 
     def _accept(self, server: str, tool: str, digest: str, by: str) -> Pin:
-        pin = self._known(server, [tool]).get(tool)
-        if pin is None:
-            raise KeyError(tool)
-        if pin.digest != digest:
-            raise ValueError(f"{server}/{tool} has changed again since it was looked at")
+        pin = self._looked_at(server, tool, digest)
         self._rooms.pop(server, None)
         seen = Seen(tool, pin.seen, pin.digest, pin.why)
         self._write(server, seen, "pinned", pin.seen, by)
         self._note("accepted", server, seen, by)
         return self._known(server, [tool])[tool]
 
+    def _looked_at(self, server: str, tool: str, digest: str) -> Pin:
+        pin = self._known(server, [tool]).get(tool)
+        if pin is None:
+            raise KeyError(tool)
+        if pin.digest != digest:
+            raise ValueError(f"{server}/{tool} has changed again since it was looked at")
+        return pin
+
     def decided(self) -> None:
         """An operator has changed something in this process, as another process does otherwise."""
         self._others = True
+
+    def undecided(self, most: int) -> list[Pin]:
+        """The first tools that are held back and that nobody has refused, the longest first."""
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM pins WHERE standing != 'pinned' AND by = '' ORDER BY since, server, tool LIMIT ?",  # noqa: S608 - constants
+            (most,),
+        )
+        return [Pin(*row) for row in rows]
+
+    def undecided_count(self) -> int:
+        """How many there are."""
+        ((count,),) = self._rows.rows(
+            "SELECT count(*) FROM pins WHERE standing != 'pinned' AND by = ''"
+        )
+        return int(count)
+
+    def refuse(self, server: str, tool: str, *, digest: str, by: str, why: str) -> Pin:
+        """Leave the tool held back for as long as it says what was looked at. Raises `KeyError` for a tool nobody has seen,
+        `ValueError` for another digest, or one that is not held back."""
+        with self._rows.changing():
+            pin = self._looked_at(server, tool, digest)
+            if pin.standing == "pinned":
+                raise ValueError(f"{server}/{tool} was accepted already, by {pin.by}")
+            self._rows.execute(
+                "UPDATE pins SET by = ? WHERE server = ? AND tool = ?", (by, server, tool)
+            )
+            self._note("refused", server, Seen(tool, pin.seen, pin.digest, why), by)
+        return replace(pin, by=by)
 
     def forget(self, server: str, *, by: str) -> int:
         """Forget a server's tools: the next time they are seen is a first time again. Returns how many."""

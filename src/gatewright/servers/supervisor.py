@@ -236,8 +236,12 @@ class Supervisor:
                     Change(name, former.state, server.state, "configuration_change")
                 )
             # Listed since the fleet was made, when nobody heard it; taken once everything has switched, as it is then.
-            if fleet.catalogue.listing(name) is not server.listing:
-                asyncio.get_running_loop().call_soon(self._catch_up, server)
+            late = fleet.catalogue.listing(name) is not server.listing
+            if (
+                late or former is not server
+            ):  # what it listed before it served, nobody has looked at
+                take = self._catch_up if late else self._look_once
+                asyncio.get_running_loop().call_soon(take, server)
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
                 why = REPLACED if name in fleet.servers else server.farewell
@@ -343,6 +347,10 @@ class Supervisor:
     def _catch_up(self, server: Server) -> None:
         if self._servers.get(server.id) is server and server.shelved is not None:
             self._listed(server.id, server.shelved, frozenset())
+
+    def _look_once(self, server: Server) -> None:
+        if self._servers.get(server.id) is server and server.shelved is not None:
+            self._look_at(server.id)
 
     def _offered(self, server: LocalServer, listing: Listing) -> None:
         """A server of this process offers something else."""

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, expect
 
+from tests.console.asking import Api
 from tests.console.browser.looks import Opened
 from tests.console.running import Console
 
 Open = Callable[..., Opened]
+
+
+def items(page: Page) -> list[str]:
+    """What stands in the list, by id."""
+    return [
+        one.get_attribute("id") or "" for one in page.locator("#list [data-item]").element_handles()
+    ]
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(console: Console) -> Iterator[None]:
+    """Nothing waits for the next test."""
+    yield
+    api = Api(console)
+    for one in api.get("/approvals")["approvals"]:
+        api.post(f"/approvals/{one['id']}/deny", comment="over")
 
 
 def test_a_call_is_approved_by_key(opened: Open, console: Console) -> None:
@@ -18,21 +36,131 @@ def test_a_call_is_approved_by_key(opened: Open, console: Console) -> None:
     expect(page.get_by_text("Nothing waits")).to_be_visible()
     with console.calling("demo__write_note", name="a\u202eb", text="hello") as call:
         expect(page.get_by_text("U+202E")).to_be_visible()
+        expect(page.locator("#sum")).to_contain_text("1 waiting")
+        expect(page.locator('nav [data-go="i"] .chip')).to_contain_text("1")
         page.keyboard.press("a")
         expect(page.get_by_text("Nothing waits")).to_be_visible()
+        expect(page.locator("#sum")).to_have_text("0 waiting")
+        expect(page.locator('nav [data-go="i"] .chip')).to_have_count(0)
         assert "written" in call.communicate(timeout=20)[0]
 
 
 def test_a_call_is_denied_with_a_reason(opened: Open, console: Console) -> None:
-    """The caller is told why."""
+    """The caller is told why; what is written stays while other requests come in."""
     page = opened("/inbox").page
     with console.calling("demo__write_note", name="x", text="y") as call:
         expect(page.get_by_role("button", name="Deny…")).to_be_visible()
         page.keyboard.press("d")
-        page.keyboard.type("not on a Friday")
-        page.keyboard.press("Enter")
+        page.keyboard.type("not on a")
+        with console.calling("demo__write_note", name="second", text="z"):
+            expect(page.locator("#list [data-item]")).to_have_count(2)
+            expect(page.get_by_role("status").get_by_text("1 new below")).to_be_visible()
+            page.keyboard.type(" Friday")
+            page.keyboard.press("Enter")
+            expect(page.locator("#list [data-item]")).to_have_count(1)
+            assert "not on a Friday" in call.communicate(timeout=20)[0]
+
+
+def test_other_arguments_run_after_a_look_at_the_difference(opened: Open, console: Console) -> None:
+    page = opened("/inbox").page
+    with console.calling("demo__write_note", name="plan", text="delete it") as call:
+        expect(page.get_by_role("button", name="Edit…")).to_be_visible()
+        page.keyboard.press("e")
+        field = page.get_by_label("Other arguments")
+        expect(field).to_have_value('{\n  "name": "plan",\n  "text": "delete it"\n}')
+        field.fill("no object")
+        page.get_by_role("button", name="Show the difference").click()
+        expect(page.get_by_role("alert")).to_contain_text("a JSON object")
+        field.fill('{"name": "plan", "text": "keep it"}')
+        page.get_by_role("button", name="Show the difference").click()
+        expect(page.locator("dialog ins")).to_contain_text("keep it")
+        expect(page.locator("dialog del")).to_contain_text("delete it")
+        page.get_by_role("button", name="Approve with these arguments").click()
         expect(page.get_by_text("Nothing waits")).to_be_visible()
-        assert "not on a Friday" in call.communicate(timeout=20)[0]
+        assert "written" in call.communicate(timeout=20)[0]
+    read = console.command("tool", "call", "demo__read_note", "name=plan")
+    assert "keep it" in read.stdout
+
+
+def test_several_are_decided_together(opened: Open, console: Console) -> None:
+    """By keys: select two, look at both, deny them."""
+    page = opened("/inbox").page
+    with (
+        console.calling("demo__write_note", name="one", text="1") as first,
+        console.calling("demo__write_note", name="two", text="2") as second,
+    ):
+        expect(page.locator("#list [data-item]")).to_have_count(2)
+        page.keyboard.press("x")
+        page.keyboard.press("j")
+        expect(page.locator("#list [data-item]").nth(1)).to_have_attribute("aria-current", "true")
+        assert page.url.endswith(items(page)[1].removeprefix("item-"))
+        page.keyboard.press("x")
+        expect(page.get_by_text("2 selected")).to_be_visible()
+        page.keyboard.press("A")
+        dialog = page.get_by_role("dialog", name="Decide on several")
+        expect(dialog.get_by_text("one", exact=True)).to_be_visible()
+        expect(dialog.get_by_text("two", exact=True)).to_be_visible()
+        dialog.get_by_label("say why not").fill("not these")
+        page.keyboard.press("Enter")
+        expect(page.get_by_text("2 of 2 decided")).to_be_visible()
+        expect(page.get_by_text("Nothing waits")).to_be_visible()
+        assert "not these" in first.communicate(timeout=20)[0]
+        assert "not these" in second.communicate(timeout=20)[0]
+
+
+def test_the_second_of_two_people_sees_by_whom_it_was_decided(
+    opened: Open, console: Console
+) -> None:
+    """What is open stays where it is, also what stands above it."""
+    page = opened("/inbox").page
+    with console.calling("demo__write_note", name="above", text="1"):
+        expect(page.locator("#list [data-item]")).to_have_count(1)
+        with console.calling("demo__write_note", name="below", text="2"):
+            expect(page.locator("#list [data-item]")).to_have_count(2)
+            page.keyboard.press("j")
+            second = page.locator("#list [data-item]").nth(1)
+            expect(second.get_by_role("button", name="Approve once")).to_be_visible()
+            place, both = second.bounding_box(), items(page)
+            other = opened("/inbox").page
+            for gone in ("over", "and out"):
+                expect(other.get_by_role("button", name="Deny…")).to_be_visible()
+                other.keyboard.press("d")
+                other.keyboard.type(gone)
+                other.keyboard.press("Enter")
+                expect(other.locator("dialog[open]")).to_have_count(0)
+                if gone == "over":
+                    expect(page.locator("#list .over")).to_have_count(1)
+                    assert (second.bounding_box(), items(page)) == (place, both)
+            expect(second.get_by_role("status")).to_contain_text("Denied by local")
+            expect(second.get_by_role("status")).to_contain_text("and out")
+            assert items(page) == both
+
+
+def test_a_new_request_notifies_whoever_asked_for_it(opened: Open, console: Console) -> None:
+    """With nothing in it that anybody else wrote; and only in a browser where somebody turned it on."""
+    page = opened("/inbox").page
+    page.context.grant_permissions(["notifications"], origin=console.url)
+    page.evaluate("""() => {
+        window.told = [];
+        document.hasFocus = () => false;
+        window.Notification = class {
+            static permission = "granted";
+            static requestPermission = async () => "granted";
+            constructor(title, options) { window.told.push(`${title} ${options.body}`); }
+            addEventListener() {}
+        };
+    }""")
+    with console.calling("demo__write_note", name="quiet", text="1"):
+        expect(page.locator('nav [data-go="i"] .chip')).to_contain_text("1")
+        assert page.evaluate("window.told") == []
+        page.get_by_role("button", name="notify me in this browser").click()
+        expect(page.get_by_role("button", name="stop notifying me")).to_be_visible()
+        with console.calling("demo__write_note", name="loud", text="1"):
+            expect(page.locator('nav [data-go="i"] .chip')).to_contain_text("2")
+            told = page.evaluate("window.told")
+            assert len(told) == 1
+            assert told[0].startswith("2 waiting in Gatewright")
+            assert "write_note" not in told[0]
 
 
 def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> None:
@@ -42,6 +170,7 @@ def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> 
         found = opened("/inbox", theme=theme, width=width)
         expect(found.page.get_by_role("button", name="Approve once")).to_be_visible()
         found.check()
+        found.shot("inbox")
         found.page.get_by_role("button", name="Deny…").click()
         found.page.get_by_label("Why not?").fill("enough")
         found.page.get_by_role("dialog").get_by_role("button", name="Deny", exact=True).click()

@@ -1,54 +1,133 @@
-"""The inbox over HTTP: what waits is listed, and decided by whoever may."""
+"""Screen `inbox` by its API and pages, with a whole gateway: what a person is shown of a call, and what a role may not do."""
 
 from __future__ import annotations
 
+import contextlib
+import http.server
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from tests.console.client import Visitor
-from tests.console.running import Console, eventually
+import pytest
+
+from gatewright.console.screens.inbox import Several
+from tests.console.asking import Api, signed_in
+from tests.console.running import DEMO, Console, eventually, running
 
 
-def waiting(visitor: Visitor) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = visitor.call("GET", "/approvals").json()
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("console")
+
+
+@pytest.fixture(scope="module")
+def key(folder: Path) -> str:
+    """An operator's, made before the gateway runs for the first time."""
+    config = folder / "first.toml"
+    config.write_text(f'[storage]\npath = "{folder}/state"\n')
+    words = ["key", "create", "olga", "--operator", "--config", str(config)]
+    made = subprocess.run(
+        [sys.executable, "-m", "gatewright", *words], capture_output=True, text=True, check=True
+    )
+    return made.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def console(folder: Path, key: str) -> Iterator[Console]:
+    with running(folder, gateway='operators = "key"') as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def api(console: Console, key: str) -> Api:
+    return Api(console, {"Authorization": f"Bearer {key}"})
+
+
+def the_one(api: Api) -> dict[str, Any]:
+    """The request that waits, once there is one."""
+    eventually(lambda: len(api.get("/approvals")["approvals"]) == 1)
+    found: dict[str, Any] = api.get("/approvals")["approvals"][0]
     return found
 
 
-def test_a_request_is_approved_for_the_arguments_that_were_shown(
-    console: Console, operator: Visitor
-) -> None:
+def test_a_request_says_what_is_known_of_its_call(api: Api, console: Console) -> None:
     with console.calling("demo__write_note", name="a", text="b") as call:
-        eventually(lambda: bool(waiting(operator)))
-        (one,) = waiting(operator)
-        path, csrf = f"/approvals/{one['id']}", operator.csrf
-        assert (one["server"], one["tool"], one["kind"]) == ("demo", "write_note", "owner")
-        stale = operator.call("POST", f"{path}/approve", {"digest": "0" * 64}, x_csrf_token=csrf)
-        assert (stale.status, stale.json()["code"]) == (409, "not_shown")
-        silent = operator.call("POST", f"{path}/deny", {}, x_csrf_token=csrf)
-        assert (silent.status, silent.json()["code"]) == (422, "no_reason")
-        said = operator.call(
-            "POST", f"{path}/approve", {"digest": one["digest"]}, x_csrf_token=csrf
-        )
-        assert said.status == 200
-        again = operator.call(
-            "POST", f"{path}/approve", {"digest": one["digest"]}, x_csrf_token=csrf
-        )
-        assert again.status == 409
-        assert "by local" in again.json()["message"]
+        one = the_one(api)
+        found = api.get(f"/approvals/{one['id']}")
+        assert found["request"] == one
+        assert found["rule"] == "confirmation_required of demo/write_note"
+        assert found["call"]["program"].startswith("gatewright-cli")
+        assert found["gates"][-1]["gate"] == "confirm"
+        assert {gate["state"] for gate in found["gates"][:-1]} == {"passed"}
+        said = api.post(f"/approvals/{one['id']}/approve", digest=one["digest"])
+        assert (said["state"], said["by"]) == ("approved", "olga")
         assert "written" in call.communicate(timeout=20)[0]
-    assert operator.get(f"/inbox/{one['id']}").status == 404
 
 
-def test_other_arguments_run_instead(console: Console, operator: Visitor) -> None:
-    with console.calling("demo__write_note", name="edit", text="old") as call:
-        eventually(lambda: bool(waiting(operator)))
-        (one,) = waiting(operator)
-        fields = {
-            "digest": one["digest"],
-            "edited": '{"name": "edit", "text": "new"}',
-            "csrf": operator.csrf,
-        }
-        said = operator.post(f"/inbox/{one['id']}/approve", fields)
-        assert said.status == 200
-        assert "Nothing waits" in said.text
-        assert "written" in call.communicate(timeout=20)[0]
-    assert "new" in console.command("tool", "call", "demo__read_note", "name=edit").stdout
+def test_a_viewer_sees_and_decides_on_nothing(api: Api, console: Console) -> None:
+    """By the URL alone nobody decides either, where keys are the only proof."""
+    viewer = signed_in(console)
+    with console.calling("demo__write_note", name="c", text="d"):
+        one = the_one(api)
+        assert viewer.get("/approvals")["approvals"] == [one]
+        for path, given in (
+            (f"{one['id']}/approve", {"digest": one["digest"]}),
+            (f"{one['id']}/deny", {"comment": "no"}),
+            (f"{one['id']}/difference", {"edited": "{}"}),
+            ("decisions", {"of": [{"id": one["id"]}], "approve": False, "comment": "no"}),
+        ):
+            found = viewer.post(f"/approvals/{path}", **given)
+            assert (found["status"], found["code"]) == (403, "role"), path
+        for act in ("accept", "refuse"):
+            assert viewer.post(f"/held-definitions/df_1/{act}", digest="x")["status"] == 403
+        assert api.post(f"/approvals/{one['id']}/deny", comment="enough")["state"] == "denied"
+
+
+def test_a_form_names_several_with_what_was_looked_at() -> None:
+    several = Several(of="ap_1:aa ap_2:bb ap_3")
+    assert [(one.id, one.digest) for one in several.looked] == [
+        ("ap_1", "aa"),
+        ("ap_2", "bb"),
+        ("ap_3", ""),
+    ]
+
+
+def test_the_webhook_is_told_where_to_look(tmp_path: Path) -> None:
+    """In the console that is served."""
+    with hook() as (url, told):
+        text = f'{DEMO}\n[approvals]\nwebhook = "{url}"\nwebhook_format = "slack"\n'
+        with (
+            running(tmp_path, text) as console,
+            console.calling("demo__write_note", name="a", text="b"),
+        ):
+            eventually(lambda: len(told) == 1)
+            one = Api(console).get("/approvals")["approvals"][0]
+            assert f"{console.url}/inbox/{one['id']}" in told[0]
+
+
+@contextlib.contextmanager
+def hook() -> Iterator[tuple[str, list[str]]]:
+    """A web server that is told; its URL, and the bodies of what it was told."""
+    told: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            told.append(self.rfile.read(int(self.headers["content-length"])).decode())
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            """Nothing."""
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/", told
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -68,6 +68,21 @@ async def test_a_session_ends_when_its_client_says_so() -> None:
         assert (house.upstream.watching, ids(house)) == ({}, set())
 
 
+async def test_a_session_ends_when_an_operator_says_so() -> None:
+    """As if its client had ended it: what runs is cancelled, and it is unknown from then on."""
+    async with House() as house:
+        session, other = await house.session(), await house.session()
+        house.script.does("echo", hang := Hang())
+        running = session.open("tools/call", CALL)
+        await within(hang.began.wait())
+        house.front.standing[session.ident].end()
+        await within(running.task)
+        assert house.script.cancelled == ["echo"]
+        assert (await session.send(rpc("tools/list", None, 1))).status == 404
+        assert (await other.send(rpc("tools/list", None, 2))).status == 200
+        assert ids(house) == {other.ident}
+
+
 async def test_a_session_that_nobody_used_for_an_hour_ends() -> None:
     async with House() as house:
         unused, used, listening = [await house.session() for _ in range(3)]

@@ -10,12 +10,14 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
 from gatewright.console.screens.access import Access
 from gatewright.console.screens.audit import Audit
-from gatewright.console.screens.inbox import Inbox
-from gatewright.console.screens.limits import Limits
-from gatewright.console.screens.rooms import Rooms
 from gatewright.console.screens.connect import Connect
 from gatewright.console.screens.health import Health
+from gatewright.console.screens.inbox import Inbox
+from gatewright.console.screens.limits import Limits
+from gatewright.console.screens.live import Live
+from gatewright.console.screens.rooms import Rooms
 from gatewright.console.screens.servers import Servers
+from gatewright.console.screens.sessions import Sessions
 from gatewright.console.screens.tools import Tools
 
 __all__ = ["made"]
@@ -24,5 +26,16 @@ __all__ = ["made"]
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each."""
     search = AuditSearch(parts.ground.settings.storage.path, time.monotonic)
-    return (Inbox(parts), Access(parts), Rooms(parts), Audit(parts, search), Limits(parts, search))
-    return (Inbox(parts), Servers(parts), Tools(parts), Connect(parts), Health(parts))
+    return (
+        Inbox(parts),
+        Live(parts),
+        Sessions(parts),
+        Servers(parts),
+        Tools(parts),
+        Access(parts),
+        Rooms(parts),
+        Audit(parts, search),
+        Limits(parts, search),
+        Connect(parts),
+        Health(parts),
+    )

@@ -1,60 +1,54 @@
-"""Screen `inbox`: approvals that wait for a person: list, one opened, approve once or for a time, edit arguments, deny with a reason."""
+"""Screen `inbox`: what waits for a person: approvals, held back definitions, permissions of servers; one open, decided by key, or several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from gatewright.approvals.queue import ApprovalQueue
-from gatewright.approvals.request import Approval, CannotDecideError
-from gatewright.command_text import to_type
+from gatewright.approvals.request import Approval
+from gatewright.console.approval_details import ApprovalDetails
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, Operation
+from gatewright.console.held_definitions import HeldDefinitions, Looked
+from gatewright.console.inbox_decisions import (
+    ApprovalDecisions,
+    Batch,
+    Decision,
+    Edited,
+    LookedAt,
+    said_of,
+)
+from gatewright.console.inbox_list import InboxList, ListAsked, list_of
+from gatewright.console.operations import ApiError, Asking
 from gatewright.console.people import Person
 from gatewright.console.screen import Badge, Copies, Page, Screen, View
+from gatewright.storage.errors import StoreError
 
-__all__ = ["Decision", "Inbox", "Waiting"]
+__all__ = ["Inbox", "Several"]
 
-_STATES = {"unknown": 404, "own": 403, "voted": 409, "keyless": 403, "edited": 409, "over": 409}
+_HELD = "df_"
+MINUTES = ((10, "10 min"), (60, "1 h"), (480, "8 h"), (1440, "1 d"))
+"""For how long a person may agree to the same arguments again and again."""
 
-
-class Waiting(msgspec.Struct, frozen=True, kw_only=True):
-    """One request that waits. Times are Unix seconds."""
-
-    id: str
-    agent: str
-    wish: str
-    server: str
-    tool: str
-    risk: str
-    reason: str
-    arguments: str
-    """JSON text, secrets redacted, as they would be sent."""
-    digest: str
-    """SHA-256 of the arguments; a decision names it, so that nobody agrees to others than were shown."""
-    unseen: str
-    """What of the arguments nobody can look at; empty where they are whole."""
-    requested: float
-    expires: float
-    quorum: int
-    kind: str
+Run = Callable[[Asking], Awaitable[Any]]
 
 
-class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """An approval, or a denial with its reason."""
+class Several(msgspec.Struct, frozen=True, kw_only=True):
+    """The form of a decision on several requests."""
 
-    digest: str = ""
-    """That of the arguments which were looked at. An approval needs it."""
-    scope: Literal["once", "arguments"] = "once"
-    """`arguments`: these arguments again and again, for `minutes`."""
-    minutes: Annotated[int, Meta(ge=1, le=10_080)] = 60
-    edited: Annotated[str, Meta(max_length=65_536)] = ""
-    """Other arguments, a JSON object: they run instead, and are judged like any others."""
+    of: Annotated[str, Meta(min_length=1, max_length=8_000)]
+    """`ID:DIGEST` of each, with spaces between them."""
+    decision: Literal["approve", "deny", ""] = ""
     comment: Annotated[str, Meta(max_length=500)] = ""
-    """For the record; of a denial, for the caller too."""
+
+    @property
+    def looked(self) -> list[LookedAt]:
+        """The requests that are meant."""
+        return [LookedAt(*one.partition(":")[::2]) for one in self.of.split()]
 
 
 class Inbox(Screen):
@@ -71,173 +65,130 @@ class Inbox(Screen):
                 "the console shows approvals, and the feature approvals is not part of this gateway"
             )
         self._queue = queue
-        self._changes = parts.changes
+        self._clock = parts.clock
+        self._details = ApprovalDetails(parts)
+        self._held = HeldDefinitions(parts)
+        self._decisions = decisions = ApprovalDecisions(parts, queue, self._details)
+        self.operations = (*decisions.operations, *self._held.operations)
         self.pages = (
-            Page(path="/inbox", run=self._page),
-            Page(path="/inbox/list", run=self._list_part),
-            Page(path="/inbox/{id}", run=self._page),
-            Page(
-                path="/inbox/{id}/approve",
-                run=self._on_form(self.approve),
-                method="POST",
-                power="decide",
-                takes=Decision,
-            ),
-            Page(
-                path="/inbox/{id}/deny",
-                run=self._on_form(self.deny),
-                method="POST",
-                power="decide",
-                takes=Decision,
-            ),
-        )
-        self.operations = (
-            Operation(
-                name="inbox.list",
-                method="GET",
-                path="/approvals",
-                power="see",
-                summary="List what waits for a person",
-                run=self.waiting,
-                gives=list[Waiting],
-            ),
-            Operation(
-                name="inbox.approve",
-                method="POST",
-                path="/approvals/{id}/approve",
-                power="decide",
-                summary="Approve one request",
-                run=self.approve,
-                takes=Decision,
-                gives=Waiting,
-            ),
-            Operation(
-                name="inbox.deny",
-                method="POST",
-                path="/approvals/{id}/deny",
-                power="decide",
-                summary="Deny one request",
-                run=self.deny,
-                takes=Decision,
-                gives=Waiting,
-            ),
+            Page(path="/inbox", run=self._page, takes=ListAsked),
+            Page(path="/inbox/list", run=self._list_part, takes=ListAsked),
+            Page(path="/inbox/batch", run=self._batch_part, takes=Several, power="decide"),
+            _post("/inbox/batch", self._batch, Several),
+            Page(path="/inbox/{id}", run=self._page, takes=ListAsked),
+            _post("/inbox/{id}/approve", self._on_form(decisions.approve), Decision),
+            _post("/inbox/{id}/deny", self._on_form(decisions.deny), Decision),
+            _post("/inbox/{id}/difference", self._difference, Edited),
+            _post("/inbox/{id}/accept", self._on_form(self._held.accept), Looked),
+            _post("/inbox/{id}/refuse", self._on_form(self._held.refuse), Looked),
         )
 
     def badge(self, person: Person) -> Badge | None:
         """How many wait."""
-        count = self._queue.waiting
-        return Badge(str(count), "warn", f"{count} waiting") if count else None
-
-    # -- operations
-
-    async def waiting(self, asking: Asking) -> list[Waiting]:
-        """Oldest first."""
-        return [_waiting(one) for one in self._queue.pending()]
-
-    async def approve(self, asking: Asking) -> Waiting:
-        """Raises `ApiError`."""
-        given: Decision = asking.given
-        one = self._found(asking)
-        if given.digest != one.runs:
-            raise ApiError(
-                409,
-                "not_shown",
-                "the arguments are not those that were looked at",
-                "look at them again",
-            )
-        lasts_s = None if given.scope == "once" else given.minutes * 60.0
-        return self._decided(
-            lambda: self._queue.decide(
-                one.id,
-                True,
-                by=asking.person.id,
-                seen=one.arguments,
-                comment=given.comment,
-                edited=given.edited,
-                scope=given.scope,
-                lasts_s=lasts_s,
-            )
-        )
-
-    async def deny(self, asking: Asking) -> Waiting:
-        """Raises `ApiError`."""
-        given: Decision = asking.given
-        one = self._found(asking)
-        if not given.comment.strip():
-            raise ApiError(422, "no_reason", "a denial needs a reason", "say why, in a sentence")
-        return self._decided(
-            lambda: self._queue.decide(
-                one.id, False, by=asking.person.id, seen="", comment=given.comment
-            )
-        )
-
-    def _found(self, asking: Asking) -> Approval:
-        one = self._queue.get(asking.path["id"])
-        if one is None:
-            raise ApiError(404, "not_found", "there is no such request")
-        if one.state != "pending":
-            by = f" by {one.by}" if one.by else ""
-            raise ApiError(409, "over", f"it is {one.state} already{by}")
-        return one
-
-    def _decided(self, decide: Callable[[], Approval]) -> Waiting:
         try:
-            found = decide()
-        except CannotDecideError as problem:
-            raise ApiError(_STATES[problem.why], problem.why, str(problem)) from None
-        except ValueError as problem:
-            raise ApiError(422, "invalid", str(problem)) from None
-        self._changes.tell("inbox", "audit")
-        return _waiting(found)
+            count = self._queue.waiting + self._held.waiting
+        except StoreError:
+            return None
+        return Badge(str(count), "warn", f"{count} waiting") if count else None
 
     # -- pages
 
     async def _page(self, asking: Asking) -> View:
-        waiting = self._queue.pending()
-        wanted = asking.path.get("id", "")
-        opened = wanted or (waiting[0].id if waiting else "")
-        if wanted and not any(one.id == wanted for one in waiting):
-            return View(
-                "inbox/over.html", {"one": self._queue.get(wanted), "title": "Inbox"}, status=404
-            )
-        return View("inbox/page.html", self._values(waiting, opened), _copies(opened))
+        asked, wanted = asking.given, asking.path.get("id", "")
+        found = list_of(self._details, self._held, replace(asked, open=wanted or asked.open))
+        if wanted and not any(one.id == wanted and one.waits for one in found.rows):
+            values = {"one": self._queue.get(wanted), "title": "Inbox", "said_of": said_of}
+            return View("inbox/over.html", values, status=404)
+        values = await self._values(found, replace(asked, since=self._clock()), part=False)
+        return View("inbox/page.html", values, _copies(found.opened))
 
     async def _list_part(self, asking: Asking) -> View:
-        waiting = self._queue.pending()
-        return View("inbox/list.html", self._values(waiting, waiting[0].id if waiting else ""))
+        found = list_of(self._details, self._held, asking.given)
+        return View("inbox/list.html", await self._values(found, asking.given))
 
-    def _values(self, waiting: list[Approval], opened: str) -> dict[str, Any]:
-        return {"title": "Inbox", "waiting": waiting, "opened": opened, "topics": "inbox"}
+    async def _values(
+        self, found: InboxList, asked: ListAsked, said: str = "", *, part: bool = True
+    ) -> dict[str, Any]:
+        opened = next((one for one in found.rows if one.id == found.opened), None)
+        detail = held = None
+        if opened is not None and opened.request is not None:
+            detail = self._details.of(opened.request)
+        elif opened is not None:
+            held = await self._held.detail(opened.id)
+        return {
+            "title": "Inbox",
+            "topics": "inbox",
+            "found": found,
+            "asked": asked,
+            "detail": detail,
+            "held": held,
+            "minutes": MINUTES,
+            "said_of": said_of,
+            "said": said,
+            "part": part,
+        }
 
-    def _on_form(self, operation: Callable[[Asking], Any]) -> Callable[[Asking], Any]:
+    async def _difference(self, asking: Asking) -> View:
+        """In the dialog of the arguments; so is why there is none."""
+        values: dict[str, Any] = {"id": asking.path["id"], "found": None, "problem": None}
+        try:
+            values["found"] = await self._decisions.compare(asking)
+        except ApiError as problem:
+            values["problem"] = problem
+        return View("inbox/difference.html", values)
+
+    async def _batch_part(self, asking: Asking) -> View:
+        """All of them, with their arguments, before anybody decides."""
+        given: Several = asking.given
+        found = self._details.lists.some(tuple(one.id for one in given.looked))
+        waiting = [one for one in found if one.state == "pending"]
+        of = " ".join(f"{one.id}:{one.runs}" for one in waiting)
+        values = {"waiting": waiting, "of": of, "left": len(given.looked) - len(waiting)}
+        return View("inbox/batch.html", values)
+
+    async def _batch(self, asking: Asking) -> View:
+        given: Several = asking.given
+        batch = Batch(of=given.looked, approve=given.decision == "approve", comment=given.comment)
+        done = await self._decisions.decide(replace(asking, given=batch))
+        failed = [one for one in done if one.problem]
+        said = f"{len(done) - len(failed)} of {len(done)} decided"
+        if failed:
+            said += ": " + "; ".join(f"{one.id}: {one.problem}" for one in failed[:3])
+        return await self._after(None, said)
+
+    def _on_form(self, operation: Run) -> Run:
         async def run(asking: Asking) -> View:
-            await operation(asking)
-            waiting = self._queue.pending()
-            return View("inbox/list.html", self._values(waiting, waiting[0].id if waiting else ""))
+            before = self._queue.get(asking.path["id"])
+            done = await operation(asking)
+            said = ""
+            if before is not None and getattr(done, "state", "") == "pending":
+                said = f"Your yes counts. {before.quorum} operators have to agree."
+            return await self._after(before, said)
 
         return run
+
+    async def _after(self, before: Approval | None, said: str) -> View:
+        """The list, with the next one open: the first that came after the one that was decided."""
+        asked = ListAsked(since=self._clock())
+        found = list_of(self._details, self._held, asked)
+        if before is not None:
+            place = (before.requested, before.id)
+            behind = (
+                one.id
+                for one in found.rows
+                if one.request is None or (one.request.requested, one.id) > place
+            )
+            found = replace(found, opened=next(behind, found.opened))
+        return View("inbox/list.html", await self._values(found, asked, said))
+
+
+def _post(path: str, run: Run, takes: type[msgspec.Struct]) -> Page:
+    return Page(path=path, run=run, method="POST", power="decide", takes=takes)
 
 
 def _copies(id: str) -> Copies:
     if not id:
-        return Copies(to_type("approve"), "GET /api/v1/approvals")
-    return Copies(to_type("approve {}", id), f"POST /api/v1/approvals/{id}/approve")
-
-
-def _waiting(one: Approval) -> Waiting:
-    return Waiting(
-        id=one.id,
-        agent=one.who,
-        wish=one.wish,
-        server=one.server,
-        tool=one.tool,
-        risk=one.risk,
-        reason=one.reason,
-        arguments=one.arguments,
-        digest=one.runs,
-        unseen=one.unseen,
-        requested=one.requested,
-        expires=one.expires,
-        quorum=one.quorum,
-        kind=one.kind,
-    )
+        return Copies("gatewright approve", "GET /api/v1/approvals")
+    if id.startswith(_HELD):
+        return Copies("gatewright server pin", f"GET /api/v1/held-definitions/{id}")
+    return Copies(f"gatewright approve {id}", f"POST /api/v1/approvals/{id}/approve")

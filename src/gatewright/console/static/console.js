@@ -10,7 +10,9 @@ body.addEventListener("htmx:config:request", (event) => {
   event.detail.ctx.request.headers["X-CSRF-Token"] = csrf;
 });
 // What a dialog asked for is done, or a notice says why not, which would stand behind it.
-body.addEventListener("htmx:after:request", (event) => event.target.closest?.("dialog")?.close());
+body.addEventListener("htmx:after:request", (event) => {
+  if (!event.target.closest?.("[data-stays]")) event.target.closest?.("dialog")?.close();
+});
 body.addEventListener("htmx:error", () => notice("The console cannot be reached. Is the gateway running?"));
 
 function notice(text) {
@@ -31,6 +33,7 @@ if (topics) {
   stream.addEventListener("open", () => {
     window.clearTimeout(lost);
     connection.hidden = true;
+    body.dataset.listens = "yes";
   });
   stream.addEventListener("error", () => {
     window.clearTimeout(lost);

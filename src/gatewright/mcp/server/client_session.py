@@ -79,7 +79,7 @@ class ClientSession:
         if session is not None:
             now = front.clock()
             front.owners[session] = caller.who
-            front.standing[session] = Standing(door, profile, caller, now, now)
+            front.standing[session] = Standing(door, profile, caller, now, now, end=self.close)
 
     @property
     def busy(self) -> bool:

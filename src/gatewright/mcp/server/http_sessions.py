@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, OrderedDict
+from functools import partial
 
 from gatewright.call import Caller, Who
 from gatewright.mcp.protocol.replay import FinishedStreams, Streams
@@ -73,6 +74,7 @@ class Sessions:
         )
         session = self._sessions[ident] = HttpSession(peer, streams, self._front.standing[ident])
         session.standing.idle_s = IDLE_S
+        session.standing.end = partial(self.close, ident)
         self._each[caller.who] += 1
         # Its own oldest first: the sessions of others end only where all together are too many.
         if self._each[caller.who] > SESSIONS_EACH:

@@ -151,6 +151,8 @@ class Standing(msgspec.Struct, eq=False):
     used: float
     idle_s: float | None = None
     """After how long without use it ends; None where it ends with its connection."""
+    end: Callable[[], object] = lambda: None
+    """Ends it now: what runs in it is cancelled, and whoever uses it further hears that it has ended."""
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,273 @@
+"""How soon a call that waits stands in an open page, how soon a decision reaches it, and what five open pages cost the gateway.
+
+    python -m benchmarks.console [--json] [--rounds N]
+
+A page in chromium says when the request stood in it, and when it was clicked on; the caller when it asked, and when it was answered. The
+five pages are live ones that ask as `live.js` does: one event stream each, the list and the counts once a second. They run in this
+process, so that what a browser computes is not counted as the gateway's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlencode, urlsplit
+
+from benchmarks.commands import gatewright
+from benchmarks.gateway import Upstream, config
+from benchmarks.mcp_client import open_sessions
+from benchmarks.measure import Loader, Sample, System
+from benchmarks.processes import Process, Trouble, started
+from benchmarks.rows import Options, Row, main
+
+__all__ = ["Waits", "live_pages", "run", "waits", "with_pages"]
+
+CALLS = 20
+PAGES = 5
+CLIENTS = 16
+_CHROMIUM = "/usr/bin/chromium"
+_EVERY_S = 1.0
+_TOPICS = "inbox,servers,health,live"
+_CONFIRMED = "\n[servers.tools.echo]\nconfirmation_required = true\n"
+_WATCH = """() => {
+  window.seen = {};
+  const look = () => {
+    for (const one of document.querySelectorAll("#list [data-item]:not(.over)")) window.seen[one.id] ??= Date.now();
+  };
+  new MutationObserver(look).observe(document.getElementById("list"), { childList: true, subtree: true, attributes: true });
+  document.addEventListener("click", () => (window.clicked = Date.now()), true);
+}"""
+
+
+class Waits(NamedTuple):
+    """Of one approval each, in milliseconds."""
+
+    seen: list[float]
+    """From the call to the page."""
+    decided: list[float]
+    """From the click to the answer at the caller."""
+
+
+@contextlib.contextmanager
+def _gateway(folder: Path, name: str, more: str = "") -> Iterator[tuple[Process, str]]:
+    """A gateway with a console, and the URL that opens that once."""
+    home = folder / name
+    home.mkdir()
+    path = home / "mgp.toml"
+    text = config([Upstream.echo()], home / "data") + more + "\n[console]\nport = 0\n"
+    path.write_text(text, encoding="utf-8")
+    command = gatewright("serve", "--config", str(path), "--port", "0")
+    with started(name, command, folder) as process:
+        words = process.log.read_text(encoding="utf-8").split()
+        yield process, next(one for one in words if one.startswith("console=")).partition("=")[2]
+
+
+def waits(folder: Path, stack: ExitStack, count: int) -> Waits:
+    """So many approvals, one after the other, by a person who clicks at once. Raises `Trouble`."""
+    process, url = stack.enter_context(_gateway(folder, "confirmed", _CONFIRMED))
+    page = stack.enter_context(_page(url))
+    (session,) = open_sessions(process.url, 1)
+    tool = session.tool("echo")
+    found = Waits([], [])
+    base = url.partition("/open")[0]
+    with ThreadPoolExecutor(1) as pool:
+
+        def asked(number: int) -> tuple[float, float]:
+            before = time.time()
+            session.ask("tools/call", {"name": tool, "arguments": {"text": f"hello {number}"}})
+            return before, time.time()
+
+        for number in range(count):
+            page.goto(f"{base}/inbox")
+            page.get_by_text("Nothing waits").wait_for()
+            page.wait_for_function("document.body.dataset.listens === 'yes'")
+            page.evaluate(_WATCH)
+            answer = pool.submit(asked, number)
+            button = page.get_by_role("button", name="Approve once")
+            button.click()
+            began, ended = answer.result(timeout=60)
+            seen, clicked = page.evaluate(
+                "[Math.min(...Object.values(window.seen)), window.clicked]"
+            )
+            found.seen.append(seen - began * 1000)
+            found.decided.append(ended * 1000 - clicked)
+    session.close()
+    return found
+
+
+@contextlib.contextmanager
+def _page(url: str) -> Iterator[Any]:
+    try:
+        from playwright.sync_api import Error, sync_playwright  # noqa: PLC0415 - only this needs it
+    except ImportError as problem:
+        raise Trouble("playwright is not installed; run `make setup`") from problem
+    with sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
+        except Error as problem:
+            raise Trouble(f"there is no chromium at {_CHROMIUM}: {problem}") from problem
+        page = chromium.new_page()
+        page.goto(url)
+        page.wait_for_url(lambda at: "/open" not in at)
+        yield page
+        chromium.close()
+
+
+class _LivePage:
+    """What a live page asks of the gateway."""
+
+    def __init__(self, host: str, port: int, cookie: str) -> None:
+        self._where = host, port
+        self._headers = {"Cookie": cookie}
+        self._changed = threading.Event()
+        self._over = threading.Event()
+        self.fetched = 0
+        self._stream = self._line()
+        self._stream.request("GET", f"/events?topics={_TOPICS}", headers=self._headers)
+        self._answer = self._stream.getresponse()
+        self._threads = [threading.Thread(target=one) for one in (self._hear, self._fetch)]
+
+    def _line(self) -> http.client.HTTPConnection:
+        return http.client.HTTPConnection(*self._where, timeout=60)
+
+    def start(self) -> None:
+        """Listen, and ask."""
+        for one in self._threads:
+            one.start()
+
+    def _hear(self) -> None:
+        with contextlib.suppress(OSError, ValueError, AttributeError, http.client.HTTPException):
+            while line := self._answer.readline():
+                if line.startswith(b"data:") and b"live" in line:
+                    self._changed.set()
+
+    def _fetch(self) -> None:
+        line, since = self._line(), int(time.time())
+        while not self._over.wait(_EVERY_S):
+            paths = [f"/api/v1/traffic?since={since}"]
+            if self._changed.is_set():
+                self._changed.clear()
+                paths.append("/live/list")
+            for path in paths:
+                line.request("GET", path, headers=self._headers)
+                answer = line.getresponse()
+                answer.read()
+                if answer.status != http.client.OK:
+                    raise Trouble(f"{path} was answered with {answer.status}")
+                self.fetched += path == "/live/list"
+            since = int(time.time())
+        line.close()
+
+    def close(self) -> None:
+        """Close the page."""
+        self._over.set()
+        if self._stream.sock is not None:
+            self._stream.sock.shutdown(2)
+        for one in self._threads:
+            one.join()
+        self._stream.close()
+
+
+@contextlib.contextmanager
+def live_pages(url: str, count: int) -> Iterator[list[_LivePage]]:
+    """While inside, so many live pages of one person are open; `url` opens the console once."""
+    where = urlsplit(url)
+    host, port = where.hostname or "", where.port or 80
+    line = http.client.HTTPConnection(host, port, timeout=60)
+    body = urlencode({"token": where.fragment})
+    line.request("POST", "/open", body, {"Content-Type": "application/x-www-form-urlencoded"})
+    answer = line.getresponse()
+    answer.read()
+    cookie = (answer.headers["set-cookie"] or "").partition(";")[0]
+    line.close()
+    if not cookie:
+        raise Trouble(f"the console let nobody in: {answer.status}")
+    pages = [_LivePage(host, port, cookie) for _ in range(count)]
+    for one in pages:
+        one.start()
+    try:
+        yield pages
+    finally:
+        for one in pages:
+            one.close()
+
+
+class _Console(NamedTuple):
+    """A gateway under load, and a new URL that opens its console once for each time that it is asked."""
+
+    system: System
+    folder: Path
+
+    def url(self) -> str:
+        """One more."""
+        command = gatewright("console", "--no-open", "--config", str(self.folder / "mgp.toml"))
+        run = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+        return run.stdout.strip()
+
+
+def with_pages(
+    folder: Path, stack: ExitStack, options: Options, pages: int
+) -> tuple[list[Sample], list[Sample], int]:
+    """Rounds of load with that many live pages open and with none, by turns; how often pages fetched the list."""
+    process, _ = stack.enter_context(_gateway(folder, "watched"))
+    console = _Console(System("watched", process.url, process.pid), folder / "watched")
+    loader = Loader(folder, options.generator)
+    watched: list[Sample] = []
+    alone: list[Sample] = []
+    fetched = 0
+    loader.round(console.system, CLIENTS, options.seconds, 0.5)
+    for number in range(options.rounds):
+        for look in (True, False) if number % 2 else (False, True):
+            if not look:
+                alone.append(loader.round(console.system, CLIENTS, options.seconds, 0.3))
+                continue
+            with live_pages(console.url(), pages) as opened:
+                watched.append(loader.round(console.system, CLIENTS, options.seconds, 0.3))
+            fetched += sum(one.fetched for one in opened)
+    return watched, alone, fetched
+
+
+def run(options: Options, stack: ExitStack) -> Iterator[Row]:
+    """All rows."""
+    found = waits(options.folder, stack, CALLS)
+    for name, figures, target in (("seen", found.seen, 300), ("decided", found.decided, 100)):
+        yield Row(
+            f"console.approval.{name}",
+            statistics.median(figures),
+            "ms",
+            target=target,
+            test="ours <=",
+            extras={"worst_ms": round(max(figures), 1), "of": len(figures)},
+        )
+    longer = Options(options.folder, options.rounds, max(options.seconds, 4.0), options.generator)
+    watched, alone, fetched = with_pages(options.folder, stack, longer, PAGES)
+    pairs = list(zip(watched, alone, strict=True))
+    cpu = [one.cpu_us / other.cpu_us for one, other in pairs if one.cpu_us and other.cpu_us]
+    yield Row(
+        f"console.pages.{PAGES}",
+        statistics.median(one.rate for one in watched),
+        "calls/s",
+        statistics.median(one.rate for one in alone),
+        "nobody looks",
+        0.97,
+        "ratio >=",
+        {
+            "cpu_per_call_ratio": round(statistics.median(cpu), 3) if cpu else None,
+            "lists_fetched": fetched,
+        },
+        statistics.median(one.rate / other.rate for one, other in pairs),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main(run, __doc__ or ""))

@@ -1,0 +1,117 @@
+"""`ApprovalLists`: reads approval requests for display: pending ones page by page with filters, and counts of earlier decisions on the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from gatewright.approvals.request import Approval
+from gatewright.storage.state import StateDatabase
+
+__all__ = ["ApprovalLists", "Before", "Wanted"]
+
+_COLUMNS = ", ".join(Approval.__struct_fields__)
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """Which requests. Members left empty do not restrict."""
+
+    agent: str = ""
+    server: str = ""
+    risk: str = ""
+
+
+class Before(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided on calls of the same tool by the same caller, as far as the state has it (a month)."""
+
+    approved: int = 0
+    denied: int = 0
+    same_approved: int = 0
+    """Of those the ones with the same arguments."""
+    same_denied: int = 0
+    last: float | None = None
+    """Unix seconds."""
+
+
+class ApprovalLists:
+    """Reads what the store (`Approvals`) of the same database wrote. Every method raises `StoreError`."""
+
+    def __init__(self, state: StateDatabase, clock: Callable[[], float]) -> None:
+        """`clock` gives Unix seconds."""
+        self._rows = state.section("approvals", "the requests for approval")
+        self._clock = clock
+
+    def waiting(
+        self, wanted: Wanted, most: int, after: tuple[float, str] | None = None
+    ) -> list[Approval]:
+        """Those that wait, oldest first: the first, or those behind one of which this is the time and the id."""
+        where, values = self._where(wanted)
+        if after is not None:
+            where += " AND (requested > ? OR (requested = ? AND id > ?))"
+            values += (after[0], after[0], after[1])
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY requested, id LIMIT ?",  # noqa: S608 - constants
+            (*values, most),
+        )
+        return [_made(row) for row in rows]
+
+    def count(self, wanted: Wanted) -> tuple[int, float | None]:
+        """How many wait, and since when the oldest does."""
+        where, values = self._where(wanted)
+        ((count, oldest),) = self._rows.rows(
+            f"SELECT count(*), min(requested) FROM approvals {where}",  # noqa: S608 - constants
+            values,
+        )
+        return count, oldest
+
+    def some(self, ids: tuple[str, ...]) -> list[Approval]:
+        """Those of these requests that there are, whatever became of them, oldest first."""
+        marks = ", ".join("?" * len(ids))
+        rows = self._rows.rows(
+            f"SELECT {_COLUMNS} FROM approvals WHERE id IN ({marks}) ORDER BY requested, id",  # noqa: S608 - constants
+            ids,
+        )
+        return [_made(row) for row in rows]
+
+    def votes(self, id: str) -> list[str]:
+        """Which operators have said yes to a request so far."""
+        rows = self._rows.rows(
+            "SELECT operator FROM approval_votes WHERE approval = ? ORDER BY time, operator", (id,)
+        )
+        return [operator for (operator,) in rows]
+
+    def before(self, one: Approval) -> Before:
+        """What was decided before on the like of this one."""
+        rows = self._rows.rows(
+            "SELECT state = 'denied', arguments_digest = ?, count(*), max(decided) FROM approvals "
+            "WHERE agent = ? AND kind = ? AND server = ? AND tool = ? AND decided IS NOT NULL AND id <> ? "
+            "GROUP BY state = 'denied', arguments_digest = ?",
+            (
+                one.arguments_digest,
+                one.agent,
+                one.kind,
+                one.server,
+                one.tool,
+                one.id,
+                one.arguments_digest,
+            ),
+        )
+        counts = {(bool(denied), bool(same)): count for denied, same, count, _ in rows}
+        return Before(
+            approved=sum(count for (denied, _), count in counts.items() if not denied),
+            denied=sum(count for (denied, _), count in counts.items() if denied),
+            same_approved=counts.get((False, True), 0),
+            same_denied=counts.get((True, True), 0),
+            last=max((last for *_, last in rows), default=None),
+        )
+
+    def _where(self, wanted: Wanted) -> tuple[str, tuple[Any, ...]]:
+        said = {name: value for name, value in msgspec.structs.asdict(wanted).items() if value}
+        where = "".join(f" AND {name} = ?" for name in said)
+        return f"WHERE state = 'pending' AND expires > ?{where}", (self._clock(), *said.values())
+
+
+def _made(row: Any) -> Approval:
+    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))

@@ -1,0 +1,289 @@
+"""`AgentRuns`: runs of agents: sessions that are open and those of the newest calls; one run as a timeline from the record; ending a session.
+
+A run is a session, or all that an agent calls where its endpoint knows no sessions (MCP 2026-07-28). A session is named by the beginning
+of its id, as everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from gatewright.audit.reader import AuditReader
+from gatewright.audit.records import Actor
+from gatewright.audit.rows import Query
+from gatewright.call import Target
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.operations import ApiError
+from gatewright.console.people import Person
+from gatewright.console.recent_calls import CallRow, RecentCalls, row_of
+
+__all__ = ["GAP_S", "PAGE", "AgentRuns", "Gone", "Run", "RunAsked", "RunsAsked", "Step", "Timeline"]
+
+SHOWN = 12
+"""So many characters of a session's id are shown, and name it."""
+PAGE = 50
+STEPS = 200
+_LOOKED_AT = 5_000
+"""So many records of one agent are looked through for those of one session."""
+GAP_S = 5.0
+"""A pause that is longer is shown."""
+
+Text = Annotated[str, Meta(max_length=500)]
+
+
+class RunsAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs."""
+
+    agent: Text = ""
+    after: Text = ""
+    """`key` of the last run of the page before."""
+
+
+class RunAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """One run."""
+
+    agent: Text
+    session: Text = ""
+    """The beginning of the session's id; empty for the calls of an agent that were made in none."""
+    before: Text = ""
+    """Only calls before this time, as recorded: the page with earlier ones."""
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """One run. Times are Unix seconds."""
+
+    key: str
+    agent: str
+    session: str
+    door: str
+    profile: str
+    opened: float | None
+    """None where only its calls are known."""
+    used: float
+    open: bool
+    """Whether it can be ended."""
+    calls: int
+    """Of the newest calls."""
+    refused: int
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """One call of a run, and what lies before it."""
+
+    call: CallRow
+    pause_s: float
+    """Since the call before it; 0 where that was less than `GAP_S`."""
+    waited_s: float
+    """For a person."""
+    by: str
+    """Who agreed."""
+    marks: tuple[str, ...]
+    """How data flows through the tool, as it is offered now: `untrusted`, `private`, `outbound`."""
+
+
+class Timeline(msgspec.Struct, frozen=True, kw_only=True):
+    """A run, oldest call first."""
+
+    agent: str
+    session: str
+    open: bool
+    steps: list[Step]
+    held: dict[str, str]
+    """What was read in these calls → the tool that brought it last: the flow rule's view."""
+    earlier: str
+    """`before` of the page with earlier calls; empty where these are all."""
+
+
+class Gone(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that was ended."""
+
+    agent: str
+    session: str
+
+
+class AgentRuns:
+    """Of one gateway."""
+
+    def __init__(self, parts: Dependencies) -> None:
+        self._front = parts.gateway.front
+        self._servers = parts.gateway.inside.servers
+        self._audit = parts.ground.audit
+        self._folder = parts.ground.settings.storage.path
+        self._calls = RecentCalls(parts.recent)
+        self._changes = parts.changes
+        self._clock = parts.clock
+
+    async def page(self, asked: RunsAsked) -> tuple[list[Run], str]:
+        """The runs that were used last, first, and the key behind which the next page begins."""
+        counts = await asyncio.to_thread(_counted, self._calls.every())
+        runs = [one for one in self._all(counts) if asked.agent in ("", one.agent)]
+        runs.sort(key=lambda one: one.key, reverse=True)
+        if asked.after:
+            runs = [one for one in runs if one.key < asked.after]
+        return runs[:PAGE], runs[PAGE - 1].key if len(runs) > PAGE else ""
+
+    def _all(self, counts: dict[tuple[str, str], _Count]) -> list[Run]:
+        now, monotonic = self._clock(), self._front.clock()
+        found = []
+        for ident, one in self._front.standing.items():
+            short = ident[:SHOWN]
+            count = counts.pop((one.caller.id, short), _Count())
+            opened, used = now - monotonic + one.opened, now - monotonic + one.used
+            found.append(
+                Run(
+                    key=_key(max(used, count.last), short, one.caller.id),
+                    agent=one.caller.id,
+                    session=short,
+                    door=one.door,
+                    profile=one.profile,
+                    opened=opened,
+                    used=max(used, count.last),
+                    open=True,
+                    calls=count.calls,
+                    refused=count.refused,
+                )
+            )
+        return found + [
+            Run(
+                key=_key(count.last, session, agent),
+                agent=agent,
+                session=session,
+                door="",
+                profile="",
+                opened=None,
+                used=count.last,
+                open=False,
+                calls=count.calls,
+                refused=count.refused,
+            )
+            for (agent, session), count in counts.items()
+        ]
+
+    async def timeline(self, asked: RunAsked) -> Timeline:
+        """Raises `ApiError`, `StoreError`."""
+        found = await asyncio.to_thread(self._read, asked)
+        session = asked.session[:SHOWN]
+        is_open = bool(session) and self._standing(session, asked.agent) is not None
+        if not found and not is_open and not asked.before:
+            raise ApiError(
+                404, "not_found", "there are no calls of such a run", "see which runs there are"
+            )
+        earlier = found[STEPS - 1][0].time if len(found) > STEPS else ""
+        marks = self._marks({row.server for row, _ in found})
+        steps = _steps(found[:STEPS][::-1], marks)
+        return Timeline(
+            agent=asked.agent,
+            session=session,
+            open=is_open,
+            steps=steps,
+            held=_held(steps),
+            earlier=earlier,
+        )
+
+    def _read(self, asked: RunAsked) -> list[tuple[CallRow, Mapping[str, Any]]]:
+        """Calls with the details of their records, newest first, one more than are shown."""
+        query = Query(agent=asked.agent, until=asked.before or None, limit=_LOOKED_AT)
+        found: dict[str, tuple[CallRow, Mapping[str, Any]]] = {}
+        session = asked.session[:SHOWN]
+        for record in AuditReader(self._folder).query(query):
+            whose = str(record.get("session") or "")
+            if whose[:SHOWN] != session or "call" not in record:
+                continue
+            row = row_of(msgspec.json.encode(record))
+            if row is not None:
+                # The newer record of a call is its end.
+                found.setdefault(row.id, (row, record.get("details") or {}))
+                if len(found) > STEPS:
+                    break
+        return list(found.values())
+
+    def _marks(self, servers: Iterable[str]) -> dict[Target, tuple[str, ...]]:
+        catalogue = self._servers.catalogue
+        return {
+            tool.target: tool.security.flow
+            for server in servers
+            if server
+            for tool in catalogue.shelf(server).tools
+            if tool.security.flow
+        }
+
+    def end(self, session: str, person: Person) -> Gone:
+        """End a session, by the beginning of its id. Raises `ApiError`, `Unrecorded`."""
+        found = self._standing(session[:SHOWN])
+        if found is None or len(session) < SHOWN:
+            raise ApiError(
+                404, "not_found", "no session is open under this id", "it may have ended"
+            )
+        agent, end = found
+        details = {"session": session[:SHOWN], "agent": agent}
+        actor = Actor("operator", person.id)
+        self._audit.event("dev.gatewright.session.ended", actor=actor, details=details)
+        end()
+        self._changes.tell("sessions", "audit")
+        return Gone(agent=agent, session=session[:SHOWN])
+
+    def _standing(self, session: str, agent: str = "") -> tuple[str, Callable[[], object]] | None:
+        for ident, one in self._front.standing.items():
+            if ident.startswith(session) and agent in ("", one.caller.id):
+                return one.caller.id, one.end
+        return None
+
+
+class _Count(msgspec.Struct):
+    calls: int = 0
+    refused: int = 0
+    last: float = 0.0
+
+
+def _counted(rows: Iterable[CallRow]) -> dict[tuple[str, str], _Count]:
+    """By agent and session."""
+    found: dict[tuple[str, str], _Count] = {}
+    for row in rows:
+        count = found.setdefault((row.agent, row.session[:SHOWN]), _Count(last=row.at))
+        count.calls += 1
+        count.refused += row.decision == "refused"
+    return found
+
+
+def _key(used: float, session: str, agent: str) -> str:
+    """What runs are sorted by: the last used first."""
+    return f"{used:017.6f} {session} {agent}"
+
+
+def _steps(
+    calls: list[tuple[CallRow, Mapping[str, Any]]], marks: Mapping[Target, tuple[str, ...]]
+) -> list[Step]:
+    found: list[Step] = []
+    before: float | None = None
+    for row, details in calls:
+        spent = (row.ms or 0.0) / 1000
+        pause = 0.0 if before is None else row.at - spent - before
+        waited = details.get("waited_ms")
+        by = details.get("confirmed_by")
+        found.append(
+            Step(
+                call=row,
+                pause_s=pause if pause > GAP_S else 0.0,
+                waited_s=float(waited) / 1000 if isinstance(waited, int | float) else 0.0,
+                by=by if isinstance(by, str) else "",
+                marks=marks.get(Target(row.server, row.name), ()),
+            )
+        )
+        before = row.at
+    return found
+
+
+def _held(steps: Iterable[Step]) -> dict[str, str]:
+    """What was read, as far as a call brought something: one that was refused brought nothing."""
+    return {
+        mark: f"{one.call.server}/{one.call.name}"
+        for one in steps
+        if one.call.decision in ("allowed", "approved", "failed")
+        for mark in one.marks
+        if mark != "outbound"
+    }

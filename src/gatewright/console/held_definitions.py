@@ -1,0 +1,193 @@
+"""Operations of the console's API about tool definitions that are held back (pins): list, difference, accept what was shown, refuse it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from hashlib import sha256
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from gatewright.console.definition_diff import Line, difference
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.operations import ApiError, Asking, Operation
+from gatewright.pins.decisions import Decisions
+from gatewright.pins.store import Pin
+
+__all__ = ["HeldDefinition", "HeldDefinitions", "HeldDetail", "Looked", "held_id"]
+
+_MOST = 50
+"""So many are listed; of more, the longest held first."""
+
+
+class HeldDefinition(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool whose definition nobody has decided on. `since` is Unix seconds."""
+
+    id: str
+    server: str
+    tool: str
+    standing: str
+    """`changed`, `new` or `suspicious`."""
+    why: str
+    """What in it must be looked at."""
+    digest: str
+    """Of the definition as it is now; a decision names it."""
+    since: float
+
+
+class HeldDetail(msgspec.Struct, frozen=True, kw_only=True):
+    """What has changed in it."""
+
+    definition: HeldDefinition
+    lines: list[Line]
+
+
+class Looked(msgspec.Struct, frozen=True, kw_only=True):
+    """A decision on a definition that was looked at."""
+
+    digest: str
+    comment: Annotated[str, Meta(max_length=500)] = ""
+    """Why not, for the record. A refusal needs it."""
+
+
+class HeldDefinitions:
+    """What can be done about them."""
+
+    def __init__(self, parts: Dependencies) -> None:
+        self._decisions = parts.ground.of(Decisions)
+        self._changes = parts.changes
+        self.operations: Sequence[Operation] = (
+            Operation(
+                name="held_definitions.list",
+                method="GET",
+                path="/held-definitions",
+                power="see",
+                summary="List tools whose definition is held back, and on which nobody has decided",
+                run=self.all,
+                gives=list[HeldDefinition],
+            ),
+            Operation(
+                name="held_definitions.show",
+                method="GET",
+                path="/held-definitions/{id}",
+                power="see",
+                summary="Show what has changed in a definition that is held back",
+                run=self.show,
+                gives=HeldDetail,
+            ),
+            Operation(
+                name="held_definitions.accept",
+                method="POST",
+                path="/held-definitions/{id}/accept",
+                power="decide",
+                summary="Accept a definition as it was shown",
+                run=self.accept,
+                takes=Looked,
+                gives=HeldDefinition,
+            ),
+            Operation(
+                name="held_definitions.refuse",
+                method="POST",
+                path="/held-definitions/{id}/refuse",
+                power="decide",
+                summary="Leave a tool held back for as long as its definition stays as it was shown",
+                run=self.refuse,
+                takes=Looked,
+                gives=HeldDefinition,
+            ),
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many nobody has decided on. Raises `StoreError`."""
+        return 0 if self._decisions is None else self._decisions.undecided_count()
+
+    async def all(self, asking: Asking) -> list[HeldDefinition]:
+        """The longest held first."""
+        return self.now()
+
+    def now(self) -> list[HeldDefinition]:
+        """The same. Raises `StoreError`."""
+        return [_shown(one) for one in self._pins()]
+
+    async def show(self, asking: Asking) -> HeldDetail:
+        """Raises `ApiError`."""
+        return await self.detail(asking.path["id"])
+
+    async def detail(self, id: str) -> HeldDetail:
+        """The same. Raises `ApiError`."""
+        pin = self._found(id)
+        lines = await asyncio.to_thread(difference, pin.pinned, pin.seen)
+        return HeldDetail(definition=_shown(pin), lines=lines)
+
+    async def accept(self, asking: Asking) -> HeldDefinition:
+        """Raises `ApiError`."""
+        given: Looked = asking.given
+        return self._decided(
+            asking,
+            lambda of, pin: of.accept(
+                pin.server, pin.tool, digest=given.digest, by=asking.person.id
+            ),
+        )
+
+    async def refuse(self, asking: Asking) -> HeldDefinition:
+        """Raises `ApiError`."""
+        given: Looked = asking.given
+        if not given.comment.strip():
+            raise ApiError(422, "no_reason", "a refusal needs a reason", "say why, in a sentence")
+        return self._decided(
+            asking,
+            lambda of, pin: of.refuse(
+                pin.server, pin.tool, digest=given.digest, by=asking.person.id, why=given.comment
+            ),
+        )
+
+    def _decided(self, asking: Asking, decide: Callable[[Decisions, Pin], Pin]) -> HeldDefinition:
+        pin = self._found(asking.path["id"])
+        if self._decisions is None:
+            raise _unknown()
+        try:
+            found: Pin = decide(self._decisions, pin)
+        except ValueError as problem:
+            raise ApiError(409, "changed", str(problem), "look at it again") from None
+        except KeyError:
+            raise _unknown() from None
+        self._changes.tell("inbox", "servers", "tools", "audit")
+        return _shown(found)
+
+    def _pins(self) -> list[Pin]:
+        return [] if self._decisions is None else self._decisions.undecided(_MOST)
+
+    def _found(self, id: str) -> Pin:
+        found = next((one for one in self._pins() if held_id(one.server, one.tool) == id), None)
+        if found is None:
+            raise _unknown()
+        return found
+
+
+def held_id(server: str, tool: str) -> str:
+    """An id for paths: names of tools may be anything."""
+    return "df_" + sha256(f"{server}\n{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _unknown() -> ApiError:
+    return ApiError(
+        404,
+        "not_found",
+        "no definition waits for a decision under this id: somebody decided already, or it changed back",
+        "see what waits now",
+    )
+
+
+def _shown(pin: Pin) -> HeldDefinition:
+    return HeldDefinition(
+        id=held_id(pin.server, pin.tool),
+        server=pin.server,
+        tool=pin.tool,
+        standing=pin.standing,
+        why=pin.why,
+        digest=pin.digest,
+        since=pin.since,
+    )

@@ -1,0 +1,137 @@
+"""`InboxList`: the lines of the inbox page by page: requests that wait, held back definitions, and what ended while the page was open."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
+
+from gatewright.approvals.lists import ApprovalLists, Wanted
+from gatewright.approvals.request import Approval
+from gatewright.console.approval_details import ApprovalDetails
+from gatewright.console.held_definitions import HeldDefinition, HeldDefinitions
+from gatewright.console.operations import ApiError
+
+__all__ = ["PAGE", "InboxList", "ListAsked", "Row", "list_of", "requests_of"]
+
+PAGE = 50
+_IDS = 200
+
+
+class ListAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Which lines a page shows. The first three are in the URL; the others say what an open page has on it already."""
+
+    agent: Annotated[str, Meta(max_length=500)] = ""
+    server: Annotated[str, Meta(max_length=500)] = ""
+    risk: Annotated[str, Meta(max_length=20)] = ""
+    after: Annotated[str, Meta(max_length=100)] = ""
+    """The time and the id of the request behind which the page begins: `1790000000.25,ap_0123456789abcdef`."""
+    open: Annotated[str, Meta(max_length=100)] = ""
+    """Which one is open; empty: the first."""
+    since: float = 0.0
+    """Since when the page is open, in Unix seconds: what came later is marked as new."""
+    shown: Annotated[str, Meta(max_length=_IDS * 24)] = ""
+    """The ids of the requests that are on it, with commas between them: what ended meanwhile stays where it is, and says how."""
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """One line: a request, or a definition."""
+
+    id: str
+    request: Approval | None = None
+    definition: HeldDefinition | None = None
+    new: bool = False
+    waits: bool = True
+
+
+class InboxList(msgspec.Struct, frozen=True, kw_only=True):
+    """One page of the inbox."""
+
+    rows: list[Row]
+    opened: str
+    """The id of the one that is open; empty where nothing is there."""
+    count: int
+    """How many wait, of all pages."""
+    oldest: float | None
+    next: str
+    """`after` of the next page; empty where this is the last."""
+    new: int
+    shown: str
+
+
+def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -> InboxList:
+    """The lines of one page. Raises `ApiError`, `StoreError`."""
+    found, next_page = requests_of(details.lists, asked)
+    requests = _with_ended(details, found, asked)
+    rows = [
+        Row(
+            id=one.id,
+            request=one,
+            new=0 < asked.since < one.requested,
+            waits=one.state == "pending",
+        )
+        for one in requests
+    ]
+    count, oldest = details.lists.count(_wanted(asked))
+    if not next_page and not (asked.agent or asked.risk):
+        definitions = [one for one in held.now() if asked.server in ("", one.server)]
+        rows += [
+            Row(id=one.id, definition=one, new=0 < asked.since < one.since) for one in definitions
+        ]
+        count += len(definitions)
+        oldest = min(
+            [*([] if oldest is None else [oldest]), *(one.since for one in definitions)],
+            default=None,
+        )
+    opened = asked.open if any(one.id == asked.open for one in rows) else ""
+    opened = opened or next((one.id for one in rows if one.waits), "")
+    rows = [replace(one, new=one.new and one.waits and one.id != opened) for one in rows]
+    return InboxList(
+        rows=rows,
+        opened=opened,
+        count=count,
+        oldest=oldest,
+        next=next_page,
+        new=sum(one.new for one in rows),
+        shown=",".join(one.id for one in rows if one.request is not None),
+    )
+
+
+def requests_of(lists: ApprovalLists, asked: ListAsked) -> tuple[list[Approval], str]:
+    """One page of what waits, and `after` of the next one. Raises `ApiError`, `StoreError`."""
+    found = lists.waiting(_wanted(asked), PAGE + 1, _place(asked.after))
+    more = len(found) > PAGE
+    found = found[:PAGE]
+    return found, f"{found[-1].requested!r},{found[-1].id}" if more else ""
+
+
+def _wanted(asked: ListAsked) -> Wanted:
+    return Wanted(agent=asked.agent, server=asked.server, risk=asked.risk)
+
+
+def _with_ended(
+    details: ApprovalDetails, waiting: list[Approval], asked: ListAsked
+) -> list[Approval]:
+    """Those that wait, and those that a page shows and that are over, in the order of all: nothing moves under a cursor."""
+    there = {one.id for one in waiting}
+    ids = [id for id in (asked.open, *asked.shown.split(",")[:_IDS]) if id and id not in there]
+    ended = [
+        one
+        for one in (details.lists.some(tuple(ids)) if ids else ())
+        if one.state != "pending" or one.id == asked.open
+    ]
+    return sorted([*waiting, *ended], key=lambda one: (one.requested, one.id))
+
+
+def _place(after: str) -> tuple[float, str] | None:
+    if not after:
+        return None
+    time, _, id = after.partition(",")
+    try:
+        return float(time), id
+    except ValueError:
+        raise ApiError(
+            422, "invalid", "`after` is none that this list gave out", "begin without it"
+        ) from None

@@ -1,0 +1,161 @@
+"""Screen `sessions`: runs of agents, one of them as a timeline of calls, waits and data flow; ends a session; who is signed in here."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+
+from gatewright.console.agent_runs import (
+    AgentRuns,
+    Gone,
+    Run,
+    RunAsked,
+    RunsAsked,
+    Timeline,
+)
+from gatewright.console.dependencies import Dependencies
+from gatewright.console.operations import Asking, Nothing, Operation
+from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.console.sign_in_sessions import SignIns
+
+__all__ = ["RunPage", "Sessions"]
+
+
+class RunPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some runs, the last used first."""
+
+    runs: list[Run]
+    next: str
+    """`after` of the next page; empty where this is the last."""
+
+
+class Sessions(Screen):
+    """Who does what, one after the other."""
+
+    name = "sessions"
+    title = "Sessions"
+    key = "s"
+
+    def __init__(self, parts: Dependencies) -> None:
+        self._runs = AgentRuns(parts)
+        # For its lists alone: the site has its operations, which are about how people sign in.
+        self._sign_ins = SignIns(parts, "")
+        self.pages = (
+            Page(path="/sessions", run=self._page, takes=RunsAsked),
+            Page(path="/sessions/list", run=self._list_part, takes=RunsAsked),
+            Page(path="/sessions/run", run=self._run_page, takes=RunAsked),
+            Page(path="/sessions/run/part", run=self._run_part, takes=RunAsked),
+            Page(path="/sessions/signed-in", run=self._signed_in_part),
+            Page(
+                path="/sessions/signed-in/{id}/end",
+                run=self._sign_out,
+                method="POST",
+                power="change",
+            ),
+            Page(path="/sessions/{id}/end", run=self._end, method="POST", power="change"),
+        )
+        self.operations = (
+            Operation(
+                name="sessions.list",
+                method="GET",
+                path="/sessions",
+                power="see",
+                summary="List runs of agents, the last used first",
+                run=self.list_runs,
+                takes=RunsAsked,
+                gives=RunPage,
+            ),
+            Operation(
+                name="sessions.run",
+                method="GET",
+                path="/sessions/run",
+                power="see",
+                summary="Show the calls of one run in their order",
+                run=self.timeline,
+                takes=RunAsked,
+                gives=Timeline,
+            ),
+            Operation(
+                name="sessions.end",
+                method="DELETE",
+                path="/sessions/{id}",
+                power="change",
+                summary="End a session: what runs in it is cancelled",
+                run=self.end,
+                takes=Nothing,
+                gives=Gone,
+            ),
+        )
+
+    # -- operations
+
+    async def list_runs(self, asking: Asking) -> RunPage:
+        """The last used first."""
+        runs, next_page = await self._runs.page(asking.given)
+        return RunPage(runs=runs, next=next_page)
+
+    async def timeline(self, asking: Asking) -> Timeline:
+        """Raises `ApiError`."""
+        return await self._runs.timeline(asking.given)
+
+    async def end(self, asking: Asking) -> Gone:
+        """Raises `ApiError`."""
+        return self._runs.end(asking.path["id"], asking.person)
+
+    # -- pages
+
+    async def _page(self, asking: Asking) -> View:
+        values = await self._values(asking)
+        values["signed_in"] = await self._sign_ins.all(asking)
+        return View(
+            "sessions/page.html",
+            values,
+            Copies("gatewright session list", "GET /api/v1/sessions"),
+        )
+
+    async def _list_part(self, asking: Asking) -> View:
+        return View("sessions/list.html", await self._values(asking))
+
+    async def _values(self, asking: Asking) -> dict[str, Any]:
+        asked: RunsAsked = asking.given
+        found = await self.list_runs(asking)
+        said = {name: one for name, one in msgspec.structs.asdict(asked).items() if one}
+        query = urlencode(said)
+        return {
+            "title": "Sessions",
+            "topics": "sessions",
+            "found": found,
+            "asked": asked,
+            "query": f"?{query}" if query else "",
+        }
+
+    async def _run_page(self, asking: Asking) -> View:
+        values = await self._run_values(asking)
+        query = values["query"]
+        command = f"gatewright audit query --agent {values['run'].agent}"
+        return View(
+            "sessions/run.html", values, Copies(command, f"GET /api/v1/sessions/run?{query}")
+        )
+
+    async def _run_part(self, asking: Asking) -> View:
+        return View("sessions/timeline.html", await self._run_values(asking))
+
+    async def _run_values(self, asking: Asking) -> dict[str, Any]:
+        asked: RunAsked = asking.given
+        found = await self._runs.timeline(asked)
+        said = {name: one for name, one in msgspec.structs.asdict(asked).items() if one}
+        return {"title": "Session", "topics": "sessions", "run": found, "query": urlencode(said)}
+
+    async def _signed_in_part(self, asking: Asking) -> View:
+        return View("sessions/signed_in.html", {"signed_in": await self._sign_ins.all(asking)})
+
+    async def _sign_out(self, asking: Asking) -> View:
+        await self._sign_ins.end(asking)
+        return await self._signed_in_part(asking)
+
+    async def _end(self, asking: Asking) -> View:
+        ended = self._runs.end(asking.path["id"], asking.person)
+        asked = RunAsked(agent=ended.agent, session=ended.session)
+        return View("", location=f"/sessions/run?{urlencode(msgspec.structs.asdict(asked))}")

@@ -1,0 +1,83 @@
+// The inbox: the URL follows what is open, several requests are selected and decided together, and a person may be notified.
+
+const list = document.getElementById("list");
+const batch = document.getElementById("batch");
+
+// -- what is open
+
+list.addEventListener("htmx:after:swap", () => {
+  const open = list.querySelector("#seen [name=open]")?.value;
+  const path = open ? `/inbox/${open}` : "/inbox";
+  const query = new URLSearchParams();
+  for (const name of ["agent", "server", "risk", "after"]) {
+    const value = list.querySelector(`#seen [name=${name}]`)?.value;
+    if (value) query.set(name, value);
+  }
+  const url = query.size ? `${path}?${query}` : path;
+  if (url !== window.location.pathname + window.location.search) {
+    window.history.replaceState(null, "", url);
+    list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }
+  count();
+});
+
+// -- one's own decision: its answer is the list, and no look that began before it may come after
+
+let deciding = 0;
+let missed = false;
+const isDecision = (event) => event.detail.ctx.request.method === "POST" && event.detail.ctx.target === list;
+
+document.addEventListener("htmx:before:request", (event) => {
+  if (isDecision(event)) {
+    deciding += 1;
+    list.dispatchEvent(new CustomEvent("htmx:abort"));
+  } else if (event.target === list && deciding) {
+    missed = true;
+    event.preventDefault();
+  }
+});
+document.addEventListener("htmx:finally:request", (event) => {
+  if (!isDecision(event)) return;
+  deciding -= 1;
+  if (!deciding && missed) {
+    missed = false;
+    list.dispatchEvent(new CustomEvent("again"));
+  }
+});
+
+// -- several
+
+function picked() {
+  return [...list.querySelectorAll(".pick:checked")];
+}
+
+function count() {
+  const number = picked().length;
+  batch.hidden = number === 0;
+  batch.querySelector(".n").textContent = `${number} selected`;
+}
+
+list.addEventListener("change", (event) => {
+  if (event.target.matches(".pick")) count();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "x" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest("input:not([type=checkbox]), textarea, select, dialog[open]")) return;
+  const box = list.querySelector("[data-item][aria-current] .pick");
+  if (!box) return;
+  box.checked = !box.checked;
+  count();
+});
+
+batch.addEventListener("click", async (event) => {
+  const what = event.target.closest("[data-batch]")?.dataset.batch;
+  if (what === "none") {
+    for (const one of picked()) one.checked = false;
+    count();
+  }
+  if (what !== "look") return;
+  const of = picked().map((one) => one.dataset.pick).join(" ");
+  await window.htmx.ajax("GET", `/inbox/batch?${new URLSearchParams({ of })}`, { target: "#batch-body", swap: "innerHTML" });
+  document.getElementById("batch-dialog").showModal();
+});

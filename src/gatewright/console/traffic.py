@@ -1,0 +1,77 @@
+"""`Traffic`: counts calls, refusals and errors second by second as calls end, for the chart of the console; the last quarter of an hour."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from gatewright.call import Answer, Call, Outcome, Refusal
+
+__all__ = ["KEPT_S", "Counted", "Traffic"]
+
+KEPT_S = 900
+"""Seconds."""
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True):
+    """Calls by the second in which they ended, column by column. Seconds in which nothing ended are there, too."""
+
+    time: list[int]
+    """Unix seconds."""
+    calls: list[int]
+    refused: list[int]
+    errors: list[int]
+    """Broken on the way, or the tool said that it failed."""
+    total: int
+    """Calls since the gateway was started."""
+
+
+class Traffic:
+    """Of one gateway. Each call costs an addition or two."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """`clock` gives Unix seconds."""
+        self._clock = clock
+        self._second = int(clock())
+        self._now = [0, 0, 0]
+        self._counts: dict[int, tuple[int, int, int]] = {}
+        """By second, the oldest first; none of those in which nothing ended."""
+        self.total = 0
+
+    def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
+        """A call ended: `kernel.Ended`."""
+        second = int(self._clock())
+        if second != self._second:
+            self._turn(second)
+        self.total += 1
+        self._now[0] += 1
+        kind = type(outcome)
+        if kind is Refusal:
+            self._now[1] += 1
+        elif kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
+            self._now[2] += 1
+
+    def _turn(self, second: int) -> None:
+        if any(self._now):
+            calls, refused, errors = self._now
+            self._counts[self._second] = (calls, refused, errors)
+            self._now = [0, 0, 0]
+        self._second = second
+        while self._counts and (oldest := next(iter(self._counts))) < second - KEPT_S:
+            del self._counts[oldest]
+
+    def since(self, second: int) -> Counted:
+        """The seconds that are over, from this one on, as far as they are kept."""
+        now = int(self._clock())
+        if now != self._second:
+            self._turn(now)
+        seconds = list(range(max(second, now - KEPT_S), now))
+        rows = [self._counts.get(one, (0, 0, 0)) for one in seconds]
+        return Counted(
+            time=seconds,
+            calls=[one[0] for one in rows],
+            refused=[one[1] for one in rows],
+            errors=[one[2] for one in rows],
+            total=self.total,
+        )

@@ -1,0 +1,54 @@
+"""What is kept of calls that wait: who asks whom by what, which rule wants a person, and no more than so many."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from gatewright.approvals import asked_calls
+from gatewright.approvals.asked_calls import AskedCalls
+from gatewright.call import Client, UserContext
+from tests.gate_parts import AGENT, a_tool, a_tool_call
+
+WIPE = a_tool("wipe", risk_level="dangerous")
+
+
+def test_a_call_that_waits_is_found_by_its_request() -> None:
+    """With what the gates before knew by then, and nothing that they write later."""
+    kept, call = AskedCalls(), a_tool_call(WIPE)
+    call = replace(
+        call,
+        caller=replace(AGENT, user=(UserContext(role="deployer"), UserContext())),
+        client=Client("2025-11-25", info={"name": "host", "version": "1.2"}),
+        session="s1",
+        facts={"access": "grant"},
+    )
+    kept.note("ap_1", call, WIPE)
+    call.facts["confirmed_by"] = "olga"
+    found = kept.of("ap_1")
+    assert found is not None
+    assert (found.session, found.program, found.roles) == ("s1", "host 1.2", ("deployer",))
+    assert found.facts == {"access": "grant"}
+    assert found.rule.startswith("dangerous tools ask a person")
+    assert kept.of("ap_2") is None
+
+
+def test_of_too_many_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that asks again counts as new."""
+    monkeypatch.setattr(asked_calls, "KEPT", 2)
+    kept, call = AskedCalls(), a_tool_call(WIPE)
+    for id in ("ap_1", "ap_2", "ap_1", "ap_3"):
+        kept.note(id, call, WIPE)
+    assert [id for id in ("ap_1", "ap_2", "ap_3") if kept.of(id)] == ["ap_1", "ap_3"]
+
+
+def test_a_name_of_a_program_that_is_no_text_is_left_out() -> None:
+    """`clientInfo` is whatever a client sends, of any length."""
+    kept = AskedCalls()
+    call = replace(
+        a_tool_call(WIPE), client=Client("2025-11-25", info={"name": 7, "version": "v" * 999})
+    )
+    kept.note("ap_1", call, WIPE)
+    found = kept.of("ap_1")
+    assert found is not None
+    assert found.program == "v" * 200

@@ -1,0 +1,82 @@
+"""Live calls as a person follows them, in chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from playwright.sync_api import expect
+
+from tests.console.browser.looks import Opened
+from tests.console.mcp_session import McpSession
+from tests.console.running import Console
+
+Open = Callable[..., Opened]
+
+
+def test_calls_appear_are_paused_and_opened_by_keys(opened: Open, console: Console) -> None:
+    found = opened("/live")
+    page = found.page
+    expect(page.get_by_text("No call yet")).to_be_visible()
+    host = McpSession(console, "claude\u202e")
+    host.call("demo__echo", text="x")
+    rows = page.locator("tr[data-item]")
+    expect(rows).to_have_count(1)
+    page.keyboard.press("p")
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    host.call("demo__nothing")
+    expect(page.get_by_text("1 calls since")).to_be_visible()
+    expect(rows).to_have_count(1)
+    page.keyboard.press("p")
+    expect(rows).to_have_count(2)
+    page.keyboard.press("j")
+    panel = page.get_by_role("complementary", name="One call")
+    expect(panel.locator(".panel-top .chip")).to_have_text("refused")
+    expect(panel.locator(".gates .refused")).to_contain_text("resolve")
+    expect(panel).to_contain_text("claude\\u202e")  # as the record spells it
+    assert "/live/" in page.url
+    page.reload()
+    expect(panel).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(panel).to_have_count(0)
+    assert page.url.endswith("/live")
+
+
+def test_nothing_moves_while_the_pointer_is_on_it_and_filters_are_in_the_url(
+    opened: Open, console: Console
+) -> None:
+    host = McpSession(console)
+    host.call("demo__echo", text="x")
+    page = opened("/live?tool=echo").page
+    rows = page.locator("tr[data-item]")
+    expect(rows.first).to_be_visible()
+    before = rows.count()
+    rows.first.hover()
+    expect(page.get_by_text("paused")).to_be_visible()
+    host.call("demo__echo", text="y")
+    host.call("demo__add", a=1, b=2)
+    expect(page.get_by_text("2 calls since")).to_be_visible()
+    assert rows.count() == before
+    page.mouse.move(5, 5)
+    expect(rows).to_have_count(before + 1)
+    page.get_by_label("Decision").select_option("refused")
+    page.get_by_role("button", name="Filter").click()
+    expect(page.get_by_text("No call fits")).to_be_visible()
+    assert "decision=refused" in page.url
+    assert "tool=echo" in page.url
+
+
+def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> None:
+    """In both themes, wide and narrow, with a call open."""
+    theme, width = look
+    host = McpSession(console)
+    host.call("demo__echo", text="x")
+    host.call("demo__read_note", name="none of this name")
+    host.call("demo__" + "n" * 200)
+    found = opened("/live", theme=theme, width=width)
+    page = found.page
+    expect(page.get_by_text("Last minute:")).to_be_visible()
+    found.shot("live")
+    page.locator("tr[data-item] a[data-opens-item]").first.click()
+    expect(page.get_by_role("complementary", name="One call")).to_be_visible()
+    found.check()
+    found.shot("live-open")

@@ -1,0 +1,69 @@
+"""Held back definitions as the API shows them: what has changed, accepted as it was shown, or refused for a reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gatewright.console.held_definitions import Looked, held_id
+from gatewright.console.operations import ApiError
+from tests.console.inbox_parts import World
+
+ID = held_id("files", "read")
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    made.list_tool("one")
+    made.list_tool("two")
+    yield made
+    made.close()
+
+
+async def status_of(coroutine: Any) -> int:
+    with pytest.raises(ApiError) as caught:
+        await coroutine
+    return caught.value.status
+
+
+async def test_what_has_changed_is_shown_line_by_line(world: World) -> None:
+    (one,) = await world.held.all(world.asking(""))
+    assert (one.id, one.standing, one.digest, world.held.waiting) == (
+        ID,
+        "changed",
+        "digest of two",
+        1,
+    )
+    found = await world.held.show(world.asking(ID))
+    changed = [(line.kind, line.text.strip()) for line in found.lines if line.kind != "same"]
+    assert changed == [("removed", '"description": "one"'), ("added", '"description": "two"')]
+
+
+async def test_it_is_accepted_as_it_was_shown_and_not_otherwise(world: World) -> None:
+    old = Looked(digest="digest of one")
+    assert await status_of(world.held.accept(world.asking(ID, old))) == 409
+    done = await world.held.accept(world.asking(ID, Looked(digest="digest of two")))
+    assert (done.standing, world.held.waiting, world.pins.changed()) == ("pinned", 0, True)
+    assert await status_of(world.held.show(world.asking(ID))) == 404
+
+
+async def test_a_refusal_needs_a_reason_and_takes_it_out_of_the_list(world: World) -> None:
+    assert (
+        await status_of(world.held.refuse(world.asking(ID, Looked(digest="digest of two")))) == 422
+    )
+    given = Looked(digest="digest of two", comment="it sends everything out")
+    assert (await world.held.refuse(world.asking(ID, given))).standing == "changed"
+    assert (world.held.waiting, world.held.now()) == (0, [])
+    world.list_tool("three")
+    assert [one.digest for one in world.held.now()] == ["digest of three"]
+
+
+def test_names_that_look_alike_in_one_text_have_ids_of_their_own() -> None:
+    """Also those that are no Unicode."""
+    names = [("a", "b"), ("a\nb", ""), ("", "a\nb"), ("a", "b\ud800")]
+    assert len({held_id(*one) for one in names}) == 4
+    assert held_id("a", "b/c?#").isidentifier()

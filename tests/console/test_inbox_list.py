@@ -1,0 +1,111 @@
+"""The lines of the inbox: what waits, what ended while the page is open and stays where it was, what came and is marked as new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from gatewright.console import inbox_list
+from gatewright.console.inbox_list import InboxList, ListAsked, list_of
+from gatewright.console.operations import ApiError
+from tests.console.inbox_parts import ASKED, World
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    made = World(tmp_path)
+    yield made
+    made.close()
+
+
+def lines(world: World, asked: ListAsked | None = None) -> InboxList:
+    return list_of(world.details, world.held, asked or ListAsked())
+
+
+def ids(found: InboxList) -> list[str]:
+    return [one.id for one in found.rows]
+
+
+def two(world: World) -> tuple[str, str]:
+    first = world.ask()
+    world.now += 1
+    return first.id, world.ask(asked=replace(ASKED, tool="other")).id
+
+
+def test_the_oldest_is_open_and_definitions_stand_behind_requests(world: World) -> None:
+    world.list_tool("one")
+    world.list_tool("two")
+    first, second = two(world)
+    found = lines(world)
+    assert (ids(found)[:2], found.opened, found.count, found.oldest) == (
+        [first, second],
+        first,
+        3,
+        100.0,
+    )
+    assert found.rows[2].definition is not None
+    assert lines(world, ListAsked(open=ids(found)[2])).opened == ids(found)[2]
+    assert lines(world, ListAsked(open="ap_gone")).opened == first
+
+
+def test_what_ends_while_the_page_is_open_stays_where_it_was(world: World) -> None:
+    """Above and below of what is open: nothing moves under a cursor."""
+    first, second = two(world)
+    before = lines(world)
+    world.queue.decide(first, False, by="ana", seen="", comment="no")
+    found = lines(world, ListAsked(open=second, shown=before.shown))
+    assert (ids(found), found.opened, found.count) == ([first, second], second, 1)
+    assert [one.waits for one in found.rows] == [False, True]
+    assert ids(lines(world)) == [second]
+
+
+def test_what_is_open_stays_open_when_somebody_else_decides(world: World) -> None:
+    first, second = two(world)
+    world.queue.decide(first, True, by="ana", seen="{}")
+    found = lines(world, ListAsked(open=first, shown=f"{first},{second}"))
+    assert found.opened == first
+    (row,) = [one for one in found.rows if one.id == first]
+    assert row.request is not None
+    assert (row.waits, row.request.by) == (False, "ana")
+
+
+def test_what_came_after_the_page_was_opened_is_new_unless_it_is_open(world: World) -> None:
+    first, second = two(world)
+    found = lines(world, ListAsked(since=100.5))
+    assert ([one.new for one in found.rows], found.new) == ([False, True], 1)
+    assert lines(world, ListAsked(since=100.5, open=second)).new == 0
+    assert lines(world).new == 0
+    assert first in ids(found)
+
+
+def test_pages_follow_each_other_and_definitions_stand_on_the_last(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inbox_list, "PAGE", 1)
+    first, second = two(world)
+    world.list_tool("one")
+    world.list_tool("two")
+    page = lines(world)
+    assert (ids(page), page.next != "") == ([first], True)
+    last = lines(world, ListAsked(after=page.next))
+    assert (ids(last)[0], len(last.rows), last.next) == (second, 2, "")
+    assert ids(lines(world, ListAsked(open=second)))[:2] == [first, second]
+
+
+def test_filters_keep_the_rest_out(world: World) -> None:
+    first, _ = two(world)
+    other = world.ask(asked=replace(ASKED, agent="bob"), risk="moderate")
+    assert ids(lines(world, ListAsked(agent="bob"))) == [other.id]
+    assert ids(lines(world, ListAsked(risk="moderate"))) == [other.id]
+    assert first in ids(lines(world, ListAsked(server="files")))
+    assert lines(world, ListAsked(server="none")).rows == []
+
+
+@pytest.mark.parametrize("after", ["x", "x,ap_1", ","])
+def test_a_place_that_no_list_gave_out_is_refused(world: World, after: str) -> None:
+    with pytest.raises(ApiError) as caught:
+        lines(world, ListAsked(after=after))
+    assert caught.value.status == 422

@@ -1,0 +1,117 @@
+"""The newest calls out of the newest records: one row a call, by filters, whatever else is recorded in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from gatewright.audit.records import INTENT
+from gatewright.console.recent import Recent
+from gatewright.console.recent_calls import CallsAsked, RecentCalls, row_of
+from gatewright.listeners import Signal
+
+
+class Trail:
+    """A record that somebody writes."""
+
+    def __init__(self) -> None:
+        self.heard: Signal[bytes] = Signal()
+        self.count = 0
+
+    def write(self, event: str = "TOOL_EXECUTED", **more: Any) -> str:
+        """One record; its call."""
+        self.count += 1
+        call = more.pop("call", f"call-{self.count}")
+        record = {
+            "id": f"id-{self.count}",
+            "time": f"2026-01-01T00:00:{self.count:02}.000Z",
+            "event_type": event,
+            "outcome": "success",
+            "actor": {"type": "agent", "id": "ann"},
+            "target": {"server_id": "files", "tool_name": "read"},
+            "trace_id": "t",
+            "call": call,
+            "method": "tools/call",
+            "details": {"duration_ms": 1.5},
+        }
+        if event.startswith("dev.gatewright.approval"):
+            del record["call"]
+        self.heard.send(msgspec.json.encode({**record, **more}))
+        return str(call)
+
+
+@pytest.fixture
+def trail() -> Trail:
+    return Trail()
+
+
+@pytest.fixture
+def calls(trail: Trail) -> Iterator[RecentCalls]:
+    recent = Recent(trail)  # type: ignore[arg-type]
+    yield RecentCalls(recent)
+    recent.close()
+
+
+EVERY = CallsAsked()
+
+
+def test_a_call_is_one_row_and_what_is_no_call_is_none(trail: Trail, calls: RecentCalls) -> None:
+    call = trail.write(INTENT, outcome="pending")
+    trail.write("dev.gatewright.approval.requested")
+    trail.write("VALIDATION_FAILED", call=call)
+    trail.write(call=call, result={"is_error": False, "bytes": 7})
+    (row,) = calls.newest(EVERY)
+    assert (row.id, row.decision, row.ms, row.bytes) == (call, "allowed", 1.5, 7)
+    assert (row.agent, row.server, row.name) == ("ann", "files", "read")
+
+
+@pytest.mark.parametrize(
+    ("record", "decision", "reason"),
+    [
+        ({"outcome": "denied", "decision": {"gate": "access", "reason": "no"}}, "refused", "no"),
+        ({"outcome": "failure"}, "failed", ""),
+        ({"outcome": "error", "details": {"reason": "server_error"}}, "error", "server_error"),
+        ({"outcome": "cancelled"}, "cancelled", ""),
+        ({"outcome": "pending"}, "running", ""),
+        ({"details": {"confirmed_by": "olga"}}, "approved", ""),
+        ({"outcome": "of another version"}, "error", ""),
+    ],
+)
+def test_how_it_ended_is_a_word(
+    trail: Trail, calls: RecentCalls, record: dict[str, Any], decision: str, reason: str
+) -> None:
+    trail.write(**record)
+    (row,) = calls.newest(EVERY)
+    assert (row.decision, row.reason) == (decision, reason)
+
+
+def test_filters_hold_together_and_names_may_be_anything(trail: Trail, calls: RecentCalls) -> None:
+    odd = 'an "odd"\u202e name\n'
+    wanted = trail.write(actor={"type": "agent", "id": odd})
+    # The name stands in it, and somewhere else.
+    trail.write(client={"name": odd})
+    other = trail.write(target={"server_id": "mail", "tool_name": "send"}, outcome="denied")
+    assert [one.id for one in calls.newest(CallsAsked(agent=odd))] == [wanted]
+    assert [one.id for one in calls.newest(CallsAsked(server="mail", tool="send"))] == [other]
+    assert calls.newest(CallsAsked(server="mail", decision="allowed")) == []
+    assert [one.id for one in calls.newest(CallsAsked(decision="refused"))] == [other]
+    assert len(calls.newest(EVERY, most=2)) == 2
+
+
+def test_one_call_is_found_by_its_id_with_its_last_record(trail: Trail, calls: RecentCalls) -> None:
+    call = trail.write(INTENT, outcome="pending")
+    trail.write(call=call)
+    trail.write(trace_id=call)
+    found = calls.record(call)
+    assert found is not None
+    assert found["event_type"] == "TOOL_EXECUTED"
+    assert calls.record("call-99") is None
+    assert [one.id for one in calls.every()][-1] == call
+
+
+def test_a_record_of_something_else_has_no_row() -> None:
+    line = b'{"time":"t","event_type":"SERVER_CONNECTED","outcome":"success","actor":{"id":"x"},"target":{},"trace_id":"t"}'
+    assert row_of(line) is None

@@ -1,0 +1,48 @@
+"""Calls counted second by second: what ended how, seconds in which nothing did, and no more than is kept."""
+
+from __future__ import annotations
+
+from gatewright.call import Answer, Failure, Refusal
+from gatewright.console.traffic import KEPT_S, Counted, Traffic
+from tests.gate_parts import a_tool, a_tool_call
+
+CALL = a_tool_call(a_tool("echo"))
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_calls_are_counted_by_how_they_ended() -> None:
+    clock = Clock()
+    traffic = Traffic(clock)
+    for outcome in (
+        Answer(b"{}"),
+        Answer(b"{}", tool_error=True),
+        Refusal("access_denied", "no"),
+        Failure("server_error"),
+    ):
+        traffic.ended(CALL, outcome, 0.1)
+    assert traffic.since(0).time[-1] == 999  # this second is not over
+    clock.now += 2
+    traffic.ended(CALL, Answer(b"{}"), None)
+    clock.now += 1
+    found = traffic.since(1000)
+    assert found == Counted(
+        time=[1000, 1001, 1002], calls=[4, 0, 1], refused=[1, 0, 0], errors=[2, 0, 0], total=5
+    )
+
+
+def test_only_the_last_quarter_of_an_hour_is_kept() -> None:
+    clock = Clock()
+    traffic = Traffic(clock)
+    for _ in range(KEPT_S * 2):
+        clock.now += 1
+        traffic.ended(CALL, Answer(b"{}"), None)
+    assert len(traffic._counts) <= KEPT_S + 1
+    found = traffic.since(0)
+    assert (len(found.time), sum(found.calls), found.total) == (KEPT_S, KEPT_S, KEPT_S * 2)
+    assert traffic.since(int(clock.now) + 9).time == []

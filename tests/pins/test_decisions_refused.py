@@ -1,0 +1,75 @@
+"""Tools that are held back, as whoever answers for them sees them: which nobody decided on, and what somebody wants to stay held back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gatewright.pins.decisions import Decisions
+from gatewright.pins.store import Pins, Seen
+from tests.storage.parts import state_in
+
+
+@pytest.fixture
+def pins(tmp_path: Path) -> Iterator[Pins]:
+    made = Pins(state_in(tmp_path), clock=lambda: 100.0)
+    yield made
+    made.close()
+
+
+def seen(says: str, tool: str = "wipe") -> Seen:
+    return Seen(tool, f'{{"description":"{says}"}}', f"digest of {says}")
+
+
+def test_what_is_refused_stays_held_and_waits_for_nobody_until_it_changes_again(pins: Pins) -> None:
+    """Who refused, and why, is in the record."""
+    decisions = Decisions(pins)
+    pins.judge("files", [seen("one")], ask_first=False)
+    pins.judge("files", [seen("two")], ask_first=False)
+    (held,) = decisions.undecided(9)
+    pins.changed()
+    said = decisions.refuse("files", "wipe", digest=held.digest, by="olga", why="no such flag")
+    assert (said.standing, said.by) == ("changed", "olga")
+    assert pins.changed()
+    assert (decisions.undecided(9), decisions.undecided_count()) == ([], 0)
+    last = pins.changes()[-1]
+    assert (last.action, last.by, last.why) == ("refused", "olga", "no such flag")
+    assert pins.judge("files", [seen("two")], ask_first=False) == {"wipe": "changed"}
+    assert decisions.undecided_count() == 0
+    pins.judge("files", [seen("three")], ask_first=False)
+    assert [one.digest for one in decisions.undecided(9)] == ["digest of three"]
+
+
+def test_only_what_was_looked_at_and_is_held_can_be_refused(pins: Pins) -> None:
+    decisions = Decisions(pins)
+    pins.judge("files", [seen("one")], ask_first=True)
+    with pytest.raises(KeyError):
+        decisions.refuse("files", "none", digest="digest of one", by="olga", why="")
+    with pytest.raises(ValueError, match="changed again"):
+        decisions.refuse("files", "wipe", digest="digest of two", by="olga", why="")
+    decisions.accept("files", "wipe", digest="digest of one", by="ana")
+    with pytest.raises(ValueError, match="accepted already, by ana"):
+        decisions.refuse("files", "wipe", digest="digest of one", by="olga", why="")
+
+
+def test_what_is_restored_was_refused_by_nobody(pins: Pins) -> None:
+    """A word about another definition says nothing about this one."""
+    decisions = Decisions(pins)
+    pins.judge("files", [seen("one")], ask_first=False)
+    pins.judge("files", [seen("two")], ask_first=False)
+    decisions.refuse("files", "wipe", digest="digest of two", by="olga", why="")
+    assert pins.judge("files", [seen("one")], ask_first=False) == {"wipe": "pinned"}
+    assert [one.by for one in pins.of("files")] == [""]
+
+
+def test_the_longest_held_stand_first_and_no_more_than_asked_for(tmp_path: Path) -> None:
+    now = [100.0]
+    pins = Pins(state_in(tmp_path), clock=lambda: now[0])
+    for name in "cab":
+        now[0] += 1
+        pins.judge(f"srv-{name}", [seen("one", name)], ask_first=True)
+    assert [one.tool for one in Decisions(pins).undecided(2)] == ["c", "a"]
+    assert Decisions(pins).undecided_count() == 3
+    pins.close()
