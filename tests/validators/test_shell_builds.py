@@ -205,7 +205,7 @@ CLUSTERS = {
     "git checkout": ("dqtl", "f"),
     "rsync": ("abcdghiklmnopqrstuvwxzACDEHIJKLNOPRSUVWX0468", "eM"),
     "psql": ("AabeEHlnqsStwWxXz01", "foL"),
-    "tcpdump": ("AbdefhHIJKlLnNOpqStuUvxX", "z"),
+    "tcpdump": ("AbdDefhHIJKlLnNOpqStuUvxX", "z"),
     "zip": ("rqvjmufdDeghklozyXFSLA0123456789", "T"),
     "wget": ("bcdEFHkKLmnNpqrSvxW46", "e"),
     "rustc": ("gOv", "CZ"),

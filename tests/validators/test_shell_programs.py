@@ -244,3 +244,40 @@ def test_unseen_arguments_go_to_open_programs_only() -> None:
 def test_an_operators_program_is_known_beside_the_others() -> None:
     known = {**PROGRAMS, "deploy": Program()}
     assert program_rule([Word("deploy"), Word("--now")], known) is None
+
+
+WITHOUT_VALUE = {
+    # What has no value, by the manuals, and what is refused.
+    "lsof": ("abhlnNOPRtUvVXM", "D"),
+    "tree": ("adfilpsughDFqNQArtUcxJXCSnLPIHT", "oR"),
+    "journalctl": ("afrxeqmkNl", "M"),
+    "sort": ("bdfghiMnRrVcCmsuz", "oT"),
+    "shuf": ("erz", "o"),
+    "dmesg": ("HkLPrSTtuwWx", "CcDEn"),
+    "ss": ("hVnraloemipTsbEZz0460tudwxSHOQ", "KDNF"),
+    "arp": ("avne", "sdfD"),
+    "fd": ("HIuaLpgFisl0", "xX"),
+    "iconv": ("cls", "o"),
+    "base64": ("di", "o"),
+    "units": ("chpqstv1", "L"),
+    "yq": ("CMnPrNj0", "is"),
+    "git grep": ("aIrivwhHnlLcozEGFPpWq", "O"),
+    "git branch": ("rvaql", "dDmMcCuf"),
+    "git tag": ("l", "adefsuvFm"),
+    "kubectl logs": ("fp", "s"),
+    "kubectl get": ("AwR", "s"),
+    "apt list": ("avqyd", "ocps"),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_VALUE)
+def test_a_letter_without_a_value_hides_no_refused_one(name: str) -> None:
+    harmless, refused = WITHOUT_VALUE[name]
+    passing = [
+        line
+        for letter in refused
+        for before in ("", *harmless, harmless)
+        for line in (f"{name} -{before}{letter} x", f"{name} -{before}{letter}x")
+        if program_rule([Word(one) for one in line.split()]) is None
+    ]
+    assert passing == []

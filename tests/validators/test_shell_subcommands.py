@@ -158,6 +158,8 @@ OTHER = {
     "kubectl get pods --profile=cpu --profile-output=x": "option",
     "kubectl get pods --as-group=x": "option",
     "kubectl config view --raw": "option",
+    "kubectl logs -fs example.net web": "option",
+    "kubectl logs -fps example.net web": "option",
     "kubectl config view --flatten": "option",
     "kubectl config view --fl=true": "option",
     "kubectl config use-context x": "subcommand",

@@ -14,7 +14,7 @@ from websockets.frames import CloseCode
 from websockets.protocol import State
 
 from gatewright.transport.base import SLOW_READER
-from gatewright.transport.websocket_intake import Intake, Turns
+from gatewright.transport.websocket_intake import Intake, Turns, read_or_not
 
 __all__ = ["ANSWERS_MOST", "CLOSE_S", "ClientSide"]
 
@@ -112,12 +112,7 @@ class ClientSide(ClientConnection):
         self._intake.hold(held=self.recv_messages.paused)
 
     def _flow(self, on: bool) -> None:
-        if on != self._reads and not self.transport.is_closing():
-            self._reads = on
-            if on:
-                self.transport.resume_reading()
-            else:
-                self.transport.pause_reading()
+        self._reads = read_or_not(self.transport, self._reads, on)
 
     def _flooded(self, reason: str) -> None:
         """It is told why, and what it goes on to send is read and forgotten."""

@@ -24,7 +24,7 @@ from gatewright.transport.base import Limits, Receiver
 from gatewright.transport.connection_limits import Seat
 from gatewright.transport.http_exchange import Serving
 from gatewright.transport.websocket import BROKEN_TEXT, NOT_UTF8, closing_reason
-from gatewright.transport.websocket_intake import Intake
+from gatewright.transport.websocket_intake import Intake, read_or_not
 from gatewright.transport.write_queue import WriteQueue
 from gatewright.web.utf8 import is_utf8
 
@@ -229,12 +229,7 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
     # -- what is read, and when
 
     def _flow(self, on: bool) -> None:
-        if on != self._reads and not self.transport.is_closing():
-            self._reads = on
-            if on:
-                self.transport.resume_reading()
-            else:
-                self.transport.pause_reading()
+        self._reads = read_or_not(self.transport, self._reads, on)
 
     async def receive(self) -> Any:
         if self.queue.empty():

@@ -15,7 +15,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
-__all__ = ["FRAMES_A_TURN", "Flood", "Intake", "Turns", "Waiting"]
+__all__ = ["FRAMES_A_TURN", "Flood", "Intake", "Turns", "Waiting", "read_or_not"]
 
 TURN_S = 0.002
 """How long the connections of a loop may parse together before everything else has its turn."""
@@ -159,6 +159,17 @@ class Turns:
                     break
         finally:  # what breaks one connection is logged by the loop, and costs the others nothing
             self._schedule()
+
+
+def read_or_not(transport: asyncio.Transport, reads: bool, on: bool) -> bool:
+    """Let a transport that is read now, or is not, be read from now on, or not; which of it holds then."""
+    if on == reads or transport.is_closing():
+        return reads
+    if on:
+        transport.resume_reading()
+    else:
+        transport.pause_reading()
+    return on
 
 
 def _nothing(_: object) -> None:

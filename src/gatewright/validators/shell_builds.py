@@ -143,7 +143,7 @@ BUILDING: Mapping[str, Program] = MappingProxyType(
         "split": Program(long=("filter",)),
         "zip": Program(short="T", long=("test", "unzip-command")),
         # `-z` runs a program for each file.
-        "tcpdump": Program(short="z", valued="BcCDEFGijmMQrsTVwWyZ"),
+        "tcpdump": Program(short="z", valued="BcCEFGijmMQrsTVwWyZ"),
         "wget": Program(short="e", valued="oOaBiPUltQTwDRAIX", long=("use-askpass", "execute", "config")),
         # `\!`, `COPY … TO PROGRAM` and an output that begins with `|` run commands.
         "psql": Program(

@@ -99,7 +99,8 @@ _DESCRIBED: dict[str, Program] = {
     "shuf": Program(short="o", valued="in", long=("output",)),
     # A second operand is the file that it writes.
     "uniq": Program(valued="fsw", operands=1),
-    "tree": Program(short="oR", valued="LPIH", long=("output",), words=frozenset({"o"})),
+    # Its values are the next words, wherever in a cluster their letter stands.
+    "tree": Program(short="oR", long=("output",)),
     "file": Program(short="Cm", valued="FfeP", long=("compile", "magic-file")),
     "xxd": Program(check=_hexdump),
     "hostname": Program(short="Fb", long=("file", "boot"), operands=0),
@@ -107,7 +108,7 @@ _DESCRIBED: dict[str, Program] = {
                    "ditroff", "config-file"), valued="sSMLmeEr"),
     "dmesg": Program(short="CcDEn", long=("clear", "read-clear", "console-off", "console-on", "console-level")),
     # Apart from reading, it shrinks, rotates and signs the journal.
-    "journalctl": Program(short="M", valued="unpogtDSUFcN", long=("vacuum-size", "vacuum-time", "vacuum-files", "rotate", "flush", "sync",
+    "journalctl": Program(short="M", valued="unpogtDSUFc", long=("vacuum-size", "vacuum-time", "vacuum-files", "rotate", "flush", "sync",
                           "relinquish-var", "smart-relinquish-var", "setup-keys", "update-catalog", "force",
                           "cursor-file", "machine", "root", "image")),
     "history": shaped(NEVER, r"\d+"),
@@ -120,7 +121,7 @@ _DESCRIBED: dict[str, Program] = {
     "ifconfig": Program(operands=1),
     "arp": Program(short="sdfD", valued="iH", long=("set", "delete", "file"), operands=1),
     "route": Program(operands=0),
-    "lsof": Program(short="D", valued="cdgikMpStTu"),
+    "lsof": Program(short="D", valued="cdegikpSTu"),
     "yq": Program(short="is", valued="oIp", long=("inplace", "in-place", "split-exp", "split-exp-file", "from-file"),
                   refused=Pattern(r"(?:.*\W)?load(_\w+)?\s*\(.*", DOTALL).fits),
     "xmllint": Program(words=frozenset({"o", "output", "shell", "load-trace"})),

@@ -123,7 +123,8 @@ _ELSEWHERE = tuple(
 _KUBECTL_FILES = Program(
     refused=_SECRETS, long=(*_ELSEWHERE, "filename", "kustomize"), short="sfk", valued="nlocL"
 )
-_KUBECTL_GET = Program(refused=_SECRETS, long=_ELSEWHERE, short="s", valued="nlcof")
+# `-f` of `logs` takes no value.
+_KUBECTL_GET = Program(refused=_SECRETS, long=_ELSEWHERE, short="s", valued="nlco")
 _KUBECTL = {
     **_reading("get describe", _KUBECTL_FILES),
     **_reading("logs top version explain api-resources api-versions", _KUBECTL_GET),
