@@ -243,7 +243,7 @@ async def test_a_transcript_has_the_same_bodies_at_every_transport(
             for method, params in TRANSCRIPT:
                 ident = await client.start(method, params)
                 try:
-                    found = await client.finish(ident)
+                    found: Any = await client.finish(ident)
                 except RpcError as problem:
                     found = [problem.code, problem.message, problem.data]
                 said[door].append(found)
