@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gatewright.audit.sink_builder import positions_of, sinks_of
 from gatewright.config import Settings, load
-from tests.audit.parts import a_log, until
+from tests.audit.parts import a_call, a_log, records, run, until
 
 
 def configured(folder: Path, text: str) -> Settings:
@@ -115,3 +115,39 @@ async def test_a_file_that_is_not_as_it_was_accepted_makes_no_sink(tmp_path: Pat
     await sinks.close()
     await log.close()
     assert not (settings.storage.path / "elsewhere.jsonl").exists()
+
+
+async def test_an_audit_server_that_is_away_is_told_everything_when_it_is_back(
+    tmp_path: Path,
+) -> None:
+    """MGP-6.3-3: meanwhile the record here grows, and nothing is lost or told twice."""
+    settings = configured(
+        tmp_path,
+        '[[servers]]\nid = "auditor"\ncommand = "unused"\n'
+        '[[audit.sinks]]\nname = "far"\ntype = "mgp"\nserver = "auditor"\n',
+    )
+    settings.storage.path.mkdir()
+    log, positions = a_log(settings.storage.path), positions_of(settings)
+    heard: list[str] = []
+    there = [True]
+
+    def inform(server: str, events: Sequence[dict[str, Any]]) -> bool:
+        if there[0]:
+            heard.extend(str(one["trace_id"]) for one in events)
+        return there[0] and server == "auditor"
+
+    sinks = sinks_of(settings, positions, inform)
+    sinks.start()
+    run(log, a_call(1))
+    await until(lambda: positions.taken() == 2)
+    there[0] = False
+    for number in range(2, 6):
+        run(log, a_call(number))
+    await until(lambda: sinks.states()["far"].problem is not None)
+    kept = [one["trace_id"] for one in records(settings.storage.path)]
+    assert (len(kept), positions.taken()) == (10, 2)
+    there[0] = True
+    await until(lambda: positions.taken() == 10)
+    await sinks.close()
+    await log.close()
+    assert heard == kept[1::2]

@@ -212,6 +212,54 @@ async def test_one_transcript_reads_the_same_at_every_door(several: Gateway, doo
         assert caught.value.data["reason"] == "not_found"
 
 
+TRANSCRIPT: list[tuple[str, dict[str, Any]]] = [
+    ("tools/list", {}),
+    ("tools/call", {"name": "echo__echo", "arguments": {"message": "same"}}),
+    ("tools/call", {"name": "echo__echo", "arguments": {"message": 5}}),
+    ("tools/call", {"name": "echo__none", "arguments": {}}),
+    ("prompts/list", {}),
+    ("prompts/get", {"name": "nobody"}),
+    ("resources/list", {}),
+    ("resources/templates/list", {}),
+    ("resources/read", {"uri": "none:none"}),
+    ("mgp/health/ping", {}),
+    ("mgp/no/such", {}),
+    ("no/such", {}),
+]
+
+
+@pytest.mark.parametrize("can", [{}, OFFER], ids=["plain", "mgp"])
+@pytest.mark.parametrize("revision", ["2025-11-25", MODERN])
+async def test_a_transcript_has_the_same_bodies_at_every_transport(
+    several: Gateway, revision: str, can: dict[str, Any]
+) -> None:
+    """MGP-1.4-3: results and errors whole, the hello included, but for the marks of the request."""
+    doors = [one for one in EVERY_DOOR if one.endswith(revision)]
+    assert len(doors) >= 3
+    said: dict[str, list[Any]] = {}
+    for door in doors:
+        async with host(several, door, can=can) as client:
+            said[door] = [client.hello]
+            for method, params in TRANSCRIPT:
+                ident = await client.start(method, params)
+                try:
+                    found: Any = await client.finish(ident)
+                except RpcError as problem:
+                    found = [problem.code, problem.message, problem.data]
+                said[door].append(found)
+    bodies = {door: [_without_marks(one) for one in every] for door, every in said.items()}
+    first = bodies[doors[0]]
+    assert [isinstance(one, list) for one in first].count(True) >= 4
+    for door in doors:
+        for number, (method, _) in enumerate([("hello", {}), *TRANSCRIPT]):
+            assert bodies[door][number] == first[number], (door, method)
+
+
+def _without_marks(body: Any) -> Any:
+    """An answer without traces, which differ from one to the next."""
+    return json.loads(re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "ID", json.dumps(body)))
+
+
 @pytest.mark.parametrize("door", [*DOORS, "sse 2025-11-25"])
 async def test_a_message_without_jsonrpc_2_0_is_an_invalid_request(
     several: Gateway, door: str

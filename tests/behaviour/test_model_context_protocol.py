@@ -12,11 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from gatewright.sdk import MCPToolCall, MCPToolResult
 from tests.behaviour.access_house import OFFER
 from tests.behaviour.gateway import Gateway, config, running
+from tests.behaviour.groundhog_client import connected
 from tests.behaviour.hosts import DOORS, RpcError, host
 
 pytestmark = pytest.mark.timeout(180)
@@ -99,6 +101,11 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gateway]:
     content = config(
         {"id": "mine", "python": tools, "tools": {"memory_get": {"validator": "paths"}}},
         {"id": "trusting", "python": tools, "trust_gateway": "trusted"},
+        {"id": "named", "python": tools},
+        grants=[
+            *({"agent": "*", "server": one} for one in ("mine", "trusting", "named")),
+            {"agent": "*", "server": "named", "tool": "memory_wipe"},
+        ],
         approvals={"approver": "caller"},
     )
     with running(home, content) as gateway:
@@ -160,6 +167,36 @@ async def test_a_destructive_tool_is_blocked_at_every_door_unless_trusted(
         assert "the trust gateway is UNTRUSTED" in blocked["content"][0]["text"]
         allowed = await client.call("trusting__memory_wipe")
         assert allowed["content"][0]["text"] == "wiped"
+
+
+async def test_a_destructive_tool_is_blocked_at_the_doors_of_other_protocols_too(
+    house: Gateway,
+) -> None:
+    """CDM-con-9: ggen, REST and Groundhog, of a tool that nobody has to confirm; one that destroys nothing passes at each of them."""
+    fine, wipe = "named__memory_put", "named__memory_wipe"
+    given = {"key": "a", "value": "b"}
+    async with aiohttp.ClientSession() as http, connected(house.urls["websocket"]) as groundhog:
+
+        async def ggen(tool: str, arguments: dict[str, str]) -> Any:
+            call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+            body = call | {"params": {"name": tool, "arguments": arguments}}
+            async with http.post(house.urls["rpc"], json=body) as answer:
+                return await answer.json()
+
+        async def rest(tool: str, arguments: dict[str, str]) -> Any:
+            async with http.post(f"{house.urls['rest']}/{tool}", json=arguments) as answer:
+                return answer.status
+
+        assert (await ggen(fine, given))["result"]["stored"] == "a"
+        assert (await ggen(wipe, {}))["error"]["code"] == -32005
+        assert (await rest(fine, given), await rest(wipe, {})) == (200, 403)
+        assert (await groundhog.invoke(fine, given))["data"]["stored"] == "a"
+        refused = await groundhog.refusal("tools/invoke", {"tool_id": wipe, "parameters": {}})
+        assert refused.data["error_type"] == "security_error"
+    ran = house.audit("--tool", "memory_wipe", "--event", "TOOL_EXECUTED")
+    assert not [
+        one for one in ran if one["outcome"] == "success" and one["target"]["server_id"] == "named"
+    ]
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -124,7 +124,7 @@ async def test_what_is_configured_or_unknown_is_not_deregistered(
 async def test_an_agent_needs_the_permission_and_is_recorded_whatever_it_says(
     registry: Registry,
 ) -> None:
-    """C-17: who registers is known from authentication."""
+    """C-17, GGEN-auth-7: who registers is known from authentication, and ends what it registered."""
     _, plain = registry.agent()
     name, key = registry.agent(REGISTERS)
     ident = fresh()
@@ -135,6 +135,9 @@ async def test_an_agent_needs_the_permission_and_is_recorded_whatever_it_says(
         made = await client.request(REGISTER, seed_request(ident, created_by="somebody else"))
         assert made["created_by"] == name
         assert await client.text(tool(ident), text="mine") == "MINE"
+        await client.request(DEREGISTER, {"id": ident})
+        assert await code_of(client, DEREGISTER, {"id": ident}) != 0
+        assert tool(ident) not in await client.tools()
     (registered,) = registry.records("dev.gatewright.server.registered", ident)
     assert registered["actor"]["id"] == name
     assert registered["details"]["created_by"] == "somebody else"

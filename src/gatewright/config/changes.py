@@ -92,9 +92,12 @@ def pinned(running: Settings, wanted: Settings) -> Settings:
     names = [key.removeprefix("limits.") for key in _OF_THE_TRANSPORT]
     kept = {name: getattr(running.limits, name) for name in names}
     limits = msgspec.structs.replace(wanted.limits, **kept)
+    told = [key.removeprefix("gateway.") for key in _OF_THE_HANDSHAKE]
+    said = {name: getattr(running.gateway, name) for name in told}
     found = msgspec.structs.replace(
         wanted,
         limits=limits,
+        gateway=msgspec.structs.replace(wanted.gateway, **said),
         storage=running.storage,
         audit=running.audit,
         telemetry=running.telemetry,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -63,6 +65,34 @@ async def test_a_server_that_says_nothing_is_given_up_in_time() -> None:
     """CDM-err-1."""
     client = Client([sys.executable, "-c", "import sys; sys.stdin.read()"], Options(connect_s=0.3))
     with pytest.raises(TransportError, match=r"did not say hello within 0\.3 s"):
+        await within(client.connect())
+    await within(client.close())
+
+
+async def test_a_port_where_nobody_listens_is_named() -> None:
+    """CDM-err-1: a refused connection."""
+    with closing(socket.socket()) as taken:
+        taken.bind(("127.0.0.1", 0))  # bound, and nobody listens: every connection is refused
+        client = Client(f"http://127.0.0.1:{taken.getsockname()[1]}/mcp", Options(connect_s=20))
+        with pytest.raises(TransportError):
+            await within(client.connect())
+        await within(client.close())
+
+
+@pytest.mark.parametrize(
+    "said", ['{"jsonrpc":"2.0","id":1,"result":7}', '{"jsonrpc":"2.0","id":1,"result":{}}']
+)
+async def test_a_hello_that_is_none_is_named(said: str) -> None:
+    """CDM-err-1: a malformed response, though it answers what was asked."""
+    code = (
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    asked = json.loads(line)\n"
+        f"    answer = json.loads({said!r})\n"
+        "    print(json.dumps({**answer, 'id': asked.get('id')}), flush=True)\n"
+    )
+    client = Client([sys.executable, "-c", code], Options(connect_s=20))
+    with pytest.raises(TransportError):
         await within(client.connect())
     await within(client.close())
 
