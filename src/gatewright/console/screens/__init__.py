@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from gatewright.access.authority import Authority
 from gatewright.audit.search import AuditSearch
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
@@ -18,6 +19,13 @@ __all__ = ["made"]
 
 
 def made(parts: Dependencies) -> Sequence[Screen]:
-    """One of each."""
+    """One of each; what a feature offers that is not part of this gateway has none."""
     search = AuditSearch(parts.ground.settings.storage.path, time.monotonic)
-    return (Inbox(parts), Access(parts), Rooms(parts), Audit(parts, search), Limits(parts, search))
+    authority = parts.ground.of(Authority)
+    return (
+        Inbox(parts),
+        *(() if authority is None else (Access(parts, authority),)),
+        Rooms(parts),
+        Audit(parts, search),
+        Limits(parts, search),
+    )
