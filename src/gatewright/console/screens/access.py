@@ -17,7 +17,7 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, Operation
 from gatewright.console.screen import Copies, Page, Screen, View
 
-__all__ = ["Access", "AccessQuery", "Changed", "OpenedCell"]
+__all__ = ["Access", "AccessQuery", "Changed", "GateWord", "OpenedCell"]
 
 Text = Annotated[str, Meta(max_length=256)]
 _MARKS = {"allow": "●", "ask": "◐", "deny": "○"}
