@@ -3,6 +3,7 @@ markup, none hides, none breaks the page."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from hashlib import sha256
@@ -13,6 +14,10 @@ from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Asked
 from gatewright.audit.records import Actor, Subject
 from gatewright.call import Call, Caller, Client, Refusal
+from gatewright.rooms.hub import Hub, NoPlace
+from gatewright.rooms.in_process import Inside
+from gatewright.rooms.participants.tool_responder import Tools
+from gatewright.rooms.policy import Identity
 from tests.console.hostile import Looked, hostile_texts, look_at
 from tests.console.in_process import Client as Person
 from tests.console.in_process import Within, within
@@ -26,7 +31,39 @@ _PAGES = 400
 def _configuration(folder: Path) -> str:
     words = folder / "words.json"
     words.write_text(json.dumps(TEXTS), encoding="utf-8")
-    return f'[[servers]]\nid = "words"\ncommand = "{sys.executable}"\nargs = ["{SERVER}", "{words}"]\n[[grants]]\nagent = "*"\nserver = "words"\n'
+    agents = "".join(
+        f'[[grants]]\nagent = {json.dumps(_name(text))}\nserver = "words"\njustification = {json.dumps(_name(text))}\n'
+        for text in TEXTS[10:40]
+    )
+    return f'[rooms]\n{agents}[[servers]]\nid = "words"\ncommand = "{sys.executable}"\nargs = ["{SERVER}", "{words}"]\n[[grants]]\nagent = "*"\nserver = "words"\n'
+
+
+def _name(text: str) -> str:
+    """As names are taken: in a line, without what shows nothing."""
+    return "".join(one for one in text if one.isprintable())[:120].strip()
+
+
+async def _talk(console: Within) -> None:
+    """What agents say in a room, also as proposals, under names of their own."""
+    hub = console.parts.ground.of(Hub)
+    assert hub is not None
+    for number in range(0, 500, 10):
+        identity = Identity(f"{_name(TEXTS[number])[:60]} {number}", ("mcp/*", "chat"))
+        bot = Inside(
+            hub, topic="words", name=identity.id, responder=Tools("bot"), identity=identity
+        )
+        try:
+            bot.sit()
+        except NoPlace:  # nobody may be called so
+            continue
+        await bot.participant.welcomed()
+        for text in (one[:4000] for one in TEXTS[number : number + 10]):
+            bot.participant.chat(text.encode("utf-8", "replace").decode())
+            params = {"name": text[:200], "arguments": {text[:200]: text}}
+            clean = json.loads(json.dumps(params).encode("utf-8", "replace"))
+            if text.isascii():
+                bot.participant.propose("tools/call", clean, to=["gatewright"])
+            await asyncio.sleep(0)
 
 
 def _fill(console: Within) -> None:
@@ -109,6 +146,12 @@ async def test_no_hostile_text_becomes_more_than_text(tmp_path: Path) -> None:
     async with within(tmp_path, _configuration(tmp_path)) as console:
         _fill(console)
         person = await console.person("operator", TEXTS[3])
+        listener = await console.person("operator", "listener")
+        assert (await listener.api("POST", "/rooms/join", {"topic": "words"})).status == 200
+        await _talk(console)
+        room = look_at((await listener.get("/rooms?topic=words")).text)
+        assert room.wrong == []
+        assert room.marks > 50
         looked, marks, wrong = await _walk(person, console)
         assert wrong == []
         assert looked > 60

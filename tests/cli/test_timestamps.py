@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gatewright.cli.output import CliError
-from gatewright.cli.timestamps import ago, ahead, as_recorded, as_shown
+from gatewright.cli.timestamps import ago, ahead
+from gatewright.timestamps import as_recorded, as_shown
 
 NOW = 1_900_000_000.0
 

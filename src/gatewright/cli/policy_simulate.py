@@ -15,8 +15,9 @@ from gatewright.audit.rows import Query
 from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import note, print_document, print_rows
-from gatewright.cli.timestamps import ago, as_recorded
+from gatewright.cli.timestamps import ago
 from gatewright.config import load
+from gatewright.timestamps import as_recorded
 
 if TYPE_CHECKING:
     from gatewright.access.simulate import Finding, Simulation

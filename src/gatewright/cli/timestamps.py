@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gatewright.cli.output import CliError, Exit
-from gatewright.timestamps import TYPED, as_recorded, as_shown, moment_of
+from gatewright.timestamps import TYPED, moment_of
 
-__all__ = ["ago", "ahead", "as_recorded", "as_shown"]
+__all__ = ["ago", "ahead"]
 
 
 def ago(text: str, now: float) -> float:

@@ -47,4 +47,4 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
     session_hours: Annotated[float, Meta(gt=0, le=720)] = 12.0
     """How long a session lasts at most, in hours. One that is not used for a quarter of that ends earlier."""
     oidc: ConsoleOidc | None = None
-    """Sign-in by OpenID Connect; without this table people sign in by a one-time URL or an operator's key."""
+    """Sign-in by OpenID Connect; without it people sign in by the URL of `gatewright console`, or by an operator's key."""

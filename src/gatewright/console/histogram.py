@@ -8,7 +8,7 @@ import msgspec
 
 from gatewright.console.audit_query import recorded
 
-__all__ = ["HEIGHT", "Bar", "bars", "edges_of"]
+__all__ = ["HEIGHT", "Bar", "Piece", "bars", "edges_of"]
 
 HEIGHT = 64
 """Units of the drawing's height."""

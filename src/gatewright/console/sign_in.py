@@ -19,7 +19,7 @@ from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
 from gatewright.console.sessions import ConsoleSession
 
-__all__ = ["SignIn", "person_of_key", "record_sign_in"]
+__all__ = ["SignIn", "person_of_key", "record_sign_in", "way_on"]
 
 Identify = Any
 _NOBODY = "not_signed_in"
@@ -44,7 +44,7 @@ class SignIn:
 
     def session(self, request: Request) -> ConsoleSession | None:
         """The session of a request's cookie."""
-        cookie = request.cookies.get(self._cookie(request), "")
+        cookie = request.cookies.get(self.cookie(request), "")
         return self._parts.sessions.find(cookie) if cookie else None
 
     def bearer(self, request: Request) -> Person | None:
@@ -78,7 +78,7 @@ class SignIn:
         token = msgspec.convert(given, _Token).token
         person = self._parts.sessions.redeem(token)
         if person is None:
-            self._refused(request, "url")
+            self.refused(request, "url")
             raise ApiError(
                 403,
                 "token_over",
@@ -91,7 +91,7 @@ class SignIn:
         """Take an operator's key. Raises `ApiError`."""
         person = person_of_key(self._parts, msgspec.convert(given, _Key).key.strip(), "key")
         if person is None:
-            self._refused(request, "key")
+            self.refused(request, "key")
             raise ApiError(
                 403,
                 "wrong_key",
@@ -102,6 +102,12 @@ class SignIn:
 
     def signed_in(self, request: Request, person: Person) -> Response:
         """Open a session, and send its cookie and the way on. Raises `Unrecorded`."""
+        answer = Response(status_code=303, headers={"location": way_on(request)})
+        self.open(request, person, answer)
+        return answer
+
+    def open(self, request: Request, person: Person, answer: Response) -> None:
+        """Open a session, whose cookie goes with an answer. Raises `Unrecorded`."""
         record_sign_in(
             self._parts, person, "signed_in", {"via": person.via, "address": _address(request)}
         )
@@ -109,26 +115,44 @@ class SignIn:
             person, address=_address(request), user_agent=request.headers.get("user-agent", "")
         )
         self._parts.changes.tell("sessions")
-        answer = Response(status_code=303, headers={"location": _way_on(request)})
         answer.set_cookie(
-            self._cookie(request),
+            self.cookie(request),
             cookie,
             httponly=True,
             samesite="strict",
             secure=self._guard.secure,
             path="/",
         )
-        return answer
+
+    def keep(self, request: Request, answer: Response, cookie: str, path: str) -> None:
+        """A cookie of a sign-in that is on its way at an issuer: it comes back with a person who follows a reference to `path` from there;
+        empty: it is not kept any more."""
+        name = f"{self.cookie(request)}_oidc"
+        if not cookie:
+            answer.delete_cookie(name, path=path)
+            return
+        answer.set_cookie(
+            name, cookie, httponly=True, samesite="lax", secure=self._guard.secure, path=path
+        )
+
+    def kept(self, request: Request) -> str:
+        """That cookie; empty where there is none."""
+        return request.cookies.get(f"{self.cookie(request)}_oidc", "")
+
+    def base(self, request: Request) -> str:
+        """The URL at which a request reached the console, without a path."""
+        return self._guard.base(request)
 
     def sign_out(self, request: Request, session: ConsoleSession) -> Response:
         """End the session."""
         self._parts.sessions.end(session.id)
         record_sign_in(self._parts, session.person, "signed_out", {})
         answer = Response(status_code=303, headers={"location": "/sign-in"})
-        answer.delete_cookie(self._cookie(request), path="/")
+        answer.delete_cookie(self.cookie(request), path="/")
         return answer
 
-    def _refused(self, request: Request, via: str) -> None:
+    def refused(self, request: Request, via: str) -> None:
+        """Put it into the record that somebody was not let in."""
         details = {"via": via, "address": _address(request)}
         self._parts.ground.audit.event(
             "dev.gatewright.console.refused",
@@ -137,7 +161,8 @@ class SignIn:
             details=details,
         )
 
-    def _cookie(self, request: Request) -> str:
+    def cookie(self, request: Request) -> str:
+        """The name of the session's cookie."""
         # Cookies do not know ports: two gateways of one machine would sign each other's people out.
         port = urlsplit(self._guard.base(request)).port
         return f"gatewright_console_{port or 'proxy'}"
@@ -168,7 +193,7 @@ def _address(request: Request) -> str:
     return request.client.host if request.client is not None else ""
 
 
-def _way_on(request: Request, known: Sequence[str] = ("/",)) -> str:
+def way_on(request: Request, known: Sequence[str] = ("/",)) -> str:
     """Where the person was going: a path of the console, whatever else was written there."""
     wanted = request.query_params.get("next", "")
     is_path = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))

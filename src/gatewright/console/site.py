@@ -25,6 +25,7 @@ from gatewright.console import api
 from gatewright.console.changes import STREAMS, TOPICS
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.guard import HEADERS, Guard, body_of
+from gatewright.console.oidc_routes import OidcRoutes
 from gatewright.console.operations import ApiError, Asking, Operation, read
 from gatewright.console.people import Person
 from gatewright.console.rendering import environment
@@ -57,6 +58,7 @@ class Site:
         self._screens = screens
         self._guard = guard
         self._sign_in = SignIn(parts, guard)
+        self._oidc = OidcRoutes(parts, self._sign_in, self._sign_in_page, self._html)
         self._static = StaticFiles()
         self._templates: Environment = environment(parts.clock, self._static.url)
         self._shared: dict[tuple[str, str], tuple[float, bytes]] = {}
@@ -79,6 +81,7 @@ class Site:
             self._route("/sign-in", self._signing_in, "GET"),
             self._route("/sign-in", self._key, "POST"),
             self._route("/sign-out", self._out, "POST"),
+            *(self._route(path, run, "GET") for path, run in self._oidc.routes),
             self._route("/events", self._events, "GET"),
             self._route("/screens", self._numbers, "GET"),
             self._route(f"{api.ROOT}/openapi.json", self._document, "GET"),
@@ -272,27 +275,24 @@ class Site:
         )
 
     async def _signing_in(self, request: Request) -> Response:
-        way = request.query_params.get("next", "")
-        values = {
-            "title": "Sign in",
-            "next": way,
-            "theme": request.cookies.get("theme", ""),
-            "problem": None,
-        }
-        return self._html("sign_in.html", values)
+        return self._sign_in_page(request, None)
 
     async def _key(self, request: Request) -> Response:
         form = await self._form(request)
         try:
             return self._sign_in.by_key(request, {"key": form.get("key", "")})
         except ApiError as problem:
-            theme = request.cookies.get("theme", "")
-            values = {
-                "title": "Sign in",
-                "next": request.query_params.get("next", ""),
-                "theme": theme,
-            }
-            return self._html("sign_in.html", {**values, "problem": problem}, problem.status)
+            return self._sign_in_page(request, problem)
+
+    def _sign_in_page(self, request: Request, problem: ApiError | None) -> Response:
+        values = {
+            "title": "Sign in",
+            "next": request.query_params.get("next", ""),
+            "theme": request.cookies.get("theme", ""),
+            "problem": problem,
+            "issuer": self._oidc.issuer,
+        }
+        return self._html("sign_in.html", values, 200 if problem is None else problem.status)
 
     async def _out(self, request: Request) -> Response:
         session = self._session(request)

@@ -280,8 +280,9 @@ def authorization_url(
     redirect_uri: str,
     state: str,
     verifier: str,
+    nonce: str = "",
 ) -> str:
-    """What the operator's browser opens. `verifier` has 43 to 128 characters (RFC 7636 §4.1)."""
+    """What a browser opens. `verifier` has 43 to 128 characters (RFC 7636 §4.1); `nonce` is for an ID token; an empty `resource` is none."""
     found: str = prepare_grant_uri(
         server.authorization_endpoint,
         client.client_id,
@@ -291,7 +292,7 @@ def authorization_url(
         state,
         code_challenge=create_s256_code_challenge(verifier),
         code_challenge_method="S256",
-        resource=resource,
+        **{name: one for name, one in (("resource", resource), ("nonce", nonce)) if one},
     )
     return found
 

@@ -119,7 +119,7 @@ class Token(msgspec.Struct, frozen=True):
     scopes: tuple[str, ...] | None = None
     """None where the answer names none: then they are those that were asked for."""
     id_token: str | None = None
-    """Not used; a secret all the same."""
+    """Of OpenID Connect, for sign-in to the console; of servers' grants not used, and a secret all the same."""
 
     def __repr__(self) -> str:
         """Nothing of it: a repr ends in logs."""
@@ -264,9 +264,12 @@ def read_resource(body: bytes, server_url: str, *, loopback: bool) -> Resource:
     return Resource(found.resource, servers, scopes_in(found.scopes_supported))
 
 
-def read_server(body: bytes, issuer: str, *, loopback: bool) -> AuthServer:
+def read_server(
+    body: bytes, issuer: str, *, loopback: bool, pkce_unsaid: bool = False
+) -> AuthServer:
     """The metadata of an authorization server. Raises `Unusable`, above all when it is of another
-    issuer than the one that was asked for, compared character by character (RFC 8414 §3.3)."""
+    issuer than the one that was asked for, compared character by character (RFC 8414 §3.3). `pkce_unsaid`: one will do that says nothing
+    of PKCE, as many issuers of OpenID Connect that know it."""
     found = decode_document(body, _PublishedServer, "the authorization server metadata")
     if found.issuer != issuer:
         raise Unusable(
@@ -277,7 +280,8 @@ def read_server(body: bytes, issuer: str, *, loopback: bool) -> AuthServer:
     if found.registration_endpoint is not None:
         _check(found.registration_endpoint, "registration endpoint", loopback=loopback)
     # MCP, basic/authorization: without it in the metadata, clients MUST refuse to proceed.
-    if "S256" not in (found.code_challenge_methods_supported or ()):
+    challenges = found.code_challenge_methods_supported
+    if "S256" not in (challenges or ()) and not (pkce_unsaid and challenges is None):
         raise Unusable(f"the authorization server {issuer} does not support PKCE with S256")
     methods = found.token_endpoint_auth_methods_supported
     return AuthServer(

@@ -21,11 +21,11 @@ from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, one_line, print_document, print_rows
 from gatewright.cli.state_access import has_state, opened
-from gatewright.cli.timestamps import as_shown
 from gatewright.cli.tool_names import no_server, seen_subject, spelled
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.pins.store import Pin, Pins
+from gatewright.timestamps import as_shown
 
 __all__ = ["pin"]
 

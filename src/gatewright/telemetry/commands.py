@@ -18,7 +18,7 @@ from gatewright.cli.gateway_client import ask, fetch
 from gatewright.cli.options import Config, Json, KeyText, Url, group
 from gatewright.cli.output import is_terminal, print_document, print_line, visible
 from gatewright.cli.running import Endpoint, endpoint
-from gatewright.cli.timestamps import as_recorded
+from gatewright.timestamps import as_recorded
 
 __all__ = ["Look", "app", "frame", "top"]
 

@@ -23,12 +23,13 @@ from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText, group
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.state_access import opened, seen
-from gatewright.cli.timestamps import ahead, as_shown
+from gatewright.cli.timestamps import ahead
 from gatewright.cli.tool_names import no_server, seen_subject, spelled, subject_of
 from gatewright.cli.unknown_agent import note_unknown
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.mcp.wire.permissions import canonical_permission
+from gatewright.timestamps import as_shown
 
 __all__ = ["Word", "add", "app", "list_grants", "revoke", "show", "words_of"]
 

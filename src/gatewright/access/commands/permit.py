@@ -20,11 +20,12 @@ from gatewright.cli.operators import require_operator
 from gatewright.cli.options import Config, Json, KeyText
 from gatewright.cli.output import CliError, Exit, note, print_document, print_rows
 from gatewright.cli.state_access import has_state, opened
-from gatewright.cli.timestamps import ahead, as_shown
+from gatewright.cli.timestamps import ahead
 from gatewright.cli.tool_names import no_server, registered_ids
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.mcp.wire.permissions import declared_permissions, permission_risk
+from gatewright.timestamps import as_shown
 
 __all__ = ["permit"]
 

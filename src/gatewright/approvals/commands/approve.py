@@ -34,9 +34,10 @@ from gatewright.cli.output import (
 from gatewright.cli.running import settings_here
 from gatewright.cli.state_access import has_state
 from gatewright.cli.state_access import opened as opened_state
-from gatewright.cli.timestamps import ahead, as_shown
+from gatewright.cli.timestamps import ahead
 from gatewright.cli.tool_names import spelled
 from gatewright.command_text import to_type
+from gatewright.timestamps import as_shown
 
 __all__ = ["Queue", "app", "approve", "decision", "opened"]
 

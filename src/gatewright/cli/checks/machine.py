@@ -10,9 +10,9 @@ from pathlib import Path
 
 import gatewright
 from gatewright.cli.finding import Finding
-from gatewright.cli.timestamps import as_shown
 from gatewright.command_text import to_type
 from gatewright.config import Problem, Settings
+from gatewright.timestamps import as_shown
 
 __all__ = ["check_clock", "check_config", "check_environment"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from gatewright.access.authority import Authority
 from gatewright.audit.search import AuditSearch
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
@@ -24,7 +25,7 @@ __all__ = ["made"]
 
 
 def made(parts: Dependencies) -> Sequence[Screen]:
-    """One of each."""
+    """One of each; what a feature offers that is not part of this gateway has none."""
     search = AuditSearch(parts.ground.settings.storage.path, time.monotonic)
     return (
         Inbox(parts),
@@ -38,4 +39,6 @@ def made(parts: Dependencies) -> Sequence[Screen]:
         Limits(parts, search),
         Connect(parts),
         Health(parts),
+    authority = parts.ground.of(Authority)
+        *(() if authority is None else (Access(parts, authority),)),
     )

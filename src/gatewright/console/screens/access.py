@@ -17,7 +17,7 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, Operation
 from gatewright.console.screen import Copies, Page, Screen, View
 
-__all__ = ["Access", "AccessQuery", "Changed", "OpenedCell"]
+__all__ = ["Access", "AccessQuery", "Changed", "GateWord", "OpenedCell"]
 
 Text = Annotated[str, Meta(max_length=256)]
 _MARKS = {"allow": "●", "ask": "◐", "deny": "○"}
@@ -81,12 +81,7 @@ class Access(Screen):
     key = "a"
     group = 1
 
-    def __init__(self, parts: Dependencies) -> None:
-        authority = parts.ground.of(Authority)
-        if authority is None:
-            raise RuntimeError(
-                "the console changes grants, and the feature access is not part of this gateway"
-            )
+    def __init__(self, parts: Dependencies, authority: Authority) -> None:
         self._parts = parts
         self._table = AccessTable(parts.ground, authority, parts.clock)
         self._changes = AccessChanges(parts.ground, authority, parts.clock)

@@ -174,7 +174,7 @@ class Limits(Screen):
     # -- pages
 
     async def _page(self, asking: Asking) -> View:
-        copies = Copies(to_type("config show limits"), "GET /api/v1/limits")
+        copies = Copies(to_type("config show"), "GET /api/v1/limits")
         return View("limits/page.html", await self._values(asking), copies)
 
     async def _part(self, asking: Asking) -> View:

@@ -239,7 +239,7 @@ class Rooms(Screen):
     async def _page(self, asking: Asking) -> View:
         topic = asking.given.topic
         if not topic:
-            copies = Copies(to_type("room --help"), "GET /api/v1/rooms")
+            copies = Copies(to_type("room join {}", "TOPIC"), "GET /api/v1/rooms")
             return View(
                 "rooms/list.html",
                 {

@@ -34,7 +34,7 @@ from gatewright.cli.output import (
     print_rows,
 )
 from gatewright.cli.state_access import opened, seen
-from gatewright.cli.timestamps import ahead, as_shown
+from gatewright.cli.timestamps import ahead
 from gatewright.command_text import to_type
 from gatewright.config import Settings, load
 from gatewright.config.limits import Calls, Rates
@@ -45,6 +45,7 @@ from gatewright.identity.commands.claims import (
     takes_rights,
 )
 from gatewright.identity.keys import Key, KeyStore, NameTaken
+from gatewright.timestamps import as_shown
 
 __all__ = ["app", "create", "list_keys", "revoke", "rotate"]
 

@@ -18,9 +18,9 @@ import typer
 from gatewright.cli.completion_names import server_names
 from gatewright.cli.options import Config, Json
 from gatewright.cli.output import CliError, Exit, is_terminal, note, print_document, print_line
-from gatewright.cli.timestamps import as_shown
 from gatewright.command_text import to_type
 from gatewright.config import Server, Settings, load
+from gatewright.timestamps import as_shown
 
 if TYPE_CHECKING:
     from gatewright.oauth.client import Grant

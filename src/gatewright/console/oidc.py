@@ -1,0 +1,234 @@
+"""Sign-in to the console by OpenID Connect: authorization code with PKCE; checks state, nonce, issuer, signature; roles from a claim.
+
+What OAuth prescribes comes from `oauth.client` (by authlib), keys and signatures from `identity.issuer`. An answer is believed only in
+the browser that asked: a cookie names the request, the state in the URL has to be that of the same request, and each is used once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from secrets import token_urlsafe
+from typing import Any
+
+import msgspec
+
+from gatewright.config.console import ConsoleOidc, ConsoleRole
+from gatewright.config.substitute import Undefined
+from gatewright.console.operations import ApiError
+from gatewright.console.people import Person
+from gatewright.identity.issuer import Issuer, Trusted, Unreachable
+from gatewright.identity.token_rules import Claims, TokenRefused, peek
+from gatewright.oauth import client as oauth
+from gatewright.oauth.documents import AuthServer, Unusable, read_server, read_token, server_urls
+from gatewright.transport.safe_fetch import Egress, EgressFailed, is_outside
+from gatewright.web.urls import is_loopback
+
+__all__ = ["CALLBACK", "Oidc", "Started"]
+
+log = logging.getLogger("gatewright.console")
+
+CALLBACK = "/oidc/callback"
+LASTS_S = 600.0
+"""How long a person may take at the issuer."""
+_MOST = 1000
+"""Requests that wait for their answer; the oldest goes first."""
+_FRESH_S = 3600.0
+_OK = 200
+_NAME_CHARS = 200
+
+
+class Started(msgspec.Struct, frozen=True):
+    """Where the browser goes, and the cookie that it comes back with."""
+
+    url: str
+    cookie: str
+
+
+class _Request(msgspec.Struct, frozen=True):
+    server: AuthServer
+    state: str
+    nonce: str
+    verifier: str
+    redirect_uri: str
+    way: str
+    until: float
+
+
+class Oidc:
+    """Of one issuer. On one event loop."""
+
+    def __init__(
+        self, said: ConsoleOidc, clock: Callable[[], float], secret: Callable[[], str]
+    ) -> None:
+        """`clock` gives Unix seconds, `secret` that of the client, in a thread; it raises `Undefined` where there is none."""
+        self._said = said
+        self._secret_of = secret
+        self._secret = ""
+        self._clock = clock
+        self._egress = Egress()
+        self._requests: dict[str, _Request] = {}
+        self._server: tuple[float, AuthServer] | None = None
+        self._lock = asyncio.Lock()
+        trusted = Trusted(name="console", issuer=said.issuer, audience=(said.client_id,))
+        self._issuer = Issuer(trusted, clock=clock, monotonic=time.monotonic)
+
+    async def begin(self, base: str, way: str) -> Started:
+        """Begin one sign-in. `base` is the URL at which the person reaches the console, `way` a path of it where they were going. Raises
+        `ApiError`."""
+        server = await self._published()
+        request = _Request(
+            server=server,
+            state=token_urlsafe(32),
+            nonce=token_urlsafe(32),
+            verifier=token_urlsafe(48),
+            redirect_uri=base + CALLBACK,
+            way=way,
+            until=self._clock() + LASTS_S,
+        )
+        cookie = token_urlsafe(32)
+        while len(self._requests) >= _MOST:
+            del self._requests[next(iter(self._requests))]
+        self._requests[_digest(cookie)] = request
+        url = oauth.authorization_url(
+            server,
+            self._client(server),
+            resource="",
+            scopes=("openid", "profile", "email"),
+            redirect_uri=request.redirect_uri,
+            state=request.state,
+            verifier=request.verifier,
+            nonce=request.nonce,
+        )
+        return Started(url, cookie)
+
+    async def end(self, cookie: str, query: str) -> tuple[Person, str]:
+        """Whom the issuer says the browser with this cookie is, which came back with this query; and where they were going. Raises
+        `ApiError`."""
+        request = self._requests.pop(_digest(cookie), None)
+        if request is None or self._clock() >= request.until:
+            said = "this sign-in was begun elsewhere, was used already, or took too long"
+            raise ApiError(403, "sign_in_over", said, "begin again")
+        try:
+            code = oauth.code_from(
+                f"{request.redirect_uri}?{query}",
+                state=request.state,
+                server=request.server,
+                redirect_uri=request.redirect_uri,
+            )
+            claims = await self._claims(request, code)
+        except Unusable as problem:
+            raise self._refused(str(problem)) from None
+        except TokenRefused as problem:
+            raise self._refused(f"its ID token is not good ({problem.why})") from None
+        except (EgressFailed, Unreachable) as problem:
+            raise self._away(problem) from None
+        return self._person(claims), request.way
+
+    # -- what the issuer says
+
+    async def _claims(self, request: _Request, code: str) -> Claims:
+        client = self._client(request.server)
+        form = oauth.code_request(
+            request.server,
+            client,
+            code=code,
+            resource="",
+            redirect_uri=request.redirect_uri,
+            verifier=request.verifier,
+        )
+        outside = await is_outside(self._said.issuer)
+        status, body = await self._egress.ask(form.url, form.headers, form.body, outside=outside)
+        token = read_token(status, body).id_token
+        if not token:
+            raise Unusable("it gave no ID token: is the scope openid allowed for this client?")
+        claims = await self._issuer.check(token, peek(token))
+        # OpenID Connect Core §3.1.3.7: for us, by the request that we made, and not a moment longer than it says.
+        if self._said.client_id not in claims.audience:
+            raise TokenRefused("audience")
+        party = claims.every.get("azp")
+        if (party is not None or len(claims.audience) > 1) and party != self._said.client_id:
+            raise TokenRefused("audience")
+        if claims.every.get("nonce") != request.nonce:
+            raise Unusable("its ID token is of another sign-in")
+        return claims
+
+    def _person(self, claims: Claims) -> Person:
+        every = claims.every
+        name = every.get("email") if every.get("email_verified") is True else claims.subject
+        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _NAME_CHARS:
+            raise self._refused("it gave no name that can be shown")
+        role = self._role(every)
+        if role is None:
+            claim = self._said.role_claim
+            raise ApiError(
+                403,
+                "no_role",
+                f"{name} has no role here: the claim {claim!r} has none of the values of [console.oidc.roles]",
+                "ask whoever runs the gateway or the issuer",
+            )
+        # Nobody whom an issuer names can be taken for somebody whom the gateway itself names.
+        return Person(f"oidc:{name}", role, "oidc")
+
+    def _role(self, every: Mapping[str, Any]) -> ConsoleRole | None:
+        has = every.get(self._said.role_claim)
+        values = (
+            {has}
+            if isinstance(has, str)
+            else set(map(str, has))
+            if isinstance(has, list)
+            else set()
+        )
+        return next((role for value, role in self._said.roles.items() if value in values), None)
+
+    async def _published(self) -> AuthServer:
+        """What the issuer publishes, not older than an hour. Raises `ApiError`."""
+        async with self._lock:
+            if self._server is not None and self._clock() - self._server[0] < _FRESH_S:
+                return self._server[1]
+            try:
+                self._secret = await asyncio.to_thread(self._secret_of)
+                found = await self._fetched()
+            except Undefined as problem:
+                raise ApiError(503, "secret", problem.what, problem.instead) from None
+            except (Unusable, EgressFailed) as problem:
+                raise self._away(problem) from None
+            self._server = self._clock(), found
+            return found
+
+    async def _fetched(self) -> AuthServer:
+        issuer, failed = self._said.issuer, ""
+        outside = await is_outside(issuer)
+        for url in reversed(server_urls(issuer)):  # OpenID's own place first
+            status, body = await self._egress.ask(url, outside=outside)
+            if status == _OK:
+                # The challenge is sent in any case, and the nonce binds the answer to us as well.
+                return read_server(body, issuer, loopback=is_loopback(issuer), pkce_unsaid=True)
+            failed = failed or f"{url} was answered with HTTP {status}"
+        raise Unusable(failed)
+
+    def _client(self, server: AuthServer) -> oauth.Client:
+        said = self._said
+        identity = oauth.Identity(
+            client_id=said.client_id, client_secret=self._secret, issuer=said.issuer
+        )
+        found = oauth.configured_client(server, identity)
+        if found is None:
+            raise RuntimeError("a client id is configured for this issuer")
+        return found
+
+    def _refused(self, why: str) -> ApiError:
+        log.warning("sign-in by %s: %s", self._said.issuer, why)
+        return ApiError(403, "sign_in_refused", f"the issuer let nobody in: {why}", "begin again")
+
+    def _away(self, problem: Exception) -> ApiError:
+        log.warning("sign-in by %s: %s", self._said.issuer, problem)
+        said = f"the issuer {self._said.issuer} cannot be used now: {problem}"
+        return ApiError(503, "issuer", said, "try again, or sign in with an operator's key")
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,222 @@
+"""Sign-in by OpenID Connect against a real issuer: who gets in, in which role, and everybody who does not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+import pytest_asyncio
+
+from gatewright.secret_scanning import HELD
+from tests.console.in_process import Client, Within, within
+from tests.console.oidc_issuer import SECRET, OidcIssuer, configured, oidc_issuer
+from tests.console.raw import Answer, csrf_in
+from tests.identity.issuing import Issuing
+from tests.servers.guarded import user
+
+
+@pytest_asyncio.fixture
+async def issuer() -> AsyncIterator[OidcIssuer]:
+    """Somebody who knows people."""
+    async with oidc_issuer() as found:
+        yield found
+
+
+@pytest_asyncio.fixture
+async def console(issuer: OidcIssuer, tmp_path: Path) -> AsyncIterator[Within]:
+    """A console that takes its word."""
+    async with within(tmp_path, configured(issuer.issuer)) as found:
+        yield found
+
+
+def _cookies(answer: Answer) -> dict[str, str]:
+    """What an answer sets, by the end of the name."""
+    found = {}
+    for one in answer.headers.get_all("set-cookie") or []:
+        name, _, value = one.partition(";")[0].partition("=")
+        found["oidc" if name.endswith("_oidc") else "session"] = f"{name}={value}"
+    return found
+
+
+async def _begun(client: Client, way: str = "/audit") -> tuple[str, str]:
+    """The URL at the issuer, and the cookie of the sign-in."""
+    answer = await client.get(f"/oidc/begin?next={way}")
+    assert answer.status == 303, answer.text
+    (cookie,) = answer.headers.get_all("set-cookie") or []
+    words = {one.strip().lower() for one in cookie.split(";")}
+    assert {"httponly", "samesite=lax", "path=/oidc/callback"} <= words
+    return answer.headers["location"] or "", _cookies(answer)["oidc"]
+
+
+async def _back(client: Client, url: str, cookie: str) -> Answer:
+    """The browser comes back from another site."""
+    where = urlsplit(url)
+    headers = {"Cookie": cookie, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    return await client.get(f"{where.path}?{where.query}", headers)
+
+
+async def _signed_in(console: Within) -> Answer:
+    client = console.nobody()
+    url, cookie = await _begun(client)
+    return await _back(client, await user(url), cookie)
+
+
+async def test_a_person_of_the_issuer_gets_in_with_a_role(
+    console: Within, issuer: OidcIssuer
+) -> None:
+    assert "Sign in with" in (await console.nobody().get("/sign-in?next=/audit")).text
+    answer = await _signed_in(console)
+    assert answer.status == 200, answer.text
+    assert '0;url=/audit"' in answer.text
+    client = Client(console, _cookies(answer)["session"])
+    page = await client.get("/audit")
+    assert page.status == 200
+    assert "oidc:alice" in page.text
+    client.csrf = csrf_in(page.text)
+    (one,) = (await client.api("GET", "/sign-ins")).json()
+    assert (one["person"], one["role"], one["via"]) == ("oidc:alice", "operator", "oidc")
+    asked = issuer.asked("/authorize")
+    assert (asked["response_type"], asked["code_challenge_method"]) == ("code", "S256")
+    assert "resource" not in asked
+
+
+@pytest.mark.parametrize(
+    ("claims", "role", "name"),
+    [
+        ({"roles": ["x", "everybody", "team"]}, "approver", "oidc:alice"),
+        ({"roles": "everybody"}, "viewer", "oidc:alice"),
+        ({"email": "a@b.example", "email_verified": True}, "operator", "oidc:a@b.example"),
+        ({"email": "a@b.example", "email_verified": False}, "operator", "oidc:alice"),
+        ({"email": "a@b.example", "email_verified": "true"}, "operator", "oidc:alice"),
+        ({"azp": "console", "aud": ["console", "other"]}, "operator", "oidc:alice"),
+    ],
+)
+async def test_roles_and_names_follow_from_claims(
+    console: Within, issuer: OidcIssuer, claims: dict[str, Any], role: str, name: str
+) -> None:
+    issuer.claims |= claims
+    assert (await _signed_in(console)).status == 200
+    (one,) = console.sessions.all()
+    assert (one.person.role, one.person.id) == (role, name)
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"roles": None},
+        {"roles": []},
+        {"roles": ["admin"]},
+        {"roles": {"ops": True}},
+        {"nonce": "of another"},
+        {"nonce": None},
+        {"iss": "http://127.0.0.1:1"},
+        {"aud": "other"},
+        {"aud": ["console", "other"]},
+        {"aud": ["console", "other"], "azp": "other"},
+        {"azp": "other"},
+        {"exp": time.time() - 3600},
+        {"nbf": time.time() + 3600},
+        {"sub": None},
+        {"sub": "a\u202eb"},
+        {"sub": "x" * 1000},
+    ],
+    ids=str,
+)
+async def test_a_token_that_is_not_ours_lets_nobody_in(
+    console: Within, issuer: OidcIssuer, claims: dict[str, Any]
+) -> None:
+    issuer.claims |= claims
+    answer = await _signed_in(console)
+    assert answer.status == 403
+    assert "session" not in _cookies(answer)
+    assert 'role="alert"' in answer.text
+    assert console.sessions.all() == []
+
+
+async def test_keys_and_answers_that_are_not_the_issuer_s_let_nobody_in(
+    console: Within, issuer: OidcIssuer
+) -> None:
+    issuer.signer = Issuing()  # the same key id, another key
+    assert (await _signed_in(console)).status == 403
+    issuer.signer = issuer
+    issuer.gives_id_token = False
+    assert (await _signed_in(console)).status == 403
+    issuer.gives_id_token, issuer.response = True, {"iss": "http://elsewhere.example"}
+    assert (await _signed_in(console)).status == 403
+    issuer.response, issuer.status = {}, 400
+    issuer.said = {"error": "invalid_grant", "error_description": "<b>no</b>"}
+    answer = await _signed_in(console)
+    assert (answer.status, "<b>no" in answer.text) == (403, False)
+    issuer.status = None
+    assert (await _signed_in(console)).status == 200
+
+
+async def test_an_answer_counts_once_in_its_browser_within_its_time(console: Within) -> None:
+    client = console.nobody()
+    url, cookie = await _begun(client)
+    _, other = await _begun(client)
+    back = await user(url)
+    for wrong in ("", other, cookie[:-1]):
+        answer = await _back(client, back, wrong)
+        assert answer.status == 403, wrong
+        assert "session" not in _cookies(answer)
+    assert (await _back(client, back, cookie)).status == 200
+    assert (await _back(client, back, cookie)).status == 403
+    url, cookie = await _begun(client)
+    changed = parse_qs(urlsplit(await user(url)).query)
+    forged = {name: values[0] for name, values in changed.items()} | {"state": "x"}
+    answer = await _back(client, f"http://x/oidc/callback?{urlencode(forged)}", cookie)
+    assert answer.status == 403
+    url, cookie = await _begun(client)
+    back = await user(url)
+    console.ahead += 601
+    assert (await _back(client, back, cookie)).status == 403
+    assert len(console.sessions.all()) == 1
+
+
+async def test_what_the_issuer_says_in_place_of_a_code_is_read_by_a_person(
+    console: Within, issuer: OidcIssuer
+) -> None:
+    client = console.nobody()
+    url, cookie = await _begun(client)
+    state = parse_qs(urlsplit(url).query)["state"][0]
+    said = urlencode({"state": state, "error": "access_denied", "error_description": "<i>no</i>"})
+    answer = await _back(client, f"http://x/oidc/callback?{said}", cookie)
+    assert answer.status == 403
+    assert "access_denied" in answer.text
+    assert "<i>" not in answer.text
+    (told,) = [
+        one
+        for one in console.parts.recent.newest(50, lambda _: True)
+        if one["event_type"] == "dev.gatewright.console.refused"
+    ]
+    assert told["details"]["via"] == "oidc"
+
+
+async def test_an_issuer_that_is_away_is_named_and_leads_nowhere_else(
+    tmp_path: Path,
+) -> None:
+    async with within(tmp_path, configured("http://127.0.0.1:9")) as console:
+        answer = await console.nobody().get("/oidc/begin?next=//elsewhere.example")
+        assert answer.status == 503
+        assert "http://127.0.0.1:9" in answer.text
+        assert "operator&#39;s key" in answer.text
+    async with within(tmp_path) as console:
+        assert (await console.nobody().get("/oidc/begin")).status == 404
+        assert "Sign in with" not in (await console.nobody().get("/sign-in")).text
+
+
+async def test_the_secret_comes_from_where_it_is_kept_and_its_lack_is_said(
+    issuer: OidcIssuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = configured(issuer.issuer).replace(f'"{SECRET}"', '"${env:CONSOLE_SECRET}"')
+    async with within(tmp_path, text) as console:
+        answer = await console.nobody().get("/oidc/begin")
+        assert (answer.status, "CONSOLE_SECRET" in answer.text) == (503, True)
+        monkeypatch.setenv("CONSOLE_SECRET", SECRET)
+        assert (await _signed_in(console)).status == 200
+        assert SECRET in HELD.values

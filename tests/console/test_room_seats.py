@@ -1,0 +1,73 @@
+"""Places of people in rooms: bounded, given up when unused, and of those who may decide alone able to speak."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from gatewright.console import room_seats
+from gatewright.console.operations import ApiError
+from gatewright.console.people import Person
+from gatewright.console.room_seats import RoomSeats
+from gatewright.rooms.hub import Hub
+from gatewright.rooms.participants.errors import NotAllowedError
+from tests.console.in_process import Within, within
+
+OPERATOR, VIEWER = Person("boss", "operator", "url"), Person("eve", "viewer", "url")
+
+
+def _seats(console: Within) -> tuple[Hub, RoomSeats]:
+    hub = console.parts.ground.of(Hub)
+    assert hub is not None
+    return hub, RoomSeats(hub, console.clock, lambda: None)
+
+
+async def test_a_viewer_hears_and_cannot_speak(tmp_path: Path) -> None:
+    async with within(tmp_path, "[rooms]\n") as console:
+        _, seats = _seats(console)
+        boss, eve = seats.join(OPERATOR, "t"), seats.join(VIEWER, "t")
+        assert seats.join(OPERATOR, "t") is boss
+        await boss.me.welcomed()
+        await eve.me.welcomed()
+        with pytest.raises(NotAllowedError):
+            eve.me.chat("hello")
+        with pytest.raises(NotAllowedError):
+            eve.me.propose("tools/call", {"name": "x", "arguments": {}})
+        for number in range(room_seats._KEPT + 50):
+            boss.me.chat(f"{number}")
+            await asyncio.sleep(0)
+        async with asyncio.timeout(20):
+            while not eve.talk or eve.talk[-1].text != str(room_seats._KEPT + 49):
+                await asyncio.sleep(0.01)
+        assert len(eve.talk) == room_seats._KEPT
+
+
+async def test_a_place_that_nobody_asks_for_is_given_up(tmp_path: Path) -> None:
+    async with within(tmp_path, "[rooms]\n") as console:
+        hub, seats = _seats(console)
+        seats.join(OPERATOR, "t")
+        console.ahead += 100
+        assert seats.find(OPERATOR, "t") is not None
+        console.ahead += 100
+        assert seats.find(OPERATOR, "t") is not None
+        console.ahead += 121
+        assert seats.find(OPERATOR, "t") is None
+        assert hub.connections() == []
+
+
+async def test_nobody_is_pushed_out_and_places_are_counted(tmp_path: Path) -> None:
+    async with within(tmp_path, "[rooms]\n") as console:
+        hub, seats = _seats(console)
+        seats.join(OPERATOR, "t")
+        other = RoomSeats(hub, console.clock, lambda: None)
+        with pytest.raises(ApiError) as caught:
+            other.join(OPERATOR, "t")
+        assert caught.value.code == "taken"
+        with patch.object(room_seats, "_SEATS", 1), pytest.raises(ApiError) as caught:
+            seats.join(VIEWER, "t")
+        assert caught.value.code == "crowded"
+        hub.remove("boss", "by an operator")
+        assert seats.find(OPERATOR, "t") is None
