@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from gatewright.command_text import to_type
 from gatewright.secret_scanning.escape_invisible import is_unseen
 
 __all__ = ["FOLD_CHARS", "arguments", "duration", "environment", "foreign", "since", "when"]
@@ -144,5 +145,5 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
         since=lambda moment: since(moment, clock()),
         commas=lambda number: f"{number:,}",
     )
-    made.globals.update(static=static)
+    made.globals.update(static=static, command=to_type)
     return made
