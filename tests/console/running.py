@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+
+from gatewright.cli.running import read_running, settings_here
+from gatewright.console.commands import one_time_url
 
 __all__ = ["DEMO", "Console", "eventually", "running"]
 
@@ -61,8 +63,9 @@ class Console:
         )
 
     def new_url(self) -> str:
-        """Another one-time URL."""
-        return str(json.loads(self.command("console", "--no-open", "--json").stdout)["url"])
+        """Another one-time URL, as `gatewright console` gets it: without the start of a process for each page of each test."""
+        running = read_running(settings_here(self.config).storage.path)
+        return one_time_url(running.console, running.operator_token)
 
     @contextlib.contextmanager
     def calling(self, tool: str, **arguments: Any) -> Iterator[subprocess.Popen[str]]:

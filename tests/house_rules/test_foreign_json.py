@@ -25,6 +25,7 @@ ALLOWED = {
     "console/api.py": _COUNTED,
     "console/commands.py": _OWN,
     "console/recent.py": _OWN,
+    "audit/offload.py": _OWN,
     "cli/config.py": _OPERATOR,
     "cli/demo.py": _OWN,
     "cli/demo_server.py": _CLIENT,

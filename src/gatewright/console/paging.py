@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from gatewright.console.operations import ApiError
+from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["Key", "page_of", "url_of"]
 
@@ -51,8 +52,8 @@ def _read(after: str) -> Key | None:
     if not after:
         return None
     try:
-        found: Any = msgspec.json.decode(after, type=tuple[int | float | str, str])
-    except (msgspec.DecodeError, RecursionError):
+        found = msgspec.convert(jsonrpc.decode(after.encode()), tuple[int | float | str, str])
+    except (ValueError, msgspec.ValidationError):
         raise _other() from None
     return (found[0], found[1])
 

@@ -13,6 +13,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from gatewright.command_text import to_type
 from gatewright.mcp.wire import foreign_json
 from gatewright.secret_scanning.escape_invisible import is_unseen, spelled
 
@@ -160,5 +161,5 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
         since=lambda moment: since(moment, clock()),
         commas=lambda number: f"{number:,}",
     )
-    made.globals.update(static=static)
+    made.globals.update(static=static, command=to_type)
     return made

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.audit.records import Subject
+from gatewright.command_text import to_type
 from gatewright.config import Server as Configured
 from gatewright.config.edit import set_server_value, set_tool_value
 from gatewright.console.config_edits import edit, record
@@ -111,7 +112,7 @@ class Acts:
     def _configured(self, server: str) -> Configured:
         found = self._ground.now.settings.server(server)
         if found is None:
-            raise ApiError(404, "not_found", "there is no such server", "gatewright server list")
+            raise ApiError(404, "not_found", "there is no such server", to_type("server list"))
         if found.created_by:
             said = "it was registered while the gateway runs, and stands in no file"
             raise ApiError(409, "not_configured", said, "stop it instead")

@@ -1,4 +1,4 @@
-"""What the console shows of tool servers: state and for how long, era, transport, tools, restarts, tokens, what is held back; no values of variables."""
+"""What the console shows of tool servers: state and for how long, era, transport, tools, tokens, held back tools; no values of variables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 
 from gatewright.call import KERNEL, Tool
+from gatewright.command_text import to_type
 from gatewright.config import Server as Configured
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError
@@ -164,7 +165,7 @@ class ServerFacts:
         fleet = self._now.servers
         owner = fleet.owners.get(id)
         if row is None or owner is None:
-            raise ApiError(404, "not_found", "there is no such server", "gatewright server list")
+            raise ApiError(404, "not_found", "there is no such server", to_type("server list"))
         status, configured = owner.status(), self._now.settings.server(id)
         server = owner if isinstance(owner, Server) else None
         tools = fleet.catalogue.shelf(id).tools

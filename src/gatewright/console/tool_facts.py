@@ -9,6 +9,7 @@ import msgspec
 
 from gatewright.access.gate import Access
 from gatewright.call import KERNEL, Call, Caller, Client, Target, Tool
+from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError
 from gatewright.discovery.catalogue_index import words_of
@@ -121,7 +122,7 @@ class ToolFacts:
             None if server == KERNEL else self._now.servers.catalogue.present(Target(server, name))
         )
         if tool is None:
-            raise ApiError(404, "not_found", "there is no such tool", "gatewright tool list")
+            raise ApiError(404, "not_found", "there is no such tool", to_type("tool list"))
         # The name that agents have for it is that of the view.
         return self._now.servers.catalogue.view("").tools.get(f"{server}/{name}", tool)
 

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.audit.records import Subject
+from gatewright.command_text import to_type
 from gatewright.config import is_loopback
 from gatewright.console.config_edits import record
 from gatewright.console.definition_diff import unified
@@ -27,7 +28,7 @@ from gatewright.hosts.offered import (
     OfferedHosts,
 )
 
-__all__ = ["Connect"]
+__all__ = ["Agreed", "AgreedSome", "Connect", "Some"]
 
 T = TypeVar("T")
 _LOCAL = "local"
@@ -197,17 +198,18 @@ class Connect(Screen):
         """The files of hosts, for whoever may touch them. Raises `ApiError`."""
         if self._files is None:
             said = "this gateway was started without its command line"
-            raise ApiError(404, "not_found", said, "gatewright connect HOST")
+            raise ApiError(404, "not_found", said, to_type("connect HOST"))
         if not self._here or person.id != _LOCAL:
             said = "files of hosts are changed by the user of this machine, at a console of its own address alone"
-            raise ApiError(403, "elsewhere", said, "on the machine itself: gatewright connect HOST")
+            hint = f"on the machine itself: {to_type('connect HOST')}"
+            raise ApiError(403, "elsewhere", said, hint)
         return self._files
 
     # -- pages
 
     async def _page(self, asking: Asking) -> View:
         values: dict[str, Any] = {"title": "Connect", "topics": "connect", "hosts": []}
-        copies = Copies("gatewright connect HOST", "GET /api/v1/hosts")
+        copies = Copies(to_type("connect HOST"), "GET /api/v1/hosts")
         try:
             if not asking.person.may("change"):
                 raise ApiError(403, "role", f"the role {asking.person.role} connects no hosts")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
+from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.health import Health as Checks
 from gatewright.console.health import Overview
@@ -12,10 +13,9 @@ from gatewright.console.operations import Asking, Operation
 from gatewright.console.people import Person
 from gatewright.console.screen import Badge, Copies, Page, Screen, View
 
-__all__ = ["Health"]
+__all__ = ["Health", "pieces"]
 
 _DO = partial(Operation, method="POST", power="see", gives=Overview)
-_COPIES = Copies("gatewright doctor", "GET /api/v1/health")
 
 
 class Health(Screen):
@@ -47,7 +47,7 @@ class Health(Screen):
             _DO(
                 name="health.look",
                 path="/health/look",
-                summary="Have the checks of `gatewright doctor` made anew",
+                summary="Have the checks of the doctor made anew",
                 run=self.look,
             ),
             _DO(
@@ -89,7 +89,8 @@ class Health(Screen):
     # -- pages
 
     async def _page(self, asking: Asking) -> View:
-        return View("health/page.html", self._values(await self.show(asking)), _COPIES)
+        copies = Copies(to_type("doctor"), "GET /api/v1/health")
+        return View("health/page.html", self._values(await self.show(asking)), copies)
 
     async def _list_part(self, asking: Asking) -> View:
         return View("health/list.html", self._values(self._checks.overview()))

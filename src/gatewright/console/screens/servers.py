@@ -25,7 +25,7 @@ from gatewright.pins.store import Pin
 from gatewright.servers.states import STATES, State
 from gatewright.transport.slices import in_slices
 
-__all__ = ["Servers"]
+__all__ = ["Accepting", "Held", "Listing", "OfTool", "Refusing", "ServerPage", "Servers"]
 
 _POST = partial(Page, method="POST", power="change")
 _ASK = partial(Operation, method="GET", power="see")
@@ -250,7 +250,7 @@ class Servers(Screen):
     # -- pages
 
     async def _list(self, asking: Asking) -> View:
-        copies = Copies("gatewright server list", f"GET /api/v1{url_of('/servers', asking.given)}")
+        copies = Copies(to_type("server list"), f"GET /api/v1{url_of('/servers', asking.given)}")
         return View("servers/page.html", await self._values(asking), copies)
 
     async def _list_part(self, asking: Asking) -> View:

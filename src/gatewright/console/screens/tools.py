@@ -20,7 +20,7 @@ from gatewright.console.tool_search import Search, Searching, Strategy, ToolSear
 from gatewright.console.tool_trial import Trial, Trying, tried
 from gatewright.transport.slices import in_slices
 
-__all__ = ["Tools"]
+__all__ = ["Catalogue", "Looking", "Named", "ToolPage", "Tools"]
 
 _ASK = partial(Operation, method="GET", power="see")
 
@@ -177,7 +177,7 @@ class Tools(Screen):
             )
         else:
             call = f"GET /api/v1{url_of('/tools', _catalogue(given))}"
-            copies = Copies("gatewright tool list", call)
+            copies = Copies(to_type("tool list"), call)
         return View("tools/page.html", await self._values(asking), copies)
 
     async def _list_part(self, asking: Asking) -> View:
