@@ -123,7 +123,9 @@ class Live(Screen):
 
     async def _list_part(self, asking: Asking) -> View:
         asked: CallsAsked = asking.given
-        return View("live/list.html", self._values(asked, ""), shared=f"?{_query(asked)}")
+        return View(
+            "live/list.html", shared=f"?{_query(asked)}", later=lambda: self._values(asked, "")
+        )
 
     async def _panel_part(self, asking: Asking) -> View:
         found = await self.show(asking)
