@@ -92,7 +92,7 @@ class ConsoleFeature(Feature):
         later.base = base = settings.url or server.url
         queue = self._ground.of(ApprovalQueue)
         if queue is not None:
-            queue.console = base
+            queue.console_at(base)
         self._clear_text = server.clear_text
         self._ground.listeners.append(server)
         token = parts.sessions.token_for(local_person(parts), _FIRST_TOKEN_S)
@@ -100,7 +100,7 @@ class ConsoleFeature(Feature):
             yield {"console": f"{base}/open#{token}"}
         finally:
             if queue is not None:
-                queue.console = ""
+                queue.console_at("")
             await server.stop(1.0)
 
     async def close(self) -> None:
