@@ -41,6 +41,7 @@ NAMES = (
     "streams",
     "isolation",
     "crowds",
+    "console",
     "soak",
 )
 DEADLINE = 1800.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -109,3 +110,16 @@ def test_a_place_that_no_list_gave_out_is_refused(world: World, after: str) -> N
     with pytest.raises(ApiError) as caught:
         lines(world, ListAsked(after=after))
     assert caught.value.status == 422
+
+
+def test_a_page_that_is_open_for_days_keeps_only_so_much_of_what_ended(world: World) -> None:
+    """What it says of itself is always taken back."""
+    shown = ""
+    for number in range(inbox_list._IDS + 30):
+        one = world.ask(asked=replace(ASKED, arguments_digest=f"{number:064}"))
+        asked = msgspec.convert({"shown": shown}, ListAsked)
+        shown = lines(world, asked).shown
+        world.store.deny(one.id, by="ana")
+    found = lines(world, ListAsked(shown=shown))
+    assert len(found.rows) == inbox_list._IDS
+    assert msgspec.convert({"shown": found.shown}, ListAsked).shown == found.shown

@@ -108,6 +108,7 @@ ALLOWED = {
     "config/sealed_file.py": _OWN,
     "config/trust.py": _OWN,
     "audit/verify.py": _OWN,
+    "console/recent_calls.py": _OWN,
     "dialects/groundhog/worker.py": _PROCESS,
     "transport/isolation/probe.py": _PROCESS,
     "dialects/groundhog/sandboxed_run.py": "what a shipped tool says, within the bounds of its own process",

@@ -91,6 +91,10 @@ class ApprovalQueue:
         """Go on with what a configuration says."""
         self.lasts_s, self.tell, self.offered = lasts_s, tell, offered
 
+    def console_at(self, url: str) -> None:
+        """Where the console is served now: its URL without a path, empty for nowhere."""
+        self.console = url
+
     # -- for the gate --------------------------------------------------------------------------------
 
     @property

@@ -114,7 +114,7 @@ class ConsoleFeature(Feature):
         found = settings.url or server.url
         queue = self._ground.of(ApprovalQueue)
         if queue is not None:
-            queue.console = found
+            queue.console_at(found)
         self._clear_text = server.clear_text
         self._ground.listeners.append(server)
         token = parts.sessions.token_for(_local_person(parts), _FIRST_TOKEN_S)
@@ -122,7 +122,7 @@ class ConsoleFeature(Feature):
             yield {"console": f"{found}/open#{token}"}
         finally:
             if queue is not None:
-                queue.console = ""
+                queue.console_at("")
             await server.stop(1.0)
 
     async def close(self) -> None:

@@ -95,7 +95,8 @@ def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -
         oldest=oldest,
         next=next_page,
         new=sum(one.new for one in rows),
-        shown=",".join(one.id for one in rows if one.request is not None),
+        # Of a page that is open for days, what ended long ago goes in the end.
+        shown=",".join([one.id for one in rows if one.request is not None][-_IDS:]),
     )
 
 

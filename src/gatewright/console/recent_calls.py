@@ -12,7 +12,7 @@ from msgspec import Meta
 from gatewright.audit.records import INTENT
 from gatewright.console.recent import Recent
 
-__all__ = ["DECISIONS", "ROWS", "CallRow", "CallsAsked", "RecentCalls"]
+__all__ = ["DECISIONS", "ROWS", "CallRow", "CallsAsked", "RecentCalls", "row_of"]
 
 ROWS = 50
 _KINDS = frozenset(

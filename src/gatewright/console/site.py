@@ -42,7 +42,8 @@ log = logging.getLogger("gatewright.console")
 
 Answering = Callable[[Request], Awaitable[Response]]
 _FIELDS = 200
-_SHARED_S, _SHARED_MOST = 0.5, 100
+_SHARED_S, _SHARED_MOST = 0.9, 100
+"""Less than a page waits between two looks: one page alone always sees what is new."""
 _NEVER = (0.0, b"")
 _YEAR = "public, max-age=31536000, immutable"
 
@@ -197,6 +198,7 @@ class Site:
             "base": self._guard.base(request),
             "version": __version__,
             **view.values,
+            **view.later(),
         }
         response = self._html(view.template, values, view.status)
         if view.shared:

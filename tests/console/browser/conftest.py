@@ -15,9 +15,9 @@ from tests.console.running import Console, running
 __all__: list[str] = []
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium of the distribution."""
+    """Chromium of the distribution, for one module: while it is open its loop is the thread's, and no test with a loop could run."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(
             executable_path="/usr/bin/chromium", args=["--no-sandbox"]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import expect
 
+from gatewright.approvals.request import Asked
+from gatewright.approvals.store import Approvals
+from gatewright.cli.state_access import opened as state_opened
 from tests.console.browser.looks import Opened
 from tests.console.running import ROOT, Console, running
 
@@ -32,6 +37,32 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
         found.command("server", "restart", "demo")
         found.command("tool", "list")  # definitions are looked at when somebody lists them
         yield found
+
+
+def test_a_server_that_asks_for_a_permission_is_answered(opened: Open, console: Console) -> None:
+    """It stands beside calls and definitions, and has no arguments."""
+    page = opened("/inbox").page
+    asked = Asked(agent="demo", server="demo", tool="network.outbound", kind="server")
+    with state_opened(console.config.parent / "state") as state:
+        store = Approvals(state, clock=time.time, random=os.urandom)
+        store.ask(
+            asked,
+            arguments="{}",
+            risk="dangerous",
+            reason="the server asks for it",
+            quorum=1,
+            lasts_s=60,
+        )
+        store.close()
+    row = page.locator("#list [data-item]", has_text="wants the permission network.outbound")
+    expect(row).to_have_count(1)
+    page.goto(f"{console.url}/inbox/{(row.get_attribute('id') or '').removeprefix('item-')}")
+    expect(page.get_by_text("A server asks, so there is no call.")).to_be_visible()
+    expect(page.get_by_role("button", name="Edit…")).to_have_count(0)
+    page.keyboard.press("d")
+    page.keyboard.type("it needs none")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("wants the permission")).to_have_count(0)
 
 
 def test_a_changed_definition_is_looked_at_and_accepted_or_refused(

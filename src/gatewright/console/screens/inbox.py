@@ -11,9 +11,10 @@ from msgspec.structs import replace
 
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval
-from gatewright.console.approval_details import ApprovalDetails
+from gatewright.command_text import to_type
+from gatewright.console.approval_details import ApprovalDetails, Detail
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.held_definitions import HeldDefinitions, Looked
+from gatewright.console.held_definitions import HeldDefinitions, HeldDetail, Looked
 from gatewright.console.inbox_decisions import (
     ApprovalDecisions,
     Batch,
@@ -30,7 +31,6 @@ from gatewright.storage.errors import StoreError
 
 __all__ = ["Inbox", "Several"]
 
-_HELD = "df_"
 MINUTES = ((10, "10 min"), (60, "1 h"), (480, "8 h"), (1440, "1 d"))
 """For how long a person may agree to the same arguments again and again."""
 
@@ -97,10 +97,10 @@ class Inbox(Screen):
         asked, wanted = asking.given, asking.path.get("id", "")
         found = list_of(self._details, self._held, replace(asked, open=wanted or asked.open))
         if wanted and not any(one.id == wanted and one.waits for one in found.rows):
-            values = {"one": self._queue.get(wanted), "title": "Inbox", "said_of": said_of}
-            return View("inbox/over.html", values, status=404)
+            over = {"one": self._queue.get(wanted), "title": "Inbox", "said_of": said_of}
+            return View("inbox/over.html", over, status=404)
         values = await self._values(found, replace(asked, since=self._clock()), part=False)
-        return View("inbox/page.html", values, _copies(found.opened))
+        return View("inbox/page.html", values, _copies(values["detail"], values["held"]))
 
     async def _list_part(self, asking: Asking) -> View:
         found = list_of(self._details, self._held, asking.given)
@@ -186,9 +186,13 @@ def _post(path: str, run: Run, takes: type[msgspec.Struct]) -> Page:
     return Page(path=path, run=run, method="POST", power="decide", takes=takes)
 
 
-def _copies(id: str) -> Copies:
-    if not id:
-        return Copies("gatewright approve", "GET /api/v1/approvals")
-    if id.startswith(_HELD):
-        return Copies("gatewright server pin", f"GET /api/v1/held-definitions/{id}")
-    return Copies(f"gatewright approve {id}", f"POST /api/v1/approvals/{id}/approve")
+def _copies(detail: Detail | None, held: HeldDetail | None) -> Copies:
+    if held is not None:
+        one = held.definition
+        accept = f'POST /api/v1/held-definitions/{one.id}/accept {{"digest": "{one.digest}"}}'
+        return Copies(to_type("server pin {} {}", one.server, one.tool), accept)
+    if detail is not None:
+        asked = detail.request
+        approve = f'POST /api/v1/approvals/{asked.id}/approve {{"digest": "{asked.digest}"}}'
+        return Copies(to_type("approve {}", asked.id), approve)
+    return Copies(to_type("approve"), "GET /api/v1/approvals")

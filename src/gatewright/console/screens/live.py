@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.approvals.queue import ApprovalQueue
+from gatewright.command_text import to_type
 from gatewright.console.call_details import CallDetail, detail_of
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, Operation
@@ -91,7 +92,7 @@ class Live(Screen):
                 404,
                 "not_found",
                 "this call is not among the newest any more",
-                "look for it in the record: gatewright audit query --trace ID",
+                f"look for it in the record: `{to_type('audit query --trace ID')}`",
             )
         return found
 
@@ -117,13 +118,15 @@ class Live(Screen):
         values = {**self._values(asked, wanted), "opened": opened, "missing": missing}
         query = urlencode(_said(asked))
         copies = Copies(
-            "gatewright audit tail --follow", f"GET /api/v1/calls{'?' if query else ''}{query}"
+            to_type("audit tail --follow"), f"GET /api/v1/calls{'?' if query else ''}{query}"
         )
         return View("live/page.html", values, copies, 404 if missing else 200)
 
     async def _list_part(self, asking: Asking) -> View:
         asked: CallsAsked = asking.given
-        return View("live/list.html", self._values(asked, ""), shared=f"?{_query(asked)}")
+        return View(
+            "live/list.html", shared=f"?{_query(asked)}", later=lambda: self._values(asked, "")
+        )
 
     async def _panel_part(self, asking: Asking) -> View:
         found = await self.show(asking)

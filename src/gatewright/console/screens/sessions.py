@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from gatewright.command_text import to_type
 from gatewright.console.agent_runs import (
     AgentRuns,
     Gone,
@@ -112,7 +113,7 @@ class Sessions(Screen):
         return View(
             "sessions/page.html",
             values,
-            Copies("gatewright session list", "GET /api/v1/sessions"),
+            Copies(to_type("session list"), "GET /api/v1/sessions"),
         )
 
     async def _list_part(self, asking: Asking) -> View:
@@ -134,7 +135,7 @@ class Sessions(Screen):
     async def _run_page(self, asking: Asking) -> View:
         values = await self._run_values(asking)
         query = values["query"]
-        command = f"gatewright audit query --agent {values['run'].agent}"
+        command = to_type("audit query --agent {}", values["run"].agent)
         return View(
             "sessions/run.html", values, Copies(command, f"GET /api/v1/sessions/run?{query}")
         )

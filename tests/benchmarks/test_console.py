@@ -1,0 +1,28 @@
+"""One approval in a page, and two live pages under load; the benchmark itself does twenty, and five."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from benchmarks.console import waits, with_pages
+from benchmarks.rows import Options
+
+
+@pytest.mark.browser
+def test_what_is_asked_stands_in_a_page_before_it_is_decided_and_answered(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        found = waits(tmp_path, stack, 1)
+    assert len(found.seen) == len(found.decided) == 1
+    assert found.seen[0] > 0
+    assert found.decided[0] > 0
+
+
+def test_live_pages_look_while_calls_are_made(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        options = Options(tmp_path, rounds=1, seconds=2.5)
+        watched, alone, fetched = with_pages(tmp_path, stack, options, 2)
+    assert fetched >= 2
+    assert min(one.rate for one in (*watched, *alone)) > 0
