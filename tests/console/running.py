@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from gatewright.cli.running import read_running, settings_here
+from gatewright.cli.running import read_running
 from gatewright.console.commands import one_time_url
 
 __all__ = ["DEMO", "Console", "eventually", "running"]
@@ -52,19 +52,19 @@ class Console:
 
     def command(self, *args: str) -> subprocess.CompletedProcess[str]:
         """Run a command of ours against it, to its end, as its operator."""
-        running = json.loads((self._state / "gateway.json").read_text(encoding="utf-8"))
+        running = read_running(self._state)
         return subprocess.run(
             [sys.executable, "-m", "gatewright", *args, "--config", str(self.config)],
             capture_output=True,
             text=True,
             check=False,
             timeout=60,
-            env={**os.environ, "GATEWRIGHT_KEY": running["operator_token"]},
+            env={**os.environ, "GATEWRIGHT_KEY": running.operator_token},
         )
 
     def new_url(self) -> str:
         """Another one-time URL, as `gatewright console` gets it: without the start of a process for each page of each test."""
-        running = read_running(settings_here(self.config).storage.path)
+        running = read_running(self._state)
         return one_time_url(running.console, running.operator_token)
 
     @contextlib.contextmanager

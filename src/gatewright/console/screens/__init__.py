@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 
 from gatewright.access.authority import Authority
+from gatewright.approvals.queue import ApprovalQueue
 from gatewright.audit.search import AuditSearch
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
@@ -27,18 +28,17 @@ __all__ = ["made"]
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each; what a feature offers that is not part of this gateway has none."""
     search = AuditSearch(parts.ground.settings.storage.path, time.monotonic)
+    authority, queue = parts.ground.of(Authority), parts.ground.of(ApprovalQueue)
     return (
-        Inbox(parts),
+        *(() if queue is None else (Inbox(parts),)),
         Live(parts),
         Sessions(parts),
         Servers(parts),
         Tools(parts),
-        Access(parts),
+        *(() if authority is None else (Access(parts, authority),)),
         Rooms(parts),
         Audit(parts, search),
         Limits(parts, search),
         Connect(parts),
         Health(parts),
-    authority = parts.ground.of(Authority)
-        *(() if authority is None else (Access(parts, authority),)),
     )
