@@ -32,10 +32,15 @@ def _configuration(folder: Path) -> str:
     words = folder / "words.json"
     words.write_text(json.dumps(TEXTS), encoding="utf-8")
     agents = "".join(
-        f'[[grants]]\nagent = {json.dumps(_name(text))}\nserver = "words"\njustification = {json.dumps(_name(text))}\n'
+        f'[[grants]]\nagent = {json.dumps(_name(text))}\nserver = "words"\njustification = {_toml(text)}\n'
         for text in TEXTS[10:40]
     )
     return f'[rooms]\n{agents}[[servers]]\nid = "words"\ncommand = "{sys.executable}"\nargs = ["{SERVER}", "{words}"]\n[[grants]]\nagent = "*"\nserver = "words"\n'
+
+
+def _toml(text: str) -> str:
+    whole = text[:2000].encode("utf-8", "replace").decode()
+    return json.dumps(whole, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _name(text: str) -> str:
@@ -119,6 +124,10 @@ async def _walk(person: Person, console: Within) -> tuple[int, int, list[str]]:
         page.path for screen in console.screens for page in screen.pages if page.method == "GET"
     }
     waiting = sorted(one for one in known if "{" not in one)
+    waiting += [
+        f"/access?open_agent={quote(_name(one))}&open_server=words&open_tool=tool0"
+        for one in TEXTS[10:40]
+    ]
     seen, marks, wrong = set(waiting), 0, list[str]()
     looked = 0
     by_shape: dict[str, int] = {}
@@ -144,6 +153,7 @@ async def _walk(person: Person, console: Within) -> tuple[int, int, list[str]]:
 
 async def test_no_hostile_text_becomes_more_than_text(tmp_path: Path) -> None:
     async with within(tmp_path, _configuration(tmp_path)) as console:
+        assert len(console.parts.ground.now.catalogue().shelf("words").tools) > 100
         _fill(console)
         person = await console.person("operator", TEXTS[3])
         listener = await console.person("operator", "listener")

@@ -65,9 +65,11 @@ def _answer(message: dict[str, Any], texts: list[str]) -> dict[str, Any] | None:
 
 def main() -> None:
     """Answer until the input ends."""
-    texts: list[str] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    said: list[str] = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    # What is no Unicode is no JSON: a gateway would take the whole list for none.
+    texts = [one.encode("utf-8", "replace").decode() for one in said]
     for text in texts:
-        sys.stderr.buffer.write(text.encode("utf-8", "replace") + b"\n")
+        sys.stderr.buffer.write(text.encode() + b"\n")
     sys.stderr.flush()
     for line in sys.stdin:
         answer = _answer(json.loads(line), texts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +20,7 @@ from gatewright.console.audit_query import (
     url_of,
     wanted_of,
 )
+from gatewright.console.audit_shapes import OpenedRecord, Record, Records, Slices
 from gatewright.console.audit_verifying import Verified, Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.histogram import HEIGHT, bars, edges_of
@@ -28,49 +28,13 @@ from gatewright.console.operations import ApiError, Asking, Download, Operation
 from gatewright.console.screen import Copies, Page, Screen, View
 from gatewright.storage.errors import StoreError
 
-__all__ = ["Audit", "OpenedRecord", "Records", "Slices"]
+__all__ = ["Audit"]
 
 _PAGE = 50
 _REST_S = 0.02
 """Between two parts of the trail that are read into the index: the calls come first."""
 _DIGITS = 19
 """Of a number, more than SQLite knows."""
-Record = dict[str, Any]
-
-
-class Records(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of records, newest first."""
-
-    records: Sequence[Record]
-    before: int | None
-    """Give it to get the next page; None where there is none."""
-    unsearched: bool
-    """Whether the page is short because its time was over: the next one goes on."""
-
-
-class Slices(msgspec.Struct, frozen=True, kw_only=True):
-    """How many records there are in each slice of time. Times are milliseconds since 1970."""
-
-    edges: Sequence[int]
-    counts: dict[str, list[int]]
-    """By outcome, one number for each slice."""
-    whole: bool
-    """Whether all of the trail was counted by now."""
-
-
-class OpenedRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One record, whose hashes were computed anew."""
-
-    record: Record
-    line: str
-    """Its canonical form, which the hash is of."""
-    hash: str
-    """`holds` or `broken`."""
-    previous: str
-    """Whether it names the record before it: `holds`, `broken`; `first` where nothing is before it, `gone` where that was taken away."""
-    problem: str
-    trace: Sequence[Record]
-    """Other records of its trace, oldest first."""
 
 
 class Audit(Screen):

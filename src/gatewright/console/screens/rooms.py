@@ -265,7 +265,13 @@ class Rooms(Screen):
             "topics": "rooms",
             "talk": talk,
             "way": quote(talk.topic, safe=""),
+            "own": {name for name in talk.participants if self._is_own(talk.topic, name)},
         }
+
+    def _is_own(self, topic: str, name: str) -> bool:
+        """Whether the gateway itself sits there under this name."""
+        identity = None if self._hub is None else self._hub.identity(topic, name)
+        return identity is not None and identity.way == "gateway"
 
     def _on_form(self, operation: Any) -> Any:
         async def run(asking: Asking) -> View:
