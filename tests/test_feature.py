@@ -48,6 +48,12 @@ def test_what_features_offer_is_found_by_those_after_them(tmp_path: Path) -> Non
     assert (after.of(str), after.of(Counts)) == ("word", None)
 
 
+def test_what_the_start_hands_in_is_found_where_no_feature_offers_it(tmp_path: Path) -> None:
+    on = replace(ground(tmp_path), handed=("given", 5))
+    assert (on.of(str), on.of(int), on.of(Counts)) == ("given", 5, None)
+    assert replace(on, before=(Offering(on),)).of(str) == "word"
+
+
 class Extending(Feature):
     """Serves a part of MGP."""
 

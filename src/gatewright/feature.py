@@ -163,8 +163,9 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
 
     def of(self, kind: type[T]) -> T | None:
         """What a feature before this one offers of a kind, or who started the gateway."""
+        found = offered(self.before, kind)
         handed = (one for one in self.handed if isinstance(one, kind))
-        return offered(self.before, kind) or next(handed, None)
+        return next(handed, None) if found is None else found
 
 
 async def _nothing() -> None:

@@ -34,6 +34,15 @@ async def test_a_call_carries_who_asks_and_where() -> None:
     assert (call.profile, call.session) == ("small", None)
 
 
+async def test_facts_of_who_asks_are_in_the_record() -> None:
+    async with House() as house:
+        house.script.does("echo", text("hi"))
+        calls = OneShotCalls(house.front, house.upstream, "console")
+        call, _ = await calls.handle(inbound(), WHO, {"manual": True})
+        other, _ = await calls.handle(inbound(), WHO)
+    assert (call.facts["manual"], "manual" in other.facts) == (True, False)
+
+
 async def test_nothing_goes_before_the_answer_and_nobody_can_be_asked() -> None:
     caught: list[CannotAsk] = []
 

@@ -182,3 +182,14 @@ async def test_what_is_to_be_down_stays_down_whoever_asked_and_left() -> None:
                 await asyncio.sleep(0.01)
         await found._again(("s",))
         assert found.supervisor.states["s"] == "disconnected"
+
+
+async def test_a_reason_is_recorded_and_has_a_bound() -> None:
+    async with desk(python("echo")) as found:
+        assert (await found.ask("restart", server="echo", reason="it leaks"))["id"] == "echo"
+        assert found.recorded == [("root", "dev.gatewright.server.restarted", "echo", "it leaks")]
+        for wrong in ("x" * 501, 5, None):
+            refused = await found.ask("stop", server="echo", reason=wrong)
+            assert isinstance(refused, Failure)
+            assert refused.reason == "invalid_params"
+        assert found.supervisor.states == {"echo": "connected"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.web.urls import flaw_of, is_loopback, is_within, origin_of
+from gatewright.web.urls import bare, flaw_of, is_loopback, is_within, origin_of
 
 
 @pytest.mark.parametrize(
@@ -105,3 +105,17 @@ def test_a_parent_with_a_query_is_only_the_very_same_place() -> None:
 
 def test_the_origin_is_scheme_and_authority() -> None:
     assert origin_of("https://h.example:8443/a?b") == "https://h.example:8443"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://h.example/a", "https://h.example/a"),
+        ("https://ann:secret@h.example:1/a?key=secret", "https://h.example:1/a"),
+        ("https://h.example?key=secret", "https://h.example"),
+        ("/folder/api.json", "/folder/api.json"),
+        ("", ""),
+    ],
+)
+def test_what_may_be_secret_is_left_out_of_a_url(url: str, shown: str) -> None:
+    assert bare(url) == shown

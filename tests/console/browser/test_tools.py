@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.browser.looks import Opened
+from tests.console.running import DEMO, ROOT, Console, running
 
 Open = Callable[..., Opened]
+HOSTILE = '"><img src=x onerror=alert(1)>\u202e\x1b[31m'
+TOOL = f"""
+TOOLS.append({{
+    "name": {HOSTILE!r}, "description": {HOSTILE * 50!r},
+    "inputSchema": {{"type": "object", "properties": {{
+        {HOSTILE!r}: {{"type": "string", "description": {HOSTILE!r}}},
+        "choice": {{"enum": [{HOSTILE!r}], "default": {HOSTILE!r}}},
+    }}}},
+}})
+"""
+
+
+@pytest.fixture(scope="module")
+def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """With a second server, whose tool says what it should not."""
+    folder = tmp_path_factory.mktemp("console")
+    text = (ROOT / "examples/demo_server.py").read_text()
+    (folder / "hostile.py").write_text(text.replace("def send(", f"{TOOL}\n\ndef send(", 1))
+    server = f'\n[[servers]]\nid = "hostile"\ncommand = "{sys.executable}"\nargs = ["{folder}/hostile.py"]\n'
+    with running(folder, DEMO + server + 'pin = "off"\n') as found:
+        yield found
 
 
 def test_a_tool_is_found_and_called_by_keys(opened: Open) -> None:
@@ -36,6 +60,23 @@ def test_numbers_keep_the_digits_that_were_typed(opened: Open) -> None:
     page.get_by_label("Arguments").fill('{"a": 1, "b": "x"}')
     page.get_by_role("button", name="Call it").click()
     expect(page.locator("#result")).to_contain_text("by the gate schema")
+
+
+def test_what_a_tool_says_of_itself_is_text(opened: Open) -> None:
+    """In the list, in a search, opened, and as the form of a call."""
+    found = opened("/tools?server=hostile&sort=tokens&desc=true")
+    page = found.page
+    page.get_by_role("link", name="img").first.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("<img src=x")
+    expect(page.get_by_label("choice").locator("option")).to_have_count(2)
+    page.locator("[data-argument]").first.fill("x")
+    page.get_by_role("button", name="Call it").click()
+    expect(page.locator("#result .chip")).to_be_visible()
+    found.check()
+    assert page.locator("img").count() == 0
+    page.goto(f"{found.console.url}/tools?q=img+src")
+    found.check()
+    assert page.locator("img").count() == 0
 
 
 def test_how_tools_look(opened: Open, look: tuple[str, int]) -> None:

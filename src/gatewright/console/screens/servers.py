@@ -6,10 +6,7 @@ import asyncio
 import datetime as dt
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Annotated, Any, Literal
-
-import msgspec
-from msgspec import Meta
+from typing import Any
 
 from gatewright.command_text import to_type
 from gatewright.console.definition_diff import Line, difference
@@ -21,11 +18,19 @@ from gatewright.console.screen import Badge, Copies, Page, Screen, View
 from gatewright.console.server_acts import Acted, Acts, Why
 from gatewright.console.server_facts import Act, ServerDetail, ServerFacts, ServerRow
 from gatewright.console.server_history import Step, history, spans, window_of
+from gatewright.console.server_requests import (
+    Accepting,
+    Held,
+    Listing,
+    OfTool,
+    Refusing,
+    ServerPage,
+)
 from gatewright.pins.store import Pin
 from gatewright.servers.states import STATES, State
 from gatewright.transport.slices import in_slices
 
-__all__ = ["Accepting", "Held", "Listing", "OfTool", "Refusing", "ServerPage", "Servers"]
+__all__ = ["Servers"]
 
 _POST = partial(Page, method="POST", power="change")
 _ASK = partial(Operation, method="GET", power="see")
@@ -34,60 +39,6 @@ _ACTS: tuple[Act, ...] = ("start", "restart", "drain", "stop", "enable", "disabl
 _STEPS = 50
 _DAYS = 7
 _WRONG: frozenset[State] = frozenset(("error", "disconnected"))
-
-
-class Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """Which servers, and in which order."""
-
-    q: Annotated[str, Meta(max_length=200)] = ""
-    """A part of the id."""
-    state: State | Literal[""] = ""
-    sort: Literal["id", "state", "tools", "tokens", "restarts", "held"] = "id"
-    desc: bool = False
-    after: Annotated[str, Meta(max_length=500)] = ""
-    """Where the page before ended: its `next`."""
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
-
-
-class ServerPage(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of servers."""
-
-    servers: list[ServerRow]
-    total: int
-    """Of all servers that fit."""
-    next: str
-    """`after` of the next page; empty where there is none."""
-
-
-class OfTool(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool by its server's own name for it."""
-
-    tool: Annotated[str, Meta(max_length=512)]
-
-
-class Accepting(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool, and the digest of the definition that was looked at."""
-
-    tool: Annotated[str, Meta(max_length=512)]
-    digest: Annotated[str, Meta(min_length=64, max_length=64)]
-
-
-class Refusing(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that is to be hidden, and why."""
-
-    tool: Annotated[str, Meta(max_length=512)]
-    reason: Annotated[str, Meta(min_length=1, max_length=500)]
-
-
-class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool's definition as it was accepted and as it is now, line by line."""
-
-    server: str
-    tool: str
-    standing: str
-    why: str
-    digest: str
-    lines: list[Line]
 
 
 class Servers(Screen):
