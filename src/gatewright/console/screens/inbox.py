@@ -107,7 +107,7 @@ class Inbox(Screen):
         return View("inbox/list.html", await self._values(found, asking.given))
 
     async def _values(
-        self, found: InboxList, asked: ListAsked, said: str = "", *, part: bool = True
+        self, found: InboxList, asked: ListAsked, said: str | None = None, *, part: bool = True
     ) -> dict[str, Any]:
         opened = next((one for one in found.rows if one.id == found.opened), None)
         detail = held = None
