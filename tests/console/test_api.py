@@ -22,7 +22,9 @@ def test_an_operators_key_is_enough_and_needs_no_session(
     console: Console, stranger: Visitor
 ) -> None:
     key = json.loads(console.command("key", "create", "ops", "--operator", "--json").stdout)["key"]
-    assert stranger.call("GET", "/approvals", authorization=f"Bearer {key}").json()["approvals"] == []
+    assert (
+        stranger.call("GET", "/approvals", authorization=f"Bearer {key}").json()["approvals"] == []
+    )
     agent = json.loads(console.command("key", "create", "bot", "--json").stdout)["key"]
     for shown in (f"Bearer {agent}", f"Basic {key}", "Bearer", f"Bearer {key}x"):
         said = stranger.call("GET", "/approvals", authorization=shown)
