@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from gatewright.approvals.request import Approval
+from gatewright.approvals.request import Approval, approval_of
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["ApprovalLists", "Before", "Wanted"]
@@ -55,7 +55,7 @@ class ApprovalLists:
             f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY requested, id LIMIT ?",  # noqa: S608 - constants
             (*values, most),
         )
-        return [_made(row) for row in rows]
+        return [approval_of(row) for row in rows]
 
     def count(self, wanted: Wanted) -> tuple[int, float | None]:
         """How many wait, and since when the oldest does."""
@@ -73,7 +73,7 @@ class ApprovalLists:
             f"SELECT {_COLUMNS} FROM approvals WHERE id IN ({marks}) ORDER BY requested, id",  # noqa: S608 - constants
             ids,
         )
-        return [_made(row) for row in rows]
+        return [approval_of(row) for row in rows]
 
     def votes(self, id: str) -> list[str]:
         """Which operators have said yes to a request so far."""
@@ -111,7 +111,3 @@ class ApprovalLists:
         said = {name: value for name, value in msgspec.structs.asdict(wanted).items() if value}
         where = "".join(f" AND {name} = ?" for name in said)
         return f"WHERE state = 'pending' AND expires > ?{where}", (self._clock(), *said.values())
-
-
-def _made(row: Any) -> Approval:
-    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))

@@ -21,6 +21,7 @@ __all__ = [
     "Scope",
     "State",
     "agreed_on",
+    "approval_of",
     "by_key",
     "canonical",
     "needs_keys",
@@ -117,6 +118,11 @@ class Approval(Asked, frozen=True, kw_only=True):
         if self.kind == "server":
             return f"have the permission {self.tool}"
         return f"run {self.server}/{self.tool}"
+
+
+def approval_of(row: Sequence[Any]) -> Approval:
+    """A request out of its row, whose columns are its members in their order."""
+    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))
 
 
 class ApprovalChange(msgspec.Struct, frozen=True):

@@ -19,8 +19,7 @@ gateway has put it into the audit trail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -33,6 +32,7 @@ from gatewright.approvals.request import (
     Scope,
     State,
     agreed_on,
+    approval_of,
     by_key,
     canonical,
     needs_keys,
@@ -185,7 +185,7 @@ class Approvals:
             f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY requested, id",  # noqa: S608 - constants
             states,
         )
-        return [_made(row) for row in rows]
+        return [approval_of(row) for row in rows]
 
     def approve(
         self,
@@ -324,14 +324,14 @@ class Approvals:
             "ORDER BY requested LIMIT 1",
             (*msgspec.structs.astuple(asked), state, now),
         ).fetchone()
-        return None if row is None else _made(row)
+        return None if row is None else approval_of(row)
 
     def _get(self, id: str) -> Approval | None:
         row = self._rows.execute(
             f"SELECT {_COLUMNS} FROM approvals WHERE id = ?",  # noqa: S608 - a constant
             (id,),
         ).fetchone()
-        return None if row is None else _made(row)
+        return None if row is None else approval_of(row)
 
     def _decidable(self, id: str, by: str, now: float, *states: State) -> Approval:
         self._expire(now, id)
@@ -382,7 +382,3 @@ class Approvals:
 
 _OTHERS = ("owner", "server")
 """Who is somebody else than an operator of the same name: the host of whoever runs the gateway, and a server."""
-
-
-def _made(row: Sequence[Any]) -> Approval:
-    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))

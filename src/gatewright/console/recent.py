@@ -16,7 +16,7 @@ __all__ = ["KEPT", "Recent", "topics_of"]
 KEPT = 5_000
 """Records."""
 _LOOK_S = 0.05
-"""Between two looks at what was written, while pages are open."""
+"""Between two looks at what was written; also while no page is open: one that has just been opened waits for none."""
 _MOST = 500
 """Records that one look reads for their topics; with more, every topic of calls counts as changed."""
 
@@ -92,7 +92,7 @@ class Recent:
         told, busy_at = self.count, float("-inf")
         busy: set[str] = set()
         while True:
-            await asyncio.sleep(_LOOK_S if needed() else _LOOK_S * 10)
+            await asyncio.sleep(_LOOK_S)
             new, told = self.count - told, self.count
             if not needed():
                 busy.clear()
