@@ -325,3 +325,21 @@ def test_an_answer_that_is_no_token_is_refused(status: int, answer: Any, why: st
 
 def test_a_token_shows_nothing_of_itself() -> None:
     assert "s3cret" not in repr(Token("s3cret", "s3cret"))
+
+
+def test_silence_about_pkce_will_do_where_it_is_said_so_and_another_method_never() -> None:
+    published = {
+        "issuer": "https://as.example",
+        "authorization_endpoint": "https://as.example/authorize",
+        "token_endpoint": "https://as.example/token",
+    }
+
+    def read(**more: object) -> str:
+        body = json.dumps(published | more).encode()
+        return read_server(body, "https://as.example", loopback=False, pkce_unsaid=True).issuer
+
+    assert read() == "https://as.example"
+    with pytest.raises(Unusable, match="PKCE"):
+        read(code_challenge_methods_supported=["plain"])
+    with pytest.raises(Unusable, match="PKCE"):
+        read_server(json.dumps(published).encode(), "https://as.example", loopback=False)
