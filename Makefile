@@ -13,7 +13,7 @@ SPREAD ?= -n auto --dist worksteal
 QUICK := $(addprefix --ignore=,$(addprefix tests/,agents behaviour benchmarks cli conformance peers) $(wildcard tests/*/commands))
 CONFORMANCE ?= --client
 
-.PHONY: help setup serve test test-quick peers agents conformance bench check clean
+.PHONY: help setup serve test test-quick peers agents conformance bench pictures check clean
 
 help:
 	@echo 'make setup        the environment in .venv (hash-checked, idempotent)'
@@ -24,6 +24,7 @@ help:
 	@echo 'make agents       agents of LangChain, OpenAI and PydanticAI call tools through the gateway'
 	@echo 'make conformance  the official MCP conformance suites, server and client side'
 	@echo 'make bench        the benchmarks, each as a ratio against a named peer'
+	@echo 'make pictures     the pictures of the console in README and docs; needs chromium'
 	@echo 'make check        scripts/check: format, lint, types, layers, tests, coverage'
 
 setup: $(VENV)/.ready
@@ -62,6 +63,9 @@ conformance: peers
 
 bench: peers
 	$(BIN)/python -m benchmarks
+
+pictures: setup
+	$(BIN)/python scripts/pictures
 
 check: setup
 	scripts/check
