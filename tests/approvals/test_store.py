@@ -156,7 +156,9 @@ def test_a_quorum_counts_different_operators(queue: Approvals) -> None:
     assert agreed == ("approved", "arguments", Clock.now + 60.0), "what both said yes to"
 
 
-@pytest.mark.parametrize("by", ["local", "local:root", "local:olga", "local:4711"])
+@pytest.mark.parametrize(
+    "by", ["local", "local:root", "local:olga", "local:4711", "oidc:olga@b.example", "oidc:sub:1"]
+)
 def test_a_quorum_counts_nobody_who_has_shown_no_key(queue: Approvals, by: str) -> None:
     """The user of a terminal is one of however many people; their no counts, and for one alone their yes."""
     made = ask(queue, quorum=2)

@@ -75,10 +75,10 @@ async def test_a_person_of_the_issuer_gets_in_with_a_role(
     client = Client(console, _cookies(answer)["session"])
     page = await client.get("/audit")
     assert page.status == 200
-    assert "oidc:alice" in page.text
+    assert "oidc:sub:alice" in page.text
     client.csrf = csrf_in(page.text)
     (one,) = (await client.api("GET", "/sign-ins")).json()
-    assert (one["person"], one["role"], one["via"]) == ("oidc:alice", "operator", "oidc")
+    assert (one["person"], one["role"], one["via"]) == ("oidc:sub:alice", "operator", "oidc")
     asked = issuer.asked("/authorize")
     assert (asked["response_type"], asked["code_challenge_method"]) == ("code", "S256")
     assert "resource" not in asked
@@ -87,12 +87,12 @@ async def test_a_person_of_the_issuer_gets_in_with_a_role(
 @pytest.mark.parametrize(
     ("claims", "role", "name"),
     [
-        ({"roles": ["x", "everybody", "team"]}, "approver", "oidc:alice"),
-        ({"roles": "everybody"}, "viewer", "oidc:alice"),
+        ({"roles": ["x", "everybody", "team"]}, "approver", "oidc:sub:alice"),
+        ({"roles": "everybody"}, "viewer", "oidc:sub:alice"),
         ({"email": "a@b.example", "email_verified": True}, "operator", "oidc:a@b.example"),
-        ({"email": "a@b.example", "email_verified": False}, "operator", "oidc:alice"),
-        ({"email": "a@b.example", "email_verified": "true"}, "operator", "oidc:alice"),
-        ({"azp": "console", "aud": ["console", "other"]}, "operator", "oidc:alice"),
+        ({"email": "a@b.example", "email_verified": False}, "operator", "oidc:sub:alice"),
+        ({"email": "a@b.example", "email_verified": "true"}, "operator", "oidc:sub:alice"),
+        ({"azp": "console", "aud": ["console", "other"]}, "operator", "oidc:sub:alice"),
     ],
 )
 async def test_roles_and_names_follow_from_claims(

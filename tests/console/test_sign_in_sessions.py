@@ -21,9 +21,9 @@ def test_a_session_is_listed_and_ended(console: Console, operator: Visitor) -> N
     assert (gone.status, gone.json()["code"]) == (404, "not_found")
 
 
-def test_a_url_is_made_for_whoever_asks(console: Console, operator: Visitor) -> None:
+def test_a_url_is_made_for_a_key_and_not_for_a_session(console: Console, operator: Visitor) -> None:
     said = operator.call("POST", "/sign-in-urls", {}, x_csrf_token=operator.csrf)
-    assert said.status == 200
+    assert (said.status, said.json()["code"]) == (403, "key_needed")
     other = Visitor(console)
-    assert other.open(said.json()["url"].partition("#")[2]).status == 303
+    assert other.open(console.new_url().partition("#")[2]).status == 303
     assert "local · operator" in other.get("/inbox").text

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gatewright.secret_scanning.escape_invisible import is_unseen, spelled
+from gatewright.secret_scanning.escape_invisible import is_seen, is_unseen, spelled
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,13 @@ def test_json_text_with_its_hidden_characters_spelled_says_the_same(text: str) -
 @given(st.text())
 def test_whatever_is_shown_is_printable(text: str) -> None:
     assert spelled(text).isprintable()
+
+
+@given(st.text())
+def test_a_text_is_seen_whole_where_each_character_is(text: str) -> None:
+    assert is_seen(text) == (not any(map(is_unseen, text)))
+
+
+@pytest.mark.parametrize("char", IGNORABLE)
+def test_no_text_with_such_a_character_is_seen_whole(char: str) -> None:
+    assert not is_seen(f"a{char}b")

@@ -165,8 +165,9 @@ def _closed(head: str) -> str:
 
 def by_key(operator: str) -> bool:
     """Whether who decides has shown a key. The user of a terminal (`local:NAME`) and the token of the running gateway
-    (`local`) have not: nobody knows how many people they are. No key is called so (`identity/keys.py`)."""
-    return operator.partition(":")[0] != "local"
+    (`local`) have not: nobody knows how many people they are. Nor has who signed in to the console by an issuer (`oidc:NAME`), who
+    may have a key besides. No key is called so (`identity/keys.py`)."""
+    return operator.partition(":")[0] not in ("local", "oidc")
 
 
 def needs_keys(one: Approval) -> str:

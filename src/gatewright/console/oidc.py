@@ -158,8 +158,10 @@ class Oidc:
 
     def _person(self, claims: Claims) -> Person:
         every = claims.every
-        name = every.get("email") if every.get("email_verified") is True else claims.subject
-        if not isinstance(name, str) or not name.isprintable() or not 0 < len(name) <= _NAME_CHARS:
+        name = every.get("email") if every.get("email_verified") is True else None
+        # A subject may be spelled as somebody's address: it is told from one.
+        name = name if isinstance(name, str) else f"sub:{claims.subject}"
+        if not name.isprintable() or not 0 < len(name) <= _NAME_CHARS:
             raise self._refused("it gave no name that can be shown")
         role = self._role(every)
         if role is None:

@@ -24,7 +24,7 @@ __all__ = ["Line", "ProposalCard", "RoomSeat", "RoomSeats"]
 
 _KEPT = 300
 """Messages of a room that somebody who sits there can look back at."""
-_CHARS = 4_000
+_CHARS, _PARAMS_CHARS = 2_000, 8_192
 _UNUSED_S = 120.0
 """After so long without a page that asks, a place is given up."""
 _SEATS = 100
@@ -227,7 +227,7 @@ def _card(one: Proposal, verdicts: Sequence[str], said: Sequence[Line]) -> Propo
         proposer=one.proposer,
         target=one.target or "",
         method=one.operation.method,
-        params=_json(one.operation.params),
+        params=_json(one.operation.params)[:_PARAMS_CHARS],
         status=one.status,
         decided_by=one.decided_by or "",
         reason=one.reason,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from gatewright.audit.records import Actor
+from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, Operation
 
@@ -70,7 +71,14 @@ class SignIns:
         )
 
     async def make(self, asking: Asking) -> SignInUrl:
-        """A URL for whoever asks."""
+        """A URL for whoever shows a key. A session makes none: it would outlast its own end. Raises `ApiError`."""
+        if asking.person.via != "api":
+            raise ApiError(
+                403,
+                "key_needed",
+                "only whoever shows an operator's key gets such a URL",
+                f"run {to_type('console')}",
+            )
         person = msgspec.structs.replace(asking.person, via="url")
         return SignInUrl(f"{self._base}/open#{self._parts.sessions.token_for(person)}")
 

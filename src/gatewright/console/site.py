@@ -6,11 +6,13 @@ page's notices. The same operations serve the API and the forms of pages.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, quote
 
+import msgspec
 from jinja2 import Environment
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -68,6 +70,8 @@ class Site:
             *SignIns(parts, base).operations,
             *(operation for one in screens for operation in one.operations),
         ]
+        self._described: bytes | None = None
+        """The OpenAPI document, made when first asked for."""
         self.app = Starlette(
             routes=self._routes(), exception_handlers={HTTPException: self._not_here}
         )
@@ -172,11 +176,11 @@ class Site:
             else:
                 fields = dict(request.query_params)
             asking = Asking(person, request.path_params, read(page.takes, fields, texts=True))
-            return self._shown(await page.run(asking), screen, session, request)
+            return await self._shown(await page.run(asking), screen, session, request)
 
         return answer
 
-    def _shown(
+    async def _shown(
         self, view: View, screen: Screen, session: ConsoleSession, request: Request
     ) -> Response:
         if view.location:
@@ -200,7 +204,8 @@ class Site:
             **view.values,
             **view.later(),
         }
-        response = self._html(view.template, values, view.status)
+        # Beside the loop: a page has as much foreign text as others wrote, and calls do not wait for it.
+        response = await asyncio.to_thread(self._html, view.template, values, view.status)
         if view.shared:
             while len(self._shared) >= _SHARED_MOST:
                 del self._shared[next(iter(self._shared))]
@@ -247,7 +252,10 @@ class Site:
         return session.person
 
     async def _document(self, request: Request) -> Response:
-        return api.answered(api.document(self._operations))
+        self._caller(request, "GET")
+        if self._described is None:
+            self._described = msgspec.json.encode(api.document(self._operations))
+        return Response(self._described, media_type="application/json")
 
     # -- events
 

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-__all__ = ["is_unseen", "spelled"]
+__all__ = ["is_seen", "is_unseen", "spelled"]
 
 _DRAWS_NOTHING = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2800\u3164\uffa0"
 )
 """Letters, marks and symbols that count as printable and show nothing."""
+
+
+_PRINTABLE_UNSEEN = _DRAWS_NOTHING.union(
+    map(chr, range(0xFE00, 0xFE10)), map(chr, range(0xE0100, 0xE01F0))
+)
+
+
+def is_seen(text: str) -> bool:
+    """Whether no character of a text is one that `is_unseen` finds; at the speed of C."""
+    return text.isprintable() and _PRINTABLE_UNSEEN.isdisjoint(text)
 
 
 def is_unseen(char: str) -> bool:

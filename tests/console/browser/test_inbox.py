@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -43,6 +44,35 @@ def test_a_call_is_approved_by_key(opened: Open, console: Console) -> None:
         expect(page.locator("#sum")).to_have_text("0 waiting")
         expect(page.locator('nav [data-go="i"] .chip')).to_have_count(0)
         assert "written" in call.communicate(timeout=20)[0]
+
+
+def test_a_held_key_and_a_double_click_decide_on_one_call_alone(
+    opened: Open, console: Console
+) -> None:
+    """The next one stands in the same place at once, and nobody has looked at it."""
+    page = opened("/inbox").page
+    api = Api(console)
+    for number, press in enumerate(("key", "click")):
+        names = [f"{press}{one}" for one in range(3)]
+        with ExitStack() as calls:
+            for name in names:
+                calls.enter_context(console.calling("demo__write_note", name=name, text="x"))
+            expect(page.locator("#sum")).to_contain_text("3 waiting")
+            if press == "key":
+                page.keyboard.down("a")
+                for _ in range(40):  # as a keyboard repeats it
+                    page.keyboard.down("a")
+                    page.wait_for_timeout(10)
+                page.keyboard.up("a")
+            else:
+                page.get_by_role("button", name="Approve once").dblclick()
+                page.wait_for_timeout(400)
+            expect(page.locator("#sum")).to_contain_text("2 waiting")
+            left = api.get("/approvals")["approvals"]
+            assert len(left) == 2, number
+            for one in left:
+                api.post(f"/approvals/{one['id']}/deny", comment="over")
+        expect(page.get_by_text("Nothing waits")).to_be_visible()
 
 
 def test_a_call_is_denied_with_a_reason(opened: Open, console: Console) -> None:

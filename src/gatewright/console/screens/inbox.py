@@ -25,7 +25,7 @@ from gatewright.console.inbox_decisions import (
 )
 from gatewright.console.inbox_list import InboxList, ListAsked, list_of
 from gatewright.console.operations import ApiError, Asking
-from gatewright.console.people import Person
+from gatewright.console.people import Person, Power
 from gatewright.console.screen import Badge, Copies, Page, Screen, View
 from gatewright.storage.errors import StoreError
 
@@ -79,8 +79,8 @@ class Inbox(Screen):
             _post("/inbox/{id}/approve", self._on_form(decisions.approve), Decision),
             _post("/inbox/{id}/deny", self._on_form(decisions.deny), Decision),
             _post("/inbox/{id}/difference", self._difference, Edited),
-            _post("/inbox/{id}/accept", self._on_form(self._held.accept), Looked),
-            _post("/inbox/{id}/refuse", self._on_form(self._held.refuse), Looked),
+            _post("/inbox/{id}/accept", self._on_form(self._held.accept), Looked, "change"),
+            _post("/inbox/{id}/refuse", self._on_form(self._held.refuse), Looked, "change"),
         )
 
     def badge(self, person: Person) -> Badge | None:
@@ -182,8 +182,8 @@ class Inbox(Screen):
         return View("inbox/list.html", await self._values(found, asked, said))
 
 
-def _post(path: str, run: Run, takes: type[msgspec.Struct]) -> Page:
-    return Page(path=path, run=run, method="POST", power="decide", takes=takes)
+def _post(path: str, run: Run, takes: type[msgspec.Struct], power: Power = "decide") -> Page:
+    return Page(path=path, run=run, method="POST", power=power, takes=takes)
 
 
 def _copies(detail: Detail | None, held: HeldDetail | None) -> Copies:

@@ -136,6 +136,8 @@ document.addEventListener("keydown", (event) => {
       move(event.key === "j" ? 1 : -1);
       return;
     default: {
+      // A key that is held down is one word, not thirty a second.
+      if (event.repeat) return;
       const button = document.querySelector(`[data-key="${CSS.escape(event.key)}"]`);
       if (button && !button.disabled) {
         event.preventDefault();

@@ -45,6 +45,29 @@ document.addEventListener("htmx:finally:request", (event) => {
   }
 });
 
+// -- nobody decides on what was not there when they began to press: the second click of a double click, a key too many
+
+const LOOK_MS = 600;
+let shown = list.querySelector("#seen [name=open]")?.value;
+let since = -LOOK_MS;
+
+list.addEventListener("htmx:after:swap", (event) => {
+  const now = list.querySelector("#seen [name=open]")?.value;
+  if (now !== shown && isDecision(event)) since = performance.now();
+  shown = now;
+});
+for (const kind of ["click", "submit"]) {
+  document.addEventListener(
+    kind,
+    (event) => {
+      if ((!deciding && performance.now() - since >= LOOK_MS) || !event.target.closest("#list form, #list [data-key]")) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+    },
+    true,
+  );
+}
+
 // -- several
 
 function picked() {
