@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.console.browser.looks import THEMES, WIDTHS, Opened
 from tests.console.running import Console, running
 
 __all__: list[str] = []
+
+expect.set_options(timeout=20_000)  # what a busy machine takes says nothing
 
 
 @pytest.fixture(scope="module")

@@ -21,25 +21,24 @@ list.addEventListener("htmx:after:swap", () => {
   count();
 });
 
-// -- one's own decision: its answer is the list, and no look that began before it may come after
+// -- what a person does here is answered with the list: no look that began before it may come after, or show what was open before
 
-let deciding = 0;
+const own = new Map(); // of the request that runs: whether it is a decision; an answer may go elsewhere, to the notices
 let missed = false;
-const isDecision = (event) => event.detail.ctx.request.method === "POST" && event.detail.ctx.target === list;
+const isOwn = (event) => event.detail.ctx.target === list && event.detail.ctx.sourceElement !== list;
+const isDecision = (event) => isOwn(event) && event.detail.ctx.request.method === "POST";
 
 document.addEventListener("htmx:before:request", (event) => {
-  if (isDecision(event)) {
-    deciding += 1;
+  if (isOwn(event)) {
+    own.set(event.detail.ctx, isDecision(event));
     list.dispatchEvent(new CustomEvent("htmx:abort"));
-  } else if (event.target === list && deciding) {
+  } else if (event.detail.ctx.target === list && own.size) {
     missed = true;
     event.preventDefault();
   }
 });
 document.addEventListener("htmx:finally:request", (event) => {
-  if (!isDecision(event)) return;
-  deciding -= 1;
-  if (!deciding && missed) {
+  if (own.delete(event.detail.ctx) && !own.size && missed) {
     missed = false;
     list.dispatchEvent(new CustomEvent("again"));
   }
@@ -56,11 +55,13 @@ list.addEventListener("htmx:after:swap", (event) => {
   if (now !== shown && isDecision(event)) since = performance.now();
   shown = now;
 });
-for (const kind of ["click", "submit"]) {
+// In a dialog nobody decides by chance: it was opened for the request that is meant.
+const DECIDES = { click: "#list form:not(dialog form) button:not([type=button])", submit: "#list form:not(dialog form)" };
+for (const kind of Object.keys(DECIDES)) {
   document.addEventListener(
     kind,
     (event) => {
-      if ((!deciding && performance.now() - since >= LOOK_MS) || !event.target.closest("#list form, #list [data-key]")) return;
+      if ((![...own.values()].includes(true) && performance.now() - since >= LOOK_MS) || !event.target.closest(DECIDES[kind])) return;
       event.preventDefault();
       event.stopImmediatePropagation();
     },
