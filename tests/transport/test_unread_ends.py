@@ -102,10 +102,11 @@ async def test_who_takes_much_more_slowly_than_a_reader_is_ended(take: int) -> N
 
 async def test_the_last_of_much_may_take_as_long_as_little_may() -> None:
     one = Stuck(100_000)
-    for now in _looking(one):
-        if one.aborted:
-            break
+    steps = _looking(one)
+    now = next(steps)
+    while not one.aborted:
         one.left -= 4_000 if one.left > RULE.queue_bytes else 1
+        now = next(steps)
     assert now == 20.0 + unread_ends.LONGEST_S
 
 

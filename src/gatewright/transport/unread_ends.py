@@ -32,7 +32,7 @@ class Closing(Protocol):
 class _Ending:
     """One connection that is closing, first seen `now` with `left` bytes unread."""
 
-    __slots__ = ("_least", "_limits", "_since", "_much", "_taken")
+    __slots__ = ("_least", "_limits", "_much", "_since", "_taken")
 
     def __init__(self, limits: Limits, now: float, left: int) -> None:
         self._limits = limits
