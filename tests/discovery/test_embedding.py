@@ -152,6 +152,50 @@ async def test_a_query_that_takes_too_long_is_let_go_and_not_asked_again_at_once
         await wired.embedding.close()
 
 
+async def test_queries_that_fail_together_are_one_failure() -> None:
+    """Three of them were three failures, after which nobody was found by the embedder for five minutes."""
+    async with endpoint() as served:
+        index, wired = index_of(), Wired(served, query_timeout_ms=100)
+        await wired.until(index, lambda: covered(index) == 3)
+        served.wait_s = 1.0
+        many = len(served.asked)
+        found = await asyncio.gather(*(wired.embedding.asked(f"mail {n}") for n in range(30)))
+        assert found == [None] * 30
+        assert len(served.asked) <= many + 8
+        served.wait_s, wired.now = 0.0, 5.0
+        wired.says(query_timeout_ms=5000)
+        await wired.until(index, lambda: covered(index) == 3)
+        assert await wired.embedding.asked("weather") is not None
+        await wired.embedding.close()
+
+
+async def test_queries_beyond_those_that_are_asked_at_once_are_no_failure() -> None:
+    async with endpoint() as served:
+        index, wired = index_of(), Wired(served)
+        await wired.until(index, lambda: covered(index) == 3)
+        served.wait_s = 0.1
+        found = await asyncio.gather(*(wired.embedding.asked(f"mail {n}") for n in range(30)))
+        assert [one is not None for one in found] == [True] * 8 + [False] * 22
+        assert await wired.embedding.asked("weather") is not None
+        await wired.embedding.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "asked"), [(400, True), (413, True), (422, True), (401, False), (429, False)]
+)
+async def test_a_query_that_is_refused_for_its_text_turns_nothing_off(
+    status: int, asked: bool
+) -> None:
+    async with endpoint() as served:
+        index, wired = index_of(), Wired(served)
+        await wired.until(index, lambda: covered(index) == 3)
+        served.status = status
+        assert await wired.embedding.asked("odd") is None
+        served.status = 200
+        assert (await wired.embedding.asked("weather") is not None) == asked
+        await wired.embedding.close()
+
+
 async def test_an_endpoint_that_fails_is_asked_again_later() -> None:
     async with endpoint() as served:
         served.status = 500

@@ -17,6 +17,7 @@ from gatewright.servers.server_life import ServerLife
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.stopped_servers import word_of
 from gatewright.servers.supervisor import Supervisor
+from gatewright.storage.errors import StoreError
 from tests.servers.rig import DEADLINE, FakeBack, ask, dispatch, make_call, python, running, within
 
 OPERATOR = Caller("root", "operator", "key1")
@@ -30,8 +31,12 @@ class Desk:
         self.specs = specs
         self.recorded: list[tuple[str, ...]] = []
         self.fails = False
-        self.stopped: set[str] = set()
-        self.all = Administration(supervisor, self._again, self._acted, self.stopped)
+        self.on(set())
+
+    def on(self, stopped: set[str]) -> None:
+        """Go on with this set of those that stay down."""
+        self.stopped = stopped
+        self.all = Administration(self.supervisor, self._again, self._acted, stopped)
 
     async def _again(self, anew: Collection[str]) -> None:
         words = [word_of(spec, self.stopped) for spec in self.specs]
@@ -102,6 +107,41 @@ async def test_what_cannot_be_recorded_is_not_done() -> None:
                 await found.ask(verb, server="echo")
         await found._again(())
         assert found.supervisor.states == {"echo": "disconnected"}
+
+
+class Full(set[str]):
+    """As `StoppedServers` on a disk that is full."""
+
+    def add(self, value: str) -> None:
+        super().add(value)
+        raise StoreError("the disk is full")
+
+    def discard(self, value: object) -> None:
+        super().discard(value)
+        raise StoreError("the disk is full")
+
+
+async def test_a_server_is_stopped_and_started_also_where_that_cannot_be_kept() -> None:
+    """The record had it as stopped, and it ran on."""
+    async with desk(python("echo")) as found:
+        found.on(Full())
+        for verb, status in (("stop", "disconnected"), ("start", "connected")):
+            said = await found.ask(verb, server="echo")
+            assert said["status"] == status
+            assert "a restart of the gateway forgets it; the disk is full" in said["reason"]
+        assert [one[1] for one in found.recorded] == [
+            "dev.gatewright.server.stopped",
+            "dev.gatewright.server.started",
+        ]
+
+
+async def test_a_server_is_shut_down_also_where_that_cannot_be_kept() -> None:
+    async with desk(python("living", id="s")) as found:
+        found.on(Full())
+        await within(found.all.shut_down(OPERATOR, "s", "operator_request", 1.0))
+        async with asyncio.timeout(DEADLINE):
+            while found.supervisor.states["s"] != "disconnected":
+                await asyncio.sleep(0.01)
 
 
 async def test_log_lines_are_told_from_where_somebody_has_read_to() -> None:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from gatewright.call import Refusal
-from gatewright.config import ToolRule
+from gatewright.config import ToolRule, load
 from gatewright.mcp.protocol.negotiate import Face
 from gatewright.servers.server_set import reconnects
+from gatewright.servers.settings_adapters import spec_of
 from gatewright.servers.spec import CatalogueLimits, Restart, ServerSpec
+from gatewright.transport.base import Limits
 from tests.servers.rig import python, running
 
 SPEC = ServerSpec(id="s", command="c")
@@ -56,6 +60,27 @@ def test_what_the_connection_does_not_know_needs_no_other(name: str) -> None:
 @pytest.mark.parametrize("name", NEEDS_ANOTHER)
 def test_what_the_connection_was_made_with_needs_another(name: str) -> None:
     assert reconnects(SPEC, other(**{name: NEEDS_ANOTHER[name]})) == (name,)
+
+
+@pytest.mark.parametrize("name", sorted(set(Limits.__struct_fields__) - {"patience_s"}))
+def test_every_limit_of_a_connection_but_its_patience_needs_another(name: str) -> None:
+    limits = msgspec.structs.replace(SPEC.limits, **{name: getattr(SPEC.limits, name) + 1})
+    assert reconnects(SPEC, other(limits=limits)) == ("limits",)
+
+
+@pytest.mark.parametrize("key", ["limits", "servers"])
+def test_another_time_limit_of_calls_needs_no_other_connection(tmp_path: Path, key: str) -> None:
+    """Each stdio server was started anew for it, and lost its state."""
+    specs = []
+    for said in ("", "call_timeout_s = 300"):
+        path = tmp_path / "mgp.toml"
+        tables = {"limits": "[limits]", "servers": '[[servers]]\nid = "s"\ncommand = "c"'}
+        tables[key] += f"\n{said}"
+        path.write_text("\n".join(tables.values()))
+        found = load(path, environ={"GATEWRIGHT_STATE": str(tmp_path)})
+        specs.append(spec_of(found, found.servers[0]))
+    assert [one.call_s for one in specs] == [30.0, 300.0]
+    assert reconnects(specs[0], specs[1]) == ()
 
 
 async def test_states_and_status_come_in_the_order_of_the_configuration() -> None:

@@ -31,6 +31,9 @@ UPGRADE = (
 GOODBYE = b"\x88\x82\0\0\0\0\x03\xe8"
 
 
+RULE = Limits(queue_bytes=20_000, patience_s=5.0)
+
+
 class Stuck:
     """A transport that is closing, of which a client takes what it is told to."""
 
@@ -53,7 +56,7 @@ class Stuck:
 def _looking(*connections: Stuck) -> Iterator[float]:
     """Each step looks, a second after the one before."""
     now = 0.0
-    ends = UnreadEnds(5.0, lambda: now)
+    ends = UnreadEnds(RULE, lambda: now)
     while True:
         ends.look(connections)
         yield now
@@ -61,9 +64,9 @@ def _looking(*connections: Stuck) -> Iterator[float]:
 
 
 def _ends(one: Stuck, take: int = 0) -> float | None:
-    """When it is ended, of a minute."""
+    """When it is ended, of ten minutes."""
     for now in _looking(one):
-        if one.aborted or now > 60:
+        if one.aborted or now > 600:
             break
         one.left = max(0, one.left - take)
     return now if one.aborted else None
@@ -80,6 +83,31 @@ async def test_who_takes_a_little_is_waited_for_but_not_for_ever() -> None:
 @pytest.mark.parametrize("one", [Stuck(0), Stuck(100, closing=False)])
 async def test_who_has_all_or_is_not_closing_is_let_alone(one: Stuck) -> None:
     assert _ends(one) is None
+
+
+@pytest.mark.parametrize("take", [4_000, 4_001, 8_000, 100_000])
+async def test_who_takes_much_at_the_pace_of_a_reader_gets_all_however_long_it_takes(
+    take: int,
+) -> None:
+    """An answer that is written whole before `close` was cut after half a minute."""
+    one = Stuck(1_000_000)
+    assert _ends(one, take=take) is None
+    assert one.left == 0
+
+
+@pytest.mark.parametrize("take", [1, 1_000, 3_900])
+async def test_who_takes_much_more_slowly_than_a_reader_is_ended(take: int) -> None:
+    assert _ends(Stuck(1_000_000), take=take) == RULE.patience_s
+
+
+async def test_the_last_of_much_may_take_as_long_as_little_may() -> None:
+    one = Stuck(100_000)
+    steps = _looking(one)
+    now = next(steps)
+    while not one.aborted:
+        one.left -= 4_000 if one.left > RULE.queue_bytes else 1
+        now = next(steps)
+    assert now == 20.0 + unread_ends.LONGEST_S
 
 
 async def test_who_takes_all_in_time_is_let_alone() -> None:

@@ -10,10 +10,10 @@ from hashlib import sha1
 
 import pytest
 
-from gatewright.transport import websocket_client
+from gatewright.transport import websocket_client, websocket_intake
 from gatewright.transport.base import SLOW_READER, Limits
 from gatewright.transport.websocket import CannotConnect, Connected, connect
-from gatewright.transport.websocket_intake import CONTROL_BURST, FRAMES_BURST
+from gatewright.transport.websocket_intake import CONTROL_BURST
 from tests.transport.collecting import Collector, within
 
 PING, TEXT, PIECE, CLOSING = b"\x89\x00", b"\x81\x02{}", b"\x00\x00", b"\x88"
@@ -73,15 +73,31 @@ def sends(said: bytes, *, size: int = 1 << 20) -> Talk:
     [
         (PING * int(CONTROL_BURST * 2), "more than 50 control frames a second"),
         (b"\x8a\x00" * int(CONTROL_BURST * 2), "more than 50 control frames a second"),
-        (TEXT * int(FRAMES_BURST * 3), "more than 5000 frames a second"),
         (b"\x01\x00" + PIECE * 300, "a message in more than 128 small pieces; send it whole"),
         (b"\x01\x00" + b"\x00\x01a" * 300, "a message in more than 128 small pieces; send it whole"),
     ],
-    ids=["pings", "pongs", "texts", "empty pieces", "small pieces"],
+    ids=["pings", "pongs", "empty pieces", "small pieces"],
 )  # fmt: skip
 async def test_a_server_that_floods_is_sent_away_by_name(said: bytes, reason: str) -> None:
     async with dialled(sends(said)) as (_, collector):
         assert await collector.end() == reason
+
+
+async def test_a_server_that_sends_more_than_a_client_may_is_read_more_slowly(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was sent away, and with it the open calls of all callers."""
+    monkeypatch.setattr(websocket_intake, "FRAMES_BURST", 1000.0)
+    monkeypatch.setattr(websocket_intake, "FRAMES_PER_S", 20_000.0)
+    async with dialled(sends(TEXT * 6000)) as (pipe, collector):
+        most = before = 0
+        while before < 6000 and not collector.ends:
+            await asyncio.sleep(0)
+            most, before = max(most, len(collector.messages) - before), len(collector.messages)
+        assert collector.messages == [b"{}"] * 6000
+        assert most <= 8
+        pipe.close()
+        assert await collector.end() == "closed"
 
 
 async def test_what_a_server_sends_at_once_leaves_turns_to_others() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 import pytest
@@ -40,15 +40,23 @@ def frame(size: int, *, first: int = 0x81, mask: bool = True) -> bytes:
 class Wire:
     """An intake with all that it calls, on a clock that the test sets."""
 
-    def __init__(self, turns: Turns | None = None, *, open_: bool = True) -> None:
+    def __init__(
+        self, turns: Turns | None = None, *, open_: bool = True, paced: bool = False
+    ) -> None:
         self.now = 0.0
+        self.pauses = 0
         self.parsed: list[bytes] = []
         self.before: list[Wire] = []
         self.reads = True
         self.floods: list[str] = []
         self.turns = turns or Turns(asyncio.get_running_loop())
         self.intake = Intake(
-            self.turns, lambda: self.now, self._parse, self._flow, self.floods.append
+            self.turns,
+            lambda: self.now,
+            self._parse,
+            self._flow,
+            self.floods.append,
+            self._later if paced else None,
         )
         if open_:
             self.intake.hold(held=False)
@@ -59,6 +67,17 @@ class Wire:
 
     def _flow(self, on: bool) -> None:
         self.reads = on
+
+    def _later(self, seconds: float, call: Callable[[], None]) -> asyncio.TimerHandle:
+        """Time goes on as soon as anybody waits for it."""
+        self.pauses += 1
+        assert not self.reads
+
+        def then() -> None:
+            self.now += seconds
+            call()
+
+        return asyncio.get_running_loop().call_later(0, then)
 
     async def quiet(self) -> None:
         """Wait until all is parsed or the client was sent away."""
@@ -179,6 +198,40 @@ async def test_a_flood_ends_its_connection_by_name(name: str, sent: bytes, words
     before = len(wire.parsed)
     wire.intake.take(sent)  # what it goes on to send is forgotten
     assert (len(wire.parsed), wire.intake.waits) == (before, False)
+
+
+async def test_messages_of_one_who_is_paced_wait_for_their_allowance() -> None:
+    wire, many = Wire(paced=True), int(FRAMES_BURST + FRAMES_PER_S)
+    wire.intake.take(frame(1) * many + PING)
+    await wire.quiet()
+    assert (wire.got, wire.floods) == (frame(1) * many + PING, [])
+    assert wire.now == pytest.approx(1.0, abs=0.05)
+    assert wire.reads
+
+
+@pytest.mark.parametrize(
+    ("sent", "words"),
+    [one[1:] for one in floods() if "messages" not in one[0]],
+    ids=[one[0] for one in floods() if "messages" not in one[0]],
+)
+async def test_whoever_is_paced_floods_with_all_else(sent: bytes, words: str) -> None:
+    wire = Wire(paced=True)
+    wire.intake.take(sent)
+    await wire.quiet()
+    assert len(wire.floods) == 1
+    assert words in wire.floods[0]
+
+
+async def test_one_that_stops_while_it_is_paced_is_called_no_more() -> None:
+    wire = Wire(paced=True)
+    wire.intake.take(frame(1) * int(FRAMES_BURST + 1000))
+    while not wire.pauses:
+        await asyncio.sleep(0)
+    before = (len(wire.parsed), wire.now)
+    wire.intake.stop()
+    for _ in range(5):
+        await asyncio.sleep(0.001)
+    assert (len(wire.parsed), wire.now) == before
 
 
 async def test_what_may_come_each_second_may_come_for_ever() -> None:

@@ -22,6 +22,7 @@ from gatewright.config.substitute import Undefined
 from gatewright.discovery.embedders.embedder import (
     Embedder,
     EmbeddingFailed,
+    QueryLeftOut,
     key_of,
     place_of,
 )
@@ -39,6 +40,8 @@ log = logging.getLogger("gatewright.discovery")
 
 _QUERIES = 512
 _QUERY_CHARS = 2000
+_AT_ONCE = 8
+"""So many queries are embedded at once; others go by the built-in vectors."""
 _PAUSES_S = (5.0, 30.0, 300.0)
 """After a failure, after a second one in a row, and after every further one."""
 _WRITE_S = 60.0
@@ -84,6 +87,7 @@ class Embedding:
         """The state of the index whose tools all have what they get."""
         self._failures = 0
         self._not_before = 0.0
+        self._asking = 0
         self._queries: OrderedDict[str, Floats] = OrderedDict()
         self._enough = False
 
@@ -111,26 +115,36 @@ class Embedding:
         if (known := self._queries.get(text)) is not None:
             self._queries.move_to_end(text)
             return known
-        if self._clock() < self._not_before:
+        if self._clock() < self._not_before or self._asking >= _AT_ONCE:
             return None
-        limit = self._settings().discovery.embedder.query_timeout_ms / 1000
+        self._asking += 1
         try:
-            async with asyncio.timeout(limit):
-                rows = await embedder.embed([text], asked=True)
-        except TimeoutError:
-            self._failed(f"the vector of a query took more than {limit:g} s")
-            return None
-        except EmbeddingFailed as problem:
-            self._failed(str(problem))
-            return None
-        if embedder is not self._embedder:
+            vector = await self._made(embedder, text)
+        finally:
+            self._asking -= 1
+        if vector is None or embedder is not self._embedder:
             return None
         self._failures = 0
-        vector: Floats = rows[0]
         self._queries[text] = vector
         if len(self._queries) > _QUERIES:
             self._queries.popitem(last=False)
         return vector
+
+    async def _made(self, embedder: Embedder, text: str) -> Floats | None:
+        begun, limit = self._clock(), self._settings().discovery.embedder.query_timeout_ms / 1000
+        try:
+            async with asyncio.timeout(limit):
+                rows = await embedder.embed([text], asked=True)
+        except TimeoutError:
+            self._failed(begun, f"the vector of a query took more than {limit:g} s")
+        except QueryLeftOut:
+            log.debug("a query goes by the built-in vectors", exc_info=True)
+        except EmbeddingFailed as problem:
+            self._failed(begun, str(problem))
+        else:
+            vector: Floats = rows[0]
+            return vector
+        return None
 
     async def close(self) -> None:
         """End what is going on."""
@@ -168,7 +182,9 @@ class Embedding:
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
-    def _failed(self, why: str) -> None:
+    def _failed(self, begun: float, why: str) -> None:
+        if begun < self._not_before:
+            return  # it was under way as another failed: that is one failure
         pause = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
         if not self._failures:
             log.warning("tools are found by the built-in vectors for now: %s", why)
@@ -179,15 +195,16 @@ class Embedding:
         embedder = self._embedder
         if embedder is None:
             return
+        begun = self._clock()
         try:
             state = _state(index)
             await self._embedded(index, embedder)
             self._done, self._failures = state, 0
         except EmbeddingFailed as problem:
-            self._failed(str(problem))
+            self._failed(begun, str(problem))
         except Exception:  # a search goes on with what is there, and a later look tries again
             log.exception("the tools could not be embedded")
-            self._failed("an error of the gateway")
+            self._failed(begun, "an error of the gateway")
 
     async def _embedded(self, index: ToolIndex, embedder: Embedder) -> None:
         identity = await embedder.identity()

@@ -19,6 +19,7 @@ from gatewright.servers.server import Server
 from gatewright.servers.server_life import Begun
 from gatewright.servers.states import ShutdownReason
 from gatewright.servers.supervisor import Supervisor
+from gatewright.storage.errors import StoreError
 
 __all__ = ["Administration"]
 
@@ -81,13 +82,24 @@ class Administration:
             )
         # Recorded before anything starts or stops, or is to at the next reload.
         self._acted(call.caller, f"dev.gatewright.server.{what}", server, why)
-        (self._stopped.add if what == "stopped" else self._stopped.discard)(server)
+        unkept = self._unkept(server, down=what == "stopped")
         await self._again(anew)
         now = self._servers.fleet.servers.get(server)
         if now is None:
             return _unknown(server)
         status = now.status()
-        return _answer({"id": server, "status": status.state, "reason": status.reason})
+        return _answer({"id": server, "status": status.state, "reason": status.reason + unkept})
+
+    def _unkept(self, server: str, *, down: bool) -> str:
+        """Have a server stay down or not. What is to be said where that cannot be written: it is done, as the record has it."""
+        try:
+            (self._stopped.add if down else self._stopped.discard)(server)
+        except StoreError as problem:
+            log.warning(
+                "what server %s is to be is not kept for the next start: %s", server, problem
+            )
+            return f" (not kept: a restart of the gateway forgets it; {problem})"
+        return ""
 
     async def shut_down(
         self, caller: Caller, server: str, reason: ShutdownReason, timeout_s: float
@@ -98,7 +110,7 @@ class Administration:
         self._acted(caller, "dev.gatewright.server.shutdown", server, "")
         if reason == "operator_request":
             # Before anything waits: whoever asked may leave, or have it started again, while the server says how long it takes.
-            self._stopped.add(server)
+            self._unkept(server, down=True)
             task = asyncio.get_running_loop().create_task(self._settle(found))
             self._settling.add(task)
             task.add_done_callback(self._settling.discard)

@@ -38,6 +38,7 @@ _FELT_AT_ONCE = frozenset(
 )
 """Facts of a server that its connection does not know. Every other one needs a new connection, those
 that are added later too, until they are named here."""
+_ANY_PATIENCE_S = 0.0
 
 
 def reconnects(before: ServerSpec, after: ServerSpec) -> tuple[str, ...]:
@@ -45,8 +46,16 @@ def reconnects(before: ServerSpec, after: ServerSpec) -> tuple[str, ...]:
     return tuple(
         name
         for name in ServerSpec.__struct_fields__
-        if name not in _FELT_AT_ONCE and getattr(before, name) != getattr(after, name)
+        if name not in _FELT_AT_ONCE and _felt(before, name) != _felt(after, name)
     )
+
+
+def _felt(spec: ServerSpec, name: str) -> object:
+    """A fact as far as a connection has to be made anew for it."""
+    if name == "limits":
+        # The patience goes with the time limit of calls (`spec_of`), and is not worth a server's state: the next connection has it.
+        return msgspec.structs.replace(spec.limits, patience_s=_ANY_PATIENCE_S)
+    return getattr(spec, name)
 
 
 class Staged(msgspec.Struct, frozen=True):

@@ -15,12 +15,14 @@ __all__ = ["StoppedServers", "word_of"]
 
 
 class StoppedServers(MutableSet[str]):
-    """Ids of servers, read once and written through. `add` and `discard` raise `StoreError`, and then nothing has changed."""
+    """Ids of servers, read once and written through. `add` and `discard` raise `StoreError`; what they were to do holds all the same
+    until the gateway ends: a server that runs wild is stopped also where the disk is full."""
 
     def __init__(self, state: StateDatabase) -> None:
         """Raises `StoreError`."""
         self._documents = Documents(state.section("stopped", "the stopped servers"))
         self._ids = dict.fromkeys(self._documents.all())
+        self._kept = set(self._ids)
 
     def __contains__(self, server: object) -> bool:
         return server in self._ids
@@ -33,16 +35,17 @@ class StoppedServers(MutableSet[str]):
 
     def add(self, value: str) -> None:
         """An operator stopped it."""
-        if value not in self._ids:
+        self._ids[value] = None
+        if value not in self._kept:
             self._documents.put(value, "{}")
-            self._ids[value] = None
+            self._kept.add(value)
 
     def discard(self, value: str) -> None:
         """An operator started it."""
-        if value in self._ids:
-            left = {one: "{}" for one in self._ids if one != value}
-            self._documents.replace(left)
-            del self._ids[value]
+        self._ids.pop(value, None)
+        if value in self._kept:
+            self._documents.replace(dict.fromkeys(self._ids, "{}"))
+            self._kept = set(self._ids)
 
 
 def word_of(spec: ServerSpec, stopped: Container[str]) -> ServerSpec:

@@ -57,7 +57,7 @@ class Serving(ServerState):
         """Connections that are lost and have more to do for that: not among those that still ask for something."""
         self.flooded = 0
         """How many WebSockets were closed because of what they sent."""
-        self._unread = UnreadEnds(limits.patience_s)
+        self._unread = UnreadEnds(limits)
         self.date = b""
         self.every_second()
 

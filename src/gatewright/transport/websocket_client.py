@@ -1,7 +1,8 @@
 """`ClientSide`: a `websockets` client connection that limits the server's frames before parsing, its turns, and unread answers to pings.
 
 The library parses all of one read at once and answers each ping whether its peer reads or not. Here a peer that was dialled has
-the limits that clients have (`websocket_intake`), since it is trusted no more: it may be anybody's tool server or participant.
+the limits that clients have (`websocket_intake`), since it is trusted no more: it may be anybody's tool server or participant. Only
+its messages are no flood, however many: those of all callers come over the one connection, which is read more slowly.
 """
 
 from __future__ import annotations
@@ -37,7 +38,12 @@ class ClientSide(ClientConnection):
         self._reads = True
         self._ending: asyncio.TimerHandle | None = None
         self._intake = Intake(
-            Turns(self.loop), self.loop.time, self._parse, self._flow, self._flooded
+            Turns(self.loop),
+            self.loop.time,
+            self._parse,
+            self._flow,
+            self._flooded,
+            self.loop.call_later,
         )
 
     # -- called by the loop

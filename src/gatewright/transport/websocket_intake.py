@@ -23,7 +23,9 @@ FRAMES_A_TURN = 2
 """So many frames of one connection, then everything else has its turn: a message that is refused and recorded takes a millisecond."""
 FRAMES_PER_S = 5_000.0
 FRAMES_BURST = 20_000.0
-"""Data frames of one connection."""
+"""Data frames of one connection. What a client sends beyond is a flood; a peer that was dialled is read no faster."""
+PACE_S = 0.01
+"""How long a peer that was dialled waits where it has used up its data frames: a few dozen come back meanwhile."""
 CONTROL_PER_S = 50.0
 CONTROL_BURST = 500.0
 """Pings, pongs and the like."""
@@ -47,20 +49,27 @@ class _Allowance:
     def __init__(self, per_s: float, burst: float, now: float) -> None:
         self._per_s, self._burst, self._left, self._at = per_s, burst, burst, now
 
-    def take(self, now: float) -> bool:
+    def has(self, now: float) -> bool:
+        """Whether one more may come."""
         # Each time: what is added later would be for a time in which there was no room for it.
         self._left = min(self._burst, (now - self._at) * self._per_s + self._left)
         self._at = now
+        return self._left >= 1.0
+
+    def take(self, now: float) -> bool:
+        """One more came; whether it might."""
+        might = self.has(now)
         self._left -= 1.0
-        return self._left >= 0.0
+        return might
 
 
 class _Frames:
     """Where the frames of a stream begin and end. Raises `Flood`."""
 
-    __slots__ = ("_control", "_data", "_fragments", "_head", "_left", "_size")
+    __slots__ = ("_control", "_data", "_fragments", "_head", "_left", "_paced", "_size")
 
-    def __init__(self, now: float) -> None:
+    def __init__(self, now: float, *, paced: bool) -> None:
+        self._paced = paced
         self._head = bytearray()
         self._left = 0  # of the contents of the frame at hand
         self._fragments = 0
@@ -69,7 +78,8 @@ class _Frames:
         self._control = _Allowance(CONTROL_PER_S, CONTROL_BURST, now)
 
     def upto(self, data: bytes, at: int, most: int, now: float) -> int:
-        """The index up to which `data` may be parsed, from `at`: at most `most` frames begin in between."""
+        """The index up to which `data` may be parsed, from `at`: at most `most` frames begin in between. That of a peer which is
+        paced is `at` itself where it has to wait."""
         head, end = self._head, len(data)
         while at < end:
             if self._left:
@@ -77,7 +87,7 @@ class _Frames:
                 self._left -= step
                 at += step
                 continue
-            if not head and not most:
+            if not head and (not most or self._early(data[at], now)):
                 return at
             missing = _head_bytes(head) - len(head)
             piece = data[at : at + missing]
@@ -87,6 +97,10 @@ class _Frames:
                 self._begun(now)
                 most -= 1
         return at
+
+    def _early(self, first: int, now: float) -> bool:
+        """Whether a frame that begins so is to wait for its allowance."""
+        return self._paced and not first & _CONTROL and not self._data.has(now)
 
     def _begun(self, now: float) -> None:
         head, first, size = self._head, self._head[0], self._head[1] & 0x7F
@@ -178,7 +192,7 @@ def _nothing(_: object) -> None:
 
 class Intake:
     """One connection's. `parse` takes what is to be parsed now, `flow` whether the socket is to be read, `flood` why the client is
-    sent away."""
+    sent away. With `later`, the loop's `call_later`, one that sends more data frames than it may is read more slowly, and not sent away."""
 
     def __init__(
         self,
@@ -187,13 +201,16 @@ class Intake:
         parse: Callable[[bytes], None],
         flow: Callable[[bool], None],
         flood: Callable[[str], None],
+        later: Callable[[float, Callable[[], None]], asyncio.TimerHandle] | None = None,
     ) -> None:
         self._turns = turns
         self._now = now
         self._parse = parse
         self._flow = flow
         self._flood = flood
-        self._frames = _Frames(now())
+        self._frames = _Frames(now(), paced=later is not None)
+        self._later = later
+        self._timer: asyncio.TimerHandle | None = None
         self._data = b""
         self._at = 0
         self._held = True
@@ -224,13 +241,16 @@ class Intake:
         self._over = True
         # They belong to the connection, which has this: neither would be freed before the collector comes.
         self._parse = self._flow = self._flood = _nothing
+        if self._timer is not None:
+            self._timer.cancel()
+        self._later = self._timer = None
         self._data, self._at = b"", 0
 
     def _next(self) -> None:
         if self._over:
             return
         self._flow(not self._data)
-        if not self._data or self._held or self._in_line:
+        if not self._data or self._held or self._in_line or self._timer is not None:
             return
         self._in_line = True
         if self._turns.nobody and not self._at:
@@ -251,8 +271,15 @@ class Intake:
             self.stop()
             flood(str(why))
             return
+        if end == at and self._later is not None:
+            self._timer = self._later(PACE_S, self._refilled)
+            return
         self._at = end
         if end == len(data):
             self._data, self._at = b"", 0
         self._parse(data[at:end] if at or end < len(data) else data)
+        self._next()
+
+    def _refilled(self) -> None:
+        self._timer = None
         self._next()

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gatewright.config.embedder import Embedder as Written
-from gatewright.discovery.embedders.embedder import EmbeddingFailed
+from gatewright.discovery.embedders.embedder import EmbeddingFailed, QueryLeftOut
 from gatewright.discovery.embedders.local_model import LocalModel
+from gatewright.transport.workers import Busy
 from tests.discovery.embedders.models import onnx_model, static_model
 
 
@@ -36,3 +37,18 @@ async def test_a_folder_without_a_model_fails_with_why(tmp_path: Path) -> None:
             await model.identity()
     finally:
         await model.close()
+
+
+@pytest.mark.parametrize("asked", [True, False])
+async def test_a_query_for_which_there_is_no_place_is_no_failure_of_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    async def full(*_: object) -> None:
+        raise Busy
+
+    model = LocalModel(Written(type="model", path="m"), tmp_path)
+    monkeypatch.setattr(model._workers, "run", full)
+    with pytest.raises(EmbeddingFailed) as problem:
+        await model.embed(["a"], asked=asked)
+    assert isinstance(problem.value, QueryLeftOut) == asked
+    await model.close()

@@ -20,6 +20,7 @@ __all__ = [
     "MOST_DIMENSIONS",
     "Embedder",
     "EmbeddingFailed",
+    "QueryLeftOut",
     "key_of",
     "place_of",
     "said_of",
@@ -32,6 +33,10 @@ _TABLE = "discovery.embedder"
 
 class EmbeddingFailed(Exception):  # noqa: N818 - what happened, not what is wrong with us
     """There are no vectors. The text says why."""
+
+
+class QueryLeftOut(EmbeddingFailed):
+    """There is no vector of this query, which says nothing of the next one."""
 
 
 class Embedder(Protocol):

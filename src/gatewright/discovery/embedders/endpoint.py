@@ -13,6 +13,7 @@ from gatewright.discovery.embedders.embedder import (
     MOST_DIMENSIONS,
     Embedder,
     EmbeddingFailed,
+    QueryLeftOut,
     said_of,
     unit_rows,
 )
@@ -25,6 +26,8 @@ __all__ = ["Endpoint"]
 _NUMBER_BYTES = 32
 _AROUND_BYTES = 4096
 _SAID_CHARS = 200
+_OF_THE_TEXT = (400, 413, 422)
+"""A refusal of what was asked; others (the key, the model, too many requests) are of whoever asks next as well."""
 
 
 class _Vector(msgspec.Struct):
@@ -73,7 +76,8 @@ class Endpoint(Embedder):
             raise EmbeddingFailed(str(problem)) from None
         if status != 200:
             said = body[:_SAID_CHARS].decode(errors="replace")
-            raise EmbeddingFailed(f"the endpoint answered HTTP {status}: {said}")
+            failed = QueryLeftOut if asked and status in _OF_THE_TEXT else EmbeddingFailed
+            raise failed(f"the endpoint answered HTTP {status}: {said}")
         # Thousands of numbers take some milliseconds.
         return await asyncio.to_thread(_read, body, len(texts))
 

@@ -15,6 +15,7 @@ from gatewright.discovery.embedders.embedder import (
     MOST_DIMENSIONS,
     Embedder,
     EmbeddingFailed,
+    QueryLeftOut,
     said_of,
     unit_rows,
 )
@@ -56,7 +57,10 @@ class LocalModel(Embedder):
         load = msgspec.json.encode(texts)
         try:
             head, numbers = await self._workers.run(asked, self._folder, load, seconds)
-        except (Busy, Overtime):
+        except Busy:
+            failed = QueryLeftOut if asked else EmbeddingFailed
+            raise failed("too much waits for the model") from None
+        except Overtime:
             raise EmbeddingFailed(f"the model did not answer in {seconds} s") from None
         said: dict[str, Any] = msgspec.json.decode(head)
         if "error" in said:
