@@ -21,6 +21,7 @@ class Rig:
     def __init__(self, fault: str | None = None) -> None:
         self.now = 1000.0
         self.looks = 0
+        self.breaks = False
         ground = SimpleNamespace(
             of=lambda kind: Examination(self._examine),
             audit=SimpleNamespace(fault=fault),
@@ -34,6 +35,8 @@ class Rig:
 
     def _examine(self) -> list[Finding]:
         self.looks += 1
+        if self.breaks:
+            raise OSError("a test")
         return [Finding(check="x", subject="y", level="warning", what="is odd", fix="mend it")]
 
     async def looked(self) -> None:
@@ -61,3 +64,17 @@ async def test_checks_are_made_once_until_they_are_old() -> None:
 def test_a_record_that_cannot_be_written_is_the_first_thing() -> None:
     (thing,) = Rig("the disk is full").health.overview().things
     assert (thing.level, thing.why) == ("problem", "the disk is full")
+
+
+async def test_checks_that_break_are_said_and_not_begun_with_every_page() -> None:
+    rig = Rig()
+    rig.breaks = True
+    for _ in range(3):
+        rig.health.look()
+        await rig.looked()
+    found = rig.health.overview()
+    assert (rig.looks, found.looked, [one.check for one in found.things]) == (1, 1000.0, ["doctor"])
+    rig.breaks = False
+    rig.health.look(anew=True)
+    await rig.looked()
+    assert [one.what for one in rig.health.overview().things] == ["is odd"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Literal
 
 import msgspec
@@ -14,6 +15,8 @@ from gatewright.feature import Examination, Examined
 from gatewright.storage.errors import StoreError
 
 __all__ = ["Chain", "Health", "Overview", "Thing"]
+
+log = logging.getLogger("gatewright.console")
 
 Level = Literal["problem", "warning", "ok"]
 _ORDER: tuple[Level, ...] = ("problem", "warning", "ok")
@@ -31,6 +34,15 @@ class Thing(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     fix: str = ""
     """What to do; commands stand between backticks."""
+
+
+_BROKE = Thing(
+    check="doctor",
+    subject="the checks",
+    level="problem",
+    what="broke, so that nothing else is known",
+    fix=f"the details are in the gateway's log; `{to_type('doctor')}` looks in a process of its own",
+)
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,8 +106,14 @@ class Health:
             self._looking = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
-        found = await asyncio.to_thread(self._examined)
-        self._found, self._looked, self._looking = found, self._clock(), None
+        try:
+            self._found = await asyncio.to_thread(self._examined)
+        except Exception:
+            log.exception("the checks of the doctor broke")
+            self._found = [_BROKE]
+        finally:
+            # Also where they broke: else every page that is opened would begin them anew.
+            self._looked, self._looking = self._clock(), None
         self._changes.tell("health")
 
     def _examined(self) -> list[Thing]:

@@ -214,12 +214,14 @@ class Audit(Screen):
             self._filling = asyncio.create_task(self._fill_on())
 
     async def _fill_on(self) -> None:
-        with contextlib.suppress(StoreError):  # a search says so
-            more = True
-            while more:
-                more = await asyncio.to_thread(self._search.fill)
-                await asyncio.sleep(_REST_S)
-        self._filling = None
+        try:
+            with contextlib.suppress(StoreError):  # a search says so
+                more = True
+                while more:
+                    more = await asyncio.to_thread(self._search.fill)
+                    await asyncio.sleep(_REST_S)
+        finally:
+            self._filling = None
 
     # -- pages
 
