@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 from typing import Any
 
 import msgspec
@@ -29,6 +29,8 @@ from gatewright.console.screen import Copies, Page, Screen, View
 from gatewright.storage.errors import StoreError
 
 __all__ = ["Audit"]
+
+log = logging.getLogger("gatewright.console")
 
 _PAGE = 50
 _REST_S = 0.02
@@ -215,11 +217,14 @@ class Audit(Screen):
 
     async def _fill_on(self) -> None:
         try:
-            with contextlib.suppress(StoreError):  # a search says so
-                more = True
-                while more:
-                    more = await asyncio.to_thread(self._search.fill)
-                    await asyncio.sleep(_REST_S)
+            more = True
+            while more:
+                more = await asyncio.to_thread(self._search.fill)
+                await asyncio.sleep(_REST_S)
+        except StoreError:
+            pass  # a search says so
+        except Exception:
+            log.exception("the index of the record broke; the next search goes on with it")
         finally:
             self._filling = None
 
