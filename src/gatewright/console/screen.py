@@ -42,8 +42,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """With `{name}` for what a request names."""
     run: Callable[[Asking], Awaitable[View]]
     """Raises `ApiError`."""
+    power: Power
+    """What a person's role has to allow; of a page as of a form it is named, never taken for granted."""
     method: Literal["GET", "POST"] = "GET"
-    power: Power = "see"
     takes: type[msgspec.Struct] = Nothing
     """Of GET: the query. Of POST: the fields of the form."""
 

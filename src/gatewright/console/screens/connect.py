@@ -72,7 +72,7 @@ class Connect(Screen):
         self._here = is_loopback(said.host) and not said.url
         change = partial(Page, power="change")
         self.pages = (
-            Page(path="/connect", run=self._page),
+            Page(path="/connect", power="see", run=self._page),
             change(path="/connect/{host}/connecting", run=self._shown(self.connecting, "connect")),
             change(
                 path="/connect/{host}/disconnecting",

@@ -102,8 +102,8 @@ class Limits(Screen):
         self._parts = parts
         self._search = search
         self.pages = (
-            Page(path="/limits", run=self._page, takes=LimitQuery),
-            Page(path="/limits/part", run=self._part, takes=LimitQuery),
+            Page(path="/limits", power="see", run=self._page, takes=LimitQuery),
+            Page(path="/limits/part", power="see", run=self._part, takes=LimitQuery),
         )
         self.operations = (
             Operation(

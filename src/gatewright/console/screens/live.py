@@ -40,10 +40,10 @@ class Live(Screen):
         self._kernel = parts.gateway.inside.kernel
         self._queue = parts.ground.of(ApprovalQueue)
         self.pages = (
-            Page(path="/live", run=self._page, takes=CallsAsked),
-            Page(path="/live/list", run=self._list_part, takes=CallsAsked),
-            Page(path="/live/{id}", run=self._page, takes=CallsAsked),
-            Page(path="/live/{id}/panel", run=self._panel_part, takes=CallsAsked),
+            Page(path="/live", power="see", run=self._page, takes=CallsAsked),
+            Page(path="/live/list", power="see", run=self._list_part, takes=CallsAsked),
+            Page(path="/live/{id}", power="see", run=self._page, takes=CallsAsked),
+            Page(path="/live/{id}/panel", power="see", run=self._panel_part, takes=CallsAsked),
         )
         self.operations = (
             Operation(
