@@ -31,7 +31,7 @@ class View(msgspec.Struct, frozen=True):
     """Where the browser goes instead."""
     shared: str = ""
     """Of a part that shows everybody the same: whoever asks for the same template with this text soon after gets what was made."""
-    later: Callable[[], Mapping[str, Any]] = dict
+    later: Callable[[], Awaitable[Mapping[str, Any]]] | None = None
     """More values, worked out where they are needed."""
 
 

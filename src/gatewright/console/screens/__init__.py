@@ -9,6 +9,7 @@ from gatewright.access.authority import Authority
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.audit.offload import verify_beside
 from gatewright.audit.search import AuditSearch
+from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.audit_verifying import Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
@@ -31,6 +32,7 @@ def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each; what a feature offers that is not part of this gateway has none."""
     folder = parts.ground.settings.storage.path
     search = AuditSearch(folder, time.monotonic)
+    threads = AuditThreads()
     verifying = Verifying(
         lambda: verify_beside(parts.ground.workers, folder),
         parts.clock,
@@ -45,8 +47,8 @@ def made(parts: Dependencies) -> Sequence[Screen]:
         Tools(parts),
         *(() if authority is None else (Access(parts, authority),)),
         Rooms(parts),
-        Audit(parts, search, verifying),
-        Limits(parts, search),
+        Audit(parts, search, threads, verifying),
+        Limits(parts, search, threads),
         Connect(parts),
         Health(parts, verifying),
     )
