@@ -35,7 +35,7 @@ class Trail:
         self.said: list[Any] = []
 
     def event(self, kind: str, **more: Any) -> None:
-        self.said.append(more["details"]["reason"])
+        self.said.append(more.get("outcome", more["details"]["reason"]))
 
 
 def _grants(file: Path) -> Sequence[Grant]:
@@ -74,7 +74,7 @@ async def test_what_is_taken_out_comes_back_with_all_that_it_said(
 
 
 async def test_where_one_file_cannot_be_written_those_before_it_are_known(
-    tmp_path: Path, grants: GrantsFile
+    tmp_path: Path, grants: GrantsFile, trail: Trail
 ) -> None:
     first, second = _file(tmp_path, "a"), _file(tmp_path, "b")
     both = [*_grants(first), *_grants(second)]
@@ -84,3 +84,4 @@ async def test_where_one_file_cannot_be_written_those_before_it_are_known(
     with pytest.raises(ApiError):
         await grants.take_out(both, "me", "why", gone)
     assert [one.tool for one in gone] == ["a"]
+    assert trail.said == ["why", "why", "error"]

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gatewright.access.grants import Key
-from gatewright.audit.records import Actor, Subject
+from gatewright.audit.records import Subject
 from gatewright.audit.trail import AuditLog
 from gatewright.config.draft import Draft
 from gatewright.config.edit import add_grants, remove_grant
 from gatewright.config.model import Grant
-from gatewright.console.config_edits import edit
+from gatewright.console.config_edits import edit, recorded
 
 __all__ = ["GrantsFile", "files_of", "key_of", "members", "removed"]
 
@@ -27,15 +28,15 @@ class GrantsFile:
     async def take_out(self, grants: Sequence[Grant], by: str, why: str, gone: list[Grant]) -> None:
         """`gone` has those that are out, also where it raises: `ApiError`, `Unrecorded`."""
         for path in files_of(grants):
-            self._record(path, by, why)
-            await edit(path, partial(removed, grants, path))
+            with self._recorded(path, by, why):
+                await edit(path, partial(removed, grants, path))
             gone += _in(grants, path)
 
     async def put_in(self, grants: Sequence[Grant], by: str, why: str) -> None:
         """Write them. Raises `ApiError`, `Unrecorded`."""
         for path in files_of(grants):
-            self._record(path, by, why)
-        await self.put_back(grants)
+            with self._recorded(path, by, why):
+                await edit(path, partial(_added, _in(grants, path)))
 
     async def put_back(self, grants: Sequence[Grant]) -> None:
         """Write those that were taken out: without them the file would not deny what it denied. Raises `ApiError`."""
@@ -47,13 +48,9 @@ class GrantsFile:
         for path in files_of(grants):
             await edit(path, partial(removed, grants, path))
 
-    def _record(self, path: Path, by: str, why: str) -> None:
-        self._audit.event(
-            "dev.gatewright.config.edited",
-            actor=Actor("operator", by),
-            target=Subject(name="grants"),
-            details={"file": str(path), "reason": why},
-        )
+    def _recorded(self, path: Path, by: str, why: str) -> AbstractContextManager[None]:
+        event, target = "dev.gatewright.config.edited", Subject(name="grants")
+        return recorded(self._audit, by, event, target, why, file=str(path))
 
 
 def files_of(grants: Iterable[Grant]) -> list[Path]:
