@@ -114,8 +114,6 @@ async def test_no_get_changes_anything(console: Within) -> None:
         ({"Host": "127.0.0.1@elsewhere.example"}, 421),
         ({"Host": ""}, 421),
         ({"Host": None}, 421),
-        ({"Host": "0.0.0.0:8421"}, 421),
-        ({"Host": "[::ffff:10.0.0.1]"}, 421),
         ({"Host": "[::1"}, 421),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ import pytest
 import pytest_asyncio
 
 from gatewright.access.authority import Authority
+from gatewright.access.grants import Grant
 from gatewright.audit.records import Actor, Subject
 from gatewright.config import load
 from gatewright.console.access_changes import AccessChange, AccessChanges
 from gatewright.console.access_table import AccessTable
+from gatewright.console.config_edits import edit as real
 from gatewright.console.operations import ApiError
+from gatewright.storage.errors import StoreError
 from tests.console.in_process import Within, within
 from tests.console.running import DEMO
 
@@ -136,3 +140,113 @@ async def test_what_cannot_be_is_refused_and_changes_nothing(
         await changes.save(_change(changes, do="deny", **more), "me")
     assert caught.value.status == 422
     assert changes.version == before
+
+
+def _authority(console: Within) -> Authority:
+    found = console.parts.ground.of(Authority)
+    assert found is not None
+    return found
+
+
+async def test_of_two_who_save_at_once_one_sees_the_conflict(console: Within) -> None:
+    """The first is in its file when the second comes, with the version that both looked at."""
+    changes, table = _parts(console)
+    allow = _change(changes, tool="echo", do="allow")
+    deny = _change(changes, tool="echo", do="deny")
+    said = await asyncio.gather(
+        changes.save(allow, "me"), changes.save(deny, "you"), return_exceptions=True
+    )
+    assert said[0] == "ann may use demo/echo"
+    assert isinstance(said[1], ApiError)
+    assert said[1].code == "conflict"
+    issued = _authority(console).layer.get(allow.key, console.clock())
+    assert issued is not None
+    assert issued.permission == "allow"
+    assert table.cell("ann", "demo", "now").word == "allow"
+
+
+@pytest.mark.parametrize("tool", ["echo", "now"])
+async def test_a_word_that_is_given_elsewhere_meanwhile_is_a_conflict_and_the_file_stays(
+    console: Within, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str
+) -> None:
+    changes, _ = _parts(console)
+    before = load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}).grants
+    other = Grant("ann", "demo", tool, "deny", "you", console.clock(), None, "no")
+    _during(monkeypatch, lambda: _authority(console).issue_by("you", other))
+    with pytest.raises(ApiError) as caught:
+        await changes.save(_change(changes, tool="echo", do="allow"), "me")
+    assert caught.value.code == "conflict"
+    assert _authority(console).layer.get(other.key, console.clock()) is not None
+    _same(tmp_path, before)
+
+
+async def test_what_cannot_be_stored_leaves_the_file_as_it_was(
+    console: Within, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes, _ = _parts(console)
+    before = load(tmp_path / "mgp.toml", environ={"HOME": str(tmp_path)}).grants
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Authority, "issue_by", full)
+        with pytest.raises(StoreError):
+            await changes.save(_change(changes, tool="echo", do="allow"), "me")
+    _same(tmp_path, before)
+    assert changes.undoable("me") == ""
+
+
+async def test_what_cannot_be_undone_may_be_undone_later(
+    console: Within, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes, table = _parts(console)
+    await changes.save(_change(changes, do="deny"), "me")
+
+    def full(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Authority, "take_back_by", full)
+        with pytest.raises(StoreError):
+            await changes.undo("me")
+    assert changes.undoable("me") != ""
+    await changes.undo("me")
+    assert table.cell("ann", "demo", "add").word == "allow"
+
+
+async def test_a_change_whose_asker_has_gone_is_made_to_its_end(
+    console: Within, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changes, _ = _parts(console)
+    change = _change(changes, tool="echo", do="allow")
+    saving = asyncio.create_task(changes.save(change, "me"))
+    _during(monkeypatch, saving.cancel)
+    with pytest.raises(asyncio.CancelledError):
+        await saving
+    async with asyncio.timeout(10):
+        while not vars(changes)["_undo"]:
+            await asyncio.sleep(0.01)
+    assert _authority(console).layer.get(change.key, console.clock()) is not None
+
+
+def _during(monkeypatch: pytest.MonkeyPatch, act: Any) -> None:
+    """Do something once the next edit of the file is made, before whoever made it goes on."""
+
+    async def edit(*given: Any) -> None:
+        await real(*given)
+        monkeypatch.setattr("gatewright.console.grants_file.edit", real)
+        act()
+        await asyncio.sleep(0)
+
+    monkeypatch.setattr("gatewright.console.grants_file.edit", edit)
+
+
+def _same(folder: Path, before: Any) -> None:
+    """The file says what it said, if not on the same lines."""
+    after = load(folder / "mgp.toml", environ={"HOME": str(folder)}).grants
+    said = [
+        [(one.agent, one.server, one.tool, one.permission) for one in x] for x in (before, after)
+    ]
+    assert said[0] == said[1]
+    assert ("ann", "demo", "echo", "deny") in said[1]

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 
-from gatewright.console.changes import Changes
+from gatewright.console.changes import STREAMS, STREAMS_EACH, Changes
 
 
 def told(event: bytes) -> tuple[int, list[str]]:
@@ -20,7 +20,7 @@ async def following(stream: AsyncIterator[bytes]) -> tuple[int, list[str]]:
 
 async def test_a_page_hears_of_its_topics_and_of_no_others() -> None:
     changes = Changes(lambda: 1.0)
-    stream = changes.events(["inbox"], None, lambda: True)
+    stream = changes.events("ann", ["inbox"], None, lambda: True)
     await anext(stream)
     changes.tell("live")
     changes.tell("inbox", "audit")
@@ -29,7 +29,7 @@ async def test_a_page_hears_of_its_topics_and_of_no_others() -> None:
 
 async def test_many_changes_are_one_event() -> None:
     changes = Changes(lambda: 1.0)
-    stream = changes.events(["inbox", "live"], None, lambda: True)
+    stream = changes.events("ann", ["inbox", "live"], None, lambda: True)
     await anext(stream)
     for _ in range(100):
         changes.tell("inbox")
@@ -41,13 +41,13 @@ async def test_many_changes_are_one_event() -> None:
 
 async def test_whoever_was_away_hears_of_what_changed_meanwhile() -> None:
     changes = Changes(lambda: 1.0)
-    stream = changes.events(["inbox", "live"], None, lambda: True)
+    stream = changes.events("ann", ["inbox", "live"], None, lambda: True)
     await anext(stream)
     changes.tell("inbox")
     number, _ = await following(stream)
     await stream.aclose()  # type: ignore[attr-defined]
     changes.tell("live")
-    again = changes.events(["inbox", "live"], number, lambda: True)
+    again = changes.events("ann", ["inbox", "live"], number, lambda: True)
     await anext(again)
     assert (await following(again))[1] == ["live"]
 
@@ -55,17 +55,34 @@ async def test_whoever_was_away_hears_of_what_changed_meanwhile() -> None:
 async def test_whoever_comes_from_a_process_before_hears_of_everything() -> None:
     before, after = Changes(lambda: 1.0), Changes(lambda: 2.0)
     before.tell("inbox")
-    stream = after.events(["inbox", "live"], max(before._last.values()), lambda: True)
+    stream = after.events("ann", ["inbox", "live"], max(before._last.values()), lambda: True)
     await anext(stream)
     assert sorted((await following(stream))[1]) == ["inbox", "live"]
 
 
 async def test_a_stream_ends_with_its_session_and_is_counted_until_then() -> None:
     changes, holds = Changes(lambda: 1.0), [True]
-    stream = changes.events(["inbox"], None, lambda: holds[0])
+    stream = changes.events("ann", ["inbox"], None, lambda: holds[0])
     await anext(stream)
     assert changes.listening == 1
     holds[0] = False
     changes.tell("inbox")
     assert [event async for event in stream] == []
     assert changes.listening == 0
+
+
+async def test_one_person_leaves_streams_to_others_also_where_all_begin_at_once() -> None:
+    changes = Changes(lambda: 1.0)
+
+    def opened(person: str) -> AsyncIterator[bytes]:
+        return changes.events(person, ["inbox"], None, lambda: True)
+
+    asked = [opened("ann") for _ in range(STREAMS_EACH + 5)]
+    begun = [await anext(one, None) for one in asked]
+    assert [one is not None for one in begun] == [True] * STREAMS_EACH + [False] * 5
+    assert (changes.crowded("ann"), changes.crowded("bob")) == (True, False)
+    others = [opened(f"p{number}") for number in range(STREAMS)]
+    assert sum([await anext(one, None) is not None for one in others]) == STREAMS - STREAMS_EACH
+    assert changes.crowded("bob")
+    await asked[0].aclose()  # type: ignore[attr-defined]
+    assert not changes.crowded("ann")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gatewright.audit.records import Subject
 from gatewright.config.edit import set_server_value
-from gatewright.console.config_edits import edit
+from gatewright.console.config_edits import edit, recorded
 from gatewright.console.operations import ApiError
 
 _TEXT = '# mine\n[[servers]]\nid = "a"\ncommand = "true"\n'
@@ -34,3 +36,22 @@ async def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     with pytest.raises(ApiError) as found:
         await edit(tmp_path / "none.toml", lambda draft: None)
     assert "none.toml" in f"{found.value.message} {found.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("problem", "code"), [(ApiError(409, "file", "no"), "file"), (OSError("no"), "internal")]
+)
+def test_what_failed_is_not_only_recorded_as_done(problem: Exception, code: str) -> None:
+    said: list[tuple[str, Any]] = []
+
+    class Trail:
+        def event(self, kind: str, *, outcome: str = "success", **more: Any) -> None:
+            said.append((outcome, more["details"].get("problem")))
+
+    trail: Any = Trail()
+    with recorded(trail, "me", "x", Subject(name="y"), "why"):
+        pass
+    assert said == [("success", None)]
+    with pytest.raises(type(problem)), recorded(trail, "me", "x", Subject(name="y")):
+        raise problem
+    assert said[1:] == [("success", None), ("error", code)]

@@ -32,6 +32,18 @@ def test_our_names_are_answered(host: str) -> None:
         "",
         "[",
         "console.example:99",
+        "127.0.0.1:99999",
+        "127.0.0.1:",
+        "127.0.0.1:8x",
+        "127.0.0.1:\xb2",
+        "127.0.0.1:1/x",
+        "127.0.0.1?x",
+        "127.0.0.1#evil.example",
+        "user@127.0.0.1",
+        "localhost ",
+        "[127.0.0.1]",
+        "[::1",
+        "::1",
     ],
 )
 def test_other_names_are_refused(host: str) -> None:

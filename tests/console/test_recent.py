@@ -11,7 +11,7 @@ import pytest
 
 from gatewright.audit.trail import AuditLog
 from gatewright.console import recent
-from gatewright.console.recent import KEPT, Recent, topics_of
+from gatewright.console.recent import BYTES, KEPT, Recent, topics_of
 from gatewright.listeners import Signal
 from tests.audit.parts import a_call, a_log, run
 
@@ -49,6 +49,18 @@ def test_only_the_newest_are_kept_newest_first(trail: Trail, kept: Recent) -> No
     kept.close()
     trail.write("late")
     assert kept.count == KEPT + 5
+
+
+def test_long_records_are_kept_up_to_a_bound_of_bytes(trail: Trail, kept: Recent) -> None:
+    long = BYTES // 40
+    for number in range(100):
+        trail.heard.send(b"%d" % number + b" " * long)
+    found = [*kept.lines()]
+    assert sum(map(len, found)) <= BYTES
+    assert [int(one) for one in found] == [*range(99, 99 - 39, -1)]
+    for _ in range(KEPT):
+        trail.write("kind")
+    assert len([*kept.lines()]) == KEPT
 
 
 async def test_topics_are_told_once_each_and_nobody_is_told_of_nothing(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from functools import partial
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -12,6 +15,7 @@ from gatewright.audit.records import INTENT
 from gatewright.console.recent import Recent
 from gatewright.console.recent_calls import CallsAsked, RecentCalls, row_of
 from gatewright.listeners import Signal
+from gatewright.transport.slices import in_slices
 
 
 class Trail:
@@ -58,12 +62,14 @@ def calls(trail: Trail) -> Iterator[RecentCalls]:
 EVERY = CallsAsked()
 
 
-def test_a_call_is_one_row_and_what_is_no_call_is_none(trail: Trail, calls: RecentCalls) -> None:
+async def test_a_call_is_one_row_and_what_is_no_call_is_none(
+    trail: Trail, calls: RecentCalls
+) -> None:
     call = trail.write(INTENT, outcome="pending")
     trail.write("dev.gatewright.approval.requested")
     trail.write("VALIDATION_FAILED", call=call)
     trail.write(call=call, result={"is_error": False, "bytes": 7})
-    (row,) = calls.newest(EVERY)
+    (row,) = await calls.newest(EVERY)
     assert (row.id, row.decision, row.ms, row.bytes) == (call, "allowed", 1.5, 7)
     assert (row.agent, row.server, row.name) == ("ann", "files", "read")
 
@@ -80,38 +86,71 @@ def test_a_call_is_one_row_and_what_is_no_call_is_none(trail: Trail, calls: Rece
         ({"outcome": "of another version"}, "error", ""),
     ],
 )
-def test_how_it_ended_is_a_word(
+async def test_how_it_ended_is_a_word(
     trail: Trail, calls: RecentCalls, record: dict[str, Any], decision: str, reason: str
 ) -> None:
     trail.write(**record)
-    (row,) = calls.newest(EVERY)
+    (row,) = await calls.newest(EVERY)
     assert (row.decision, row.reason) == (decision, reason)
 
 
-def test_filters_hold_together_and_names_may_be_anything(trail: Trail, calls: RecentCalls) -> None:
+async def test_filters_hold_together_and_names_may_be_anything(
+    trail: Trail, calls: RecentCalls
+) -> None:
     odd = 'an "odd"\u202e name\n'
     wanted = trail.write(actor={"type": "agent", "id": odd})
     # The name stands in it, and somewhere else.
     trail.write(client={"name": odd})
     other = trail.write(target={"server_id": "mail", "tool_name": "send"}, outcome="denied")
-    assert [one.id for one in calls.newest(CallsAsked(agent=odd))] == [wanted]
-    assert [one.id for one in calls.newest(CallsAsked(server="mail", tool="send"))] == [other]
-    assert calls.newest(CallsAsked(server="mail", decision="allowed")) == []
-    assert [one.id for one in calls.newest(CallsAsked(decision="refused"))] == [other]
-    assert len(calls.newest(EVERY, most=2)) == 2
+    assert [one.id for one in await calls.newest(CallsAsked(agent=odd))] == [wanted]
+    assert [one.id for one in await calls.newest(CallsAsked(server="mail", tool="send"))] == [other]
+    assert await calls.newest(CallsAsked(server="mail", decision="allowed")) == []
+    assert [one.id for one in await calls.newest(CallsAsked(decision="refused"))] == [other]
+    assert len(await calls.newest(EVERY, most=2)) == 2
 
 
-def test_one_call_is_found_by_its_id_with_its_last_record(trail: Trail, calls: RecentCalls) -> None:
+async def test_one_call_is_found_by_its_id_with_its_last_record(
+    trail: Trail, calls: RecentCalls
+) -> None:
     call = trail.write(INTENT, outcome="pending")
     trail.write(call=call)
     trail.write(trace_id=call)
-    found = calls.record(call)
+    found = await calls.record(call)
     assert found is not None
     assert found["event_type"] == "TOOL_EXECUTED"
-    assert calls.record("call-99") is None
+    assert await calls.record("call-99") is None
     assert [one.id for one in calls.every()][-1] == call
 
 
 def test_a_record_of_something_else_has_no_row() -> None:
     line = b'{"time":"t","event_type":"SERVER_CONNECTED","outcome":"success","actor":{"id":"x"},"target":{},"trace_id":"t"}'
     assert row_of(line) is None
+
+
+async def test_what_is_nowhere_is_looked_for_in_slices(
+    trail: Trail, calls: RecentCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop has its turns, also where no line has what is looked for."""
+    ticks = count()
+    slow = partial(in_slices, clock=lambda: next(ticks) * 0.001)
+    monkeypatch.setattr("gatewright.console.recent_calls.in_slices", slow)
+    for _ in range(400):
+        trail.write(time="2026-01-01T00:00:00.000Z")
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    beside = asyncio.create_task(others())
+    for look in (
+        calls.newest(CallsAsked(agent="nobody")),
+        calls.newest(CallsAsked(decision="running")),
+        calls.record("call-none"),
+    ):
+        before = turns
+        assert not await look
+        assert turns - before >= 50
+    beside.cancel()

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
+from gatewright.console.people import Person
+from gatewright.console.sign_in import SESSIONS_EACH
 from tests.console.client import Visitor
+from tests.console.in_process import within
 from tests.console.running import Console, eventually
 
 
@@ -80,3 +84,17 @@ def test_who_signed_in_is_in_the_record(console: Console, key: str) -> None:
     assert "dev.gatewright.console.signed_in" in kinds
     assert "dev.gatewright.console.refused" in kinds
     assert key not in said
+
+
+async def test_who_signs_in_too_often_ends_their_own_sessions_alone(tmp_path: Path) -> None:
+    async with within(tmp_path) as console:
+        other = await console.person("viewer", "bob")
+        first = await console.person("viewer", "ann")
+        for _ in range(SESSIONS_EACH):
+            console.ahead += 0.001
+            token = console.sessions.token_for(Person("ann", "viewer", "url"))
+            assert (await console.nobody().form("/open", {"token": token})).status == 303
+        assert (await first.get("/inbox")).status == 303
+        assert (await other.get("/inbox")).status == 200
+        ids = [one.person.id for one in console.sessions.all()]
+        assert (ids.count("ann"), ids.count("bob")) == (SESSIONS_EACH, 1)

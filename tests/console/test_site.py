@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.console.client import Visitor
+from tests.console.in_process import within
 
 
 def test_nobody_sees_a_page_without_signing_in(stranger: Visitor) -> None:
@@ -54,3 +57,12 @@ def test_files_are_kept_by_browsers(operator: Visitor) -> None:
 
 def test_the_stream_of_events_is_for_whoever_is_signed_in(stranger: Visitor) -> None:
     assert stranger.get("/events?topics=inbox").status in (303, 401)
+
+
+async def test_a_host_that_is_none_is_refused_and_breaks_nothing(tmp_path: Path) -> None:
+    async with within(tmp_path) as console:
+        nobody = console.nobody()
+        for host in ("127.0.0.1:99999", "127.0.0.1?x", "[127.0.0.1]", "127.0.0.1:x", "localhost/"):
+            said = await nobody.get("/inbox", {"Host": host})
+            assert (host, said.status) == (host, 421)
+        assert (await nobody.get("/inbox", {"Host": "localhost:65535"})).status == 303

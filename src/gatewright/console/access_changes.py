@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Coroutine, Sequence
 from hashlib import sha256
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -22,12 +20,11 @@ from gatewright.access.authority import Authority
 from gatewright.access.grants import EVERYBODY, Grant, Key
 from gatewright.access.simulate import Finding, Simulation, simulate
 from gatewright.audit.reader import AuditReader
-from gatewright.audit.records import Actor, Subject
 from gatewright.audit.rows import Query
 from gatewright.config import SettingsError
-from gatewright.config.draft import Draft
-from gatewright.config.edit import add_grants, editing, remove_grant
+from gatewright.config.edit import editing
 from gatewright.config.model import Grant as Written
+from gatewright.console.grants_file import GrantsFile, files_of, key_of, members, removed
 from gatewright.console.operations import ApiError
 from gatewright.feature import Ground
 from gatewright.timestamps import TYPED, as_recorded, as_shown, moment_of
@@ -122,11 +119,20 @@ class AccessChanges:
         self._authority = authority
         self._clock = clock
         self._undo: dict[str, _Undo] = {}
+        self._file = GrantsFile(ground.audit)
+        self._one = asyncio.Lock()
+        self._going: set[asyncio.Task[str]] = set()
 
     @property
     def version(self) -> str:
         """Changes with every grant that is written or issued, and with none else."""
-        written = [_members(one) for one in self._ground.now.settings.grants]
+        return self._version()
+
+    def _version(self, *, without: Sequence[Written] = (), more: Sequence[Written] = ()) -> str:
+        """That of the table whose file says less, or more."""
+        gone = set(map(members, without))
+        said = [members(one) for one in (*self._ground.now.settings.grants, *more)]
+        written = sorted(repr(one) for one in said if one not in gone)
         issued = sorted(msgspec.json.encode(one) for one in self._authority.layer)
         return sha256(repr((written, issued)).encode()).hexdigest()[:32]
 
@@ -148,33 +154,70 @@ class AccessChanges:
             raise ApiError(
                 422, "no_reason", "a change needs a justification", "say why, in a sentence"
             )
-        self._check_version(change.version)
-        plan = self._plan(change, by)
-        before = self._authority.layer.get(change.key, self._clock())
-        await self._unwrite(plan.unwrite, by, change.why)
-        self._store(plan, by)
-        words = _words(change)
-        undo = _Undo(version="", key=change.key, issued=before, written=plan.unwrite, words=words)
-        self._remember(by, undo, plan)
-        return words
+        return await self._alone(self._save(change, by))
 
     async def undo(self, by: str) -> str:
         """Take this person's last change back, where nobody has changed anything since. Raises `ApiError`, `StoreError`, `Unrecorded`."""
+        return await self._alone(self._take_back(by))
+
+    async def _alone(self, work: Coroutine[Any, Any, str]) -> str:
+        """One change at a time, to its end also where whoever asked has gone: half of one would open what the file denies."""
+
+        async def run() -> str:
+            async with self._one:
+                return await work
+
+        task = asyncio.create_task(run())
+        self._going.add(task)
+        task.add_done_callback(self._going.discard)
+        return await asyncio.shield(task)
+
+    async def _save(self, change: AccessChange, by: str) -> str:
+        self._check_version(change.version)
+        plan = self._plan(change, by)
+        before = self._authority.layer.get(change.key, self._clock())
+        after = self._version(without=plan.unwrite)
+        gone: list[Written] = []
+        try:
+            await self._file.take_out(plan.unwrite, by, change.why, gone)
+            self._check_version(change.version, after)
+            self._store(plan, by)
+        except Exception:
+            await self._file.put_back(gone)
+            raise
+        words = _words(change)
+        # What the file says comes into force when it is read again: the version that will be then is what undoing needs.
+        self._undo[by] = _Undo(
+            version=self._version(without=plan.unwrite),
+            key=change.key,
+            issued=before,
+            written=plan.unwrite,
+            words=words,
+        )
+        return words
+
+    async def _take_back(self, by: str) -> str:
         found = self._undo.get(by)
         if found is None:
             raise ApiError(409, "nothing", "there is nothing to undo")
         self._check_version(found.version)
+        after, why = self._version(more=found.written), f"undone: {found.words}"
+        # A failure behind this leaves a word that denies, and none that opens.
+        await self._file.put_in(found.written, by, why)
+        try:
+            self._check_version(found.version, after)
+            if found.issued is not None:
+                self._authority.issue_by(by, found.issued)
+            elif self._authority.layer.get(found.key, self._clock()) is not None:
+                self._authority.take_back_by(by, found.key)
+        except Exception:
+            await self._file.take_back(found.written)
+            raise
         del self._undo[by]
-        if found.written:
-            await self._write(found.written, by, f"undone: {found.words}")
-        if found.issued is not None:
-            self._authority.issue_by(by, found.issued)
-        elif self._authority.layer.get(found.key, self._clock()) is not None:
-            self._authority.take_back_by(by, found.key)
-        return f"undone: {found.words}"
+        return why
 
-    def _check_version(self, version: str) -> None:
-        if version != self.version:
+    def _check_version(self, *versions: str) -> None:
+        if self.version not in versions:
             raise ApiError(
                 409,
                 "conflict",
@@ -182,22 +225,12 @@ class AccessChanges:
                 "look at it again: this page has it as it is now",
             )
 
-    def _remember(self, by: str, undo: _Undo, plan: _Plan) -> None:
-        # What the file says comes into force when it is read again: the version that will be then is what undoing needs.
-        gone = {_members(one) for one in plan.unwrite}
-        written = [
-            m for one in self._ground.now.settings.grants if (m := _members(one)) not in gone
-        ]
-        issued = sorted(msgspec.json.encode(one) for one in self._authority.layer)
-        version = sha256(repr((written, issued)).encode()).hexdigest()[:32]
-        self._undo[by] = msgspec.structs.replace(undo, version=version)
-
     # -- what to do
 
     def _plan(self, change: AccessChange, by: str) -> _Plan:
         key = change.key
         issued = self._authority.layer.get(key, self._clock())
-        written = [one for one in self._ground.now.settings.grants if _key(one) == key]
+        written = [one for one in self._ground.now.settings.grants if key_of(one) == key]
         if change.do == "revoke":
             plan = _Plan(issue=None, take_back=issued, unwrite=written)
         else:
@@ -236,51 +269,15 @@ class AccessChanges:
         except KeyError:
             raise ApiError(409, "conflict", "it was taken back meanwhile", "look again") from None
 
-    # -- the file
-
-    async def _unwrite(self, grants: Sequence[Written], by: str, why: str) -> None:
-        for path in {one.origin.file for one in grants}:
-            keys = {_key(one) for one in grants if one.origin.file == path}
-            await self._edit(path, by, why, partial(_removed, keys))
-
-    async def _write(self, grants: Sequence[Written], by: str, why: str) -> None:
-        for path in {one.origin.file for one in grants}:
-            tables = [_table(one) for one in grants if one.origin.file == path]
-            await self._edit(path, by, why, partial(_added, tables))
-
-    async def _edit(self, path: Path, by: str, why: str, change: Callable[[Draft], None]) -> None:
-        self._ground.audit.event(
-            "dev.gatewright.config.edited",
-            actor=Actor("operator", by),
-            target=Subject(name="grants"),
-            details={"file": str(path), "reason": why},
-        )
-
-        def work() -> None:
-            with editing(path) as draft:
-                change(draft)
-
-        try:
-            await asyncio.to_thread(work)
-        except SettingsError as problem:
-            found = problem.problems[0]
-            raise ApiError(
-                409, "configuration", f"{found.origin}: {found.what}", found.instead
-            ) from None
-        except OSError as problem:
-            said = f"{path} cannot be written: {problem.strerror}"
-            raise ApiError(409, "file", said, "edit it as the user whose file it is") from None
-
     # -- what it would do
 
     def _diff(self, plan: _Plan) -> list[str]:
         lines: list[str] = []
-        for path in sorted({one.origin.file for one in plan.unwrite}):
-            keys = {_key(one) for one in plan.unwrite if one.origin.file == path}
+        for path in files_of(plan.unwrite):
             try:
                 with editing(path, write=False) as draft:
                     before = draft.text
-                    _removed(keys, draft)
+                    removed(plan.unwrite, path, draft)
                     after = draft.text
             except SettingsError as problem:
                 found = problem.problems[0]
@@ -307,22 +304,13 @@ class AccessChanges:
             limit=_RECORDS,
         )
         records = [*AuditReader(settings.storage.path).query(asked)]
-        gone = set(map(_members, plan.unwrite))
-        kept = tuple(one for one in settings.grants if _members(one) not in gone)
+        gone = set(map(members, plan.unwrite))
+        kept = tuple(one for one in settings.grants if members(one) not in gone)
         others = [one for one in issued if one.key != change.key]
         after = [*others, plan.issue] if plan.issue is not None else others
         old = simulate(settings, issued, records)
         new = simulate(msgspec.structs.replace(settings, grants=kept), after, records)
         return _compared(old, new, len(records) < _RECORDS)
-
-
-def _removed(keys: Iterable[Key], draft: Draft) -> None:
-    for key in keys:
-        remove_grant(draft, *key)
-
-
-def _added(tables: Sequence[Mapping[str, Any]], draft: Draft) -> None:
-    add_grants(draft, tables)
 
 
 def _compared(old: Simulation, new: Simulation, whole: bool) -> Replayed:
@@ -343,28 +331,6 @@ def _compared(old: Simulation, new: Simulation, whole: bool) -> Replayed:
 
 def _what(one: Finding) -> tuple[str, ...]:
     return one.agent, one.kind, one.server, one.tool, one.was
-
-
-def _key(one: Written) -> Key:
-    return one.agent, one.server, one.tool
-
-
-def _members(one: Written) -> tuple[object, ...]:
-    """All that it says; not where."""
-    return (*_key(one), one.permission, one.permissions, str(one.expires_at), one.justification)
-
-
-def _table(one: Written) -> dict[str, Any]:
-    said = {
-        "agent": one.agent,
-        "server": one.server,
-        "tool": one.tool,
-        "permission": one.permission,
-        "permissions": [*one.permissions] or None,
-        "expires_at": one.expires_at,
-        "justification": one.justification or None,
-    }
-    return {name: value for name, value in said.items() if value is not None}
 
 
 def _spelled(one: Grant) -> str:

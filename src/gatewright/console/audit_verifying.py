@@ -1,22 +1,22 @@
-"""`Verifying`: verifies the audit trail in a thread on request, one walk at a time; how far it has come, and what was found last."""
+"""`Verifying`: verifies the audit trail on request in a worker process, one at a time and not again at once; how it stands, and what was found."""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable
-from pathlib import Path
+import logging
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
-from gatewright.audit.reader import AuditReader
 from gatewright.audit.verification import Verification
 from gatewright.storage.errors import StoreError
 
-__all__ = ["Verified", "Verifying"]
+__all__ = ["REST_S", "Verified", "Verifying"]
 
-_PAUSE_S = 0.002
-"""Now and then, so that the event loop has its turn while a thread hashes."""
+log = logging.getLogger("gatewright.console")
+
+REST_S = 60.0
+"""Behind the end of one, before another may begin: each holds a worker process, and anybody who may look may ask for it."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,9 +28,7 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
     at: float = 0.0
     """When it began, of one that runs; else when it ended."""
     record: int = 0
-    """How far it has come, of one that runs; else the last record that is proven."""
-    of: int = 0
-    """The number of the newest record when it began."""
+    """The last record that is proven."""
     records: int = 0
     hash: str = ""
     """Of that last record: with its number, all that is needed to prove all of them later."""
@@ -39,54 +37,43 @@ class Verified(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Verifying:
-    """Of one state folder. Called on the event loop."""
+    """Of one gateway, for all screens. Called on the event loop."""
 
     def __init__(
-        self, folder: Path, clock: Callable[[], float], told: Callable[[], object]
+        self,
+        prove: Callable[[], Awaitable[Verification]],
+        clock: Callable[[], float],
+        told: Callable[[], object],
     ) -> None:
-        """`told` is called on the event loop when one has ended."""
-        self._reader = AuditReader(folder)
+        """`prove` raises `StoreError`; `told` is called when one has ended."""
+        self._prove = prove
         self._clock = clock
         self._told = told
-        self._now = Verified(state="never")
-        self._reached = 0
-        self._task: asyncio.Task[None] | None = None
-        self._stopped = False
-
-    @property
-    def now(self) -> Verified:
+        self.now = Verified(state="never")
         """How it stands."""
-        if self._now.state == "running":
-            return msgspec.structs.replace(self._now, record=self._reached)
-        return self._now
+        self.last: Verified | None = None
+        """What was found last, also while another one runs."""
+        self._task: asyncio.Task[None] | None = None
 
-    def begin(self, by: str, newest: int) -> Verified:
-        """Begin one, unless one runs. `newest` is the number of the newest record."""
-        if self._now.state != "running":
-            self._reached = 0
-            self._now = Verified(state="running", by=by, at=self._clock(), of=newest)
-            self._task = asyncio.create_task(self._run())
+    def begin(self, by: str) -> Verified:
+        """Begin one, unless one runs, or ended just now: then that is how it stands."""
+        rests = self.last is not None and self._clock() - self.last.at < REST_S
+        if self.now.state != "running" and not rests:
+            self.now = Verified(state="running", by=by, at=self._clock())
+            self._task = asyncio.get_running_loop().create_task(self._run(by))
         return self.now
 
-    async def _run(self) -> None:
-        begun = self._now
+    async def _run(self, by: str) -> None:
         try:
-            found = await asyncio.to_thread(self._reader.verify, None, self._hear)
-        except asyncio.CancelledError:
-            self._stopped = True
-            raise
+            ended = _ended(await self._prove())
         except StoreError as problem:
             ended = Verified(state="unreadable", problem=str(problem))
-        else:
-            ended = _ended(found)
-        self._now = msgspec.structs.replace(ended, by=begun.by, at=self._clock(), of=begun.of)
+        except Exception:
+            log.exception("the verification of the record broke")
+            said = "it broke; the details are in the gateway's log"
+            ended = Verified(state="unreadable", problem=said)
+        self.now = self.last = msgspec.structs.replace(ended, by=by, at=self._clock())
         self._told()
-
-    def _hear(self, record: int) -> None:
-        if self._stopped:  # a gateway that stops waits for its threads
-            raise StoreError("the verification was stopped")
-        self._reached = record
-        time.sleep(_PAUSE_S)
 
 
 def _ended(found: Verification) -> Verified:

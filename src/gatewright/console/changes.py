@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 
 import msgspec
 
-__all__ = ["STREAMS", "TOPICS", "Changes"]
+__all__ = ["STREAMS", "STREAMS_EACH", "TOPICS", "Changes"]
 
 TOPICS = (
     "inbox",
@@ -31,6 +31,8 @@ _LEAST_S = 0.1
 """Between two events of one stream: whatever happens meanwhile goes into the next."""
 STREAMS = 200
 """At most, of all pages."""
+STREAMS_EACH = 20
+"""At most, of the pages of one person: nobody takes those of others."""
 
 
 class Changes:
@@ -40,7 +42,7 @@ class Changes:
         """`clock` gives seconds; its value now makes the numbers of this process greater than those of one before."""
         self._count = int(clock() * 1000) << 10
         self._last = dict.fromkeys(TOPICS, self._count)
-        self._waiting: set[asyncio.Event] = set()
+        self._waiting: dict[asyncio.Event, str] = {}
 
     def tell(self, *topics: str) -> None:
         """These have changed."""
@@ -55,17 +57,24 @@ class Changes:
         """How many streams are open."""
         return len(self._waiting)
 
+    def crowded(self, person: str) -> bool:
+        """Whether this person may open no further stream."""
+        mine = sum(one == person for one in self._waiting.values())
+        return mine >= STREAMS_EACH or len(self._waiting) >= STREAMS
+
     def since(self, number: int, topics: Sequence[str]) -> list[str]:
         """Which of these topics changed after change `number`."""
         return [one for one in topics if self._last.get(one, 0) > number]
 
     async def events(
-        self, topics: Sequence[str], after: int | None, go_on: Callable[[], bool]
+        self, person: str, topics: Sequence[str], after: int | None, go_on: Callable[[], bool]
     ) -> AsyncIterator[bytes]:
-        """The stream of one page, from change `after` on, or from now; it ends when `go_on` says no."""
+        """The stream of one page, from change `after` on, or from now; it ends when `go_on` says no, or at once where it is one too many."""
+        if self.crowded(person):  # others may have begun since somebody asked
+            return
         told = self._count if after is None else after
         event = asyncio.Event()
-        self._waiting.add(event)
+        self._waiting[event] = person
         try:
             yield b"retry: 1000\n\n" + _event(self._count if after is None else told, [])
             while go_on():
@@ -81,7 +90,7 @@ class Changes:
                 except TimeoutError:
                     yield b": still here\n\n"
         finally:
-            self._waiting.discard(event)
+            del self._waiting[event]
 
 
 def _event(number: int, topics: Sequence[str]) -> bytes:

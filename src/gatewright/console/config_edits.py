@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from gatewright.audit.records import Actor, Subject
@@ -12,21 +13,25 @@ from gatewright.config import SettingsError
 from gatewright.config.draft import Draft
 from gatewright.config.edit import editing
 from gatewright.console.operations import ApiError
-from gatewright.console.people import Person
 
-__all__ = ["edit", "record"]
+__all__ = ["edit", "recorded"]
 
 
-def record(
-    audit: AuditLog, person: Person, event: str, target: Subject, why: str = "", **more: str
-) -> None:
-    """What a person is about to do, with `more` details. Raises `Unrecorded`."""
-    audit.event(
-        event,
-        actor=Actor("operator", person.id),
-        target=target,
-        details={"door": "console", **more} | ({"reason": why} if why else {}),
-    )
+@contextmanager
+def recorded(
+    audit: AuditLog, by: str, event: str, target: Subject, why: str = "", **more: str
+) -> Iterator[None]:
+    """Record what a person is about to do inside, with `more` details; where it fails, a second record says so. Raises `Unrecorded`."""
+    actor = Actor("operator", by)
+    details = more | ({"reason": why} if why else {})
+    audit.event(event, actor=actor, target=target, details=details)
+    try:
+        yield
+    except Exception as problem:
+        said = problem.code if isinstance(problem, ApiError) else "internal"
+        failed = {**details, "problem": said}
+        audit.event(event, actor=actor, target=target, outcome="error", details=failed)
+        raise
 
 
 async def edit(path: Path, change: Callable[[Draft], None]) -> None:

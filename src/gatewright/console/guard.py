@@ -6,6 +6,7 @@ import ipaddress
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
+import re2  # type: ignore[import-untyped]
 from starlette.requests import Request
 
 from gatewright.console.operations import ApiError
@@ -13,6 +14,8 @@ from gatewright.console.operations import ApiError
 __all__ = ["BODY_BYTES", "HEADERS", "Guard", "body_of"]
 
 BODY_BYTES = 256 * 1024
+_HOST = re2.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9.-]+))(?::([0-9]{1,5}))?")
+_PORTS = 65_535
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -72,15 +75,14 @@ class Guard:
     def _is_ours(self, host: str) -> bool:
         if self._url is not None and host.lower() == self._url.netloc.lower():
             return True
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
+        found = _HOST.fullmatch(host.lower())
+        if found is None or int(found[3] or 0) > _PORTS:
             return False
-        if name == "localhost":
-            return True
         try:
             # No address can be made to lead elsewhere, as a name can.
-            return bool(ipaddress.ip_address(name))
+            if found[1]:
+                return bool(ipaddress.IPv6Address(found[1]))
+            return found[2] == "localhost" or bool(ipaddress.IPv4Address(found[2]))
         except ValueError:
             return False
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Literal
 
 import msgspec
 
-from gatewright.audit.offload import verify_beside
 from gatewright.command_text import to_type
+from gatewright.console.audit_verifying import Verified, Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.feature import Examination, Examined
-from gatewright.storage.errors import StoreError
 
 __all__ = ["Chain", "Health", "Overview", "Thing"]
+
+log = logging.getLogger("gatewright.console")
 
 Level = Literal["problem", "warning", "ok"]
 _ORDER: tuple[Level, ...] = ("problem", "warning", "ok")
@@ -31,6 +33,15 @@ class Thing(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     fix: str = ""
     """What to do; commands stand between backticks."""
+
+
+_BROKE = Thing(
+    check="doctor",
+    subject="the checks",
+    level="problem",
+    what="broke, so that nothing else is known",
+    fix=f"the details are in the gateway's log; `{to_type('doctor')}` looks in a process of its own",
+)
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +71,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
 class Health:
     """Of one gateway. On the event loop; the checks are made in a thread, the verification in a process."""
 
-    def __init__(self, parts: Dependencies) -> None:
+    def __init__(self, parts: Dependencies, verifying: Verifying) -> None:
         self._ground = parts.ground
         self._examination = parts.ground.of(Examination)
         self._clock = parts.clock
@@ -68,8 +79,7 @@ class Health:
         self._found: list[Thing] = []
         self._looked: float | None = None
         self._looking: asyncio.Task[None] | None = None
-        self._chain: Chain | None = None
-        self._verifying: asyncio.Task[None] | None = None
+        self._verifying = verifying
 
     @property
     def can_look(self) -> bool:
@@ -83,8 +93,8 @@ class Health:
             things=sorted(things, key=lambda one: _ORDER.index(one.level)),
             looked=self._looked,
             looking=_goes_on(self._looking),
-            chain=self._chain,
-            verifying=_goes_on(self._verifying),
+            chain=_chain(self._verifying.last),
+            verifying=self._verifying.now.state == "running",
         )
 
     def look(self, *, anew: bool = False) -> None:
@@ -94,37 +104,23 @@ class Health:
             self._looking = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:
-        found = await asyncio.to_thread(self._examined)
-        self._found, self._looked, self._looking = found, self._clock(), None
+        try:
+            self._found = await asyncio.to_thread(self._examined)
+        except Exception:
+            log.exception("the checks of the doctor broke")
+            self._found = [_BROKE]
+        finally:
+            # Also where they broke: else every page that is opened would begin them anew.
+            self._looked, self._looking = self._clock(), None
         self._changes.tell("health")
 
     def _examined(self) -> list[Thing]:
         known = self._examination
         return [] if known is None else [_thing(one) for one in known.findings()]
 
-    def verify(self) -> None:
-        """Have the audit trail proven, unless that goes on."""
-        if not _goes_on(self._verifying):
-            self._verifying = asyncio.get_running_loop().create_task(self._verify())
-
-    async def _verify(self) -> None:
-        folder = self._ground.settings.storage.path
-        try:
-            found = await verify_beside(self._ground.workers, folder)
-        except StoreError as problem:
-            chain = Chain(at=self._clock(), records=0, last=0, hash="", problem=str(problem))
-        else:
-            wrong = found.problem
-            said = "" if wrong is None else f"{wrong.place}: {wrong.what}"
-            chain = Chain(
-                at=self._clock(),
-                records=found.records,
-                last=found.last,
-                hash=found.hash,
-                problem=said,
-            )
-        self._chain, self._verifying = chain, None
-        self._changes.tell("health", "audit")
+    def verify(self, by: str) -> None:
+        """Have the audit trail proven, unless that goes on, or was done just now."""
+        self._verifying.begin(by)
 
     # -- what is known without a look
 
@@ -146,14 +142,15 @@ class Health:
                     fix=said,
                 )
             )
-        if self._chain is not None and self._chain.problem:
+        last = self._verifying.last
+        if last is not None and last.problem:
             found.append(
                 Thing(
                     check="audit",
                     subject="the record",
                     level="problem",
                     what="is not whole",
-                    why=self._chain.problem,
+                    why=last.problem,
                     fix="keep the folder as evidence and give the gateway another one: [storage] path",
                 )
             )
@@ -187,6 +184,18 @@ def _thing(one: Examined) -> Thing:
         what=one.what,
         why=one.why,
         fix=one.fix,
+    )
+
+
+def _chain(last: Verified | None) -> Chain | None:
+    if last is None:
+        return None
+    return Chain(
+        at=last.at,
+        records=last.records,
+        last=last.record,
+        hash=last.hash,
+        problem=last.problem,
     )
 
 

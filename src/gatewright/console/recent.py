@@ -11,10 +11,12 @@ import msgspec
 
 from gatewright.audit.trail import AuditLog
 
-__all__ = ["KEPT", "Recent", "topics_of"]
+__all__ = ["BYTES", "KEPT", "Recent", "topics_of"]
 
 KEPT = 5_000
-"""Records."""
+"""Records, at most."""
+BYTES = 32 * 1024 * 1024
+"""Of them together: one may have as many as an agent wants, up to what a record has at most."""
 _LOOK_S = 0.05
 """Between two looks at what was written; also while no page is open: one that has just been opened waits for none."""
 _MOST = 500
@@ -60,13 +62,18 @@ class Recent:
     """Listens to the record. What it does for a record while nobody looks is to keep the line."""
 
     def __init__(self, audit: AuditLog) -> None:
-        self._lines: deque[bytes] = deque(maxlen=KEPT)
+        self._lines: deque[bytes] = deque()
+        self._bytes = 0
         self.count = 0
         """Records that were written since the gateway started."""
         self._end = audit.heard.listen(self._heard)
 
     def _heard(self, line: bytes) -> None:
-        self._lines.append(line)
+        lines = self._lines
+        lines.append(line)
+        self._bytes += len(line)
+        while len(lines) > KEPT or self._bytes > BYTES:
+            self._bytes -= len(lines.popleft())
         self.count += 1
 
     def close(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from gatewright.audit.records import INTENT
 from gatewright.console.recent import Recent
+from gatewright.transport.slices import in_slices
 
 __all__ = ["DECISIONS", "ROWS", "CallRow", "CallsAsked", "RecentCalls", "row_of"]
 
@@ -126,11 +127,17 @@ class RecentCalls:
     def __init__(self, recent: Recent) -> None:
         self._recent = recent
 
-    def newest(self, asked: CallsAsked, most: int = ROWS) -> list[CallRow]:
-        """The newest calls that fit, newest first. Looks at no more records than are kept in memory."""
+    async def newest(self, asked: CallsAsked, most: int = ROWS) -> list[CallRow]:
+        """The newest calls that fit, newest first. Looks at no more records than are kept in memory, in slices."""
+        return await in_slices(self._newest(asked, most))
+
+    def _newest(self, asked: CallsAsked, most: int) -> Generator[None, None, list[CallRow]]:
         found: list[CallRow] = []
         ended: set[str] = set()
         for line in self._lines(asked.agent, asked.server, asked.tool):
+            yield
+            if line is None:
+                continue
             one = _decoder.decode(line)
             # The newer record of a call says more: its end, which stands behind its intent.
             if not one.call or one.event_type not in _KINDS or one.call in ended:
@@ -145,26 +152,31 @@ class RecentCalls:
 
     def every(self) -> Iterator[CallRow]:
         """All calls that are kept in memory, newest first. Not on the event loop: there may be thousands."""
-        for line in self._lines():
+        for line in self._recent.lines():
             row = row_of(line)
             if row is not None:
                 yield row
 
-    def record(self, call: str) -> dict[str, Any] | None:
-        """The last record of a call; None where it is not among those in memory."""
+    async def record(self, call: str) -> dict[str, Any] | None:
+        """The last record of a call; None where it is not among those in memory. In slices."""
+        return await in_slices(self._record(call))
+
+    def _record(self, call: str) -> Generator[None, None, dict[str, Any] | None]:
         for line in self._lines(call):
+            yield
+            if line is None:
+                continue
             one = _decoder.decode(line)
             if one.call == call and one.event_type in _KINDS:
                 record: dict[str, Any] = msgspec.json.decode(line)
                 return record
         return None
 
-    def _lines(self, *texts: str) -> Iterator[bytes]:
-        """Lines in which all of these texts stand, newest first: whoever is looked for stands there, if anywhere."""
+    def _lines(self, *texts: str) -> Iterator[bytes | None]:
+        """Lines in which all of these texts stand, newest first, None for each other: whoever is looked for stands there, if anywhere."""
         wanted = [msgspec.json.encode(one) for one in texts if one]
         for line in self._recent.lines():
-            if all(one in line for one in wanted):
-                yield line
+            yield line if all(one in line for one in wanted) else None
 
 
 def row_of(line: bytes) -> CallRow | None:

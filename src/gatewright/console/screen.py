@@ -31,7 +31,7 @@ class View(msgspec.Struct, frozen=True):
     """Where the browser goes instead."""
     shared: str = ""
     """Of a part that shows everybody the same: whoever asks for the same template with this text soon after gets what was made."""
-    later: Callable[[], Mapping[str, Any]] = dict
+    later: Callable[[], Awaitable[Mapping[str, Any]]] | None = None
     """More values, worked out where they are needed."""
 
 
@@ -42,8 +42,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     """With `{name}` for what a request names."""
     run: Callable[[Asking], Awaitable[View]]
     """Raises `ApiError`."""
+    power: Power
+    """What a person's role has to allow; of a page as of a form it is named, never taken for granted."""
     method: Literal["GET", "POST"] = "GET"
-    power: Power = "see"
     takes: type[msgspec.Struct] = Nothing
     """Of GET: the query. Of POST: the fields of the form."""
 

@@ -11,7 +11,7 @@ from gatewright.audit.records import Subject
 from gatewright.command_text import to_type
 from gatewright.config import Server as Configured
 from gatewright.config.edit import set_server_value, set_tool_value
-from gatewright.console.config_edits import edit, record
+from gatewright.console.config_edits import edit, recorded
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
@@ -87,11 +87,12 @@ class Acts:
         configured = self._configured(server)
         done = "enabled" if enabled else "disabled"
         target = Subject(server_id=server)
-        record(self._ground.audit, person, f"dev.gatewright.server.{done}", target, why)
-        await edit(
-            configured.origin.file,
-            lambda draft: set_server_value(draft, server, "enabled", enabled),
-        )
+        event = f"dev.gatewright.server.{done}"
+        with recorded(self._ground.audit, person.id, event, target, why, door="console"):
+            await edit(
+                configured.origin.file,
+                lambda draft: set_server_value(draft, server, "enabled", enabled),
+            )
         return Acted(id=server, state=done, note=_TAKEN_OVER)
 
     async def switch_tool(
@@ -101,11 +102,12 @@ class Acts:
         configured = self._configured(server)
         done = "enabled" if enabled else "disabled"
         target = Subject(server_id=server, tool_name=tool)
-        record(self._ground.audit, person, f"dev.gatewright.tool.{done}", target, why)
-        await edit(
-            configured.origin.file,
-            lambda draft: set_tool_value(draft, server, tool, "enabled", enabled),
-        )
+        event = f"dev.gatewright.tool.{done}"
+        with recorded(self._ground.audit, person.id, event, target, why, door="console"):
+            await edit(
+                configured.origin.file,
+                lambda draft: set_tool_value(draft, server, tool, "enabled", enabled),
+            )
         self._changes.tell("servers", "tools", "inbox")
         return Acted(id=server, state=f"tool {done}", note=_TAKEN_OVER)
 

@@ -19,9 +19,11 @@ from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
 from gatewright.console.sessions import ConsoleSession
 
-__all__ = ["SignIn", "person_of_key", "record_sign_in", "way_on"]
+__all__ = ["SESSIONS_EACH", "SignIn", "person_of_key", "record_sign_in", "way_on"]
 
 Identify = Any
+SESSIONS_EACH = 50
+"""Of one person at most; the oldest goes first."""
 _NOBODY = "not_signed_in"
 
 
@@ -114,6 +116,7 @@ class SignIn:
         cookie, _ = self._parts.sessions.open(
             person, address=_address(request), user_agent=request.headers.get("user-agent", "")
         )
+        self._end_oldest(person)
         self._parts.changes.tell("sessions")
         answer.set_cookie(
             self.cookie(request),
@@ -123,6 +126,12 @@ class SignIn:
             secure=self._guard.secure,
             path="/",
         )
+
+    def _end_oldest(self, person: Person) -> None:
+        """Who signs in once too often ends their own sessions: nobody's else have to make room."""
+        mine = [one for one in self._parts.sessions.all() if one.person.id == person.id]
+        for one in mine[SESSIONS_EACH:]:
+            self._parts.sessions.end(one.id)
 
     def keep(self, request: Request, answer: Response, cookie: str, path: str) -> None:
         """A cookie of a sign-in that is on its way at an issuer: it comes back with a person who follows a reference to `path` from there;

@@ -24,7 +24,7 @@ from gatewright import __version__
 from gatewright.call import Unrecorded
 from gatewright.command_text import to_type
 from gatewright.console import api
-from gatewright.console.changes import STREAMS, TOPICS
+from gatewright.console.changes import TOPICS
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.guard import HEADERS, Guard, body_of
 from gatewright.console.oidc_routes import OidcRoutes
@@ -66,6 +66,7 @@ class Site:
         self._templates: Environment = environment(parts.clock, self._static.url)
         self._shared: dict[tuple[str, str], tuple[float, bytes]] = {}
         """Parts that show everybody the same, and when they were made."""
+        self._sharing = asyncio.Lock()
         self._operations: list[Operation] = [
             *SignIns(parts, base).operations,
             *(operation for one in screens for operation in one.operations),
@@ -187,9 +188,22 @@ class Site:
             if "hx-request" in request.headers:
                 return Response(status_code=200, headers={"hx-location": view.location})
             return RedirectResponse(view.location, 303)
-        made = self._shared.get((view.template, view.shared), _NEVER) if view.shared else _NEVER
-        if self._parts.clock() - made[0] < _SHARED_S:
-            return HTMLResponse(made[1])
+        if not view.shared:
+            return await self._made(view, screen, session, request)
+        # One after the other: of those who ask at once the first has it made, and the others get that.
+        async with self._sharing:
+            made = self._shared.get((view.template, view.shared), _NEVER)
+            if self._parts.clock() - made[0] < _SHARED_S:
+                return HTMLResponse(made[1])
+            response = await self._made(view, screen, session, request)
+            while len(self._shared) >= _SHARED_MOST:
+                del self._shared[next(iter(self._shared))]
+            self._shared[view.template, view.shared] = self._parts.clock(), bytes(response.body)
+            return response
+
+    async def _made(
+        self, view: View, screen: Screen, session: ConsoleSession, request: Request
+    ) -> HTMLResponse:
         person = session.person
         values = {
             "person": person,
@@ -202,15 +216,10 @@ class Site:
             "base": self._guard.base(request),
             "version": __version__,
             **view.values,
-            **view.later(),
+            **({} if view.later is None else await view.later()),
         }
         # Beside the loop: a page has as much foreign text as others wrote, and calls do not wait for it.
-        response = await asyncio.to_thread(self._html, view.template, values, view.status)
-        if view.shared:
-            while len(self._shared) >= _SHARED_MOST:
-                del self._shared[next(iter(self._shared))]
-            self._shared[view.template, view.shared] = self._parts.clock(), bytes(response.body)
-        return response
+        return await asyncio.to_thread(self._html, view.template, values, view.status)
 
     def _badged(self, person: Person) -> list[tuple[Screen, Badge | None]]:
         return [(one, one.badge(person)) for one in self._screens]
@@ -261,12 +270,13 @@ class Site:
 
     async def _events(self, request: Request) -> Response:
         session, changes = self._session(request), self._parts.changes
-        if changes.listening >= STREAMS:
+        person = session.person.id
+        if changes.crowded(person):
             raise ApiError(503, "crowded", "too many pages are open", "close some")
         topics = [one for one in request.query_params.get("topics", "").split(",") if one in TOPICS]
         last = request.headers.get("last-event-id", "")
         after = int(last) if last.isascii() and last.isdigit() and len(last) < 20 else None
-        stream = changes.events(topics, after, lambda: self._parts.sessions.holds(session))
+        stream = changes.events(person, topics, after, lambda: self._parts.sessions.holds(session))
         return StreamingResponse(
             stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )

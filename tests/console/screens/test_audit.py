@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from gatewright.console.screens.audit import Audit
+from tests.console.in_process import within
 from tests.console.raw import Raw, signed_in
 from tests.console.running import Console, eventually, running
 
@@ -68,3 +72,25 @@ def test_an_export_is_in_the_record(operator: Raw) -> None:
     assert found.text.startswith("seq,")
     (told,) = operator.api("GET", "/audit?kind=dev.gatewright.console.exported").json()["records"]
     assert told["details"]["query"] == "/audit?tool=read_note"
+
+
+async def test_an_index_that_broke_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fills = 0
+
+    def fill() -> bool:
+        nonlocal fills
+        fills += 1
+        raise OSError("a test")
+
+    async with within(tmp_path) as console:
+        audit = next(one for one in console.screens if isinstance(one, Audit))
+        monkeypatch.setattr(vars(audit)["_search"], "fill", fill)
+        viewer = await console.person("viewer")
+        for expected in (1, 2):
+            assert (await viewer.api("GET", "/audit")).status == 200
+            async with asyncio.timeout(10):
+                while fills < expected or vars(audit)["_filling"] is not None:
+                    await asyncio.sleep(0.01)
+        assert fills == 2

@@ -40,10 +40,12 @@ def test_a_host_is_connected_and_back(api: Api, console: Console) -> None:
     back = api.get("/hosts/cursor/disconnecting")
     api.post("/hosts/cursor/disconnect", digest=back["digest"])
     assert file.read_text() == FILE
-    recorded = console.command("audit", "query", "--event", "dev.gatewright.host.connected")
-    assert (
-        len(recorded.stdout.splitlines()) == 2
-    )  # what is about to be done is recorded, done or not
+    assert api.post("/hosts/none/connect", digest=shown["digest"])["code"] == "not_changed"
+    assert api.post("/hosts/cursor/disconnect", digest="0" * 64)["code"] == "not_changed"
+    assert api.post("/hosts/cursor/import", digest="0" * 64)["code"] == "not_changed"
+    for what, times in (("connected", 1), ("disconnected", 1), ("imported", 0)):
+        recorded = console.command("audit", "query", "--event", f"dev.gatewright.host.{what}")
+        assert len(recorded.stdout.splitlines()) == times  # what was not done is not in it
 
 
 def test_servers_of_a_host_are_imported(api: Api, console: Console) -> None:

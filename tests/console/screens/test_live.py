@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from gatewright.console.recent_calls import CallRow, RecentCalls
 from tests.console.asking import Api
+from tests.console.in_process import within
 from tests.console.mcp_session import McpSession
 from tests.console.running import Console, eventually, running
 
@@ -55,3 +59,22 @@ def test_calls_are_counted_by_the_second(api: Api, console: Console) -> None:
     found = api.get("/traffic")
     assert sum(found["errors"]) >= 1
     assert api.get("/traffic", since=found["time"][-1] + 10_000)["time"] == []
+
+
+async def test_many_who_look_at_the_same_at_once_have_it_made_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = 0
+
+    async def newest(*_: object) -> list[CallRow]:
+        nonlocal made
+        made += 1
+        await asyncio.sleep(0.01)
+        return []
+
+    monkeypatch.setattr(RecentCalls, "newest", newest)
+    async with within(tmp_path) as console:
+        viewer = await console.person("viewer")
+        asked = [viewer.get("/live/list?agent=nobody") for _ in range(10)]
+        assert {one.status for one in await asyncio.gather(*asked)} == {200}
+    assert made == 1

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from gatewright.access.authority import Authority
 from gatewright.approvals.queue import ApprovalQueue
+from gatewright.audit.offload import verify_beside
 from gatewright.audit.search import AuditSearch
+from gatewright.console.audit_threads import AuditThreads
+from gatewright.console.audit_verifying import Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.screen import Screen
 from gatewright.console.screens.access import Access
@@ -27,7 +30,14 @@ __all__ = ["made"]
 
 def made(parts: Dependencies) -> Sequence[Screen]:
     """One of each; what a feature offers that is not part of this gateway has none."""
-    search = AuditSearch(parts.ground.settings.storage.path, time.monotonic)
+    folder = parts.ground.settings.storage.path
+    search = AuditSearch(folder, time.monotonic)
+    threads = AuditThreads()
+    verifying = Verifying(
+        lambda: verify_beside(parts.ground.workers, folder),
+        parts.clock,
+        lambda: parts.changes.tell("health", "audit"),
+    )
     authority, queue = parts.ground.of(Authority), parts.ground.of(ApprovalQueue)
     return (
         *(() if queue is None else (Inbox(parts),)),
@@ -37,8 +47,8 @@ def made(parts: Dependencies) -> Sequence[Screen]:
         Tools(parts),
         *(() if authority is None else (Access(parts, authority),)),
         Rooms(parts),
-        Audit(parts, search),
-        Limits(parts, search),
+        Audit(parts, search, threads, verifying),
+        Limits(parts, search, threads),
         Connect(parts),
-        Health(parts),
+        Health(parts, verifying),
     )

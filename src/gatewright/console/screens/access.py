@@ -85,7 +85,7 @@ class Access(Screen):
         self._parts = parts
         self._table = AccessTable(parts.ground, authority, parts.clock)
         self._changes = AccessChanges(parts.ground, authority, parts.clock)
-        see: Any = {"takes": AccessQuery}
+        see: Any = {"power": "see", "takes": AccessQuery}
         change: Any = {"method": "POST", "power": "change"}
         self.pages = (
             Page(path="/access", run=self._page, **see),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from gatewright.console.audit_query import (
     wanted_of,
 )
 from gatewright.console.audit_shapes import OpenedRecord, Record, Records, Slices
+from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.audit_verifying import Verified, Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.histogram import HEIGHT, bars, edges_of
@@ -29,6 +31,9 @@ from gatewright.console.screen import Copies, Page, Screen, View
 from gatewright.storage.errors import StoreError
 
 __all__ = ["Audit"]
+
+_SEE = partial(Operation, method="GET", power="see")
+log = logging.getLogger("gatewright.console")
 
 _PAGE = 50
 _REST_S = 0.02
@@ -45,36 +50,35 @@ class Audit(Screen):
     key = "u"
     group = 2
 
-    def __init__(self, parts: Dependencies, search: AuditSearch) -> None:
+    def __init__(
+        self, parts: Dependencies, search: AuditSearch, threads: AuditThreads, verifying: Verifying
+    ) -> None:
         self._parts = parts
-        self._folder = folder = parts.ground.settings.storage.path
+        self._folder = parts.ground.settings.storage.path
         self._search = search
+        self._beside = threads.run
         self._filling: asyncio.Task[None] | None = None
-        self._verifying = Verifying(folder, parts.clock, lambda: parts.changes.tell("audit"))
+        self._verifying = verifying
         self.pages = (
-            Page(path="/audit", run=self._page, takes=AuditQuery),
-            Page(path="/audit/list", run=self._list_part, takes=AuditQuery),
-            Page(path="/audit/histogram", run=self._histogram_part, takes=AuditQuery),
-            Page(path="/audit/verification", run=self._verification_part),
-            Page(path="/audit/verify", run=self._verify_form, method="POST"),
-            Page(path="/audit/{seq}", run=self._record_page),
+            Page(path="/audit", power="see", run=self._page, takes=AuditQuery),
+            Page(path="/audit/list", power="see", run=self._list_part, takes=AuditQuery),
+            Page(path="/audit/histogram", power="see", run=self._histogram_part, takes=AuditQuery),
+            Page(path="/audit/verification", power="see", run=self._verification_part),
+            Page(path="/audit/verify", power="see", run=self._verify_form, method="POST"),
+            Page(path="/audit/{seq}", power="see", run=self._record_page),
         )
         self.operations = (
-            Operation(
+            _SEE(
                 name="audit.search",
-                method="GET",
                 path="/audit",
-                power="see",
                 summary="Search the record, newest first",
                 run=self.search,
                 takes=AuditQuery,
                 gives=Records,
             ),
-            Operation(
+            _SEE(
                 name="audit.count",
-                method="GET",
                 path="/audit/histogram",
-                power="see",
                 summary="Count records by slices of time",
                 run=self.count,
                 takes=AuditQuery,
@@ -90,11 +94,9 @@ class Audit(Screen):
                 takes=AuditExport,
                 gives=Download,
             ),
-            Operation(
+            _SEE(
                 name="audit.verification",
-                method="GET",
                 path="/audit/verification",
-                power="see",
                 summary="Say how the verification of the chain stands",
                 run=self.verification,
                 gives=Verified,
@@ -104,15 +106,13 @@ class Audit(Screen):
                 method="POST",
                 path="/audit/verification",
                 power="see",
-                summary="Begin to verify the chain, unless somebody has",
+                summary="Begin to verify the chain, unless somebody has just now",
                 run=self.verify,
                 gives=Verified,
             ),
-            Operation(
+            _SEE(
                 name="audit.record",
-                method="GET",
                 path="/audit/{seq}",
-                power="see",
                 summary="Show one record, its hashes computed anew, and its trace",
                 run=self.record,
                 gives=OpenedRecord,
@@ -127,8 +127,8 @@ class Audit(Screen):
         wanted = wanted_of(query, self._parts.clock())
         self._fill()
         if query.trace:
-            return await asyncio.to_thread(self._of_trace, query)
-        found = await asyncio.to_thread(
+            return await self._beside(self._of_trace, query)
+        found = await self._beside(
             self._search.search, wanted, before=query.before or None, most=_PAGE
         )
         return Records(
@@ -150,7 +150,7 @@ class Audit(Screen):
             until = last + 1 if wanted.until is None else wanted.until
             return self._search.counted(wanted, edges_of(since, max(since, until)))
 
-        found = await asyncio.to_thread(counted)
+        found = await self._beside(counted)
         counts = {name: [*one] for name, one in found.counts.items()}
         return Slices(edges=found.edges, counts=counts, whole=found.whole)
 
@@ -159,13 +159,13 @@ class Audit(Screen):
         seq = asking.path["seq"]
         if not (seq.isascii() and seq.isdigit() and len(seq) < _DIGITS):
             raise ApiError(404, "not_found", "a record is opened by its number")
-        found = await asyncio.to_thread(self._search.opened, int(seq))
+        found = await self._beside(self._search.opened, int(seq))
         if found is None:
             raise ApiError(
                 404, "not_found", f"there is no record {seq}", "retention may have taken it away"
             )
         record: Record = msgspec.json.decode(found.line)
-        lines = await asyncio.to_thread(self._search.of_trace, str(record["trace_id"]))
+        lines = await self._beside(self._search.of_trace, str(record["trace_id"]))
         return OpenedRecord(
             record=record,
             line=found.line.decode("utf-8", "replace"),
@@ -180,10 +180,8 @@ class Audit(Screen):
         return self._verifying.now
 
     async def verify(self, asking: Asking) -> Verified:
-        """Begin. Raises `StoreError`."""
-        found = await asyncio.to_thread(self._search.search, wanted_of(AuditQuery(), 0.0), most=1)
-        newest = msgspec.json.decode(found.lines[0])["seq"] if found.lines else 0
-        return self._verifying.begin(asking.person.id, newest)
+        """Begin, unless one runs or ended within the last minute."""
+        return self._verifying.begin(asking.person.id)
 
     async def export(self, asking: Asking) -> Download:
         """Raises `ApiError`, `Unrecorded`."""
@@ -200,8 +198,7 @@ class Audit(Screen):
 
     def _of_trace(self, query: AuditQuery) -> Records:
         wanted = wanted_of(query, self._parts.clock())
-        lines = self._search.of_trace(query.trace)
-        fits = [one for one in lines if admits(wanted, one)]
+        fits = [one for one in self._search.of_trace(query.trace) if admits(wanted, one)]
         return Records(
             records=[msgspec.json.decode(one) for one in reversed(fits)],
             before=None,
@@ -214,12 +211,17 @@ class Audit(Screen):
             self._filling = asyncio.create_task(self._fill_on())
 
     async def _fill_on(self) -> None:
-        with contextlib.suppress(StoreError):  # a search says so
+        try:
             more = True
             while more:
-                more = await asyncio.to_thread(self._search.fill)
+                more = await self._beside(self._search.fill)
                 await asyncio.sleep(_REST_S)
-        self._filling = None
+        except StoreError:
+            pass  # a search says so
+        except Exception:
+            log.exception("the index of the record broke; the next search goes on with it")
+        finally:
+            self._filling = None
 
     # -- pages
 
@@ -242,16 +244,15 @@ class Audit(Screen):
     async def _values(self, asking: Asking) -> dict[str, Any]:
         query: AuditQuery = asking.given
         found = await self.search(asking)
-        older = "" if found.before is None else url_of(query, before=found.before)
-        part = "" if found.before is None else url_of(query, "/audit/list", before=found.before)
+        behind = found.before
         return {
             "title": "Audit",
             "topics": "audit",
             "query": query,
             "chips": chips(query),
             "found": found,
-            "older": older,
-            "part": part,
+            "older": "" if behind is None else url_of(query, before=behind),
+            "part": "" if behind is None else url_of(query, "/audit/list", before=behind),
             "here": url_of(query, "/audit/list"),
             "newest": url_of(query, before=0) if query.before else "",
             "export": lambda form: url_of(query, "/api/v1/audit/export", before=0, form=form),

@@ -13,7 +13,7 @@ from msgspec import Meta
 from gatewright.audit.records import Subject
 from gatewright.command_text import to_type
 from gatewright.config import is_loopback
-from gatewright.console.config_edits import record
+from gatewright.console.config_edits import recorded
 from gatewright.console.definition_diff import unified
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, Operation
@@ -31,6 +31,7 @@ from gatewright.hosts.offered import (
 __all__ = ["Agreed", "AgreedSome", "Connect", "Some"]
 
 T = TypeVar("T")
+C = TypeVar("C", HostChange, ImportPlan)
 _LOCAL = "local"
 """Whoever has a URL of this machine, or the token of its gateway."""
 _SEE = partial(Operation, method="GET", power="change")
@@ -72,7 +73,7 @@ class Connect(Screen):
         self._here = is_loopback(said.host) and not said.url
         change = partial(Page, power="change")
         self.pages = (
-            Page(path="/connect", run=self._page),
+            Page(path="/connect", power="see", run=self._page),
             change(path="/connect/{host}/connecting", run=self._shown(self.connecting, "connect")),
             change(
                 path="/connect/{host}/disconnecting",
@@ -174,25 +175,31 @@ class Connect(Screen):
 
     async def connect(self, asking: Asking) -> HostChange:
         """Raises `ApiError`, `Unrecorded`."""
-        files, host = self._about_to(asking, "connected")
-        return await _beside(files.connect, host, asking.given.digest)
+        files = self._known(asking.person)
+        return await self._agreed(asking, "connected", files.connecting, files.connect)
 
     async def disconnect(self, asking: Asking) -> HostChange:
         """Raises `ApiError`, `Unrecorded`."""
-        files, host = self._about_to(asking, "disconnected")
-        return await _beside(files.disconnect, host, asking.given.digest)
+        files = self._known(asking.person)
+        return await self._agreed(asking, "disconnected", files.disconnecting, files.disconnect)
 
     async def bring_in(self, asking: Asking) -> ImportPlan:
         """Raises `ApiError`, `Unrecorded`."""
-        files, host = self._about_to(asking, "imported")
-        given: AgreedSome = asking.given
-        return await _beside(files.bring_in, host, given.digest, _only(given))
+        files, only = self._known(asking.person), _only(asking.given)
+        preview, act = partial(files.importing, only=only), partial(files.bring_in, only=only)
+        return await self._agreed(asking, "imported", preview, act)
 
-    def _about_to(self, asking: Asking, what: str) -> tuple[HostFiles, str]:
-        files, host = self._known(asking.person), asking.path["host"]
-        event = f"dev.gatewright.host.{what}"
-        record(self._audit, asking.person, event, Subject(name=host[:100]))
-        return files, host
+    async def _agreed(
+        self, asking: Asking, what: str, preview: Callable[[str], C], act: Callable[[str, str], C]
+    ) -> C:
+        """Do what was shown. Nothing is recorded of a host that is none, or of what is shown otherwise by now."""
+        host, digest = asking.path["host"], asking.given.digest
+        if (await _beside(preview, host)).digest != digest:
+            said = "the file, or what would be done to it, is another one than was shown"
+            raise ApiError(409, "not_changed", said, "look at it again")
+        event, target = f"dev.gatewright.host.{what}", Subject(name=host)
+        with recorded(self._audit, asking.person.id, event, target, door="console"):
+            return await _beside(act, host, digest)
 
     def _known(self, person: Person) -> HostFiles:
         """The files of hosts, for whoever may touch them. Raises `ApiError`."""

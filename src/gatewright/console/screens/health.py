@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from gatewright.command_text import to_type
+from gatewright.console.audit_verifying import Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.health import Health as Checks
 from gatewright.console.health import Overview
@@ -26,13 +27,13 @@ class Health(Screen):
     key = "h"
     group = 2
 
-    def __init__(self, parts: Dependencies) -> None:
-        self._checks = Checks(parts)
+    def __init__(self, parts: Dependencies, verifying: Verifying) -> None:
+        self._checks = Checks(parts, verifying)
         self.pages = (
-            Page(path="/health", run=self._page),
-            Page(path="/health/list", run=self._list_part),
-            Page(path="/health/look", run=self._then(self.look), method="POST"),
-            Page(path="/health/verify", run=self._then(self.verify), method="POST"),
+            Page(path="/health", power="see", run=self._page),
+            Page(path="/health/list", power="see", run=self._list_part),
+            Page(path="/health/look", power="see", run=self._then(self.look), method="POST"),
+            Page(path="/health/verify", power="see", run=self._then(self.verify), method="POST"),
         )
         self.operations = (
             Operation(
@@ -82,8 +83,8 @@ class Health(Screen):
         return self._checks.overview()
 
     async def verify(self, asking: Asking) -> Overview:
-        """In the background, too."""
-        self._checks.verify()
+        """In the background, too; not again within a minute."""
+        self._checks.verify(asking.person.id)
         return self._checks.overview()
 
     # -- pages

@@ -71,11 +71,11 @@ class Inbox(Screen):
         self._decisions = decisions = ApprovalDecisions(parts, queue, self._details)
         self.operations = (*decisions.operations, *self._held.operations)
         self.pages = (
-            Page(path="/inbox", run=self._page, takes=ListAsked),
-            Page(path="/inbox/list", run=self._list_part, takes=ListAsked),
+            Page(path="/inbox", power="see", run=self._page, takes=ListAsked),
+            Page(path="/inbox/list", power="see", run=self._list_part, takes=ListAsked),
             Page(path="/inbox/batch", run=self._batch_part, takes=Several, power="decide"),
             _post("/inbox/batch", self._batch, Several),
-            Page(path="/inbox/{id}", run=self._page, takes=ListAsked),
+            Page(path="/inbox/{id}", power="see", run=self._page, takes=ListAsked),
             _post("/inbox/{id}/approve", self._on_form(decisions.approve), Decision),
             _post("/inbox/{id}/deny", self._on_form(decisions.deny), Decision),
             _post("/inbox/{id}/difference", self._difference, Edited),

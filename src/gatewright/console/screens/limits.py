@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Hashable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -13,6 +12,7 @@ from gatewright.audit.search import AuditSearch
 from gatewright.audit.search_index import Wanted
 from gatewright.command_text import to_type
 from gatewright.console.audit_query import AuditQuery, url_of
+from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import Asking, Operation
 from gatewright.console.people import Person
@@ -98,12 +98,13 @@ class Limits(Screen):
     key = "m"
     group = 2
 
-    def __init__(self, parts: Dependencies, search: AuditSearch) -> None:
+    def __init__(self, parts: Dependencies, search: AuditSearch, threads: AuditThreads) -> None:
         self._parts = parts
         self._search = search
+        self._beside = threads.run
         self.pages = (
-            Page(path="/limits", run=self._page, takes=LimitQuery),
-            Page(path="/limits/part", run=self._part, takes=LimitQuery),
+            Page(path="/limits", power="see", run=self._page, takes=LimitQuery),
+            Page(path="/limits/part", power="see", run=self._part, takes=LimitQuery),
         )
         self.operations = (
             Operation(
@@ -164,7 +165,7 @@ class Limits(Screen):
             limited = of("agent", {"gate": "rate"}) + of("agent", {"gate": "tool_rate"})
             return Consumers(agents=of("agent", calls), tools=of("tool", calls), limited=limited)
 
-        return await asyncio.to_thread(ranked)
+        return await self._beside(ranked)
 
     def _meters(self) -> list[Meter]:
         now = self._parts.ground.now

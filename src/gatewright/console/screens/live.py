@@ -40,10 +40,10 @@ class Live(Screen):
         self._kernel = parts.gateway.inside.kernel
         self._queue = parts.ground.of(ApprovalQueue)
         self.pages = (
-            Page(path="/live", run=self._page, takes=CallsAsked),
-            Page(path="/live/list", run=self._list_part, takes=CallsAsked),
-            Page(path="/live/{id}", run=self._page, takes=CallsAsked),
-            Page(path="/live/{id}/panel", run=self._panel_part, takes=CallsAsked),
+            Page(path="/live", power="see", run=self._page, takes=CallsAsked),
+            Page(path="/live/list", power="see", run=self._list_part, takes=CallsAsked),
+            Page(path="/live/{id}", power="see", run=self._page, takes=CallsAsked),
+            Page(path="/live/{id}/panel", power="see", run=self._panel_part, takes=CallsAsked),
         )
         self.operations = (
             Operation(
@@ -81,11 +81,11 @@ class Live(Screen):
 
     async def recent(self, asking: Asking) -> list[CallRow]:
         """Newest first."""
-        return self._calls.newest(asking.given)
+        return await self._calls.newest(asking.given)
 
     async def show(self, asking: Asking) -> CallDetail:
         """Raises `ApiError`."""
-        record = self._calls.record(asking.path["id"])
+        record = await self._calls.record(asking.path["id"])
         found = None if record is None else detail_of(record, self._gates())
         if found is None:
             raise ApiError(
@@ -115,7 +115,7 @@ class Live(Screen):
             except ApiError as problem:
                 opened = problem
         missing = isinstance(opened, ApiError)
-        values = {**self._values(asked, wanted), "opened": opened, "missing": missing}
+        values = {**await self._values(asked, wanted), "opened": opened, "missing": missing}
         query = urlencode(_said(asked))
         copies = Copies(
             to_type("audit tail --follow"), f"GET /api/v1/calls{'?' if query else ''}{query}"
@@ -134,8 +134,8 @@ class Live(Screen):
             "live/panel.html", {"opened": found, "missing": False, "query": _query(asking.given)}
         )
 
-    def _values(self, asked: CallsAsked, open_id: str) -> dict[str, Any]:
-        rows = self._calls.newest(asked)
+    async def _values(self, asked: CallsAsked, open_id: str) -> dict[str, Any]:
+        rows = await self._calls.newest(asked)
         return {
             "title": "Live",
             "topics": "live",

@@ -46,11 +46,21 @@ class Rooms(Screen):
         self._seats = None if self._hub is None else RoomSeats(self._hub, parts.clock, told)
         post: Any = {"method": "POST", "power": "decide"}
         self.pages = (
-            Page(path="/rooms", run=self._page, takes=RoomQuery),
-            Page(path="/rooms/part", run=self._part, takes=RoomQuery),
-            Page(path="/rooms/join", run=self._on_form(self.join), method="POST", takes=RoomQuery),
+            Page(path="/rooms", power="see", run=self._page, takes=RoomQuery),
+            Page(path="/rooms/part", power="see", run=self._part, takes=RoomQuery),
             Page(
-                path="/rooms/leave", run=self._on_form(self.leave), method="POST", takes=RoomQuery
+                path="/rooms/join",
+                power="see",
+                run=self._on_form(self.join),
+                method="POST",
+                takes=RoomQuery,
+            ),
+            Page(
+                path="/rooms/leave",
+                power="see",
+                run=self._on_form(self.leave),
+                method="POST",
+                takes=RoomQuery,
             ),
             Page(path="/rooms/post", run=self._on_form(self.post), takes=RoomMessage, **post),
             Page(path="/rooms/decide", run=self._on_form(self.decide), takes=RoomDecision, **post),

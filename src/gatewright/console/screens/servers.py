@@ -57,12 +57,12 @@ class Servers(Screen):
         self._folder = parts.ground.settings.storage.path
         form = self._on_form
         self.pages = (
-            Page(path="/servers", run=self._list, takes=Listing),
-            Page(path="/servers/list", run=self._list_part, takes=Listing),
-            Page(path="/servers/{id}", run=self._opened),
-            Page(path="/servers/{id}/part", run=self._part),
-            Page(path="/servers/{id}/history", run=self._history_part),
-            Page(path="/servers/{id}/pin", run=self._pin_part, takes=OfTool),
+            Page(path="/servers", power="see", run=self._list, takes=Listing),
+            Page(path="/servers/list", power="see", run=self._list_part, takes=Listing),
+            Page(path="/servers/{id}", power="see", run=self._opened),
+            Page(path="/servers/{id}/part", power="see", run=self._part),
+            Page(path="/servers/{id}/history", power="see", run=self._history_part),
+            Page(path="/servers/{id}/pin", power="see", run=self._pin_part, takes=OfTool),
             *(
                 _POST(path=f"/servers/{{id}}/{act}", run=form(self._acting(act)), takes=Why)
                 for act in _ACTS

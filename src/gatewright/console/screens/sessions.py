@@ -44,11 +44,11 @@ class Sessions(Screen):
         # For its lists alone: the site has its operations, which are about how people sign in.
         self._sign_ins = SignIns(parts, "")
         self.pages = (
-            Page(path="/sessions", run=self._page, takes=RunsAsked),
-            Page(path="/sessions/list", run=self._list_part, takes=RunsAsked),
-            Page(path="/sessions/run", run=self._run_page, takes=RunAsked),
-            Page(path="/sessions/run/part", run=self._run_part, takes=RunAsked),
-            Page(path="/sessions/signed-in", run=self._signed_in_part),
+            Page(path="/sessions", power="see", run=self._page, takes=RunsAsked),
+            Page(path="/sessions/list", power="see", run=self._list_part, takes=RunsAsked),
+            Page(path="/sessions/run", power="see", run=self._run_page, takes=RunAsked),
+            Page(path="/sessions/run/part", power="see", run=self._run_part, takes=RunAsked),
+            Page(path="/sessions/signed-in", power="see", run=self._signed_in_part),
             Page(
                 path="/sessions/signed-in/{id}/end",
                 run=self._sign_out,

@@ -79,9 +79,9 @@ class Tools(Screen):
         self._calls = parts.calls
         self._limits = parts.gateway.front
         self.pages = (
-            Page(path="/tools", run=self._page, takes=Looking),
-            Page(path="/tools/list", run=self._list_part, takes=Looking),
-            Page(path="/tools/one", run=self._opened, takes=Named),
+            Page(path="/tools", power="see", run=self._page, takes=Looking),
+            Page(path="/tools/list", power="see", run=self._list_part, takes=Looking),
+            Page(path="/tools/one", power="see", run=self._opened, takes=Named),
             Page(
                 path="/tools/try",
                 run=self._try_part,
