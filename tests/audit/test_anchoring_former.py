@@ -36,8 +36,8 @@ async def test_a_gateway_starts_on_a_former_folder_and_takes_it_over(
     (tmp_path / "mgp.toml").write_text(f'[storage]\npath = "{folder}"\n')
     assert wrong_in(folder) == []
     before = anchors_of(folder)
-    # A folder of that time knows nothing of registered servers.
-    assert set(before) == ({*STORES} - {"servers"} if which == AT_HEAD else set())
+    # A folder of that time knows nothing of registered servers, nor of stopped ones.
+    assert set(before) == ({*STORES} - {"servers", "stopped"} if which == AT_HEAD else set())
     log, anchoring = await started(folder)
     anchoring.look()
     assert log.barred is None

@@ -74,7 +74,7 @@ async def test_nobody_without_a_session_gets_anything(console: Within) -> None:
             assert answer.status == 303, page.path
             assert answer.headers["location"].startswith("/sign-in")
     assert (await nobody.get("/events?topics=inbox")).status == 303
-    assert (await nobody.get("/api/v1/openapi.json")).status == 200
+    assert (await nobody.get("/api/v1/openapi.json")).status == 401
 
 
 async def test_what_changes_something_needs_the_token_of_the_session(console: Within) -> None:

@@ -68,7 +68,7 @@ KNOWN = {
 """Commands that end otherwise than by the refusal, and why that takes nothing from the file."""
 
 OF_THE_STATE = frozenset(
-    "approve,bridge,deny,policy explain,room bridge,room fulfil,room join,room post,room propose,room watch,room who,"
+    "approve,bridge,console,deny,policy explain,room bridge,room fulfil,room join,room post,room propose,room watch,room who,"
     "server deregister,server drain,server list,server logs,server register,server restart,server start,server stop,"
     "session list,tool call,tool export,tool index,tool list,tool search,tool show,tool tokens,"
     "top".split(",")

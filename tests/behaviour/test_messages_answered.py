@@ -186,7 +186,8 @@ def test_every_door_of_the_code_is_in_its_table() -> None:
         for path in sorted((ROOT / "src" / "gatewright").rglob("*.py"))
         for name in doors_in(path.read_text())
     }
-    assert found - {"memory", "sdk", ""} == {
+    # A name of a record's member is none; at the console people call, and no client does.
+    assert found - {"memory", "sdk", "door", "console", ""} == {
         one.name for one in DOORS
     }  # a server made with the SDK has no doors
 

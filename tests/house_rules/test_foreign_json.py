@@ -40,7 +40,6 @@ ALLOWED = {
     "console/recent.py": _OWN,
     "console/commands.py": _OWN,
     "console/api.py": "a body of bounded length, of somebody who is signed in or has an operator's key",
-    "console/rendering.py": "arguments as the queue of approvals keeps them, or a message of a room: both of bounded length",
     "app/worker.py": _PROCESS,
     "pins/offload.py": _PROCESS,
     "redaction/offload.py": _PROCESS,

@@ -377,9 +377,8 @@ class Gateway:
             urls = urls_of(server.url, settings.profiles, [one.urls for one in self._serving])
             ready = Ready(f"{server.url}/mcp", urls | more, {})
             bare = [*server.clear_text, *chain(*(one.clear_text() for one in self._serving))]
-            with announced(
-                self._state, ready, self._tokens, clear_text=bare, follows=self._follows
-            ):
+            follows = self._follows
+            with announced(self._state, ready, self._tokens, clear_text=bare, follows=follows):
                 await self.supervisor.settled()
                 on_ready(with_servers(ready, self.supervisor.status()))
                 await stop

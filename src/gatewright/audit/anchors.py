@@ -330,6 +330,7 @@ _SAID = {
     "rooms": "operators have said something of participants",
     "registrations": "tools have been registered",
     "servers": "servers have been registered",
+    "stopped": "operators have stopped servers",
 }
 
 

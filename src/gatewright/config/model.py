@@ -85,7 +85,7 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     """The `isolation` of the stdio servers that `gatewright import` writes from now on. `confined` keeps most servers
     that `npx` and `uvx` start at work; they see no folder until one is named in `[servers.sandbox]`."""
     server_id: Annotated[str, Meta(max_length=128, examples=['"gateway.example"'])] = ""
-    """The `server_id` that MGP clients are told at the handshake (MGP §2.3); none unless set."""
+    """The `server_id` that MGP clients are told at the handshake (§2.3); none unless set."""
     trust_level: Literal["standard", "trusted", "sandboxed"] | None = None
     """The `trust_level` that MGP clients are told at the handshake, which is theirs to believe; none unless set."""
     permissions_required: tuple[Name, ...] = ()
@@ -385,15 +385,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         one where nobody knows."""
         if exact := self.origins.get(key):
             return exact.file
-        hits = {
-            origin.file
-            for known, origin in self.origins.items()
-            if known == key or known.startswith(f"{key}.")
-        }
+        every = self.origins.items()
+        hits = {origin.file for known, origin in every if known.startswith(f"{key}.")}
         if hits:
             return next((one for one in self.files if one in hits), min(hits))
-        above = key.rpartition(".")[0]
-        if above:
+        if above := key.rpartition(".")[0]:
             return self.file_of(above)
         return self.files[0] if self.files else Path("-")
 
