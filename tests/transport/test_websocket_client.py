@@ -88,7 +88,6 @@ async def test_a_server_that_sends_more_than_a_client_may_is_read_more_slowly(
 ) -> None:
     """It was sent away, and with it the open calls of all callers."""
     monkeypatch.setattr(websocket_intake, "FRAMES_BURST", 1000.0)
-    monkeypatch.setattr(websocket_intake, "FRAMES_PER_S", 20_000.0)
     async with dialled(sends(TEXT * 6000)) as (pipe, collector):
         most = before = 0
         while before < 6000 and not collector.ends:

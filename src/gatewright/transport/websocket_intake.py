@@ -24,8 +24,11 @@ FRAMES_A_TURN = 2
 FRAMES_PER_S = 5_000.0
 FRAMES_BURST = 20_000.0
 """Data frames of one connection. What a client sends beyond is a flood; a peer that was dialled is read no faster."""
+PACED_PER_S = 20_000.0
+"""Those of a peer that was dialled come back faster: its answer to a ping stands behind all that the system holds of it, and must
+come before its connection counts as dead."""
 PACE_S = 0.01
-"""How long a peer that was dialled waits where it has used up its data frames: a few dozen come back meanwhile."""
+"""How long a peer that was dialled waits where it has used up its data frames: a few hundred come back meanwhile."""
 CONTROL_PER_S = 50.0
 CONTROL_BURST = 500.0
 """Pings, pongs and the like."""
@@ -74,7 +77,7 @@ class _Frames:
         self._left = 0  # of the contents of the frame at hand
         self._fragments = 0
         self._size = 0
-        self._data = _Allowance(FRAMES_PER_S, FRAMES_BURST, now)
+        self._data = _Allowance(PACED_PER_S if paced else FRAMES_PER_S, FRAMES_BURST, now)
         self._control = _Allowance(CONTROL_PER_S, CONTROL_BURST, now)
 
     def upto(self, data: bytes, at: int, most: int, now: float) -> int:
