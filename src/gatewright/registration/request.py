@@ -24,7 +24,8 @@ _Params = TypeVar("_Params", bound=msgspec.Struct)
 class _Mgp(msgspec.Struct, frozen=True):
     extensions: Annotated[tuple[_Name, ...], Meta(max_length=32)] = ()
     permissions_required: Annotated[tuple[_Name, ...], Meta(max_length=32)] = ()
-    trust_level: Literal["trusted", "standard", "sandboxed"] | None = None
+    # In the order of `config.model`: `typing` makes one union of two that are equal, and the documented order would be of who came first.
+    trust_level: Literal["standard", "trusted", "sandboxed"] | None = None
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,7 +43,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     lifetime: Literal["session", "persistent"] | None = None
 
     @property
-    def trust_level(self) -> Literal["trusted", "standard", "sandboxed"] | None:
+    def trust_level(self) -> Literal["standard", "trusted", "sandboxed"] | None:
         """The trust level that is asked for, if any."""
         return None if self.mgp is None else self.mgp.trust_level
 
