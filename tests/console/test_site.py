@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.console.client import Visitor
 from tests.console.in_process import within
+from tests.console.running import eventually
 
 
 def test_nobody_sees_a_page_without_signing_in(stranger: Visitor) -> None:
@@ -66,3 +68,16 @@ async def test_a_host_that_is_none_is_refused_and_breaks_nothing(tmp_path: Path)
             said = await nobody.get("/inbox", {"Host": host})
             assert (host, said.status) == (host, 421)
         assert (await nobody.get("/inbox", {"Host": "localhost:65535"})).status == 303
+
+
+def test_a_page_says_from_which_change_on_it_is_to_hear(operator: Visitor) -> None:
+    """What happens between the making of a page and its stream is no less news than what happens later."""
+    first = re.search(r'data-since="([0-9]+)"', operator.get("/inbox").text)
+    assert first is not None
+
+    def later() -> bool:
+        found = re.search(r'data-since="([0-9]+)"', operator.get("/inbox").text)
+        return found is not None and int(found[1]) > int(first[1])
+
+    operator.console.command("tool", "call", "demo__add", "a=1", "b=2")
+    eventually(later)

@@ -53,6 +53,11 @@ class Changes:
             event.set()
 
     @property
+    def number(self) -> int:
+        """The last change so far. A page is shown with the one from before it was made, and hears of all after that."""
+        return self._count
+
+    @property
     def listening(self) -> int:
         """How many streams are open."""
         return len(self._waiting)

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from gatewright.audit.trail import AuditLog
+from gatewright.console.changes import TOPICS
 
 __all__ = ["BYTES", "KEPT", "Recent", "topics_of"]
 
@@ -103,6 +104,9 @@ class Recent:
             new, told = self.count - told, self.count
             if not needed():
                 busy.clear()
+                # Nobody hears it now. A page that was made before, or that lost its connection, finds by the numbers that it is behind.
+                if new:
+                    tell(*TOPICS)
                 continue
             topics = self._topics(new)
             # A call by itself is told at once; of thousands a second, twice a second is enough to look by.

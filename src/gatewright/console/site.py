@@ -177,6 +177,7 @@ class Site:
             else:
                 fields = dict(request.query_params)
             asking = Asking(person, request.path_params, read(page.takes, fields, texts=True))
+            request.state.since = self._parts.changes.number  # before anything is read for the page
             return await self._shown(await page.run(asking), screen, session, request)
 
         return answer
@@ -211,6 +212,7 @@ class Site:
             "screen": screen,
             "screens": self._badged(person),
             "csrf": session.csrf,
+            "since": request.state.since,
             "theme": request.cookies.get("theme", ""),
             "copies": view.copies,
             "base": self._guard.base(request),
@@ -274,7 +276,7 @@ class Site:
         if changes.crowded(person):
             raise ApiError(503, "crowded", "too many pages are open", "close some")
         topics = [one for one in request.query_params.get("topics", "").split(",") if one in TOPICS]
-        last = request.headers.get("last-event-id", "")
+        last = request.headers.get("last-event-id") or request.query_params.get("since", "")
         after = int(last) if last.isascii() and last.isdigit() and len(last) < 20 else None
         stream = changes.events(person, topics, after, lambda: self._parts.sessions.holds(session))
         return StreamingResponse(

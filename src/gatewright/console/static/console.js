@@ -28,7 +28,7 @@ function notice(text) {
 const topics = body.dataset.topics ?? "";
 if (topics) {
   const connection = document.getElementById("connection");
-  const stream = new EventSource(`/events?topics=${encodeURIComponent(topics)}`);
+  const stream = new EventSource(`/events?topics=${encodeURIComponent(topics)}&since=${body.dataset.since}`);
   let lost = 0;
   stream.addEventListener("open", () => {
     window.clearTimeout(lost);
