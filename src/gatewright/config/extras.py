@@ -1,4 +1,4 @@
-"""Checks that the optional packages (extras) are installed which the settings need, and what else an embedder needs."""
+"""Finds settings whose optional dependency (extra) is not installed, and an embedder without the `url`, `model` or `path` it needs."""
 
 from __future__ import annotations
 

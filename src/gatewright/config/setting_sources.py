@@ -1,4 +1,4 @@
-"""Where `${…}` in a setting comes from that is looked up when it is used: the sources and the folder of the file that it stands in."""
+"""Sources that resolve `${VAR}` and `${secret:NAME}` of a setting at the time of its use, and the folder of the file that it stands in."""
 
 from __future__ import annotations
 

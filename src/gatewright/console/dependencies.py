@@ -1,4 +1,4 @@
-"""`Dependencies`: what the console's screens are made of: the gateway's parts, the record as it grows, sessions, and changes."""
+"""`Dependencies`: what each console screen is constructed with: gateway, newest audit records, sessions, change feed, token counts."""
 
 from __future__ import annotations
 
