@@ -73,8 +73,7 @@ def _room(state: StateDatabase, number: int) -> None:
 
 
 def _registered(state: StateDatabase, number: int) -> None:
-    store = RegisteredRequests(state)
-    store.put([*store.all, {"number": number}])
+    RegisteredRequests(state)._put(str(number), {"number": number}, ())
 
 
 def _server(state: StateDatabase, number: int) -> None:
