@@ -148,5 +148,5 @@ async def test_the_task_of_a_server_that_is_replaced_ends_at_the_process_that_ha
             (tmp_path / "done").touch()
             assert await result(client, task) == f"made by {pid}"
             async with asyncio.timeout(20):
-                while Path(f"/proc/{pid}").exists():
+                while await asyncio.to_thread(Path(f"/proc/{pid}").exists):
                     await asyncio.sleep(0.05)

@@ -285,9 +285,10 @@ async def test_an_answer_says_by_which_vectors_it_was_found(tmp_path: Path) -> N
 class Clock:
     """What the time is, as a test has it."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = 1000.0
-        monkeypatch.setattr(catalogue_index.time, "monotonic", lambda: self.now)
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 async def _passes(house: House, clock: Clock, seconds: float) -> None:
@@ -304,7 +305,7 @@ async def test_a_server_that_lists_something_else_all_the_time_has_no_file_writt
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However often that is: the first time is not put off for ever, and the end of the gateway writes the last of it."""
-    clock, written = Clock(monkeypatch), list[float]()
+    clock, written = Clock(), list[float]()
     store = kept_index.store
 
     def noted(file: Path, kept: Kept) -> None:
@@ -313,7 +314,7 @@ async def test_a_server_that_lists_something_else_all_the_time_has_no_file_writt
 
     monkeypatch.setattr(kept_index, "store", noted)
     house = House({"a": [defined("tool_0", "Do it")]})
-    house.index = CatalogueIndex(house.now, folder=tmp_path)
+    house.index = CatalogueIndex(house.now, folder=tmp_path, clock=clock)
     await found(house, "tool")
     for each in (11.0, 3.0):
         begun, before = clock.now, len(written)
@@ -339,7 +340,7 @@ async def test_a_write_that_failed_is_tried_again_and_said_once(
     caplog: pytest.LogCaptureFixture,
     problem: Exception,
 ) -> None:
-    clock, tried = Clock(monkeypatch), list[float]()
+    clock, tried = Clock(), list[float]()
     store = kept_index.store
 
     def failing(file: Path, kept: Kept) -> None:
@@ -350,7 +351,7 @@ async def test_a_write_that_failed_is_tried_again_and_said_once(
 
     monkeypatch.setattr(kept_index, "store", failing)
     house = House({"a": [defined("read_file", "Read a file")]})
-    house.index = CatalogueIndex(house.now, folder=tmp_path)
+    house.index = CatalogueIndex(house.now, folder=tmp_path, clock=clock)
     await found(house, "read")
     await _passes(house, clock, 300)
     assert len(tried) == 4

@@ -251,10 +251,10 @@ async def test_an_embedder_is_made_of_what_is_configured(tmp_path: Path) -> None
     ],
 )
 async def test_a_key_that_goes_over_the_network_in_clear_text_is_warned_of(
-    url: str, key: str, warned: bool, caplog: pytest.LogCaptureFixture
+    url: str, key: str, warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     written = Written(type="endpoint", url=url, model="m", key=key)
-    settings = Settings(discovery=Discovery(embedder=written))
+    settings = Settings(discovery=Discovery(embedder=written), storage=Storage(path=tmp_path))
     embedding = Embedding(lambda: settings, None, lambda _: None)
     with caplog.at_level(logging.WARNING, "gatewright.discovery"):
         embedding.look(index_of())

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from gatewright.events.server_events import AGAIN_S
 from gatewright.transport import slices
 from tests.costs import DOUBLED, grows
 from tests.events.test_server_events import _Catalogue, _Link, _Server, _Servers, _turns, _Wanting

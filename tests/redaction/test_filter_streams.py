@@ -37,7 +37,9 @@ def test_what_there_is_no_room_for_is_told_as_missing(room: int) -> None:
         assert event.method == CHUNK
     last = calls[room]
     for text in ("four", "", "words " * 2000):
-        assert by.event(last, chunk(text)) == Event(GAP, {"request_id": last.id, "chars": len(text)})
+        assert by.event(last, chunk(text)) == Event(
+            GAP, {"request_id": last.id, "chars": len(text)}
+        )
     assert by.rest(calls[0]) is None
     assert by.event(last, chunk("more")) == Event(GAP, {"request_id": last.id, "chars": 4})
     assert by.rest(last) is None

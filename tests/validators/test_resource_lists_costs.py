@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from gatewright.validators import network, paths, resource_lists, resources, uris
@@ -10,13 +12,13 @@ from gatewright.validators.resources import Resources
 from tests.costs import DOUBLED, lines_run
 
 MODULES = (resource_lists, resources, paths, uris, network)
-SIZES = (50, 100, 200, 400, 800)
+SIZES = (100, 200, 400)
 UNITS = (
     *(",/x", ";/srv/data/x", " /x", "|~/x", "\n/x", "',/x'", '"/x" ', "`/x`", ":/x", "(/x)", "[/x]", "<../x>", "={/x}"),
     *(",https://a.example/x", " https://a.example/x", ";file:///x", ",a/b", "a b/c ", ":a/b", ",a", " a", "\t", ",", "~5 ", ",~name"),
     *(",C:/x", ",\\\\host\\x", ",git@host:x", ",a\0b", ",%2e%2e/x", ",..", "/../", "," + "x" * 200 + "/y"),
 )  # fmt: skip
-MEMBERS = ("paths", "files", "urls", "url", "path", "text", "content")
+MEMBERS = ("paths", "urls", "url", "text")
 JUDGE = Resources([["/srv/data/**", "src/**", "https://allowed.example/**"]])
 
 
@@ -30,7 +32,7 @@ def taken_apart(member: str, unit: str, size: int) -> int:
 @pytest.mark.parametrize("unit", UNITS)
 def test_twice_as_many_names_cost_twice_as_much(unit: str, member: str) -> None:
     found = [taken_apart(member, unit, size) for size in SIZES]
-    grown = [after / before for before, after in zip(found, found[1:], strict=False)]
+    grown = [after / before for before, after in pairwise(found)]
     assert max(grown) <= DOUBLED, found
 
 

@@ -62,9 +62,14 @@ class CatalogueIndex:
     """One index over the tools of all servers. On the event loop."""
 
     def __init__(
-        self, now: InForce, index: ToolIndex | None = None, folder: Path | None = None
+        self,
+        now: InForce,
+        index: ToolIndex | None = None,
+        folder: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """In `folder` the index is kept for the next start."""
+        """In `folder` the index is kept for the next start. `clock` gives monotonic seconds."""
+        self._clock = clock
         self._now = now
         self._folder = folder
         self._written = 0
@@ -99,7 +104,7 @@ class CatalogueIndex:
         if (embedding := self._embeds()) is not None and self.index is not None:
             embedding.look(self.index)
         writing = self._keeping is not None and not self._keeping.done()
-        if self._due is not None and time.monotonic() >= self._due and not writing:
+        if self._due is not None and self._clock() >= self._due and not writing:
             self._due = None
             self._keeping = asyncio.get_running_loop().create_task(self._keep())
         if self._seen == self._present:
@@ -195,7 +200,7 @@ class CatalogueIndex:
                 self._seen = present
             if self.index is not None and self.index.changes != self._written:
                 # Of all that servers list at a start, the last is what counts.
-                now = time.monotonic()
+                now = self._clock()
                 self._since = now if self._since is None else self._since
                 self._due = max(min(now + _QUIET_S, self._since + _LATEST_S), self._not_before)
         except Exception:  # a search goes on with what is there, and the next one tries again
@@ -215,11 +220,13 @@ class CatalogueIndex:
             await asyncio.to_thread(store, self._folder / FILE, kept)
         except Exception as problem:  # noqa: BLE001 - whatever it is, it is tried again
             if not self._unwritable:
-                log.warning("the tool index is not kept for the next start: %s; it is tried again", problem)
-            self._unwritable, self._due = True, time.monotonic() + _AGAIN_S
+                log.warning(
+                    "the tool index is not kept for the next start: %s; it is tried again", problem
+                )
+            self._unwritable, self._due = True, self._clock() + _AGAIN_S
             return
         self._written, self._unwritable = changes, False
-        self._not_before = time.monotonic() + _EACH_S
+        self._not_before = self._clock() + _EACH_S
         if self._due is not None:
             self._due = max(self._due, self._not_before)
 

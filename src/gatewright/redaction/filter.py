@@ -164,7 +164,9 @@ class Redact:
         if redactor is None or event.method == RECONNECT:
             return event
         if event.method == CHUNK and (text := text_of(event.params)) is not None:  # MGP §12.4
-            if not self._chunks.admits(call.id):  # never silently: the way back numbers what is missing
+            if not self._chunks.admits(
+                call.id
+            ):  # never silently: the way back numbers what is missing
                 return Event(GAP, {"request_id": call.id, "chars": len(text)})
             return self._some_text(call, event, redactor, text)
         return self._whole(call, event, redactor)

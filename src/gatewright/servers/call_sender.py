@@ -70,8 +70,9 @@ class CallSender:
         while True:
             link = keeper.link if route is None or not route.leaving else leaving(keeper.drain)
             stale = relisting.unlisted or relisting.count != known
-            asks = route is not None and route.leaving and link is not None
-            if not asks and (link is None or not link.open or keeper.late or stale):
+            # What is asked about a task was judged by no list.
+            stale = (stale or keeper.late) and not (route is not None and route.leaving)
+            if link is None or not link.open or stale:
                 waits = min(keeper.spec.restart_wait_s, deadline - now)
                 with keeper.waits(back):
                     ready = await self._ready(keeper, call, known, deadline, waits, unsent)

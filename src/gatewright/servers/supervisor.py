@@ -75,7 +75,9 @@ class Supervisor:
         self.info = info
         self.hub = ServerNotifications(self._may_see, self._may_read, self._names, side.clean)
         self.sightings = Visibility(self.hub, lambda: self.catalogue)
-        self.tasks = ServerTasks(MadeTasks(time.time, os.urandom, side.keep), lambda: self._retiring)
+        self.tasks = ServerTasks(
+            MadeTasks(time.time, os.urandom, side.keep), lambda: self._retiring
+        )
         """Those that servers made: what is known of them outlives every configuration."""
         self._side = side
         self._event = event
@@ -245,7 +247,9 @@ class Supervisor:
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
                 why = REPLACED if name in fleet.servers else server.farewell
-                now = fleet.servers.get(name)  # whose tasks nobody can ask about, where it serves no more
+                now = fleet.servers.get(
+                    name
+                )  # whose tasks nobody can ask about, where it serves no more
                 tasks = now is not None and not now.spec.stopped
                 self._retiring.add(server, over, held_s, why, tasks=tasks)
 

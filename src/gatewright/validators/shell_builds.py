@@ -132,7 +132,7 @@ BUILDING: Mapping[str, Program] = MappingProxyType(
         **dict.fromkeys(("docker-compose", "podman-compose"), (PROGRAMS["docker"].subs or {})["compose"]),
         # `-f` and `--eval` bring rules from elsewhere; those of the project's own makefile run. What is set on the line is read as
         # a makefile is, and its flags as the line itself.
-        "make": Program(check=_make),
+        "make": _MAKE._replace(check=_make),
         # `-e` names the program that makes the connection, `-M` an option of the other side.
         "rsync": Program(
             short="eM", valued="BTf@", long=("rsh", "rsync-path", "remote-option", "daemon", "config", "early-input")

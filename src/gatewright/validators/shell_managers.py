@@ -48,7 +48,7 @@ def _manager(subs: Mapping[str, Program], leading: str = "", valued: str = "") -
 # number of dashes, and letters together.
 _NODE = Program(
     refused=Pattern(
-        r"-+(?:scr|node-o|globalc|userc|onl|init.m|npmrc)[\w.-]*(?:=.*)?|-+(?:git|prefix?|shell|dir|cwd|use-yarnrc|yarn-path)(?:=.*)?|"
+        r"-+(?:scr|node-o|globalc|userc|onload|init.m)[\w.-]*(?:=.*)?|-+(?:git|prefix?|shell|dir|cwd|use-yarnrc|yarn-path)(?:=.*)?|"
         r"-[a-zA-Z]*C.*",
         DOTALL,
     ).fits
@@ -65,7 +65,9 @@ _DENO = Program(
     long=("config", "import-map"),
 )
 _PYENV = _manager(
-    _named("local global versions version version-name which whence install uninstall rehash root prefix commands help")
+    _named(
+        "local global versions version version-name which whence install uninstall rehash root prefix commands help"
+    )
 )
 
 MANAGERS: Mapping[str, Program] = MappingProxyType(

@@ -42,7 +42,9 @@ async def test_requests_are_kept_for_the_next_gateway_and_every_change_is_counte
 async def test_what_a_former_gateway_kept_stands_before_what_is_added(tmp_path: Path) -> None:
     """It kept all of them anew each time, under their numbers."""
     state = state_in(tmp_path)
-    Documents(state.section("registrations", "")).replace({str(at): f'{{"a":{at}}}' for at in range(12)})
+    Documents(state.section("registrations", "")).replace(
+        {str(at): f'{{"a":{at}}}' for at in range(12)}
+    )
     store = RegisteredRequests(state)
     await store.add("b", "1", {"b": 1})
     await store.close()

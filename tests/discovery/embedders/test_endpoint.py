@@ -21,7 +21,9 @@ def written(url: str, **more: Any) -> Written:
 
 async def test_texts_become_rows_of_length_one_in_their_order() -> None:
     async with endpoint() as served:
-        asking = Asking(written(f"{served.url}/", query_prefix="q: ", tool_prefix="t: "), lambda: "k-1")
+        asking = Asking(
+            written(f"{served.url}/", query_prefix="q: ", tool_prefix="t: "), lambda: "k-1"
+        )
         rows = await asking.embed(["a file", "the mail"], asked=False)
         assert np.linalg.norm(rows, axis=1) == pytest.approx([1, 1])
         assert rows[:, 1:3].argmax(axis=1).tolist() == [1, 0]

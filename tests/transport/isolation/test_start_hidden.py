@@ -12,6 +12,7 @@ from gatewright.transport.isolation.rules import Isolation, Level
 from gatewright.transport.process import spawn
 from tests.transport.collecting import Collector, within
 
+MAKES = 'open(os.path.join(work, "sub/mine"), "w").close()'
 UNMASKING = """
 import os, sys
 work = sys.argv[1]
@@ -54,9 +55,8 @@ async def test_a_hidden_file_stays_hidden_when_it_is_replaced(
     where = str((top / shown).resolve())
     places: dict[str, Any] = {"write": (where,)}
     code = UNMASKING
-    if level == "strict":
-        places = {"read": (where,)}
-        code = UNMASKING.replace('open(os.path.join(work, "sub/mine"), "w").close()', "")
+    if level == "strict":  # which writes nowhere
+        places, code = {"read": (where,)}, UNMASKING.replace(MAKES, "")
     isolation = Isolation(server="a", level=level, state=str(tmp_path / "state"), hidden=(str(link),), **places)  # fmt: skip
     collector = Collector()
     child = await spawn(

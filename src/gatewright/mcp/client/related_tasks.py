@@ -29,11 +29,11 @@ __all__ = [
     "KEEPS_S",
     "NOBODY",
     "OF_ITS_CALL",
+    "UNREAD_S",
     "Book",
     "Related",
     "RunningTasks",
     "Stays",
-    "UNREAD_S",
     "named",
     "task_asked",
     "without",
@@ -235,7 +235,9 @@ class RunningTasks:
     def pending(self) -> int:
         """How many run, or have ended just now with a result that is still to be fetched."""
         before = self._loop.time() - UNREAD_S
-        while self._unread and (first := next(iter(self._unread))) and self._unread[first] <= before:
+        while (
+            self._unread and (first := next(iter(self._unread))) and self._unread[first] <= before
+        ):
             del self._unread[first]
         return len(self._ends) + len(self._unread)
 
