@@ -73,7 +73,10 @@ def _room(state: StateDatabase, number: int) -> None:
 
 
 def _registered(state: StateDatabase, number: int) -> None:
-    RegisteredRequests(state)._put(str(number), {"number": number}, ())
+    store = RegisteredRequests(state)
+    store._put(str(number), {"number": number}, ())
+    assert store._beside is not None
+    store._beside.close()
 
 
 def _server(state: StateDatabase, number: int) -> None:

@@ -77,7 +77,7 @@ def test_a_look_for_four_times_as_many_subscribers_costs_four_times_as_much() ->
 async def test_what_fails_as_a_server_is_asked_anew_is_tried_again_and_keeps_no_other_from_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    wanting = _Wanting("model.x")
+    wanting = _Wanting("model.x", "model.y")
     await wanting.want("model.x")
     await wanting.want("model.y")
     ask, failing = wanting.events._ask_each, [True]

@@ -134,7 +134,8 @@ def test_each_decision_has_a_number_of_its_own_and_a_line_in_the_list() -> None:
     listed = (tree.ROOT / "docs/decisions/README.md").read_text(encoding="utf-8")
     for page in pages:
         assert f"| [{page.name[:4]}]({page.name}) |" in listed
-        assert page.read_text(encoding="utf-8").startswith(f"# {page.name[:4]}: ")
+        number = page.name[:4]
+        assert page.read_text(encoding="utf-8").startswith((f"# {number}: ", f"# {int(number)}. "))
 
 
 def test_every_public_method_is_documented_by_itself_or_by_its_base() -> None:

@@ -156,9 +156,7 @@ _NAMED = Pattern(
 )
 _TRAVERSAL = Pattern(r"(?:^|[/\\%&;x])(?:\.|%|\uff0e|\u2024|\u2025)|\.\.")
 _WEB = Pattern(r"https?://", IGNORECASE)
-_HOME = Pattern(r"~(?:[^\s/~\\]*/.*|[A-Za-z_][\w.-]*|[+-])?")
-"""What shells replace by somebody's home or a folder they remember: `~/x`, `~name`, `~+/x`. A number alone (`~5`) is one under the name of
-a path only: elsewhere it is how many."""
+_HOME = Pattern(r"~(?:[^\s/~\\]*/.*|[A-Za-z_][\w.-]*|[+-])?")  # `~5` alone is mostly how many
 
 
 def _looks_like_path(text: str) -> bool:
