@@ -75,7 +75,7 @@ async def until(client: Host, state: str) -> None:
             await asyncio.sleep(0.02)
 
 
-@pytest.mark.parametrize("door", ["http 2025-11-25", "stdio 2025-11-25", "websocket 2025-11-25"])
+@pytest.mark.parametrize("door", ["http 2025-11-25", "websocket 2025-11-25"])
 async def test_a_drain_waits_for_a_task_and_for_who_fetches_its_result(
     tmp_path: Path, door: str
 ) -> None:
