@@ -101,7 +101,7 @@ async def test_what_has_not_passed_when_the_call_ends_is_not_told() -> None:
     way.emit(Event("slow", {}))
     way.emit(Event("one", {}))
     await asyncio.sleep(0)
-    way.cancel()
+    way.close()
     ready.set()
     assert way.late is not None
     with pytest.raises(asyncio.CancelledError):
@@ -158,7 +158,17 @@ async def test_a_question_behind_an_event_of_a_call_that_has_ended_cannot_be_ask
     way.emit(Event("slow", {}))
     asked = asyncio.ensure_future(way.ask(Question("elicitation/create")))
     await asyncio.sleep(0)
-    way.cancel()
+    way.close()
     with pytest.raises(CannotAsk, match="the call is over"):
         await asked
     assert heard.questions == []
+
+
+async def test_what_is_said_of_a_call_that_is_over_meets_no_filter() -> None:
+    """A thread of a tool says more than its call is long. What a filter would keep of it, nobody would ask for any more."""
+    way, heard, _ = a_way("a")
+    way.close()
+    way.emit(Event("one", {}))
+    with pytest.raises(CannotAsk):
+        await way.ask(Question("elicitation/create", {"message": "?"}))
+    assert (heard.events, heard.questions) == ([], [])

@@ -264,8 +264,7 @@ class Kernel:
             outcome = running.refusal
         finally:
             self._forwarded.discard(running)
-            if way.late is not None:
-                way.cancel()
+            way.close()
             # However it ended, and once: a filter keeps what it holds of a call until it is asked (`Holding`).
             held = policy.held(call)
         if held is None:

@@ -26,7 +26,7 @@ MOST_BYTES = 4 * 1024 * 1024
 class FilteredBack:
     """A `Back` whose events and questions pass the filters. An event that a filter needs time for holds up those after it."""
 
-    __slots__ = ("_back", "_bytes", "_call", "_filters", "_waits", "flaw", "late")
+    __slots__ = ("_back", "_bytes", "_call", "_filters", "_over", "_waits", "flaw", "late")
 
     def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
         self._call = call
@@ -34,13 +34,17 @@ class FilteredBack:
         self._filters = filters
         self._waits: deque[tuple[Event, int]] = deque()
         self._bytes = 0
+        self._over = False
         self.flaw: Failure | None = None
         """Why the call ends with this instead, where more waited than may."""
         self.late: asyncio.Task[None] | None = None
         """What passes on the events that could not pass at once, if there are any."""
 
     def emit(self, event: Event) -> None:
-        """Pass an event on, now or behind those that a filter still needs time for."""
+        """Pass an event on, now or behind those that a filter still needs time for. Of a call that is over nothing passes: a filter
+        would keep what it holds of it for ever."""
+        if self._over:
+            return
         if self.late is not None:
             self._wait(event)
             return
@@ -58,7 +62,7 @@ class FilteredBack:
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question to the caller, behind the events before it. Raises `CannotAsk`."""
         await self.settled()
-        if self.late is not None:
+        if self.late is not None or self._over:
             raise CannotAsk("the call is over", -32000)
         said = Event(question.method, question.params or {})
         cleaned = await self._waiting(said)
@@ -82,8 +86,9 @@ class FilteredBack:
                 self.late = None
         return self.flaw
 
-    def cancel(self) -> None:
-        """Nobody waits for what has not passed yet."""
+    def close(self) -> None:
+        """The call is over: nobody waits for what has not passed yet, or is said from now on."""
+        self._over = True
         self._waits.clear()
         if self.late is not None:
             self.late.cancel()

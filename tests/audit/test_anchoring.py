@@ -74,7 +74,9 @@ def _room(state: StateDatabase, number: int) -> None:
 
 def _registered(state: StateDatabase, number: int) -> None:
     store = RegisteredRequests(state)
-    store.put([*store.all, {"number": number}])
+    store._put(str(number), {"number": number}, ())
+    assert store._beside is not None
+    store._beside.close()
 
 
 def _server(state: StateDatabase, number: int) -> None:

@@ -280,3 +280,82 @@ async def test_an_answer_says_by_which_vectors_it_was_found(tmp_path: Path) -> N
         house.now.settings = replace(house.now.settings, discovery=Discovery())
         assert (await asked("umbrella"))[0] == "auto"
         await house.index.close()
+
+
+class Clock:
+    """What the time is, as a test has it."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def _passes(house: House, clock: Clock, seconds: float) -> None:
+    """Time passes, and the index is looked at, once a second."""
+    for _ in range(round(seconds)):
+        clock.now += 1.0
+        house.index.look()
+        await house.index._followed()
+        if house.index._keeping is not None:
+            await asyncio.wait([house.index._keeping])
+
+
+async def test_a_server_that_lists_something_else_all_the_time_has_no_file_written_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often that is: the first time is not put off for ever, and the end of the gateway writes the last of it."""
+    clock, written = Clock(), list[float]()
+    store = kept_index.store
+
+    def noted(file: Path, kept: Kept) -> None:
+        written.append(clock.now)
+        store(file, kept)
+
+    monkeypatch.setattr(kept_index, "store", noted)
+    house = House({"a": [defined("tool_0", "Do it")]})
+    house.index = CatalogueIndex(house.now, folder=tmp_path, clock=clock)
+    await found(house, "tool")
+    for each in (11.0, 3.0):
+        begun, before = clock.now, len(written)
+        for number in range(round(1800 / each)):
+            house.lists("a", [defined(f"tool_{number % 7}", "Do it")])
+            await _passes(house, clock, each)
+        times = len(written) - before
+        assert 1 <= times <= 1800 / catalogue_index._EACH_S + 1, (each, begun, written)
+    house.lists("a", [defined("tool_last", "Do it")])
+    await found(house, "tool")
+    await house.index.close()
+    again = House({"a": [defined("tool_last", "Do it")]})
+    again.index = CatalogueIndex(again.now, folder=tmp_path)
+    assert await found(again, "tool") == ["a/tool_last"]
+    assert again.index.index is not None
+    assert again.index.index.changes == 0
+
+
+@pytest.mark.parametrize("problem", [OSError("No space left on device"), ValueError("broken")])
+async def test_a_write_that_failed_is_tried_again_and_said_once(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    problem: Exception,
+) -> None:
+    clock, tried = Clock(), list[float]()
+    store = kept_index.store
+
+    def failing(file: Path, kept: Kept) -> None:
+        tried.append(clock.now)
+        if len(tried) <= 3:
+            raise problem
+        store(file, kept)
+
+    monkeypatch.setattr(kept_index, "store", failing)
+    house = House({"a": [defined("read_file", "Read a file")]})
+    house.index = CatalogueIndex(house.now, folder=tmp_path, clock=clock)
+    await found(house, "read")
+    await _passes(house, clock, 300)
+    assert len(tried) == 4
+    assert (tmp_path / FILE).exists()
+    assert caplog.text.count("not kept") == 1
+    await house.index.close()
+    assert len(tried) == 4

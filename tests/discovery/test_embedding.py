@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from gatewright.config import Discovery, Settings, Storage
 from gatewright.config.embedder import Embedder as Written
-from gatewright.discovery.embedders.embedder import EmbeddingFailed
+from gatewright.discovery.embedders.embedder import EmbeddingFailed, key_in_clear_text
 from gatewright.discovery.embedders.local_model import LocalModel
 from gatewright.discovery.embedding import Embedding, made
 from gatewright.discovery.index import Entry, ToolIndex
@@ -226,11 +226,39 @@ async def test_vectors_of_two_lengths_are_not_mixed() -> None:
         await wired.embedding.close()
 
 
-def test_an_embedder_is_made_of_what_is_configured(tmp_path: Path) -> None:
+async def test_an_embedder_is_made_of_what_is_configured(tmp_path: Path) -> None:
     settings = Settings(storage=Storage(path=tmp_path))
     assert made(settings) is None
     model = Discovery(embedder=Written(type="model", path="m"))
     assert isinstance(made(replace(settings, discovery=model)), LocalModel)
     lost = Written(type="endpoint", url="http://x", model="m", key="${NOT_SET_ANYWHERE}")
+    embedder = made(replace(settings, discovery=Discovery(embedder=lost)))
+    assert embedder is not None
     with pytest.raises(EmbeddingFailed, match="NOT_SET_ANYWHERE"):
-        made(replace(settings, discovery=Discovery(embedder=lost)))
+        await embedder.embed(["x"], asked=True)
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "warned"),
+    [
+        ("http://embed.example/v1", "k", True),
+        ("HTTP://192.0.2.7:8080/v1", "${secret:EMBED}", True),
+        ("http://embed.example/v1", "", False),
+        ("https://embed.example/v1", "k", False),
+        ("http://localhost:11434/v1", "k", False),
+        ("http://127.0.0.1:1/v1", "k", False),
+        ("http://[::1]:1/v1", "k", False),
+    ],
+)
+async def test_a_key_that_goes_over_the_network_in_clear_text_is_warned_of(
+    url: str, key: str, warned: bool, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    written = Written(type="endpoint", url=url, model="m", key=key)
+    settings = Settings(discovery=Discovery(embedder=written), storage=Storage(path=tmp_path))
+    embedding = Embedding(lambda: settings, None, lambda _: None)
+    with caplog.at_level(logging.WARNING, "gatewright.discovery"):
+        embedding.look(index_of())
+    assert ("without TLS" in caplog.text) == warned
+    assert bool(key_in_clear_text(written)) == warned
+    assert key_in_clear_text(replace(written, type="model")) == ""
+    await embedding.close()

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from gatewright.events.server_events import AGAIN_S
 from gatewright.transport import slices
 from tests.costs import DOUBLED, grows
 from tests.events.test_server_events import _Catalogue, _Link, _Server, _Servers, _turns, _Wanting
@@ -71,3 +72,34 @@ def test_a_look_for_four_times_as_many_subscribers_costs_four_times_as_much() ->
         few, many = _crowd(300), _crowd(1200)
         ratio = grows(lambda: runner.run(_asked_anew(few)), lambda: runner.run(_asked_anew(many)))
     assert ratio <= DOUBLED**2
+
+
+async def test_what_fails_as_a_server_is_asked_anew_is_tried_again_and_keeps_no_other_from_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    wanting = _Wanting("model.x", "model.y")
+    await wanting.want("model.x")
+    await wanting.want("model.y")
+    ask, failing = wanting.events._ask_each, [True]
+
+    def asked(one: Any, links: Any) -> Any:
+        if failing and one.asked == ("model.x",):
+            raise RuntimeError("broken")
+        return ask(one, links)
+
+    wanting.events._ask_each = asked  # type: ignore[method-assign]
+    wanting.link.told_on = 2
+    before = len(wanting.link.asked)
+    for _ in range(3):
+        wanting.events.look()
+        await _turns()
+    channels = [params["channels"] for _, params in wanting.link.asked[before:]]
+    assert channels == [["model.y"]]
+    assert caplog.text.count("could not be asked for") == 1
+    failing.clear()
+    wanting.now += AGAIN_S
+    wanting.events.look()
+    await _turns()
+    channels = [params["channels"] for _, params in wanting.link.asked[before:]]
+    assert channels == [["model.y"], ["model.x"]]
+    await wanting.events.close()

@@ -36,6 +36,16 @@ def test_two_modules_do_not_have_one_first_line() -> None:
     ]
 
 
+def test_literals_of_the_same_values_in_another_order_are_found() -> None:
+    """`typing` keeps one of two unions that are equal, whichever was imported first."""
+    one = 'from typing import Literal\nx: Literal["a", "b"] | None = None\n'
+    other = 'import typing\ny: dict[str, typing.Literal["b", "a"]] = {}\nz: typing.Literal["b"]\n'
+    assert rules.reordered_literals({"a.py": one, "b.py": one}) == []
+    assert rules.reordered_literals({"a.py": one, "b.py": other}) == [
+        "b.py:2: Literal['b', 'a'] is in another order than in a.py:2"
+    ]
+
+
 @pytest.mark.parametrize("path", ["src/gatewright/utils/x.py", "tests/helpers.py", "a/core/b.md"])
 def test_a_drawer_is_refused_wherever_it_stands(path: str) -> None:
     assert len(rules.forbidden_names(path)) == 1

@@ -121,6 +121,23 @@ def test_every_module_says_in_its_first_line_what_it_does() -> None:
     assert not found, _report(found)
 
 
+def test_equal_literals_have_one_order() -> None:
+    found = rules.reordered_literals(tree.modules("src"))
+    assert not found, _report(found)
+
+
+def test_each_decision_has_a_number_of_its_own_and_a_line_in_the_list() -> None:
+    pages = sorted((tree.ROOT / "docs/decisions").glob("[0-9]*.md"))
+    numbers = [page.name[:4] for page in pages]
+    assert len(numbers) > 70
+    assert [one for one in set(numbers) if numbers.count(one) > 1] == []
+    listed = (tree.ROOT / "docs/decisions/README.md").read_text(encoding="utf-8")
+    for page in pages:
+        assert f"| [{page.name[:4]}]({page.name}) |" in listed
+        number = page.name[:4]
+        assert page.read_text(encoding="utf-8").startswith((f"# {number}: ", f"# {int(number)}. "))
+
+
 def test_every_public_method_is_documented_by_itself_or_by_its_base() -> None:
     found = _complaints(rules.undocumented_methods, tree.modules("src"))
     assert not found, _report(found)

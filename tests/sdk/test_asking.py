@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import CannotAsk
+from gatewright.sdk import asking as asking_module
 from gatewright.sdk.asking import AHEAD, Running
 from gatewright.sdk.context import Context
 from gatewright.sdk.errors import ToolError
@@ -93,6 +94,32 @@ async def test_what_a_thread_says_waits_where_the_loop_does_not_come_to_it() -> 
             await asyncio.sleep(0)
     thread.join(10)
     assert heard == list(range(3 * AHEAD))
+
+
+async def test_a_loop_that_waits_for_a_thread_is_not_waited_for_by_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tool that starts a thread of its own and joins it holds up the loop, and would never come back."""
+    monkeypatch.setattr(asking_module, "STUCK_S", 0.05)
+    running, heard = Running(asyncio.get_running_loop()), list[int]()
+    many = 20 * AHEAD
+
+    def talks() -> None:
+        for number in range(many):
+            running.tell(heard.append, number)
+
+    thread = threading.Thread(target=talks, daemon=True)
+    thread.start()
+    thread.join(20)
+    assert not thread.is_alive()
+    await asyncio.sleep(0)
+    async with asyncio.timeout(10):
+        while len(heard) < many:
+            await asyncio.sleep(0)
+    assert heard == list(range(many)), "in order, and nothing is lost"
+    # Once it takes something again, it is waited for as before.
+    assert running._room is not None
+    assert (running._room.qsize(), running._stuck) == (AHEAD, False)
 
 
 async def test_a_thread_that_waits_to_say_something_holds_no_lock() -> None:

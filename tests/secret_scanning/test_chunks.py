@@ -95,6 +95,7 @@ def test_each_call_has_its_own_text_and_their_number_is_bounded(
         assert rest is not None
         assert rest["content"]["text"] == TOKEN[:9]
     assert chunks, "which knows of the fourth still"
+    assert [chunks.admits(name) for name in "de"] == [False, True]
     later, _ = chunks.clean("d", chunk(1, f"{TOKEN[9:]} and on "), REDACTOR.stream)
     assert later == chunk(1, ""), "it may be the rest of a secret"
     assert chunks.rest("d") == (None, ())

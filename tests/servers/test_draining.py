@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 from gatewright.call import Failure
-from gatewright.servers.draining import Drain, InFlight
+from gatewright.servers.draining import LOOK_S, Drain, InFlight, leaving, tasks_on
 from gatewright.servers.spec import ServerSpec
 from tests.servers.rig import within
 
@@ -16,6 +17,8 @@ class Line:
 
     def __init__(self) -> None:
         self.spec = ServerSpec(id="s", command="x")
+        self.tasks = SimpleNamespace(pending=0)
+        self.open = True
         self.given_up: list[Failure] = []
         self.closed: list[str] = []
 
@@ -24,6 +27,7 @@ class Line:
 
     def close(self, reason: str) -> None:
         self.closed.append(reason)
+        self.open = False
 
 
 def drained(line: Line, calls: InFlight, timeout_s: float) -> Drain:
@@ -91,3 +95,38 @@ async def test_calls_are_counted_and_the_last_is_remembered() -> None:
     assert calls.count == 0
     assert calls.last > before
     await within(calls.emptied())
+
+
+async def test_a_task_that_would_end_with_it_is_waited_for_as_calls_are() -> None:
+    """And so is the call that fetches what it came to."""
+    line, calls = Line(), InFlight()
+    line.tasks.pending = 1
+    drain = drained(line, calls, 20.0)
+    await asyncio.sleep(3 * LOOK_S)
+    link: Any = line
+    assert (line.closed, leaving(drain)) == ([], link)
+    calls.begin()
+    line.tasks.pending = 0
+    await asyncio.sleep(3 * LOOK_S)
+    assert not line.closed
+    calls.end()
+    assert drain.task is not None
+    await within(drain.task)
+    assert (line.closed, line.given_up, leaving(drain)) == ([drain.text], [], None)
+
+
+async def test_a_task_is_waited_for_no_longer_than_a_call() -> None:
+    line = Line()
+    line.tasks.pending = 1
+    drain = drained(line, InFlight(), 0.05)
+    assert drain.task is not None
+    await within(drain.task)
+    assert line.closed == [drain.text]
+
+
+async def test_what_remembers_its_tasks_without_a_connection_is_not_waited_for() -> None:
+    line: Any = Line()
+    line.tasks.pending = 1
+    assert (tasks_on(line), tasks_on(None)) == (1, 0)
+    line.spec = ServerSpec(id="s", transport="http", url="https://a.example/")
+    assert tasks_on(line) == 0

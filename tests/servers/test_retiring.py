@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import weakref
+from types import SimpleNamespace
 from typing import Any
 
 from gatewright.servers.retiring import COLLECT_EACH, RETIRING_MOST, Retiring
@@ -19,6 +20,7 @@ class Old:
         self.id = "s"
         self.spec = ServerSpec(id="s", command="x")
         self.closed = ""
+        self.life = SimpleNamespace(tasks=0)
 
     async def close(self, grace_s: float, reason: str) -> None:
         self.closed = reason
@@ -85,3 +87,21 @@ async def test_what_has_ended_is_given_back_before_there_is_much_of_it() -> None
         assert len(left) <= 2
     finally:
         gc.enable()
+
+
+async def test_it_ends_when_no_task_runs_there_either() -> None:
+    loop = asyncio.get_running_loop()
+    retiring, kept, left = Retiring(), Old(), Old()
+    for old, tasks in ((kept, True), (left, False)):
+        old.life.tasks = 1
+        made: Any = old
+        over = loop.create_future()
+        over.set_result(None)
+        retiring.add(made, [over], 60.0, "again", tasks=tasks)
+    await asyncio.sleep(0.1)
+    assert (kept.closed, left.closed) == ("", "again")
+    kept.life.tasks = 0
+    async with asyncio.timeout(5):
+        while list(retiring):
+            await asyncio.sleep(0.01)
+    assert kept.closed == "again"

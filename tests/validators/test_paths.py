@@ -132,7 +132,7 @@ BLOCKED = {
         "a\u202eb",
     ],
     "backslash": ["..0x5cx", "..\\x", "a\\b", "\\\\host\\share", "%c3%a9\\x"],
-    "home": ["~", "~/x", "~root/x"],
+    "home": "~|~/x|~root/x|~root|~5|~+|~-|~+/x|~-2/x|~ name|~x y| ~5|\uff5e5".split("|"),
     "variable": ["$HOME/x", "${HOME}/x", "$(id)", "a/`id`", "%TEMP%/x"],
     "drive": [
         "C:\\x"[:2] + "/x",
@@ -269,6 +269,14 @@ def test_what_is_no_path_is_refused(value: object) -> None:
         {"x": "..\\..\\b"},
         {"x": "%2e%2e/b"},
         {"x": "~/secret"},
+        {"x": "~root/secret"},
+        {"x": "~root"},
+        {"x": "~"},
+        {"x": "~+/secret"},
+        {"x": "~-"},
+        {"x": "~5/secret"},
+        {"path": "~5"},
+        {"path": "~ name"},
         {"deep": {"er": ["C:\\x"]}},
     ],
 )
@@ -283,6 +291,7 @@ def test_paths_are_found_wherever_they_stand(arguments: object) -> None:
         {"path": "a/b.txt", "content": "cd ../..\nrm /x"},
         {"query": "either/or ... or not", "url": "https://example.net/../x"},
         {"text": "wait... what", "ratio": "3/4", "n": 1},
+        {"text": "~5 minutes", "count": "~5", "about": "~ 3.5", "version": "~=1.2", "x": "~~y~~"},
         {"/etc/x": "y"},
     ],
 )

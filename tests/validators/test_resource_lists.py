@@ -93,6 +93,14 @@ def test_what_is_no_path_of_its_own_stays_one_elsewhere(text: str) -> None:
     assert not passes("text", text)
 
 
+@pytest.mark.parametrize("member", ["path", "file", "paths", "cwd"])
+@pytest.mark.parametrize("text", ["~5", "~ 5", "~5 x", "~+", "~-", "~-1", "~name", "~ name", "~name x", "~~", "~.", " ~5", "~5,~6", "~"])  # fmt: skip
+def test_under_the_name_of_a_path_whatever_begins_like_a_home_is_elsewhere(
+    member: str, text: str
+) -> None:
+    assert not passes(member, text)
+
+
 def test_of_a_long_list_nobody_says_that_it_is_allowed() -> None:
     assert passes("paths", ",".join(["/srv/data/x"] * 300))
     assert not any(isinstance(one, Nobodys) for one in listed("paths", ",/x" * PARTS_MOST))

@@ -33,7 +33,7 @@ __all__ = [
 Answered = dict[str, Any] | Refusal | Failure
 """The members of a result, or why there is none."""
 
-_Entry = Literal["server_grant", "tool_grant"]
+_Entry = Literal["tool_grant", "server_grant"]
 _Asked = TypeVar("_Asked", bound=msgspec.Struct)
 
 

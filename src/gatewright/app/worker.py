@@ -1,4 +1,4 @@
-"""Worker process (`python -m gatewright.app.worker`): runs validator, schema, redaction, pin, URI and audit jobs from stdin; a timer ends it.
+"""Worker process (`python -m gatewright.app.worker`): runs validator, schema, redaction, pin and URI jobs from stdin; a timer ends it.
 
 One order after the other on standard input, one answer each on standard output (`transport.workers`). The head of an order is JSON
 with the member `do`; its payload is the untrusted text. Pure functions of the two: nothing is kept but what was compiled.
@@ -13,7 +13,6 @@ from typing import Any
 
 import msgspec
 
-from gatewright.audit.offload import verified
 from gatewright.pins.offload import read
 from gatewright.redaction.offload import cleaned, looked_through
 from gatewright.schemas.offload import checked, fitted
@@ -50,7 +49,6 @@ _ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
     "fit": fitted,
     "look": looked_through,
     "read": read,
-    "verify": verified,
 }
 
 

@@ -30,7 +30,8 @@ class Embedder(msgspec.Struct, frozen=True, kw_only=True):
     model: Annotated[str, Meta(max_length=200)] = ""
     """`endpoint`: the name of the model."""
     key: str = ""
-    """`endpoint`: the key, sent as a bearer token; best as `${secret:NAME}`."""
+    """`endpoint`: the key, sent as a bearer token; best as `${secret:NAME}`. Over plain `http` to another machine everybody on the way
+    can read it: the log and `doctor` warn of that."""
     path: Annotated[str, Meta(max_length=4096)] = ""
     """`model`: the folder, relative to that of this file. It has `tokenizer.json`, and `model.onnx` (also in `onnx/`) or the static
     vectors of model2vec in `model.safetensors`."""

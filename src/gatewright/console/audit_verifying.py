@@ -16,7 +16,7 @@ __all__ = ["REST_S", "Verified", "Verifying"]
 log = logging.getLogger("gatewright.console")
 
 REST_S = 60.0
-"""Behind the end of one, before another may begin: each holds a worker process, and anybody who may look may ask for it."""
+"""Behind the end of one, before another may begin: each reads all of it, and anybody who may look may ask for it."""
 
 
 class Verified(msgspec.Struct, frozen=True, kw_only=True):

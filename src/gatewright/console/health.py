@@ -17,7 +17,7 @@ __all__ = ["Chain", "Health", "Overview", "Thing"]
 
 log = logging.getLogger("gatewright.console")
 
-Level = Literal["problem", "warning", "ok"]
+Level = Literal["ok", "warning", "problem"]
 _ORDER: tuple[Level, ...] = ("problem", "warning", "ok")
 _GOOD_FOR_S = 600.0
 """After so long somebody who opens a page has the checks made anew."""

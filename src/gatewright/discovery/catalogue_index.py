@@ -39,7 +39,13 @@ log = logging.getLogger("gatewright.discovery")
 
 _PATIENCE_S = 5.0
 """So long a search waits for what was listed since; then it searches what is there."""
-_QUIET_S = 10.0
+_QUIET_S, _LATEST_S = 10.0, 60.0
+"""How long nothing has to change before the index is written, and how long that is waited for: a server may list something else all
+the time."""
+_EACH_S = 600.0
+"""So far apart it is written while the gateway runs: the file has all of it, however little changed. Its end writes it once more."""
+_AGAIN_S = 60.0
+"""After how long a write that failed is tried again."""
 _BY_MEANING = frozenset({"auto", "semantic"})
 """Strategies to which word vectors, or those of a stronger embedder, matter."""
 _SCHEMA_BYTES = 65_536
@@ -56,13 +62,22 @@ class CatalogueIndex:
     """One index over the tools of all servers. On the event loop."""
 
     def __init__(
-        self, now: InForce, index: ToolIndex | None = None, folder: Path | None = None
+        self,
+        now: InForce,
+        index: ToolIndex | None = None,
+        folder: Path | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """In `folder` the index is kept for the next start."""
+        """In `folder` the index is kept for the next start. `clock` gives monotonic seconds."""
+        self._clock = clock
         self._now = now
         self._folder = folder
         self._written = 0
         self._due: float | None = None
+        self._since: float | None = None
+        """Since when something is not written."""
+        self._not_before = float("-inf")
+        self._unwritable = False
         self._keeping: asyncio.Task[None] | None = None
         self._changing = asyncio.Lock()
         """Held while servers' tools are put or dropped, and while the index is read to be kept."""
@@ -89,7 +104,7 @@ class CatalogueIndex:
         if (embedding := self._embeds()) is not None and self.index is not None:
             embedding.look(self.index)
         writing = self._keeping is not None and not self._keeping.done()
-        if self._due is not None and time.monotonic() >= self._due and not writing:
+        if self._due is not None and self._clock() >= self._due and not writing:
             self._due = None
             self._keeping = asyncio.get_running_loop().create_task(self._keep())
         if self._seen == self._present:
@@ -185,7 +200,9 @@ class CatalogueIndex:
                 self._seen = present
             if self.index is not None and self.index.changes != self._written:
                 # Of all that servers list at a start, the last is what counts.
-                self._due = time.monotonic() + _QUIET_S
+                now = self._clock()
+                self._since = now if self._since is None else self._since
+                self._due = max(min(now + _QUIET_S, self._since + _LATEST_S), self._not_before)
         except Exception:  # a search goes on with what is there, and the next one tries again
             log.exception("the tool index could not take up what servers list")
 
@@ -196,14 +213,22 @@ class CatalogueIndex:
             return
         from gatewright.discovery.kept_index import FILE, store  # noqa: PLC0415 - loaded by then
 
-        async with self._changing:
-            changes = index.changes
-            kept = await in_slices(index.kept())
         try:
+            async with self._changing:
+                changes, self._since = index.changes, None
+                kept = await in_slices(index.kept())
             await asyncio.to_thread(store, self._folder / FILE, kept)
-        except OSError as problem:
-            log.warning("the tool index is not kept for the next start: %s", problem)
-        self._written = changes
+        except Exception as problem:  # noqa: BLE001 - whatever it is, it is tried again
+            if not self._unwritable:
+                log.warning(
+                    "the tool index is not kept for the next start: %s; it is tried again", problem
+                )
+            self._unwritable, self._due = True, self._clock() + _AGAIN_S
+            return
+        self._written, self._unwritable = changes, False
+        self._not_before = self._clock() + _EACH_S
+        if self._due is not None:
+            self._due = max(self._due, self._not_before)
 
     async def _take(self, catalogue: Catalogue) -> None:
         index = await self._loaded()

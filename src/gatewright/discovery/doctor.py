@@ -29,7 +29,7 @@ def check_embedder(settings: Settings) -> Iterator[Finding]:
         return
     import asyncio  # noqa: PLC0415 - as above
 
-    from gatewright.discovery.embedders.embedder import EmbeddingFailed  # noqa: PLC0415 - as above
+    from gatewright.discovery.embedders.embedder import EmbeddingFailed, key_in_clear_text  # noqa: PLC0415 - as above
     from gatewright.discovery.embedding import made  # noqa: PLC0415 - as above
 
     async def answers() -> str:
@@ -47,6 +47,15 @@ def check_embedder(settings: Settings) -> Iterator[Finding]:
         return f"answers a query with {found.shape[1]} components in {spent:.0f} ms"
 
     said = settings.discovery.embedder
+    if clear := key_in_clear_text(said):
+        yield Finding(
+            check="discovery",
+            subject="embedder key",
+            level="warning",
+            what="is sent in clear text",
+            why=clear,
+            fix="write an https URL in [discovery.embedder], or have it listen on this machine alone",
+        )
     try:
         what, why = asyncio.run(answers()), ""
     except EmbeddingFailed as problem:

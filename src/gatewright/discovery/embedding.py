@@ -11,6 +11,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Generator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +19,11 @@ from numpy.typing import NDArray
 
 from gatewright.config import Settings
 from gatewright.config.embedder import Embedder as Written
-from gatewright.config.substitute import Undefined
 from gatewright.discovery.embedders.embedder import (
     Embedder,
     EmbeddingFailed,
     QueryLeftOut,
+    key_in_clear_text,
     key_of,
     place_of,
 )
@@ -58,10 +59,7 @@ def made(settings: Settings) -> Embedder | None:
         return None
     if written.type == "model":
         return LocalModel(written, place_of(settings))
-    try:
-        return Endpoint(written, key_of(settings))
-    except Undefined as problem:
-        raise EmbeddingFailed(f"{problem.what}: {problem.instead}") from None
+    return Endpoint(written, partial(key_of, settings))
 
 
 class Embedding:
@@ -168,6 +166,8 @@ class Embedding:
             working.cancel()
         if former is not None:
             self._apart(former.close())
+        if said := key_in_clear_text(written):
+            log.warning("WARNING: [discovery.embedder]: %s; write https", said)
         try:
             self._embedder = self._make(self._settings())
         except EmbeddingFailed as problem:

@@ -37,6 +37,9 @@ DROPPED = "dropped"
 ANSWERS_S, WAITS_S = 5.0, 0.5
 """How long a server has to answer a subscription, and how long of that who asked for it waits."""
 
+AGAIN_S = 5.0
+"""How long after a failure of the gateway's own servers are asked again."""
+
 EVENT_MOST = 64 * 1024
 """Bytes of one event, as JSON: it goes to everybody who wants it."""
 
@@ -112,6 +115,8 @@ class ServerEvents:
         self._anew: set[str] = set()
         """Servers that everybody is still to be subscribed to, whoever is at it."""
         self._asking = False
+        self._not_before = float("-inf")
+        """Where asking anew has failed: when it is tried again."""
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # -- wanting -------------------------------------------------------------------------------------
@@ -247,20 +252,32 @@ class ServerEvents:
         now = {name: link.told_on for name, link in self._connections().items()}
         self._anew |= {name for name in now if now[name] != self._seen.get(name)}
         self._seen = now
-        if self._anew and not self._asking:
+        if self._anew and not self._asking and self._clock() >= self._not_before:
             self._asking = True
             self._spawn(in_slices(self._ask_anew()))
 
     def _ask_anew(self) -> Generator[None, None, None]:
-        """Subscribe everybody to what they want at the servers that are still to be asked."""
+        """Subscribe everybody to what they want at the servers that are still to be asked. Those at which that fails are asked again
+        after a while, and what fails for one keeps no other from hearing."""
+        problem: Exception | None = None
+        names: set[str] = set()
         try:
-            while self._anew:
+            while self._anew and problem is None:
                 names, self._anew = self._anew, set()
                 for one in self._every:
                     if one.channels or one.pending:
-                        self._ask_each(one, self._connections(names))
+                        try:
+                            self._ask_each(one, self._connections(names))
+                        except Exception as found:  # noqa: BLE001 - raised below, when all others were asked
+                            problem = found
                         yield
+                if problem is None:
+                    names = set()
+            if problem is not None:
+                self._not_before = self._clock() + AGAIN_S
+                raise problem
         finally:
+            self._anew |= names
             self._asking = False
 
     def _spawn(self, work: Coroutine[Any, Any, Any]) -> None:

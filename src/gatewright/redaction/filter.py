@@ -20,7 +20,7 @@ from gatewright.redaction.known_lists import KnownLists
 from gatewright.redaction.report import measure, reported
 from gatewright.schemas.json_strings import outweighs
 from gatewright.secret_scanning import Clean, Redactor
-from gatewright.secret_scanning.chunks import CHUNK, Chunks, text_of, with_text
+from gatewright.secret_scanning.chunks import CHUNK, GAP, Chunks, text_of, with_text
 
 __all__ = ["AT_ONCE", "Cleaning", "Redact", "Rules"]
 
@@ -164,6 +164,10 @@ class Redact:
         if redactor is None or event.method == RECONNECT:
             return event
         if event.method == CHUNK and (text := text_of(event.params)) is not None:  # MGP §12.4
+            if not self._chunks.admits(
+                call.id
+            ):  # never silently: the way back numbers what is missing
+                return Event(GAP, {"request_id": call.id, "chars": len(text)})
             return self._some_text(call, event, redactor, text)
         return self._whole(call, event, redactor)
 

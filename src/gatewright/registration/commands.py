@@ -27,7 +27,7 @@ def register(  # noqa: PLR0913, PLR0917 - one argument for each option
     ] = None,
     why: Annotated[str, typer.Option("--why", help="For the record.")] = "",
     trust: Annotated[
-        Literal["sandboxed", "standard", "trusted"],
+        Literal["standard", "trusted", "sandboxed"],
         typer.Option("--trust", help="A sandboxed one is isolated."),
     ] = "standard",
     env: Annotated[

@@ -36,7 +36,7 @@ class Registered(msgspec.Struct, frozen=True, kw_only=True):
     extensions: tuple[str, ...] | None = None
     """None: it is plain MCP."""
     permissions: tuple[str, ...] = ()
-    trust_level: Literal["trusted", "standard", "sandboxed"]
+    trust_level: Literal["standard", "trusted", "sandboxed"]
     lifetime: Literal["session", "persistent"]
     session: str | None = None
     """The session with which it ends."""

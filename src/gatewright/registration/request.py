@@ -24,7 +24,6 @@ _Params = TypeVar("_Params", bound=msgspec.Struct)
 class _Mgp(msgspec.Struct, frozen=True):
     extensions: Annotated[tuple[_Name, ...], Meta(max_length=32)] = ()
     permissions_required: Annotated[tuple[_Name, ...], Meta(max_length=32)] = ()
-    # In the order of `config.model`: `typing` makes one union of two that are equal, and the documented order would be of who came first.
     trust_level: Literal["standard", "trusted", "sandboxed"] | None = None
 
 

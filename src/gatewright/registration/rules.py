@@ -178,7 +178,7 @@ class Rules:
 
     def _trust(
         self, wanted: Wanted, *, operator: bool
-    ) -> Literal["trusted", "standard", "sandboxed"]:
+    ) -> Literal["standard", "trusted", "sandboxed"]:
         if operator:
             return wanted.trust_level or "standard"
         most = self._settings.registration.trust_level

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager, suppress
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from gatewright.call import Back, Call, CannotAsk, Question
@@ -19,7 +19,7 @@ from gatewright.mcp.protocol.mcp_server import can_answer, needed_capability
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.sdk.errors import ToolError
 
-__all__ = ["AHEAD", "PendingAnswer", "Running", "put"]
+__all__ = ["AHEAD", "STUCK_S", "PendingAnswer", "Running", "put"]
 
 T = TypeVar("T")
 
@@ -27,13 +27,15 @@ T = TypeVar("T")
 _MISSING_CAPABILITY = -32021
 AHEAD = 64
 """So much of what a thread says is on its way to the loop at once."""
+STUCK_S = 1.0
+"""Seconds after which a loop that takes nothing is not waited for: it may itself be waiting for the thread (`join`)."""
 
 
 class Running:
     """The state of one running call: cancelled or not, and how long its questions wait. Made by the server of the tool."""
 
     __slots__ = (
-        *("_asked_s", "_asking", "_room", "_since", "_waited"),
+        *("_asked_s", "_asking", "_room", "_since", "_stuck", "_waited"),
         *("cancelled", "loop", "unanswered"),
     )
 
@@ -48,9 +50,11 @@ class Running:
         self._asked_s = 0.0
         self._waited: set[PendingAnswer[Any]] = set()
         self._room: SimpleQueue[None] | None = None
+        self._stuck = False
 
     def tell(self, do: Callable[[Any], object], what: Any) -> None:
-        """For a thread: have the loop do this, and wait where it has not come to what the `AHEAD` before were about."""
+        """For a thread: have the loop do this, and wait where it has not come to what the `AHEAD` before were about. A loop
+        that takes nothing for `STUCK_S` is waited for no more before it does."""
         loop, room = self.loop, self._room
         if loop is None:
             return
@@ -59,12 +63,21 @@ class Running:
             self._room = room = SimpleQueue()
             for _ in range(AHEAD):
                 room.put(None)
-        room.get()
+        try:
+            room.get(timeout=0.0 if self._stuck else STUCK_S)
+        except Empty:
+            self._stuck = True
+            loop.call_soon_threadsafe(self._late, do, what)
+            return
         loop.call_soon_threadsafe(self._done, room, do, what)
 
     @staticmethod
     def _done(room: SimpleQueue[None], do: Callable[[Any], object], what: Any) -> None:
         room.put(None)
+        do(what)
+
+    def _late(self, do: Callable[[Any], object], what: Any) -> None:
+        self._stuck = False
         do(what)
 
     @contextmanager

@@ -1,7 +1,8 @@
 """`Chunks`: redacts results streamed in chunks (MGP §12.4), holding back per call what the next chunk may complete to a secret.
 
 What may still become part of a secret is held back for the next chunk, so texts move a little between chunks, and their number and
-indexes stay. Only where a call ends without a chunk that says `done` is there one more, with what was held.
+indexes stay. Only where a call ends without a chunk that says `done` is there one more, with what was held. Of a call that there is no
+room for no text goes, which its client is told (`GAP`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from typing import Any
 
 from gatewright.secret_scanning.stream import Stream
 
-__all__ = ["CHUNK", "KEPT", "Chunks", "text_of", "with_text"]
+__all__ = ["CHUNK", "GAP", "KEPT", "Chunks", "text_of", "with_text"]
 
 KEPT = 4096
 """So many calls at once; of more the chunks have no text, up to the end of the call: what was held back of others is theirs."""
 
 CHUNK = "notifications/mgp.stream.chunk"
+GAP = "notifications/mgp.stream.gap"
+"""Says that text is missing from a stream: `chars`, between chunk `index` - 1 and chunk `index`."""
 
 
 class _Running:
@@ -39,6 +42,15 @@ class Chunks:
     def __bool__(self) -> bool:
         return bool(self._running or self._left_out)
 
+    def admits(self, call: str) -> bool:
+        """Whether there is room for the text of a call; once there was none, there is none up to its end."""
+        if call in self._running:
+            return True
+        if call in self._left_out or len(self._running) >= KEPT:
+            self._left_out.add(call)
+            return False
+        return True
+
     def clean(
         self, call: str, params: dict[str, Any], stream: Callable[[], Stream]
     ) -> tuple[dict[str, Any], Sequence[str]]:
@@ -49,8 +61,7 @@ class Chunks:
             return params, ()
         one = self._running.get(call)
         if one is None:
-            if call in self._left_out or len(self._running) >= KEPT:
-                self._left_out.add(call)
+            if not self.admits(call):
                 return with_text(params, ""), ()
             one = self._running[call] = _Running(stream())
         before = len(one.stream.rules)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, Failure, Outcome
 from gatewright.mcp.client.link import Link
+from gatewright.servers.draining import leaving
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
 from gatewright.servers.server_screen import Screen
@@ -21,12 +22,13 @@ __all__ = ["CallSender", "Route"]
 
 class Route:
     """On which connection a call goes: on `only` that, where it is given, and else on `link`, which is known afterwards. `own`
-    says whose alone it is."""
+    says whose alone it is. `leaving` says of a connection that it drains: it takes what is asked about its tasks, and nothing else."""
 
-    __slots__ = ("link", "only", "own")
+    __slots__ = ("leaving", "link", "only", "own")
 
-    def __init__(self, only: Link | None = None) -> None:
+    def __init__(self, only: Link | None = None, *, leaving: bool = False) -> None:
         self.only = only
+        self.leaving = leaving
         self.link: Link | None = None
         self.own: str | None = None
 
@@ -66,9 +68,11 @@ class CallSender:
         # Before the first wait: a connection that is made from here on is not the one by whose lists the gates judged.
         known = relisting.count
         while True:
-            link = keeper.link
+            link = keeper.link if route is None or not route.leaving else leaving(keeper.drain)
             stale = relisting.unlisted or relisting.count != known
-            if link is None or not link.open or keeper.late or stale:
+            # What is asked about a task was judged by no list.
+            stale = (stale or keeper.late) and not (route is not None and route.leaving)
+            if link is None or not link.open or stale:
                 waits = min(keeper.spec.restart_wait_s, deadline - now)
                 with keeper.waits(back):
                     ready = await self._ready(keeper, call, known, deadline, waits, unsent)

@@ -6,6 +6,7 @@ from typing import Any
 
 from gatewright.call import Call, Failure, Refusal
 from gatewright.mcp.client.related_tasks import without
+from gatewright.servers.draining import leaving
 from gatewright.servers.server import Server
 from gatewright.servers.task_names import connection_name
 
@@ -14,9 +15,10 @@ __all__ = ["connection_of", "roots_changed", "tell"]
 
 def connection_of(server: Server, session: str | None, process: str) -> str:
     """What tells the connection that serves a session from all others of its server: the session, where it has one of its own,
-    and, where what a server remembers ends with the connection, which one it is in this `process` of ours."""
-    link = server.link_of(session)
-    own = session if link is not None and link is not server.link else None
+    and, where what a server remembers ends with the connection, which one it is in this `process` of ours. One that drains is still there: its tasks go on."""
+    keeper = server.keeper_of(session)
+    link = keeper.link or leaving(keeper.drain)
+    own = session if link is not None and keeper is not server.keeper_of(None) else None
     return connection_name(server.spec, own, link, process)
 
 
@@ -33,8 +35,8 @@ def roots_changed(server: Server, session: str | None, params: dict[str, Any]) -
     """The roots of a session are others: nothing to a modern server, which asks within calls, nor where each session has a
     connection of its own and this one has none yet."""
     # With `share = "session"` nobody's roots are told on the main connection, which no session uses.
-    serves = server.spec.share != "session" or server.link_of(session) is not server.link
-    link = server.link_of(session)
+    link = server.keeper_of(session).link
+    serves = server.spec.share != "session" or link is not server.link
     late = not serves or server.hello.modern or server.roots_late(session)
     if (
         not late and link is not None and link.open

@@ -1,17 +1,22 @@
-"""`InFlight` counts the calls on a connection; `Drain` waits for them to end, answers the rest with 3003, and closes the connection."""
+"""`InFlight` counts calls on a connection; `Drain` waits for them and for tasks, answers the rest with 3003, and closes the connection."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 
 from gatewright.call import Failure
 from gatewright.mcp.client.link import Link
 from gatewright.servers.states import After, ShutdownReason
 
-__all__ = ["GONE_S", "Drain", "InFlight"]
+__all__ = ["GONE_S", "LOOK_S", "Drain", "InFlight", "leaving", "tasks_on"]
+
+log = logging.getLogger("gatewright.servers")
 
 GONE_S = 5.0
 """How long the process of a server has at each step of being ended; its successor waits for that."""
+LOOK_S = 0.05
+"""How often it is looked whether tasks still run."""
 
 
 class InFlight:
@@ -61,7 +66,7 @@ class Drain:
         self.text = f"it was told to shut down ({reason})"
         self.counts = False
         """Whether a restart after it counts against the limit: the server began it, and could again as soon as it is back."""
-        self._link = link
+        self.link = link
         self._calls = calls
         self._timeout_s = timeout_s
         self._loop = asyncio.get_running_loop()
@@ -70,7 +75,8 @@ class Drain:
         self.task: asyncio.Task[None] | None = None
 
     def begin(self) -> None:
-        """Close the connection when no call is in flight any more, at latest when the time is over."""
+        """Close the connection when no call is in flight any more and no task runs that would end with it, at latest when the time
+        is over."""
         self.task = self._loop.create_task(self._run())
 
     def hurry(self, timeout_s: float, after: After) -> None:
@@ -86,17 +92,32 @@ class Drain:
         try:
             async with asyncio.timeout_at(self._deadline) as self._limit:
                 await self._calls.emptied()
+                while tasks_on(self.link):
+                    await asyncio.sleep(LOOK_S)
+                    await self._calls.emptied()
         except TimeoutError:
-            self._link.give_up(self._late())
+            self.link.give_up(self._late())
         self._limit = None
-        self._link.close(self.text)
+        if lost := tasks_on(self.link):
+            log.warning("server %s is shut down while %d tasks of it run, which end with it", self.link.spec.id, lost)  # fmt: skip
+        self.link.close(self.text)
 
     def _late(self) -> Failure:
-        spec, limit_ms = self._link.spec, round(self._timeout_s * 1000)
+        spec, limit_ms = self.link.spec, round(self._timeout_s * 1000)
         said = f"server {spec.id} did not answer before it was shut down ({self.reason}): calls had {limit_ms} ms to end"
         return Failure("timeout", said, {"sent": True, "timeout_ms": limit_ms})
 
     async def gone(self) -> None:
         """Return once its process has ended: two of one kind may want one file."""
-        if self._link.spec.transport == "stdio":
-            await self._link.stop(GONE_S)
+        if self.link.spec.transport == "stdio":
+            await self.link.stop(GONE_S)
+
+
+def leaving(drain: Drain | None) -> Link | None:
+    """The connection that is shut down, as long as it is there."""
+    return drain.link if drain is not None and drain.link.open else None
+
+
+def tasks_on(link: Link | None) -> int:
+    """How many tasks run that end with a connection. A server that is reached over HTTP remembers them (`task_names`)."""
+    return 0 if link is None or link.spec.transport == "http" else link.tasks.pending

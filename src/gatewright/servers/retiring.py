@@ -1,4 +1,4 @@
-"""`Retiring`: servers that a reload replaced or removed, each stopped once no call of the former configuration can need it any more."""
+"""`Retiring`: servers that a reload replaced or removed, each stopped once no former call can need it and no task runs there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gc
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from gatewright.servers.draining import LOOK_S
 from gatewright.servers.server import Server
 
 __all__ = ["COLLECT_EACH", "RETIRING_MOST", "Retiring"]
@@ -31,9 +32,16 @@ class Retiring:
         return iter(list(self._hurries))
 
     def add(
-        self, server: Server, over: Sequence[asyncio.Future[None]], held_s: float, why: str
+        self,
+        server: Server,
+        over: Sequence[asyncio.Future[None]],
+        held_s: float,
+        why: str,
+        *,
+        tasks: bool = True,
     ) -> None:
-        """Stop a server when all of `over` are done, or after the time limit of a call and `held_s`."""
+        """Stop a server when all of `over` are done and, with `tasks`, none runs that would end with it; or after the time limit
+        of a call and `held_s`."""
         crowd = [one for one in self._hurries if one.id == server.id]
         # A file that is saved again and again must not leave a process behind each time.
         for one in crowd[: max(0, len(crowd) - RETIRING_MOST + 1)]:
@@ -41,7 +49,7 @@ class Retiring:
         self._hurries[server] = asyncio.get_running_loop().create_future()
         # A call of the former configuration may still be on its way through the gates.
         most_s = server.spec.call_s + server.spec.restart_wait_s + held_s
-        work = self._leave(server, asyncio.gather(*over), most_s, why)
+        work = self._leave(server, asyncio.gather(*over), most_s, why, tasks=tasks)
         task = asyncio.get_running_loop().create_task(work)
         self._departures.add(task)
         task.add_done_callback(self._departures.discard)
@@ -53,10 +61,13 @@ class Retiring:
         await asyncio.gather(*self._departures)
 
     async def _leave(
-        self, server: Server, over: asyncio.Future[Any], most_s: float, why: str
+        self, server: Server, over: asyncio.Future[Any], most_s: float, why: str, *, tasks: bool
     ) -> None:
-        either = [over, self._hurries[server]]
-        await asyncio.wait(either, timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
+        hurry, loop = self._hurries[server], asyncio.get_running_loop()
+        due = loop.time() + most_s
+        await asyncio.wait([over, hurry], timeout=most_s, return_when=asyncio.FIRST_COMPLETED)
+        while tasks and server.life.tasks and not hurry.done() and loop.time() < due:
+            await asyncio.wait([hurry], timeout=LOOK_S)
         await server.close(5.0, why)
         del self._hurries[server]
         self._ended += 1

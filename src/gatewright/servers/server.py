@@ -173,9 +173,9 @@ class Server:
         """The main connection, while it is there."""
         return self._main.link
 
-    def link_of(self, session: str | None) -> Link | None:
-        """The connection that serves a session, while it is there."""
-        return (self._lanes.own(session) or self._main).link
+    def keeper_of(self, session: str | None) -> Reconnector:
+        """What keeps the connection that serves a session."""
+        return self._lanes.own(session) or self._main
 
     def own_link(self, session: str) -> Link | None:
         """The connection of a session's own, while it is there."""
@@ -183,7 +183,7 @@ class Server:
 
     async def ready_for(self, session: str | None) -> Failure | None:
         """Wait for the connection that serves a session, as its calls do; why there is none, if so."""
-        ready = await (self._lanes.own(session) or self._main).ready(self.spec.restart_wait_s)
+        ready = await self.keeper_of(session).ready(self.spec.restart_wait_s)
         return ready if isinstance(ready, Failure) else None
 
     async def reached(self, call: Call) -> Link | Failure | Refusal:
@@ -213,7 +213,7 @@ class Server:
         route: Route | None = None,
     ) -> Coroutine[Any, Any, Outcome]:
         """Put one call to the server, in its own names; waits for one that is just (re)starting. Never raises."""
-        if self.life.quiet and (refused := self.life.refused()) is not None:
+        if self.life.quiet and (refused := self.life.refused(route)) is not None:
             return _said(refused)
         taken = self._lanes.take(call)
         if not isinstance(taken, tuple):

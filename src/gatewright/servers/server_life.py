@@ -12,7 +12,8 @@ import msgspec
 from gatewright.call import Failure
 from gatewright.mcp.client.link import Link, ServerFailed
 from gatewright.mcp.wire import jsonrpc
-from gatewright.servers.draining import GONE_S
+from gatewright.servers.call_sender import Route
+from gatewright.servers.draining import GONE_S, leaving, tasks_on
 from gatewright.servers.prospects import explained
 from gatewright.servers.reconnector import Reconnector
 from gatewright.servers.relisting import Relisting
@@ -125,8 +126,16 @@ class ServerLife:
         """How many calls are in flight, on all its connections."""
         return sum(one.calls.count for one in self._keepers())
 
-    def refused(self) -> Failure | None:
-        """Why a call cannot be taken as the server was shut down; None where it can, or the call brings the server back."""
+    @property
+    def tasks(self) -> int:
+        """How many tasks run that would end with its connections."""
+        return sum(tasks_on(one.link or leaving(one.drain)) for one in self._keepers())
+
+    def refused(self, route: Route | None = None) -> Failure | None:
+        """Why a call cannot be taken as the server was shut down; None where it can, or the call brings the server back. What is
+        asked about a task of a connection that drains is taken until its end."""
+        if route is not None and route.leaving:
+            return None
         main = self._keepers()[0]
         main.wanted()
         found = main.refused()
@@ -158,6 +167,8 @@ class ServerLife:
                 self._spawn(_passed_on(link, params))
         pending, main = self.pending, links[0]
         drain_ms = min(timeout_s, self.spec.call_s) * 1000 if pending else 0.0
+        if self.tasks:
+            drain_ms = timeout_s * 1000
         if main is not None and speaks(main):
             drain_ms = await _passed_on(main, params) or drain_ms
         return Begun(pending, round(min(drain_ms, timeout_s * 1000)))

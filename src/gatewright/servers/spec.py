@@ -20,7 +20,7 @@ __all__ = ["Auth", "CatalogueLimits", "Restart", "ServerSpec", "ToolOverride"]
 class Restart(msgspec.Struct, frozen=True, kw_only=True):
     """When a connection that ended is made again. Times are seconds."""
 
-    policy: Literal["never", "on_failure", "always"] = "on_failure"
+    policy: Literal["on_failure", "never", "always"] = "on_failure"
     max: int = 5
     """So many times within `window_s`; then the server is in state `error`."""
     window_s: float = 300.0

@@ -130,7 +130,7 @@ REASONS: tuple[ShutdownReason, ...] = get_args(ShutdownReason)
 CAUSES = frozenset({*REASONS, NO_MORE_RESTARTS, *(one.cause for one in TRANSITIONS)})
 """Every word that a notification gives as its reason."""
 
-Policy = Literal["never", "on_failure", "always"]
+Policy = Literal["on_failure", "never", "always"]
 After = Literal["stays", "call", "restart"]
 """What comes after the drain: it stays down until an operator starts it; the next call starts it; it is started at once."""
 

@@ -75,7 +75,9 @@ class Supervisor:
         self.info = info
         self.hub = ServerNotifications(self._may_see, self._may_read, self._names, side.clean)
         self.sightings = Visibility(self.hub, lambda: self.catalogue)
-        self.tasks = ServerTasks(MadeTasks(time.time, os.urandom, side.keep))
+        self.tasks = ServerTasks(
+            MadeTasks(time.time, os.urandom, side.keep), lambda: self._retiring
+        )
         """Those that servers made: what is known of them outlives every configuration."""
         self._side = side
         self._event = event
@@ -245,7 +247,11 @@ class Supervisor:
         for name, server in before.servers.items():
             if fleet.servers.get(name) is not server:
                 why = REPLACED if name in fleet.servers else server.farewell
-                self._retiring.add(server, over, held_s, why)
+                now = fleet.servers.get(
+                    name
+                )  # whose tasks nobody can ask about, where it serves no more
+                tasks = now is not None and not now.spec.stopped
+                self._retiring.add(server, over, held_s, why, tasks=tasks)
 
     async def tell_differences(self, before: Catalogue) -> None:
         """Tell those who listen which of their lists are others than in the catalogue before."""
@@ -283,7 +289,7 @@ class Supervisor:
     def tell_audit(self, server: str, events: Sequence[dict[str, Any]]) -> bool:
         """Tell an audit server of each event; False where it is not there, or did not negotiate `audit`."""
         found = self._servers.get(server)
-        link = None if found is None else found.link_of(None)
+        link = None if found is None else found.link
         hello = link.hello if link is not None and link.open else None
         if link is None or hello is None or hello.mgp is None:
             return False

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.call_sender import Route
 from gatewright.servers.catalogue import Catalogue
 from gatewright.servers.client_notices import connection_of
+from gatewright.servers.draining import leaving
 from gatewright.servers.server import Server
 from gatewright.servers.task_names import connection_name
 from gatewright.servers.task_owners import MadeTasks
@@ -51,8 +52,10 @@ _GONE = Failure("invalid_params", "there is no such task")
 class ServerTasks:
     """See the module's text."""
 
-    def __init__(self, made: MadeTasks) -> None:
+    def __init__(self, made: MadeTasks, former: Callable[[], Iterable[Server]] = tuple) -> None:
+        """`former` are servers that others have replaced, and that end when nobody needs them any more."""
         self.made = made
+        self._former = former
 
     async def noticed(self, outcome: Answer, owner: Server, call: Call, route: Route) -> Outcome:
         """What a call came to, whose caller takes a task (`wanted`) and whose server may have made one of it, on the connection
@@ -87,7 +90,7 @@ class ServerTasks:
         if call.method == LIST:
             return await self._list(owners, catalogue, call, back)
         made = self.made.of(call)
-        owner = None if made is None else owners.get(made.server)
+        owner = None if made is None else self._owner(owners, made)
         if made is None or not isinstance(owner, Server):
             return _GONE
         if not sees(catalogue, call.caller, call.profile, made):
@@ -123,6 +126,14 @@ class ServerTasks:
         found = task_ids.renamed_params(params, made.task, made.id)
         return made, found if named(found) in (None, made.id) else without(found)
 
+    def _owner(self, owners: Mapping[str, object], made: ServerTask) -> object:
+        """Who has a task: the server of that name, or the one before it."""
+        now = owners.get(made.server)
+        if isinstance(now, Server) and not self._there(now, made):
+            every = (one for one in self._former() if one.id == made.server)
+            return next((one for one in every if self._there(one, made)), now)
+        return now
+
     def _there(self, owner: Server, made: ServerTask) -> bool:
         session = made.connection.partition("#")[0] or None
         return connection_of(owner, session, self.made.process) == made.connection
@@ -140,7 +151,9 @@ class ServerTasks:
             return _GONE
         session, ends, _ = made.connection.partition("#")
         # What ends with its connection is nobody's on the next, where others may have a task of the same name.
-        route = Route(owner.link_of(session or None)) if ends else None
+        keeper = owner.keeper_of(session or None)
+        drains = leaving(keeper.drain)
+        route = Route(drains or keeper.link, leaving=drains is not None) if ends else None
         if session:
             return await owner.call(method, params, replace(call, session=session), back, route)
         return await owner.call_common(method, params, call, back, route)
@@ -160,7 +173,8 @@ class ServerTasks:
         groups: dict[str, dict[str, list[ServerTask]]] = {}
         for one in mine:
             groups.setdefault(one.server, {}).setdefault(one.connection, []).append(one)
-        every = ((owners.get(server), [*group.values()]) for server, group in groups.items())
+        each = (group for of_server in groups.values() for group in of_server.values())
+        every = ((self._owner(owners, group[0]), [group]) for group in each)
         asked = (self._of(one, had, call, back) for one, had in every if isinstance(one, Server))
         found = await asyncio.gather(*asked)
         return Answer(jsonrpc.encode({"tasks": [task for some in found for task in some]}))

@@ -156,13 +156,14 @@ _NAMED = Pattern(
 )
 _TRAVERSAL = Pattern(r"(?:^|[/\\%&;x])(?:\.|%|\uff0e|\u2024|\u2025)|\.\.")
 _WEB = Pattern(r"https?://", IGNORECASE)
+_HOME = Pattern(r"~(?:[^\s/~\\]*/.*|[A-Za-z_][\w.-]*|[+-])?")  # `~5` alone is mostly how many
 
 
 def _looks_like_path(text: str) -> bool:
     """One line that begins like a path from elsewhere, or has a component that could climb."""
     if "\n" in text or _WEB.begins(text):
         return False
-    if text.startswith(("/", "~/", "\\")) or _DRIVE.begins(text):
+    if text.startswith(("/", "\\")) or _HOME.fits(text) or _DRIVE.begins(text):
         return " " not in text.strip()
     if not _TRAVERSAL.within(text):
         return False

@@ -208,8 +208,9 @@ def _one(key: str, text: str) -> list[str]:
 
 
 def _is_plain(key: str, text: str) -> bool:
-    """Whether it is no path whatever it begins with: `~5 minutes`, a separator, an expression."""
-    return (text[0] == "~" and _ABOUT.fits(text)) or (
+    """Whether it is no path whatever it begins with: `~5 minutes`, a separator, an expression. Under the name of a path a shell's
+    `~5` is a folder, as is `~name`."""
+    return (text[0] == "~" and _ABOUT.fits(text) and not names_path(key, "")) or (
         text[0] in "/\\" and _is_called_sign(key, text)
     )
 

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from gatewright.patterns import DOTALL, Pattern
-from gatewright.validators.shell_options import Program, shaped
+from gatewright.validators.shell_managers import MANAGERS, is_folder_inside
+from gatewright.validators.shell_options import Program, option_rule, shaped
 from gatewright.validators.shell_programs import PROGRAMS
 from gatewright.validators.shell_runners import RUNNERS
 from gatewright.validators.shell_syntax import Word
@@ -23,24 +24,6 @@ def _without(refused: str) -> Program:
     return Program(refused=Pattern(refused, DOTALL).fits)
 
 
-def _within(names: str) -> Program:
-    """Without these subcommands, wherever they stand before a script is named."""
-    refused = frozenset(names.split())
-
-    def rule(words: Sequence[Word]) -> str | None:
-        for word in words:
-            if word.text in refused:
-                return "subcommand"
-            if word.text in _SCRIPTS:
-                break
-        return None
-
-    return Program(check=rule)
-
-
-_SCRIPTS = frozenset(
-    {"run", "run-script", "test", "install", "add", "view", "remove", "sync", "info", "list"}
-)
 _MODULES = frozenset("pytest unittest mypy ruff black flake8 isort build coverage tox nox".split())
 _FILE = Pattern(r".*\.(?:py|rb|pl|js|cjs|mjs|php|lua|jl|R|hs|groovy|exs|ml|m)")
 
@@ -64,6 +47,30 @@ def _or_version(name: str, check: Program) -> Program:
         return check.check(words) if check.check is not None else "option"
 
     return Program(check=rule)
+
+
+_MAKE = Program(
+    short="fE",
+    valued="CIoWjlO",
+    long=("file", "makefile", "eval"),
+    refused=Pattern(
+        r".*\$.*|[^=]*!=.*|\.?SHELL\w*[:+?]*=.*|(?:GNU)?(?:MAKE)?M?FLAGS[:+?]*=.*|MAKE(?:FILES)?[:+?]*=.*", DOTALL
+    ).fits,
+)  # fmt: skip
+_MAKE_IN = Pattern(r"-[^CIoWjlO-]*C(.*)|--di[a-z]*(?:=(.*))?", DOTALL)
+"""`-C` in a cluster, before any letter that takes the rest of the word; its value, unless that is the next word."""
+
+
+def _make(words: Sequence[Word]) -> str | None:
+    """The project's own makefiles: another folder has rules from elsewhere, as `-f` would bring them."""
+    texts = [word.text for word in words]
+    for at, text in enumerate(texts):
+        found = _MAKE_IN.fullmatch(text)
+        if found is not None:
+            value = found[1] or found[2] or next(iter(texts[at + 1 : at + 2]), "")
+            if not is_folder_inside(str(value)):
+                return "option"
+    return option_rule(_MAKE, words)
 
 
 _REF = r"\w[\w./@#-]*"
@@ -121,21 +128,11 @@ BUILDING: Mapping[str, Program] = MappingProxyType(
         },
         **dict.fromkeys("Rscript runghc groovy elixir ocaml octave osascript".split(), Program(check=_runs_a_file)),
         **dict.fromkeys(RUNNERS, _REFUSED),
-        # What runs a project's own scripts, and others by a word.
-        **dict.fromkeys("npm pnpm yarn".split(), _within("dlx exec x")),
-        **dict.fromkeys("uv poetry pipenv pdm hatch rye conda mise direnv asdf".split(), _within("run exec shell tool x")),
-        "bundle": _within("exec"),
-        "deno": _within("run eval x repl"),
+        **MANAGERS,
+        **dict.fromkeys(("docker-compose", "podman-compose"), (PROGRAMS["docker"].subs or {})["compose"]),
         # `-f` and `--eval` bring rules from elsewhere; those of the project's own makefile run. What is set on the line is read as
         # a makefile is, and its flags as the line itself.
-        "make": Program(
-            short="fE",
-            valued="CIoWjlO",
-            long=("file", "makefile", "eval"),
-            refused=Pattern(
-                r".*\$.*|[^=]*!=.*|\.?SHELL\w*[:+?]*=.*|(?:GNU)?(?:MAKE)?M?FLAGS[:+?]*=.*|MAKE(?:FILES)?[:+?]*=.*", DOTALL
-            ).fits,
-        ),
+        "make": _MAKE._replace(check=_make),
         # `-e` names the program that makes the connection, `-M` an option of the other side.
         "rsync": Program(
             short="eM", valued="BTf@", long=("rsh", "rsync-path", "remote-option", "daemon", "config", "early-input")

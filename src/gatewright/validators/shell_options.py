@@ -45,7 +45,9 @@ class Program(NamedTuple):
     leading: frozenset[str] = frozenset()
     """Whole options that may stand before the subcommand."""
     leading_valued: frozenset[str] = frozenset()
-    """Those that take a value, behind `=` or in the next word."""
+    """Those that take a value, behind `=` or in the next word, where it never begins with a dash."""
+    leading_value: Callable[[str], bool] | None = None
+    """Says which values those may have; None: any."""
     alone: bool = False
     """Whether no subcommand at all is allowed, too."""
     check: Callable[[Sequence[Word]], str | None] | None = None
@@ -102,8 +104,14 @@ def _subcommand_rule(
 ) -> str | None:
     rest = list(arguments)
     while rest:
-        name, has_value, _ = rest[0].text.partition("=")
+        name, has_value, value = rest[0].text.partition("=")
         if name in program.leading_valued:
+            if not has_value:
+                value = rest[1].text if len(rest) > 1 else "-"
+            # Some parsers take no word with a dash for a value, and the word behind it for the subcommand.
+            bad = value.startswith("-") and not has_value
+            if bad or (program.leading_value is not None and not program.leading_value(value)):
+                return "subcommand"
             del rest[: 1 if has_value else 2]
         elif rest[0].text in program.leading:
             del rest[0]

@@ -29,13 +29,15 @@ _GIT_LISTING = (["ls-files"], ["grep", "-l"], ["diff", "--name-only"])
 
 def pipe_rule(commands: Sequence[Sequence[Word]]) -> str | None:
     """What speaks against commands that are joined by pipes: a rule's name, or None."""
+    looked = 0
     for at, command in enumerate(commands):
         if not at or not _feeds(command):
             continue
-        before = commands[:at]
-        if any(map(names_sensitive_file, (word for one in before for word in one[1:]))):
+        # What stands before the last `xargs` was looked at for that.
+        fresh, looked = commands[looked:at], at
+        if any(map(names_sensitive_file, (word for one in fresh for word in one[1:]))):
             return "host_file"
-        if not _is_text(command) and not _lists(before):
+        if not _is_text(command) and not _lists(commands[:at]):
             return "unknown_arguments"
     return None
 

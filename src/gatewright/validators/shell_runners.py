@@ -18,7 +18,7 @@ RUNNERS = """
     toybox rbash ksh93 mksh posh yash elvish nu xonsh ipython irb jshell jrunscript
     setarch linux64 linux32 i386 uname26 x86_64 prlimit numactl choom chpst softlimit setlock runcon aa-exec sg newgrp
     catchsegv valgrind perf rlwrap fakeroot faketime eatmydata cpulimit timelimit trickle daemonize unbuffer chronic ifne pee
-    torify torsocks proxychains proxychains4 dbus-run-session dbus-launch ssh-agent sshpass firejail bwrap wine
+    corepack pnpx torify torsocks proxychains proxychains4 dbus-run-session dbus-launch ssh-agent sshpass firejail bwrap wine
     run-parts watchexec entr tmate nix-shell
 """.split()
 """What runs other programs by nature, or changes what a shell takes for one."""
@@ -30,6 +30,13 @@ _NAMES = {
     "luajit": "lua",
     "gmake": "make",
     "mariadb": "mysql",
+    "yarnpkg": "yarn",
+    "bundler": "bundle",
+    "mamba": "conda",
+    "micromamba": "conda",
+    "rtx": "mise",
+    "nerdctl": "docker",
+    "oc": "kubectl",
 }
 _NAME_MOST = 64
 _VERSIONED = Pattern(r"(.*[A-Za-z+])-?\d[\d.]*")

@@ -16,7 +16,7 @@ from gatewright.dialects.groundhog.register import (
 )
 from gatewright.dialects.groundhog.registration import Profile, read_registration
 from gatewright.dialects.groundhog.sandboxed_run import Level
-from gatewright.dialects.groundhog.tool_registry import Registry
+from gatewright.dialects.groundhog.tool_registry import Registered, Registry
 from gatewright.mcp.wire.groundhog import META_TOOL
 from gatewright.storage.errors import StoreError
 from tests.dialects.groundhog.requests import REGISTER, changed
@@ -67,7 +67,8 @@ class House:
     async def _prove(self, level: Level) -> str:
         return self.flaw if level != "none" else ""
 
-    def _store(self) -> None:
+    async def _store(self, one: Registered) -> None:
+        assert one in self.registry.tools
         if self.full:
             raise StoreError("No space left on device")
         self.stored += 1

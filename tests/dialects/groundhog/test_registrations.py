@@ -46,12 +46,13 @@ def call() -> Call:
     )
 
 
-def test_what_is_registered_is_there_after_a_restart(tmp_path: Path) -> None:
+async def test_what_is_registered_is_there_after_a_restart(tmp_path: Path) -> None:
     """GRH-reg-5."""
     registry, found = made(tmp_path)
-    add(registry, found, REGISTER)
-    add(registry, found, changed("tool_metadata.version", "1.1.0"))
-    found.store()
+    for request in (REGISTER, changed("tool_metadata.version", "1.1.0")):
+        add(registry, found, request)
+        await found.store(registry.tools[-1])
+    await found.close()
     again, _ = made(tmp_path)
     assert [(one.name, one.version) for one in again.tools] == [
         ("directory_list", "1.0.0"),
@@ -60,30 +61,35 @@ def test_what_is_registered_is_there_after_a_restart(tmp_path: Path) -> None:
     assert [one.fingerprint for one in again.tools] == [one.fingerprint for one in registry.tools]
 
 
-def test_what_is_no_good_any_more_is_said_and_left_out(
+async def test_what_is_no_good_any_more_is_said_and_left_out(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = changed("security_profile.sandbox_level", "bunker")
     gone = changed("tool_metadata.name", "no_longer_shipped")
-    RegisteredRequests(state_in(tmp_path)).put([bad, gone, REGISTER])
+    kept = RegisteredRequests(state_in(tmp_path))
+    for number, request in enumerate((bad, gone, REGISTER)):
+        await kept.add("directory_list", str(number), request)
+    await kept.close()
     with caplog.at_level(logging.WARNING, "gatewright.registry"):
-        registry, _ = made(tmp_path)
+        registry, found = made(tmp_path)
     assert [one.name for one in registry.tools] == ["directory_list"]
     assert len(caplog.records) == 2
+    # It goes with the next change.
+    request = changed("tool_metadata.version", "2.0.0")
+    add(registry, found, request)
+    await found.store(registry.tools[-1])
+    await found.close()
+    assert [*RegisteredRequests(state_in(tmp_path)).all.values()] == [REGISTER, request]
 
 
-def test_what_cannot_be_read_refuses_the_start(tmp_path: Path) -> None:
+async def test_what_cannot_be_read_refuses_the_start(tmp_path: Path) -> None:
     state = state_in(tmp_path)
-    RegisteredRequests(state).put([REGISTER])
+    kept = RegisteredRequests(state)
+    await kept.add("directory_list", "1.0.0", REGISTER)
+    await kept.close()
     state.engine.execute("UPDATE documents SET body = 'no json'")
     with pytest.raises(StoreError, match="registered tool"):
         made(tmp_path)
-
-
-def test_nothing_registered_is_no_step(tmp_path: Path) -> None:
-    _, found = made(tmp_path)
-    found.store()
-    assert state_in(tmp_path).heads()["registrations"].steps == 0
 
 
 async def test_a_connection_is_asked_for_each_call_of_its_tool(tmp_path: Path) -> None:
@@ -126,7 +132,7 @@ async def test_a_connection_is_asked_for_each_call_of_its_tool(tmp_path: Path) -
     assert gone.reason == "upstream_unavailable"
 
 
-def test_what_a_connection_stood_behind_goes_with_it(tmp_path: Path) -> None:
+async def test_what_a_connection_stood_behind_goes_with_it(tmp_path: Path) -> None:
     registry, found = made(tmp_path)
 
     async def ask(method: str, params: dict[str, Any]) -> Any:
@@ -140,7 +146,7 @@ def test_what_a_connection_stood_behind_goes_with_it(tmp_path: Path) -> None:
     )
     registry.add(registered_of(wanted, None, run, None))
     found.stands_behind("s", "theirs", "1.0.0")
-    found.store()
+    await found.store(registry.tools[-1])
     assert state_in(tmp_path).heads()["registrations"].steps == 0
     found.gone("s")
     assert registry.tools == ()

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Call, Client, Event, Failure, Mgp, Question
 from gatewright.mcp.server import open_call
-from gatewright.mcp.server.open_call import GAP, PROGRESS, OpenCall, PlainProgress, Shared
-from gatewright.secret_scanning.chunks import CHUNK
+from gatewright.mcp.server.open_call import PROGRESS, OpenCall, PlainProgress, Shared
+from gatewright.secret_scanning.chunks import CHUNK, GAP
 from tests.kernel_parts import a_call
 
 
@@ -131,6 +131,31 @@ async def test_what_is_too_much_for_a_slow_reader_is_left_out_and_it_hears_that(
     assert reader.text == "az"
     assert shared.gaps == 1
     assert one.cancel()["truncated"] is True
+
+
+async def test_text_that_never_came_this_far_is_told_at_once_and_counted() -> None:
+    one, reader, shared, _ = await opened()
+    one.emit(chunk("a"))
+    for chars in (3, 4, 5):
+        one.emit(Event(GAP, {"request_id": "elsewhere", "chars": chars}))
+    assert reader.of(GAP) == [{"request_id": "c1", "index": 1, "chars": 3}]
+    one.emit(chunk("b"))
+    one.emit(Event(GAP, {"chars": 2**60}))
+    one.close()
+    assert [each.method for each in reader.events] == [CHUNK, GAP, GAP, CHUNK, GAP]
+    assert [each["chars"] for each in reader.of(GAP)] == [3, 9, 2**48]
+    assert [each["index"] for each in reader.of(GAP)] == [1, 1, 2]
+    assert (reader.text, shared.gaps) == ("ab", 3)
+
+
+async def test_what_a_slow_reader_has_not_taken_goes_with_what_is_missing_behind_it() -> None:
+    one, reader, _, _ = await opened()
+    reader.behind = open_call.SLOW_BYTES + 1
+    one.emit(chunk("four"))
+    one.emit(Event(GAP, {"chars": 3}))
+    reader.behind = 0
+    one.close()
+    assert [(each.method, each.params["chars"]) for each in reader.events] == [(GAP, 7)]
 
 
 async def test_what_is_kept_is_bounded_and_given_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +95,7 @@ def test_configuration_and_state_are_hidden_in_folders_that_are_shown(tmp_path: 
     found = options(tmp_path, write=(str(work),), level="confined", hidden=hidden)
     text = " ".join(found)
     assert f"--tmpfs {work}/state --remount-ro {work}/state" in text
-    assert f"--ro-bind {os.devnull} {work}/mgp.toml" in text
+    assert f"{work}/mgp.toml" not in text
     assert text.index(f"--bind {work} {work}") < text.index(f"--tmpfs {work}/state")
     assert f"--tmpfs {tmp_path}/me" not in text
 
@@ -105,11 +104,68 @@ def test_what_is_hidden_is_hidden_under_every_name_of_its_folder(tmp_path: Path)
     work = tmp_path / "work"
     work.mkdir()
     (work / "mgp.toml").write_text("secret")
+    (work / "kept").write_text("x")
     (tmp_path / "link").symlink_to(work)
     (tmp_path / "my.toml").symlink_to(work / "mgp.toml")
     hidden = (f"{tmp_path}/my.toml",)
     text = " ".join(options(tmp_path, read=(f"{tmp_path}/link",), hidden=hidden))
-    assert f"--ro-bind {os.devnull} {tmp_path}/link/mgp.toml" in text
+    assert "mgp.toml" not in text
+    assert f"--tmpfs {tmp_path}/link --ro-bind-try {work}/kept {tmp_path}/link/kept" in text
+
+
+def test_a_folder_with_a_hidden_file_is_its_other_entries_each_as_it_may_be_used(
+    tmp_path: Path,
+) -> None:
+    work = tmp_path / "work"
+    (work / "fixed" / "deep").mkdir(parents=True)
+    (work / "sub").mkdir()
+    (work / "mgp.toml").write_text("secret")
+    (work / "notes").write_text("x")
+    (work / "link").symlink_to("sub")
+    hidden = (f"{work}/mgp.toml", f"{work}/later.toml")
+    read, write = (f"{work}/fixed",), (str(tmp_path / "work"), f"{work}/fixed/deep")
+    found = options(tmp_path, level="confined", read=read, write=write, hidden=hidden)
+    at = found.index("--tmpfs", found.index(HOME))
+    assert found[at : found.index("--remount-ro", at) + 2] == [
+        *("--tmpfs", str(work)),
+        *("--ro-bind-try", f"{work}/fixed", f"{work}/fixed"),
+        *("--symlink", "sub", f"{work}/link"),
+        *("--bind-try", f"{work}/notes", f"{work}/notes"),
+        *("--bind-try", f"{work}/sub", f"{work}/sub"),
+        *("--bind-try", f"{work}/fixed/deep", f"{work}/fixed/deep"),
+        *("--remount-ro", str(work)),
+    ]
+
+
+def test_the_folder_above_that_of_a_hidden_file_is_shown_without_it(tmp_path: Path) -> None:
+    work = tmp_path / "above" / "work"
+    work.mkdir(parents=True)
+    (work / "mgp.toml").write_text("secret")
+    (work / "notes").write_text("x")
+    hidden = (f"{work}/mgp.toml",)
+    found = options(tmp_path, level="confined", write=(str(work.parent),), hidden=hidden)
+    text = " ".join(found)
+    assert f"--bind {work.parent} {work.parent}" in text
+    assert f"--tmpfs {work} --bind-try {work}/notes {work}/notes --remount-ro {work}" in text
+
+
+def test_a_hidden_file_that_is_named_itself_is_not_shown(tmp_path: Path) -> None:
+    secret = tmp_path / "mgp.toml"
+    secret.write_text("secret")
+    (tmp_path / "link").symlink_to(secret)
+    for name in (secret, tmp_path / "link"):
+        assert str(name) not in options(tmp_path, read=(str(name),), hidden=(str(secret),))
+
+
+def test_a_folder_with_a_hidden_file_and_a_crowd_of_others_keeps_the_server_down(
+    tmp_path: Path,
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    for number in range(201):
+        (work / str(number)).touch()
+    with pytest.raises(CannotIsolate, match="name the folders in it instead"):
+        options(tmp_path, read=(str(work),), hidden=(f"{work}/mgp.toml",))
 
 
 def test_a_script_elsewhere_is_not_shown_where_folders_are_said(tmp_path: Path) -> None:

@@ -312,13 +312,13 @@ async def test_a_signal_that_ends_it_is_told(tmp_path: Path) -> None:
 @pytest.mark.sandbox
 async def test_a_confined_server_keeps_its_home_and_writes_where_it_may(tmp_path: Path) -> None:
     work = tmp_path / "work"
-    work.mkdir()
+    (work / "sub").mkdir(parents=True)
     (work / "mgp.toml").write_text("secret = 1")
     code = (
         "import os, pathlib\n"
         "home = pathlib.Path.home()\n"
         "known = (home / 'kept').exists(); (home / 'kept').write_text('x')\n"
-        f"pathlib.Path({str(work)!r}, 'new').write_text('y')\n"
+        f"pathlib.Path({str(work)!r}, 'sub', 'new').write_text('y')\n"
         f"try: open(os.path.join({str(work)!r}, 'mgp.toml')).read(); seen = True\n"
         "except OSError: seen = False\n"
         "print([known, seen, str(home)], flush=True)\n"
@@ -346,7 +346,7 @@ async def test_a_confined_server_keeps_its_home_and_writes_where_it_may(tmp_path
         b"[False, False, '/home/server']",
         b"[True, False, '/home/server']",
     ], collector.lines
-    assert (work / "new").read_text() == "y"
+    assert (work / "sub" / "new").read_text() == "y"
     assert (work / "mgp.toml").read_text() == "secret = 1"
 
 

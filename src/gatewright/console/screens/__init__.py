@@ -34,7 +34,7 @@ def made(parts: Dependencies) -> Sequence[Screen]:
     search = AuditSearch(folder, time.monotonic)
     threads = AuditThreads()
     verifying = Verifying(
-        lambda: verify_beside(parts.ground.workers, folder),
+        lambda: verify_beside(folder),
         parts.clock,
         lambda: parts.changes.tell("health", "audit"),
     )

@@ -94,6 +94,10 @@ class GroundhogFeature(Feature):
         self._registrations = Registrations(self._registry, ground.database, shipped)
         self._has_tools = settings.protocol is not None or bool(shipped)
 
+    async def close(self) -> None:
+        """Nothing more is kept of what is registered."""
+        await self._registrations.close()
+
     def _shipped(self, settings: Settings) -> Mapping[str, Any]:
         roots = settings.builtin.directory_list.roots
         if not roots:

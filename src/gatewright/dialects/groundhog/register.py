@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
-import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
@@ -34,8 +33,6 @@ from gatewright.servers.local import Function
 from gatewright.storage.errors import StoreError
 
 __all__ = ["Making", "Register", "Shipped", "definition_of", "registered_of"]
-
-log = logging.getLogger("gatewright.registry")
 
 _REST, _LONGEST_S = 3, 0.05
 """What is offered is made anew with each registration, in one piece. Who registers many tools waits between them, three times as long as one
@@ -66,8 +63,8 @@ class Making(msgspec.Struct, frozen=True):
     """The same three of a tool that is registered now: from then on the connection answers for it."""
     used: Callable[[str], str]
     """Which server's tool is called by this name, or by one that says the same; empty where none is."""
-    stored: Callable[[], None]
-    """Keeps what is registered. Raises `StoreError`."""
+    stored: Callable[[Registered], Awaitable[None]]
+    """Keeps what was registered now, beside the loop. Raises `StoreError`."""
     clock: Callable[[], float]
     """Unix seconds."""
 
@@ -106,12 +103,12 @@ class Register:
                 wanted = read_registration(call.params)
                 shipped, level = self._behind(wanted), wanted.profile.level
                 if shipped is None or level == "none":
-                    return self._register(wanted, call, shipped)
+                    return await self._register(wanted, call, shipped)
             # While others register: it takes as long as a mount or a busy machine lets it.
             if why := await shipped.prove(level):
                 return _no_isolation(level, why)
             async with self._in_turn(who):
-                return self._register(wanted, call, shipped)
+                return await self._register(wanted, call, shipped)
         except Flawed as problem:
             return problem.outcome
 
@@ -133,7 +130,7 @@ class Register:
             if not own.users:
                 del self._own[who]
 
-    def _register(self, wanted: Wanted, call: Call, shipped: Shipped | None) -> Outcome:
+    async def _register(self, wanted: Wanted, call: Call, shipped: Shipped | None) -> Outcome:
         making = self._making
         if shipped is None:
             run, base = self._by_connection(wanted, call), None
@@ -158,9 +155,8 @@ class Register:
             return self._done(wanted)
         try:
             if added:
-                making.stored()
-        except StoreError as problem:
-            log.warning("a registration could not be stored: %s", problem)
+                await making.stored(one)
+        except StoreError:
             making.registry.remove((wanted.name, wanted.version))
             return Failure(
                 "internal", "the registration could not be stored; the gateway's log says why"

@@ -9,8 +9,10 @@ tools would go back to what they were without it. Only the running gateway write
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -18,44 +20,86 @@ import msgspec
 from gatewright.call import Back, Call, CannotAsk, Failure, Outcome
 from gatewright.dialects.groundhog.register import Shipped, registered_of
 from gatewright.dialects.groundhog.registration import Flawed, read_registration
-from gatewright.dialects.groundhog.tool_registry import Conflict, Registry
+from gatewright.dialects.groundhog.tool_registry import Conflict, Registered, Registry
 from gatewright.servers.local import Function
 from gatewright.storage.documents import Documents
 from gatewright.storage.errors import StoreError
+from gatewright.storage.opening import beside
 from gatewright.storage.state import StateDatabase
+from gatewright.transport.turns import Turns
 
 __all__ = ["Ask", "RegisteredRequests", "Registrations"]
 
+log = logging.getLogger("gatewright.registry")
+
 
 class RegisteredRequests:
-    """The requests in one state database."""
+    """The requests in one state database, each under the name and version of its tool. Written in a thread, on a connection of its own,
+    one after the other, and each by itself: however many there are, one more costs what one costs."""
 
     def __init__(self, state: StateDatabase) -> None:
         """Raises `StoreError`."""
-        self._documents = Documents(state.section("registrations", "the registered tools"))
+        self._state = state
+        self._beside: StateDatabase | None = None
+        self._turns = Turns()
+        self._adding: set[asyncio.Task[None]] = set()
+        self._flawed: dict[str, None] = {}
         try:
-            self._requests = [
-                msgspec.json.decode(body, type=dict[str, Any])
-                for body in self._documents.all().values()
-            ]
+            self._requests = {
+                key: msgspec.json.decode(body, type=dict[str, Any])
+                for key, body in _documents(state).all().items()
+            }
         except msgspec.MsgspecError as problem:
             raise StoreError(f"a registered tool cannot be read: {problem}") from problem
 
     @property
-    def all(self) -> Sequence[dict[str, Any]]:
-        """In the order in which they came."""
+    def all(self) -> Mapping[str, dict[str, Any]]:
+        """By key, in the order in which they came."""
         return self._requests
 
-    def put(self, requests: Sequence[dict[str, Any]]) -> None:
-        """Keep these in their place. Raises `StoreError`, and then nothing has changed."""
-        if not requests and not self._requests:
-            return
-        bodies = [msgspec.json.encode(one).decode() for one in requests]
-        self._documents.replace({str(at): body for at, body in enumerate(bodies)})
-        self._requests = list(requests)
+    def leave(self, key: str) -> None:
+        """What is kept under this key is good for nothing any more: it goes with the next change."""
+        self._flawed[key] = None
+
+    async def add(self, name: str, version: str, request: Mapping[str, Any]) -> None:
+        """Keep one more; return once it is on disk. It is kept also where whoever registered it is gone meanwhile. Raises
+        `StoreError`, and then nothing has changed."""
+        adding = asyncio.get_running_loop().create_task(self._add(name, version, request))
+        self._adding.add(adding)
+        adding.add_done_callback(self._added)
+        await asyncio.shield(adding)
+
+    async def _add(self, name: str, version: str, request: Mapping[str, Any]) -> None:
+        key, gone = msgspec.json.encode([name, version]).decode(), tuple(self._flawed)
+        try:
+            await self._turns.run(partial(self._put, key, request, gone))
+        except RuntimeError:
+            raise StoreError("the gateway stops: nothing more is kept") from None
+        for one in gone:
+            self._requests.pop(one, None)
+            self._flawed.pop(one, None)
+        self._requests[key] = dict(request)
+
+    def _added(self, adding: asyncio.Task[None]) -> None:
+        self._adding.discard(adding)
+        if not adding.cancelled() and (problem := adding.exception()) is not None:
+            log.warning("a registration could not be stored: %s", problem)
+
+    async def close(self) -> None:
+        """Nothing more is kept, and the connection is closed once the thread that writes on it has ended."""
+        await self._turns.end()
+        if self._beside is not None:
+            self._beside.close()
+
+    def _put(self, key: str, request: Mapping[str, Any], gone: Sequence[str]) -> None:
+        if self._beside is None:
+            self._beside = beside(self._state)
+        _documents(self._beside).put(key, msgspec.json.encode(request).decode(), without=gone)
 
 
-log = logging.getLogger("gatewright.registry")
+def _documents(state: StateDatabase) -> Documents:
+    return Documents(state.section("registrations", "the registered tools"))
+
 
 Ask = Callable[[str, dict[str, Any]], Awaitable[Any]]
 """Puts a request to a connection and waits for the result. Raises `CannotAsk`."""
@@ -76,14 +120,17 @@ class Registrations:
         """Name and version of a tool → the connections that answer for it, the first first."""
         self._load()
 
-    def store(self) -> None:
-        """Keep what is registered. Raises `StoreError`."""
-        self._kept.put(
-            [dict(one.request) for one in self._registry.tools if one.request is not None]
-        )
+    async def store(self, one: Registered) -> None:
+        """Keep what was registered now. Raises `StoreError`."""
+        if one.request is not None:
+            await self._kept.add(one.name, one.version, one.request)
+
+    async def close(self) -> None:
+        """Nothing more is kept."""
+        await self._kept.close()
 
     def _load(self) -> None:
-        for request in self._kept.all:
+        for key, request in self._kept.all.items():
             try:
                 wanted = read_registration(request)
                 base = self.shipped[wanted.name]
@@ -91,6 +138,7 @@ class Registrations:
                 self._registry.add(registered_of(wanted, base.definition, run, request))
             except (Flawed, Conflict, KeyError) as problem:
                 log.warning("a registered tool is not offered any more: %s", problem)
+                self._kept.leave(key)
 
     # -- connections
 

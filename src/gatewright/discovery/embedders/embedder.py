@@ -15,12 +15,14 @@ from gatewright.config.embedder import Embedder as Written
 from gatewright.config.setting_sources import folder_of, looked_up
 from gatewright.discovery.postings import Floats
 from gatewright.secret_scanning import HELD
+from gatewright.web.urls import bare, is_loopback
 
 __all__ = [
     "MOST_DIMENSIONS",
     "Embedder",
     "EmbeddingFailed",
     "QueryLeftOut",
+    "key_in_clear_text",
     "key_of",
     "place_of",
     "said_of",
@@ -70,6 +72,17 @@ def key_of(settings: Settings) -> str:
     [key] = looked_up(settings, _TABLE, settings.discovery.embedder.key)
     HELD.hold("embedder", [key] if key else [])
     return key
+
+
+def key_in_clear_text(written: Written) -> str:
+    """What to say of a key that everybody on the way to the endpoint can read; empty where nobody can."""
+    plain = written.url.partition(":")[0].casefold() == "http" and not is_loopback(written.url)
+    if written.type != "endpoint" or not written.key or not plain:
+        return ""
+    return (
+        f"its key, what tools say of themselves and what is searched for go to {bare(written.url)} without TLS: everybody on the way can "
+        "read and change them"
+    )
 
 
 def place_of(settings: Settings) -> Path:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 import numpy as np
 
 from gatewright.config.embedder import Embedder as Written
+from gatewright.config.substitute import Undefined
 from gatewright.discovery.embedders.embedder import (
     MOST_DIMENSIONS,
     Embedder,
@@ -45,13 +46,13 @@ _decode = msgspec.json.Decoder(_Answer).decode
 class Endpoint(Embedder):
     """Asks an endpoint that the operator named, so it may be in the own network."""
 
-    def __init__(self, written: Written, key: str) -> None:
+    def __init__(self, written: Written, key: Callable[[], str]) -> None:
+        """`key` says the key, empty where there is none; in a thread, for a keyring may ask its user first. Raises `Undefined`."""
+        self._key = key
+        self._reading = asyncio.Lock()
+        self._headers: Mapping[str, str] | None = None
         self._written = written
         self._url = f"{written.url.rstrip('/')}/embeddings"
-        self._headers: Mapping[str, str] = {
-            "Content-Type": "application/json",
-            **({"Authorization": f"Bearer {key}"} if key else {}),
-        }
         most = written.batch * MOST_DIMENSIONS * _NUMBER_BYTES + _AROUND_BYTES
         self._batches = Egress(seconds=written.batch_timeout_s, most_bytes=most)
         most = MOST_DIMENSIONS * _NUMBER_BYTES + _AROUND_BYTES
@@ -70,7 +71,7 @@ class Endpoint(Embedder):
         egress = self._queries if asked else self._batches
         try:
             status, body = await egress.ask(
-                self._url, self._headers, msgspec.json.encode(order), outside=False
+                self._url, await self._known(), msgspec.json.encode(order), outside=False
             )
         except EgressFailed as problem:
             raise EmbeddingFailed(str(problem)) from None
@@ -80,6 +81,18 @@ class Endpoint(Embedder):
             raise failed(f"the endpoint answered HTTP {status}: {said}")
         # Thousands of numbers take some milliseconds.
         return await asyncio.to_thread(_read, body, len(texts))
+
+    async def _known(self) -> Mapping[str, str]:
+        """The headers, once the key is known. What it is made of may be there the next time."""
+        async with self._reading:
+            if self._headers is None:
+                try:
+                    key = await asyncio.to_thread(self._key)
+                except Undefined as problem:
+                    raise EmbeddingFailed(f"{problem.what}: {problem.instead}") from None
+                bearer = {"Authorization": f"Bearer {key}"} if key else {}
+                self._headers = {"Content-Type": "application/json", **bearer}
+            return self._headers
 
     async def close(self) -> None:
         """Nothing is kept between two batches."""

@@ -103,6 +103,7 @@ class Link(abc.ABC):
         self._pending: dict[int, PendingRequest] = {}
         self._clock = Clock(self._pending)
         self._questions = ServerRequests(spec.id, self._reply, self._may_ask, self._remark)
+        self.tasks = self._questions.lives  # those that run here
         self._sendable = AcceptedMethods(lambda: self.spec)
         self._outgoing = Outgoing(info, spec.face)
         self._cancels = StreamCancels(self, self._outgoing)

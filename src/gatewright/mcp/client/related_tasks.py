@@ -5,7 +5,8 @@ a message of either side is put by the other's where the caller at that end has 
 name somebody else's task to whoever reads it. Who has which is known above (`Book`).
 
 A task that still runs may make its server ask, or write log lines, although its call is over: it stays among those who may be
-meant (`RunningTasks`) until its server says that it has ended.
+meant (`RunningTasks`) until its server says that it has ended. What it came to is there as long as the connection is, so that whoever
+ends that waits for it (`pending`).
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ __all__ = [
     "KEEPS_S",
     "NOBODY",
     "OF_ITS_CALL",
+    "UNREAD_S",
     "Book",
     "Related",
     "RunningTasks",
@@ -41,6 +43,8 @@ KEEPS_S = 86_400.0
 """Seconds for which a task is taken to run whose server does not say how long it keeps it, nor that it has ended."""
 
 OF_ITS_CALL = "a question in the result of a call belongs to that call, and to no task"
+UNREAD_S = 5.0
+"""Seconds for which the result of a task that has ended is waited for to be fetched."""
 _MOST = 4096
 """So many requests that were given up are remembered with what they may yet make."""
 _RESULT = "tasks/result"
@@ -167,6 +171,8 @@ class RunningTasks:
         Nothing more of them is kept: what they said may be long."""
         self._ends: dict[str, asyncio.TimerHandle] = {}
         """When each task is taken to have ended."""
+        self._unread: dict[str, float] = {}
+        """Those that have ended just now with a result that nobody has fetched: since when, oldest first."""
 
     def answered(self, exchange: PendingRequest) -> None:
         """A request of a caller was answered, which may have made a task or ended one. May be said twice."""
@@ -192,7 +198,9 @@ class RunningTasks:
     def _read(self, exchange: PendingRequest, call: Call, reply: Response) -> None:
         if exchange.task:
             if _has_ended(call.method, reply):
-                self.ended(exchange.task)
+                # Its status alone, or all of it: later revisions have the result in the same answer.
+                fetched = call.method != "tasks/get" or is_modern(call.client.revision)
+                self.ended(exchange.task, read=fetched)
             return
         self._made(exchange.ident, exchange.party, is_modern(call.client.revision), reply)
 
@@ -212,15 +220,30 @@ class RunningTasks:
         """The server says how a task stands."""
         task = params.get("taskId")
         if type(task) is str and _is_end(params.get("status")):
-            self.ended(task)
+            self.ended(task, read=params["status"] == "cancelled")
 
-    def ended(self, task: str) -> None:
-        """It asks nothing any more."""
+    def ended(self, task: str, *, read: bool = True) -> None:
+        """It asks nothing any more; `read` is whether nothing of it is still to be fetched."""
+        if read:
+            self._unread.pop(task, None)
+        elif task in self._ends and len(self._unread) < _MOST:
+            self._unread[task] = self._loop.time()
         self._cancel(task)
         self._meant.laid(_key(task))
 
+    @property
+    def pending(self) -> int:
+        """How many run, or have ended just now with a result that is still to be fetched."""
+        before = self._loop.time() - UNREAD_S
+        while (
+            self._unread and (first := next(iter(self._unread))) and self._unread[first] <= before
+        ):
+            del self._unread[first]
+        return len(self._ends) + len(self._unread)
+
     def close(self) -> None:
         """The connection is gone."""
+        self._unread.clear()
         for task in list(self._ends):
             self._cancel(task)
         self._given_up.clear()

@@ -17,10 +17,9 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Question
 from gatewright.mcp.wire import jsonrpc
-from gatewright.secret_scanning.chunks import CHUNK, text_of
+from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
 
 __all__ = [
-    "GAP",
     "HANDLE",
     "HELD_CHARS",
     "KEPT_BYTES",
@@ -35,7 +34,6 @@ __all__ = [
 ]
 
 PROGRESS = "notifications/mgp.stream.progress"
-GAP = "notifications/mgp.stream.gap"
 MCP_PROGRESS = "notifications/progress"
 HANDLE = "dev.gatewright/stream"
 """The member of `_meta` that holds the handle of a call without a session."""
@@ -48,6 +46,8 @@ SLOW_BYTES = 128 * 1024
 HELD_CHARS = 64 * 1024
 """So much text of one call waits for such a client; what is more is left out."""
 _LOOK_S = 0.05
+_CHARS_MOST = 2**48
+"""Of what a server says that is missing."""
 _TOKEN = "gatewright-stream"  # noqa: S105 - a progress token, which no client sees
 
 
@@ -192,6 +192,8 @@ class OpenCall:
         if method == CHUNK:
             if self._asked:
                 self._chunk(event)
+        elif method == GAP:
+            self._missing(event)
         elif method == PROGRESS:
             self._told(event.params, _fraction(event.params.get("progress")))
         elif method == MCP_PROGRESS:
@@ -267,6 +269,18 @@ class OpenCall:
             self._held.append(text)
             self._held_chars += len(text)
         self._look()
+
+    def _missing(self, event: Event) -> None:
+        """Text that never came this far: whoever left it out says how much. Told at once, and all that follows of it with the next
+        chunk, or at the end."""
+        chars = event.params.get("chars")
+        if type(chars) is not int or chars <= 0:
+            self._back.emit(event)
+        elif self._asked:
+            self._dropped += min(chars, _CHARS_MOST) + self._held_chars
+            self._held, self._held_chars = [], 0
+            if not self._cut:
+                self._look()
 
     def _look(self) -> None:
         if self._behind() <= SLOW_BYTES:

@@ -3,13 +3,16 @@
 Nothing else of the machine is there. The child's program is followed as the system follows it, through symbolic links and `#!`
 lines, and the folders of what is found on the way are bound, with the environment (venv, pyenv, nvm) that a folder belongs to.
 A home folder is never bound because a program lies in it.
+
+A file that is hidden is hidden by its name: the folder that it is in is made of its other entries. A mount over the file itself would be
+gone as soon as somebody saves it by putting a new file in its place, which the child could read then, and write where it may.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gatewright.transport.isolation.rules import CannotIsolate, Isolation
@@ -28,6 +31,8 @@ _PROC = ("sys", "sysrq-trigger")
 _PROC_OF_CONFINED = ("irq", "bus", "fs", "acpi", "scsi")
 """Parts of /proc that somebody who is root in some namespace could write to; a `strict` child never is."""
 _NEVER = frozenset({"/", "/dev", "/proc", "/sys", "/run", "/tmp", "/etc"})  # noqa: S108
+_ENTRIES = 200
+"""So many has a folder at most in which a file is hidden; each of them is a mount."""
 _DEEPEST = 16
 """So many links and interpreters are followed."""
 
@@ -45,7 +50,9 @@ def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: 
     room = ["--perms", "1777", "--size", str(rules.tmp_bytes), "--tmpfs"]
     found += ["--dev", "/dev", *room, "/dev/shm", "--remount-ro", "/dev", *room, "/tmp"]  # noqa: S108
     found += [*_folder("/var"), "--symlink", "../tmp", "/var/tmp"]  # noqa: S108
-    places = _places(rules, program, args, path, cwd)
+    hidden = _names(rules)
+    named = _places(rules, program, args, path, cwd).items()
+    places = {one: how for one, how in named if Path(one).is_dir() or Path(one).resolve() not in hidden}  # fmt: skip
     homes = [HOME] if confined else []
     for folder in sorted({one for place in (*places, *homes, cwd) for one in _above(place)}):
         found += _folder(folder)
@@ -53,7 +60,7 @@ def mounts(rules: Isolation, program: str, args: Sequence[str], path: str, cwd: 
         found += ["--bind" if writable else "--ro-bind", place, place]
     for home in homes:
         found += ["--bind", str(home_of(rules)), home]
-    return [*found, *_hidden(rules, places), *_folder(cwd), "--chdir", cwd]
+    return [*found, *_hidden(hidden, places), *_folder(cwd), "--chdir", cwd]
 
 
 def _shown(folder: str, names: Iterable[str]) -> list[str]:
@@ -118,21 +125,63 @@ def _folder(path: str) -> list[str]:
     return ["--perms", "0755", "--dir", path]
 
 
-def _hidden(rules: Isolation, places: Iterable[str]) -> Iterator[str]:
-    shown = [(Path(one), Path(one).resolve()) for one in places]
-    # As links lead: what is shown may have another name than what is hidden. Elsewhere, to hide it would be to tell where it is.
-    hidden = [Path(one).resolve() for one in rules.hidden]
-    found = {
-        str(place / one.relative_to(real)): one
-        for one in hidden
-        for place, real in shown
-        if one.is_relative_to(real)
-    }
-    for place, one in found.items():
-        if one.is_dir():
-            yield from ("--tmpfs", place, "--remount-ro", place)
-        elif one.exists():
-            yield from ("--ro-bind", os.devnull, place)
+def _names(rules: Isolation) -> list[Path]:
+    """What is hidden, by the name that it really has, and by its own where that is a link: what is put in its place is hidden, too."""
+    given = [Path(one) for one in rules.hidden]
+    return [*dict.fromkeys(name for one in given for name in (one.resolve(), one.parent.resolve() / one.name))]  # fmt: skip
+
+
+def _hidden(hidden: Sequence[Path], places: Mapping[str, bool]) -> Iterator[str]:
+    """As links lead: what is shown may have another name than what is hidden. Elsewhere, to hide it would be to tell where it is."""
+    folders: dict[str, None] = {}
+    partly: dict[str, tuple[Path, set[str]]] = {}
+    for place in map(Path, places):
+        real = place.resolve()
+        for one in hidden:
+            if not one.is_relative_to(real):
+                continue
+            inside = place / one.relative_to(real)
+            if one.is_dir() and not one.is_symlink():
+                folders[str(inside)] = None
+            elif one != real and one.parent.is_dir():
+                partly.setdefault(str(inside.parent), (one.parent, set()))[1].add(one.name)
+    for folder in sorted(partly):
+        yield from _without(folder, *partly[folder], places)
+    for folder in folders:
+        yield from ("--tmpfs", folder, "--remount-ro", folder)
+
+
+def _without(
+    folder: str, real: Path, names: Collection[str], places: Mapping[str, bool]
+) -> Iterator[str]:
+    """A folder without some of its names, whatever they are put for: each other one is as it was when the child starts."""
+    try:
+        with os.scandir(real) as found:
+            entries = sorted((one.name, one.is_symlink()) for one in found if one.name not in names)
+    except OSError as problem:
+        raise CannotIsolate(f"{real}, which it is shown, cannot be listed: {problem.strerror}") from None  # fmt: skip
+    if len(entries) > _ENTRIES:
+        raise CannotIsolate(
+            f"{real}, which it is shown, holds what is hidden from it ({', '.join(sorted(names))}) and more than {_ENTRIES} other "
+            "entries; name the folders in it instead"
+        )
+    yield from ("--perms", "0755", "--tmpfs", folder)
+    covering = max((one for one in places if _is_in(folder, one)), key=len, default="")
+    for name, is_link in entries:
+        source, place = str(real / name), f"{folder}/{name}"
+        if is_link:
+            yield from ("--symlink", str(Path(source).readlink()), place)
+        else:
+            writable = places.get(place, places.get(covering, False))
+            yield from ("--bind-try" if writable else "--ro-bind-try", source, place)
+    for place, writable in sorted(places.items()):
+        if place != folder and _is_in(place, folder) and str(Path(place).parent) != folder:
+            yield from ("--bind-try" if writable else "--ro-bind-try", place, place)
+    yield from ("--remount-ro", folder)
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def program_places(program: str, path: str) -> Iterator[str]:
