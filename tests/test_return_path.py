@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Awaitable
 from typing import Any
 
@@ -172,3 +173,19 @@ async def test_what_is_said_of_a_call_that_is_over_meets_no_filter() -> None:
     with pytest.raises(CannotAsk):
         await way.ask(Question("elicitation/create", {"message": "?"}))
     assert (heard.events, heard.questions) == ([], [])
+
+
+async def test_what_waits_is_no_work_for_the_garbage_collector() -> None:
+    """Lists in lists, which a server makes of two bytes each: as objects they would be looked at in every full collection."""
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    gc.collect()
+    before = len(gc.get_objects())
+    for _ in range(20):
+        way.emit(Event("deep", {"data": [[[1]] for _ in range(1000)]}))
+    gc.collect()
+    assert len(gc.get_objects()) - before < 1000
+    ready.set()
+    assert await way.settled() is None
+    assert len(heard.events) == 21
+    assert all(one.params == {"by": ["a"]} for one in heard.events)

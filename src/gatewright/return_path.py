@@ -32,7 +32,8 @@ class FilteredBack:
         self._call = call
         self._back = back
         self._filters = filters
-        self._waits: deque[tuple[Event, int]] = deque()
+        self._waits: deque[tuple[str, bytes]] = deque()
+        """As JSON text: a few MiB of it may be millions of objects, of which each collection of garbage takes account."""
         self._bytes = 0
         self._over = False
         self.flaw: Failure | None = None
@@ -94,10 +95,10 @@ class FilteredBack:
             self.late.cancel()
 
     def _wait(self, event: Event) -> None:
-        size = len(jsonrpc.encode(event.params))  # as it would travel; what is kept is the event
-        if self.flaw is None and len(self._waits) < MOST and self._bytes + size <= MOST_BYTES:
-            self._waits.append((event, size))
-            self._bytes += size
+        text = jsonrpc.encode(event.params)
+        if self.flaw is None and len(self._waits) < MOST and self._bytes + len(text) <= MOST_BYTES:
+            self._waits.append((event.method, text))
+            self._bytes += len(text)
         elif self.flaw is None:
             said = f"more than {MOST} messages or {MOST_BYTES} bytes came while a large one was cleaned of secrets"
             self.flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
@@ -114,9 +115,9 @@ class FilteredBack:
             if not self._waits:
                 self.late = None
                 return
-            event, size = self._waits.popleft()
-            self._bytes -= size
-            cleaned = await self._waiting(event)
+            method, text = self._waits.popleft()
+            self._bytes -= len(text)
+            cleaned = await self._waiting(Event(method, jsonrpc.decode(text)))
             await asyncio.sleep(0)  # none of them may have needed any time
 
     def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:

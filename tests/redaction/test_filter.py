@@ -15,6 +15,7 @@ from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Re
 from gatewright.redaction.filter import AT_ONCE, Redact, Rules
 from gatewright.redaction.report import REPORT
 from gatewright.secret_scanning import PERSONAL, Clean, Held, Redactor
+from gatewright.secret_scanning.context import Finding
 from tests.gate_parts import a_call
 
 TOKEN = "gh" + "p_" + "a1B2c3D4e5F6" * 3
@@ -273,13 +274,17 @@ async def test_a_large_list_is_cleaned_again_once_more_is_held() -> None:
     listing = replace(a_call(), kind="list", method="tools/list")
     waiting: list[asyncio.Event] = []
 
-    async def beside(call: Call, redactor: Redactor, raw: bytes, *, report: bool) -> Clean:
-        clean = redactor.json(raw)
-        for event in waiting:
-            await event.wait()
-        return clean
+    class Beside:
+        async def clean(self, call: Call, redactor: Redactor, raw: bytes, *, report: bool) -> Clean:
+            clean = redactor.json(raw)
+            for event in waiting:
+                await event.wait()
+            return clean
 
-    by = Redact(Rules(Redactor(b"key", held=held)), beside)
+        async def find(self, call: Call, redactor: Redactor, text: bytes) -> list[Finding]:
+            return redactor.find(text)
+
+    by = Redact(Rules(Redactor(b"key", held=held)), Beside())
 
     async def listed() -> str:
         found = by.outcome(listing, large)

@@ -13,6 +13,7 @@ from gatewright.call import Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.redaction.filter import AT_ONCE, Redact, Rules
 from gatewright.secret_scanning import Clean, Redactor, Stream, json_text
 from gatewright.secret_scanning.chunks import CHUNK
+from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.scanner import Scanner
 from tests.gate_parts import a_call
 from tests.redaction.test_filter import FILTER, SECRETS, TOKEN, result
@@ -51,7 +52,11 @@ class Looked:
 
         monkeypatch.setattr(Scanner, "replaced", replaced)
 
-    async def __call__(self, call: Call, redactor: Redactor, raw: bytes, *, report: bool) -> Clean:
+    async def find(self, call: Call, redactor: Redactor, text: bytes) -> list[Finding]:
+        self.beside += 1
+        return redactor.find(text)
+
+    async def clean(self, call: Call, redactor: Redactor, raw: bytes, *, report: bool) -> Clean:
         self.beside += 1
         self._quiet = True
         try:
@@ -111,13 +116,13 @@ async def test_a_long_chunk_goes_on_in_small_pieces_and_says_the_same(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pieces: list[int] = []
-    real = Stream.feed
+    real = Stream.begin
 
-    def feed(stream: Stream, piece: str) -> str:
+    def begin(stream: Stream, piece: str, *, last: bool = False) -> str | bytes:
         pieces.append(len(piece))
-        return real(stream, piece)
+        return real(stream, piece, last=last)
 
-    monkeypatch.setattr(Stream, "feed", feed)
+    monkeypatch.setattr(Stream, "begin", begin)
     text = DENSE["assignments"] * 1000 + "end"
     event = Event(CHUNK, {"index": 0, "content": {"text": text}, "done": True})
     found = FILTER.event(a_call(), event)

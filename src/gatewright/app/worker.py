@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from gatewright.pins.offload import read
-from gatewright.redaction.offload import cleaned, looked_through
+from gatewright.redaction.offload import cleaned, found_in, looked_through
 from gatewright.schemas.offload import checked, fitted
 from gatewright.servers.uri_offload import names, shows
 from gatewright.transport.worker_main import answer_orders
@@ -45,6 +45,7 @@ _ORDERS: Mapping[str, Callable[[dict[str, Any], bytes], Answered]] = {
     "named": names,
     "led": shows,
     "clean": cleaned,
+    "find": found_in,
     "check": checked,
     "fit": fitted,
     "look": looked_through,

@@ -39,7 +39,7 @@ class RedactionFeature(Feature):
         return Sanitize(wanted_of(making.settings), self._cleaners.visible)
 
     def _redact(self, making: Making) -> Redact:
-        return Redact(redaction_of(making.settings, self._key), self._cleaners.clean)
+        return Redact(redaction_of(making.settings, self._key), self._cleaners)
 
     def adopt(self, settings: Settings) -> None:
         """What is said outside calls."""

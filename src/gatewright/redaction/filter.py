@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -19,8 +20,9 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.redaction.known_lists import KnownLists
 from gatewright.redaction.report import measure, reported
 from gatewright.schemas.json_strings import outweighs
-from gatewright.secret_scanning import Clean, Redactor
-from gatewright.secret_scanning.chunks import CHUNK, GAP, Chunks, text_of, with_text
+from gatewright.secret_scanning import MANY, Clean, Redactor
+from gatewright.secret_scanning.chunks import CHUNK, GAP, Chunks, Cleaned, text_of, with_text
+from gatewright.secret_scanning.context import Finding
 
 __all__ = ["AT_ONCE", "Cleaning", "Redact", "Rules"]
 
@@ -36,6 +38,8 @@ _FREE = 2 * 1024
 _SPOKEN_AT_ONCE = 8 * 1024
 _PIECE, _CLEAR_PIECE = 1024, 4 * 1024
 """Characters of a chunk that are cleaned at once: of any, and of one in which nothing is worth a look."""
+_DENSE_PIECE = 8 * 1024
+"""Of one in which there is so much to look at that this is done beside the loop."""
 _MANY_OUTSIDE = 512
 """Places to look at in what a server says outside a call, where nobody does it beside the loop."""
 _AUDIT = "notifications/mgp.audit"
@@ -51,12 +55,17 @@ _HANDLES: Mapping[str, tuple[str, ...]] = {
 
 
 class Cleaning(Protocol):
-    """Looks through a text beside the loop."""
+    """Looks through texts beside the loop."""
 
-    def __call__(
+    def clean(
         self, call: Call, redactor: Redactor, raw: bytes, *, report: bool
     ) -> Awaitable[Clean | Failure]:
         """The clean text, with `report` that of a result which says what was done to it; or why there is none."""
+
+    def find(
+        self, call: Call, redactor: Redactor, text: bytes
+    ) -> Awaitable[Sequence[Finding] | None]:
+        """What is to be taken out of a text; None where that cannot be told."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -120,7 +129,7 @@ class Redact:
         """A refusal or failure of many words, all of them cleaned as one text."""
         error = outcome.error if isinstance(outcome, Failure) else None
         said = {"message": outcome.message, "details": dict(outcome.details), "error": error and msgspec.Raw(error)}  # fmt: skip
-        found = await beside(call, redactor, jsonrpc.encode(said), report=False)
+        found = await beside.clean(call, redactor, jsonrpc.encode(said), report=False)
         if isinstance(found, Failure):
             return found
         if not found.rules:
@@ -139,7 +148,7 @@ class Redact:
         known = _known(redactor)
         text = self._lists.clean(raw, known) if listed else None
         if text is None:
-            found = await beside(call, redactor, raw, report=not listed)
+            found = await beside.clean(call, redactor, raw, report=not listed)
             if isinstance(found, Failure):
                 # The tool has run: its answer is rather cleaned here than lost, as long as that holds nobody up.
                 if found.reason != "resource_exhausted" or len(raw) > _WITHOUT_A_PLACE:
@@ -193,7 +202,7 @@ class Redact:
     ) -> Event | None:
         """One that cannot be cleaned is not passed on, and the log says so."""
         text, handle = _text(event.method, event.params)
-        found = await beside(call, redactor, text, report=False)
+        found = await beside.clean(call, redactor, text, report=False)
         if isinstance(found, Failure):
             log.warning("call %s: %s was not passed on: %s", call.id, event.method, found.message)
             return None
@@ -207,23 +216,28 @@ class Redact:
     ) -> Event | Awaitable[Event | None]:
         """Its text is a part of one text, and all else is cleaned by itself, as of any event."""
         if (short := _is_short(text, redactor)) and _is_bare(call, event.params):
-            found, rules = self._chunks.clean(call.id, event.params, redactor.stream)
-            if rules:
-                _count(call, rules)
-            return event if found is event.params else Event(event.method, found)
+            return self._piece(call, event, redactor)
         # The text is left out here: a secret may begin in one chunk and end in the next, which only the stream sees.
         rest = self._whole(call, Event(event.method, with_text(event.params, "")), redactor)
         if isinstance(rest, Event) and short:
-            return Event(event.method, self._piece(call, rest.params, redactor, text))
+            return self._piece(call, Event(event.method, with_text(rest.params, text)), redactor)
         return self._large_text(call, rest, redactor, text)
 
-    def _piece(
-        self, call: Call, params: dict[str, Any], redactor: Redactor, text: str
-    ) -> dict[str, Any]:
-        found, rules = self._chunks.clean(call.id, with_text(params, text), redactor.stream)
-        if rules:
-            _count(call, rules)
-        return found
+    def _piece(self, call: Call, event: Event, redactor: Redactor) -> Event | Awaitable[Event]:
+        """One chunk, of which nothing but the text is still to be cleaned."""
+        found = self._chunks.clean_beside(
+            call.id, event.params, redactor.stream, partial(self._elsewhere, call, redactor)
+        )
+        if isinstance(found, tuple):
+            return _as_cleaned(call, event, found)
+        return _once_cleaned(call, event, found)
+
+    def _elsewhere(
+        self, call: Call, redactor: Redactor, text: bytes
+    ) -> Awaitable[Sequence[Finding] | None] | None:
+        if self._beside is None or not _is_dense(redactor, text):
+            return None
+        return self._beside.find(call, redactor, text)
 
     async def _large_text(
         self,
@@ -232,24 +246,35 @@ class Redact:
         redactor: Redactor,
         text: str,
     ) -> Event | None:
-        """Piece by piece, so that others have their turn between two of them."""
+        """Piece by piece, so that others have their turn between two of them. What is looked through beside the loop goes there in
+        larger ones: with each, some of what was before it is looked through again."""
         event = await rest if isinstance(rest, Awaitable) else rest
         if event is None:
             return None
         said, open_end = [], {**event.params, "done": False}
-        for at in range(0, max(1, len(text)), _PIECE):
-            last = at + _PIECE >= len(text)
-            params = event.params if last else open_end
-            part = self._piece(call, params, redactor, text[at : at + _PIECE])
-            said.append(text_of(part) or "")
-            await asyncio.sleep(0)
-        return Event(event.method, with_text(event.params, "".join(said)))
+        at, size = 0, _PIECE
+        while True:
+            last = at + size >= len(text)
+            params = with_text(event.params if last else open_end, text[at : at + size])
+            part = self._piece(call, Event(event.method, params), redactor)
+            at += size
+            if isinstance(part, Event):
+                size = _PIECE
+                await asyncio.sleep(0)
+            else:
+                size = _DENSE_PIECE
+                part = await part
+            said.append(text_of(part.params) or "")
+            if last:
+                return Event(event.method, with_text(event.params, "".join(said)))
 
     def rest(self, call: Call) -> Event | None:
         """What was held back of a text in chunks, once its call has ended."""
         if not self._chunks:
             return None
-        params, rules = self._chunks.rest(call.id)
+        redactor = self._rules.default if self._plain else self._of(call)
+        dense = None if redactor is None or self._beside is None else partial(_is_dense, redactor)
+        params, rules = self._chunks.rest(call.id, dense)
         if rules:
             _count(call, rules)
         return None if params is None else Event(CHUNK, params)
@@ -299,6 +324,22 @@ def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     handle = {name: params[name] for name in handles if name in params}
     rest = {name: one for name, one in params.items() if name not in handle}
     return jsonrpc.encode(rest), handle
+
+
+def _is_dense(redactor: Redactor, text: bytes) -> bool:
+    """Whether what is read of a stream of chunks has so many places to look at that this is done beside the loop."""
+    return len(text) > _FREE and redactor.has_many(text, MANY)
+
+
+def _as_cleaned(call: Call, event: Event, found: Cleaned) -> Event:
+    params, rules = found
+    if rules:
+        _count(call, rules)
+    return event if params is event.params else Event(event.method, params)
+
+
+async def _once_cleaned(call: Call, event: Event, found: Awaitable[Cleaned]) -> Event:
+    return _as_cleaned(call, event, await found)
 
 
 def _is_short(text: str, redactor: Redactor) -> bool:

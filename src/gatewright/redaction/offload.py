@@ -1,9 +1,10 @@
-"""Redacts large results and strips large arguments of invisible characters in workers: `Cleaners` sends, `cleaned` and `looked_through` do it."""
+"""Redacts large results and strips large arguments of invisible characters in workers: `Cleaners` sends, the functions do it."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,13 +14,16 @@ from gatewright.call import Call, Failure, Refusal
 from gatewright.mcp.wire import jsonrpc
 from gatewright.redaction.report import reported
 from gatewright.secret_scanning import Clean, Held, Redactor
+from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.held import MOST as MOST_HELD
 from gatewright.secret_scanning.invisible import visible_value
-from gatewright.transport.worker_requests import Answered, of_arguments, of_result
-from gatewright.transport.workers import Workers
+from gatewright.transport.worker_requests import Answered, of_arguments, of_result, ordered
+from gatewright.transport.workers import Busy, Overtime, Workers
 
-__all__ = ["CLEAN_S", "Cleaners", "cleaned", "looked_through"]
+__all__ = ["CLEAN_S", "Cleaners", "cleaned", "found_in", "looked_through"]
 
+_AGAIN_S = 0.05
+"""Between two times that a piece of a stream is tried again."""
 CLEAN_S = 25
 """Seconds for one result."""
 _CLEANED = "cleaned", "{} take more than {} s to be cleaned of secrets"
@@ -48,9 +52,7 @@ class Cleaners:
         self, call: Call, redactor: Redactor, raw: bytes, *, report: bool
     ) -> Clean | Failure:
         """A JSON text without what the policy of `redactor` takes out; with `report` a result that says so."""
-        order: dict[str, Any] = {"do": "clean", "policy": redactor.policy, "report": report}
-        if redactor.held is not None:
-            order["held"] = redactor.held.values
+        order = {**_by(redactor, "clean"), "report": report}
         found = await of_result(self.workers, call, order, raw, CLEAN_S, _CLEANED)
         if isinstance(found, Failure):
             return found
@@ -60,15 +62,33 @@ class Cleaners:
             return Failure("output_invalid", text)
         return Clean(load or raw, Counter(said["rules"]), said.get("size", 0))
 
+    async def find(self, call: Call, redactor: Redactor, text: bytes) -> Sequence[Finding] | None:
+        """What is to be taken out of a piece of a stream; None where that cannot be told. Where too much waits, so does this: its
+        call has a time limit, and nothing of it is left out."""
+        while True:
+            try:
+                said, _ = await ordered(self.workers, call, _by(redactor, "find"), text, CLEAN_S)
+            except Busy:
+                await asyncio.sleep(_AGAIN_S)
+                continue
+            except Overtime:
+                return None
+            if "error" in said:
+                return None
+            return [(start, end, rule) for start, end, rule in said["found"]]
+
+
+def _by(redactor: Redactor, what: str) -> dict[str, Any]:
+    order: dict[str, Any] = {"do": what, "policy": redactor.policy}
+    if redactor.held is not None:
+        order["held"] = redactor.held.values
+    return order
+
 
 def cleaned(order: Mapping[str, Any], load: bytes) -> Answered:
     """`policy` makes the redactor, `held` are secrets that the gateway holds now; the load is a JSON text, which comes back clean,
     or empty where it was. With `report` it is a result and says in its `_meta` what was taken out."""
-    redactor = _redactor(msgspec.json.encode(order["policy"]))
-    held = order.get("held", ())
-    if list(_held.values) != held:
-        _held.clear()
-        _held.hold("gateway", held, MOST_HELD)
+    redactor = _of(order)
     if not redactor.worth_a_look(load):
         return {"rules": {}}, b""
     clean = redactor.json(load)
@@ -76,6 +96,19 @@ def cleaned(order: Mapping[str, Any], load: bytes) -> Answered:
         return {"rules": {}}, b""
     text = reported(load, clean) if order["report"] else clean.text
     return {"rules": Counter(clean.rules), "size": len(clean.text)}, text
+
+
+def found_in(order: Mapping[str, Any], load: bytes) -> Answered:
+    """`policy` and `held` as for `cleaned`; the load is a text. The answer has `found`, a list of (start, end, rule)."""
+    return {"found": _of(order).find(load)}, b""
+
+
+def _of(order: Mapping[str, Any]) -> Redactor:
+    held = order.get("held", ())
+    if list(_held.values) != held:
+        _held.clear()
+        _held.hold("gateway", held, MOST_HELD)
+    return _redactor(msgspec.json.encode(order["policy"]))
 
 
 @lru_cache(maxsize=64)

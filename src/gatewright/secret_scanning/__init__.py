@@ -26,6 +26,7 @@ from gatewright.secret_scanning.stream import Stream
 __all__ = [
     "HELD",
     "HIDDEN",
+    "MANY",
     "PERSONAL",
     "PROCESS",
     "Clean",
@@ -40,7 +41,7 @@ HIDDEN = "hidden"
 """The rule that takes out what nobody sees. It leaves no mark."""
 
 
-_MANY = 128
+MANY = 128
 """Places that are worth a look: each takes some ten microseconds."""
 _MUCH = 8 * 1024
 """Bytes that are not all ASCII, in which there may be as many characters that nobody sees."""
@@ -90,6 +91,8 @@ class Redactor:
         if self.held is not None:
             self._scanner = WithHeld(self._scanner, self.held)
         self._mark = marker(key)
+        self.find = self._scanner.find
+        """(start, end, rule) of all that is to be taken out of a text, apart from what nobody sees."""
         self.holds = self._scanner.holds
         """Whether a value stands in a text that is known to be a secret, and does not only look like one."""
         self._terms = (*terms, *(one for one in own if is_telling(one) and len(one.split()) > 1))
@@ -102,7 +105,7 @@ class Redactor:
         in which there may be something that nobody sees. Linear, and quick."""
         if self._hidden and len(raw) > _MUCH and not (raw.isascii() and b"\\u" not in raw):
             return True
-        return self.has_many(raw, _MANY)
+        return self.has_many(raw, MANY)
 
     def has_many(self, raw: bytes, many: int) -> bool:
         """Whether there are more than so many places to look at."""

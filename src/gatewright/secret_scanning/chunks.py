@@ -7,12 +7,13 @@ room for no text goes, which its client is told (`GAP`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.stream import Stream
 
-__all__ = ["CHUNK", "GAP", "KEPT", "Chunks", "text_of", "with_text"]
+__all__ = ["CHUNK", "GAP", "KEPT", "Chunks", "Cleaned", "Elsewhere", "text_of", "with_text"]
 
 KEPT = 4096
 """So many calls at once; of more the chunks have no text, up to the end of the call: what was held back of others is theirs."""
@@ -20,6 +21,15 @@ KEPT = 4096
 CHUNK = "notifications/mgp.stream.chunk"
 GAP = "notifications/mgp.stream.gap"
 """Says that text is missing from a stream: `chars`, between chunk `index` - 1 and chunk `index`."""
+
+Cleaned = tuple[dict[str, Any], Sequence[str]]
+"""The params of a chunk without what is not to travel, and the rules that found something in its text."""
+Elsewhere = Callable[[bytes], Awaitable[Sequence[Finding] | None] | None]
+"""Looks through a text beside the loop, for `Stream.finish`; None for one that is looked through at once."""
+
+
+def _here(text: bytes) -> None:
+    """Nothing is looked through elsewhere."""
 
 
 class _Running:
@@ -51,11 +61,21 @@ class Chunks:
             return False
         return True
 
-    def clean(
-        self, call: str, params: dict[str, Any], stream: Callable[[], Stream]
-    ) -> tuple[dict[str, Any], Sequence[str]]:
-        """The params of a call's next chunk without what is not to travel, and the rules that found something in its text.
-        `stream` makes what a call without a chunk yet needs."""
+    def clean(self, call: str, params: dict[str, Any], stream: Callable[[], Stream]) -> Cleaned:
+        """A call's next chunk, clean. `stream` makes what a call without a chunk yet needs."""
+        found = self.clean_beside(call, params, stream, _here)
+        assert isinstance(found, tuple)  # noqa: S101 - nothing is looked through elsewhere
+        return found
+
+    def clean_beside(
+        self,
+        call: str,
+        params: dict[str, Any],
+        stream: Callable[[], Stream],
+        elsewhere: Elsewhere,
+    ) -> Cleaned | Awaitable[Cleaned]:
+        """The same, with a look elsewhere. Where the result has to be waited for, no other chunk of the call may come before it is
+        there."""
         text = text_of(params)
         if text is None:
             return params, ()
@@ -64,32 +84,72 @@ class Chunks:
             if not self.admits(call):
                 return with_text(params, ""), ()
             one = self._running[call] = _Running(stream())
-        before = len(one.stream.rules)
-        said = one.stream.feed(text)
         one.last = params
+        before, said = len(one.stream.rules), ""
         # Believed once: a server that says it of each piece would have a secret go in pieces.
-        if params.get("done") is True and not one.done:
-            one.done = True
-            said += one.stream.end()
-        if said != text:
-            params = {**params, "content": {**params["content"], "text": said}}
-        rules = one.stream.rules
-        return params, rules[before:] if len(rules) > before else ()
+        ends = params.get("done") is True and not one.done
+        one.done = one.done or ends
+        for last in (False, True) if ends else (False,):
+            begun = one.stream.begin("" if last else text, last=last)
+            if not isinstance(begun, str):
+                found = elsewhere(begun)
+                if found is not None:
+                    more = elsewhere if ends and not last else None
+                    return self._waited(one, params, (before, said), found, more)
+                begun = one.stream.look(begun)
+            said += begun
+        return _cleaned(one, params, before, said)
 
-    def rest(self, call: str) -> tuple[dict[str, Any] | None, Sequence[str]]:
-        """The params of the chunk that is still to be sent when a call has ended, where there is one, and the rules."""
+    @staticmethod
+    async def _waited(
+        one: _Running,
+        params: dict[str, Any],
+        so_far: tuple[int, str],
+        found: Awaitable[Sequence[Finding] | None],
+        elsewhere: Elsewhere | None,
+    ) -> Cleaned:
+        """The same once it is there; with `elsewhere` the text has an end as well."""
+        before, said = so_far
+        said += one.stream.finish(await found)
+        if elsewhere is not None:
+            begun = one.stream.begin("", last=True)
+            if not isinstance(begun, str):
+                looked = elsewhere(begun)
+                begun = (
+                    one.stream.look(begun) if looked is None else one.stream.finish(await looked)
+                )
+            said += begun
+        return _cleaned(one, params, before, said)
+
+    def rest(
+        self, call: str, takes_long: Callable[[bytes], bool] | None = None
+    ) -> tuple[dict[str, Any] | None, Sequence[str]]:
+        """The params of the chunk that is still to be sent when a call has ended, where there is one, and the rules. Nobody waits
+        here: a text that `takes_long` is taken out as a whole, and stands in the call's result."""
         one = self._running.pop(call, None)
         if one is None:
             self._left_out.discard(call)
             return None, ()
         before = len(one.stream.rules)
-        said = one.stream.end()
+        said = one.stream.begin("", last=True)
+        if not isinstance(said, str):
+            if takes_long is not None and takes_long(said):
+                said = one.stream.finish(None)
+            else:
+                said = one.stream.look(said)
         if not said:
             return None, ()
         # MGP §12.4 numbers chunks; the one that is added comes behind the last.
         index = one.last.get("index")
         last = {**one.last, "index": index + 1} if isinstance(index, int) else one.last
         return with_text(last, said), one.stream.rules[before:]
+
+
+def _cleaned(one: _Running, params: dict[str, Any], before: int, said: str) -> Cleaned:
+    if said != text_of(params):
+        params = {**params, "content": {**params["content"], "text": said}}
+    rules = one.stream.rules
+    return params, rules[before:] if len(rules) > before else ()
 
 
 def text_of(params: dict[str, Any]) -> str | None:

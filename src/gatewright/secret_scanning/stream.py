@@ -8,7 +8,10 @@ comes: a name before its value, the beginning of a key of many lines.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gatewright.secret_scanning import context, passwords
+from gatewright.secret_scanning.context import Finding
 from gatewright.secret_scanning.invisible import AHEAD, open_end, visible
 from gatewright.secret_scanning.json_text import Mark
 from gatewright.secret_scanning.open_values import VALUE, VALUE_NEAR, open_value
@@ -16,8 +19,10 @@ from gatewright.secret_scanning.patterns import REACH, AnyOf, Pattern, either
 from gatewright.secret_scanning.private_keys import goes_on
 from gatewright.secret_scanning.scanner import Scanner
 
-__all__ = ["Stream"]
+__all__ = ["TOO_DENSE", "Stream"]
 
+TOO_DENSE = "too_costly"
+"""The rule of a text in which there is too much to look at."""
 WINDOW = 8 * 1024
 """Bytes of context, and the most that is held back: more than any token and most keys of many lines."""
 
@@ -73,19 +78,43 @@ class Stream:
         """Whether a key waits for its end."""
         self._key = -1
         """Where a key of many lines begins of which a part has gone; -1 where there is none."""
+        self._pending: tuple[bytes, int, int, int] | None = None
+        """What `begin` gave to be looked at: the text, from where it is looked at, what of it has gone, and up to where it is ready."""
         self._reach = max([REACH, *map(len, self._terms)])
         self.rules: list[str] = []
         """The rule of each place in which something was taken out."""
 
     def feed(self, piece: str) -> str:
         """Take the next piece; return what may go on."""
-        seen = self._visible(piece, last=False) if self._hidden else piece
-        return self._go(seen.encode("utf-8", "replace"), last=False)
+        return self._whole(self.begin(piece))
 
     def end(self) -> str:
         """No more pieces: return what was held back."""
-        seen = self._visible("", last=True) if self._hidden else ""
-        return self._go(seen.encode("utf-8", "replace"), last=True)
+        return self._whole(self.begin("", last=True))
+
+    def begin(self, piece: str, *, last: bool = False) -> str | bytes:
+        """The first half of `feed`, of `end` where it is the `last`: what may go on; or a text in which there may be something:
+        `finish` with what is found in it, here or elsewhere. Where `finish` is never called, the piece is held back."""
+        seen = self._visible(piece, last=last) if self._hidden else piece
+        return self._go(seen.encode("utf-8", "replace"), last=last)
+
+    def finish(self, found: Sequence[Finding] | None) -> str:
+        """The second half: what may go on of the text that `begin` gave back, with what the scanner finds in that. None: that cannot be
+        told, and nothing of it goes on (rule `TOO_DENSE`)."""
+        if self._pending is None:
+            raise ValueError("nothing was begun")
+        text, from_, begun, ready = self._pending
+        if found is None:
+            found = [(begun - from_, ready - from_, TOO_DENSE)]
+        gone, ready = self._clean(text, found, from_, begun, ready)
+        return self._gone_on(text, gone, begun, ready)
+
+    def look(self, text: bytes) -> str:
+        """`finish` with what is found here in the text that `begin` gave back."""
+        return self.finish(self._scanner.find(text))
+
+    def _whole(self, begun: str | bytes) -> str:
+        return begun if isinstance(begun, str) else self.look(begun)
 
     def _visible(self, piece: str, *, last: bool) -> str:
         text = self._unseen + piece
@@ -94,13 +123,14 @@ class Stream:
         self._ahead = (self._ahead + seen)[-AHEAD:]
         return seen
 
-    def _go(self, piece: bytes, *, last: bool) -> str:
+    def _go(self, piece: bytes, *, last: bool) -> str | bytes:
         self._fed += len(piece)
         self._fresh += len(piece)
-        if not last and (self._waits() or self._waits_for_key(piece)):
-            self._held += piece
+        waits = not last and (self._waits() or self._waits_for_key(piece))
+        self._held += piece
+        if waits:
             return ""
-        text = self._gone + self._held + piece
+        text = self._gone + self._held
         begun = len(self._gone)
         worth = self._worth(text, begun)
         from_ = self._context(text, begun) if worth else begun
@@ -109,9 +139,13 @@ class Stream:
         self._looked += self._cost
         ready = len(text) if last else self._ready(text, begun, worth=worth)
         if worth and ready > begun:
-            gone, ready = self._clean(text, from_, begun, ready)
-        else:
-            gone = text[begun:ready]
+            self._pending = text, from_, begun, ready
+            return text[from_:]
+        return self._gone_on(text, text[begun:ready], begun, ready)
+
+    def _gone_on(self, text: bytes, gone: bytes, begun: int, ready: int) -> str:
+        """Let a text go up to `ready`, as `gone`."""
+        self._pending = None
         self._see_keys(text, begun, ready)
         kept = max(0, ready - WINDOW)
         self._at += kept
@@ -171,13 +205,14 @@ class Stream:
         if self._key >= 0 and 0 <= text.find(_END, max(from_, self._key - self._at)) < ready:
             self._key = -1
 
-    def _clean(self, text: bytes, from_: int, begun: int, ready: int) -> tuple[bytes, int]:
-        """What goes of a text that is read from `from_` and ready up to `ready`, and up to where that is, since what is taken out
-        goes as a whole."""
-        seen = text[from_:]
+    def _clean(
+        self, text: bytes, found: Sequence[Finding], from_: int, begun: int, ready: int
+    ) -> tuple[bytes, int]:
+        """What goes of a text that is ready up to `ready`, with what was found in it behind `from_`, and up to where that is, since
+        what is taken out goes as a whole."""
         pieces: list[bytes] = []
         at = begun
-        for first, last, rule in self._scanner.find(seen):
+        for first, last, rule in found:
             start, end = first + from_, last + from_
             # Gone already, or held back and found again with the next piece.
             if end <= at or start >= ready:
