@@ -5,11 +5,8 @@ A result in which nothing is found stays the bytes that came. One in which somet
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import Counter
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Awaitable, Mapping
 from typing import Any, Protocol
 
 import msgspec
@@ -18,11 +15,11 @@ from msgspec.structs import replace
 from gatewright.call import RECONNECT, Answer, Call, Event, Failure, Outcome, Refusal
 from gatewright.mcp.wire import jsonrpc
 from gatewright.redaction.known_lists import KnownLists
-from gatewright.redaction.report import measure, reported
+from gatewright.redaction.report import count, measure, reported
+from gatewright.redaction.streamed_text import FREE, Finder, StreamedText
 from gatewright.schemas.json_strings import outweighs
-from gatewright.secret_scanning import MANY, Clean, Redactor
-from gatewright.secret_scanning.chunks import CHUNK, GAP, Chunks, Cleaned, text_of, with_text
-from gatewright.secret_scanning.context import Finding
+from gatewright.secret_scanning import Clean, Redactor
+from gatewright.secret_scanning.chunks import CHUNK, text_of
 
 __all__ = ["AT_ONCE", "Cleaning", "Redact", "Rules"]
 
@@ -33,13 +30,7 @@ AT_ONCE = 32 * 1024
 has many places to look at."""
 _WITHOUT_A_PLACE = 64 * 1024
 """Bytes that are looked through where they are as well while too many results wait: a tool has run for them."""
-_FREE = 2 * 1024
-"""Bytes in which there are never too many."""
 _SPOKEN_AT_ONCE = 8 * 1024
-_PIECE, _CLEAR_PIECE = 1024, 4 * 1024
-"""Characters of a chunk that are cleaned at once: of any, and of one in which nothing is worth a look."""
-_DENSE_PIECE = 8 * 1024
-"""Of one in which there is so much to look at that this is done beside the loop."""
 _MANY_OUTSIDE = 512
 """Places to look at in what a server says outside a call, where nobody does it beside the loop."""
 _AUDIT = "notifications/mgp.audit"
@@ -54,18 +45,13 @@ _HANDLES: Mapping[str, tuple[str, ...]] = {
 """What of an event its receiver has to recognise: what it has asked for by this name, or has to open as it is."""
 
 
-class Cleaning(Protocol):
+class Cleaning(Finder, Protocol):
     """Looks through texts beside the loop."""
 
     def clean(
         self, call: Call, redactor: Redactor, raw: bytes, *, report: bool
     ) -> Awaitable[Clean | Failure]:
         """The clean text, with `report` that of a result which says what was done to it; or why there is none."""
-
-    def find(
-        self, call: Call, redactor: Redactor, text: bytes
-    ) -> Awaitable[Sequence[Finding] | None]:
-        """What is to be taken out of a text; None where that cannot be told."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -90,7 +76,7 @@ class Redact:
         self._beside = beside
         self._plain = not rules.servers and not rules.tools
         self._lists = KnownLists()
-        self._chunks = Chunks()
+        self._streamed = StreamedText(beside)
 
     def outcome(self, call: Call, outcome: Outcome) -> Outcome | Awaitable[Outcome]:
         """The outcome without what its policy takes out."""
@@ -119,7 +105,7 @@ class Redact:
         clean = redactor.json(answer.raw)
         if not clean.rules:
             return answer
-        _count(call, clean.rules)
+        count(call, clean.rules)
         measure(call, answer.raw, clean)
         return replace(answer, raw=reported(answer.raw, clean))
 
@@ -134,7 +120,7 @@ class Redact:
             return found
         if not found.rules:
             return outcome
-        _count(call, found.rules)
+        count(call, found.rules)
         clean = jsonrpc.decode_members(found.text)
         members: dict[str, Any] = {
             one: jsonrpc.decode_whole(clean[one]) for one in ("message", "details")
@@ -160,7 +146,7 @@ class Redact:
             if listed:
                 self._lists.keep(raw, text, known)
             elif found.rules:
-                _count(call, found.rules)
+                count(call, found.rules)
                 measure(call, raw, found)
         return answer if text is raw else replace(answer, raw=text)
 
@@ -173,11 +159,7 @@ class Redact:
         if redactor is None or event.method == RECONNECT:
             return event
         if event.method == CHUNK and (text := text_of(event.params)) is not None:  # MGP §12.4
-            if not self._chunks.admits(
-                call.id
-            ):  # never silently: the way back numbers what is missing
-                return Event(GAP, {"request_id": call.id, "chars": len(text)})
-            return self._some_text(call, event, redactor, text)
+            return self._streamed.event(call, event, redactor, text, self._whole)
         return self._whole(call, event, redactor)
 
     def _whole(
@@ -194,7 +176,7 @@ class Redact:
         clean = redactor.json(params)
         if not clean.rules:
             return event
-        _count(call, clean.rules)
+        count(call, clean.rules)
         return Event(event.method, {**jsonrpc.decode(clean.text), **handle})
 
     async def _large_event(
@@ -208,76 +190,14 @@ class Redact:
             return None
         if not found.rules:
             return event
-        _count(call, found.rules)
+        count(call, found.rules)
         return Event(event.method, {**jsonrpc.decode_whole(found.text), **handle})
-
-    def _some_text(
-        self, call: Call, event: Event, redactor: Redactor, text: str
-    ) -> Event | Awaitable[Event | None]:
-        """Its text is a part of one text, and all else is cleaned by itself, as of any event."""
-        if (short := _is_short(text, redactor)) and _is_bare(call, event.params):
-            return self._piece(call, event, redactor)
-        # The text is left out here: a secret may begin in one chunk and end in the next, which only the stream sees.
-        rest = self._whole(call, Event(event.method, with_text(event.params, "")), redactor)
-        if isinstance(rest, Event) and short:
-            return self._piece(call, Event(event.method, with_text(rest.params, text)), redactor)
-        return self._large_text(call, rest, redactor, text)
-
-    def _piece(self, call: Call, event: Event, redactor: Redactor) -> Event | Awaitable[Event]:
-        """One chunk, of which nothing but the text is still to be cleaned."""
-        found = self._chunks.clean_beside(
-            call.id, event.params, redactor.stream, partial(self._elsewhere, call, redactor)
-        )
-        if isinstance(found, tuple):
-            return _as_cleaned(call, event, found)
-        return _once_cleaned(call, event, found)
-
-    def _elsewhere(
-        self, call: Call, redactor: Redactor, text: bytes
-    ) -> Awaitable[Sequence[Finding] | None] | None:
-        if self._beside is None or not _is_dense(redactor, text):
-            return None
-        return self._beside.find(call, redactor, text)
-
-    async def _large_text(
-        self,
-        call: Call,
-        rest: Event | Awaitable[Event | None] | None,
-        redactor: Redactor,
-        text: str,
-    ) -> Event | None:
-        """Piece by piece, so that others have their turn between two of them. What is looked through beside the loop goes there in
-        larger ones: with each, some of what was before it is looked through again."""
-        event = await rest if isinstance(rest, Awaitable) else rest
-        if event is None:
-            return None
-        said, open_end = [], {**event.params, "done": False}
-        at, size = 0, _PIECE
-        while True:
-            last = at + size >= len(text)
-            params = with_text(event.params if last else open_end, text[at : at + size])
-            part = self._piece(call, Event(event.method, params), redactor)
-            at += size
-            if isinstance(part, Event):
-                size = _PIECE
-                await asyncio.sleep(0)
-            else:
-                size = _DENSE_PIECE
-                part = await part
-            said.append(text_of(part.params) or "")
-            if last:
-                return Event(event.method, with_text(event.params, "".join(said)))
 
     def rest(self, call: Call) -> Event | None:
         """What was held back of a text in chunks, once its call has ended."""
-        if not self._chunks:
+        if not self._streamed:
             return None
-        redactor = self._rules.default if self._plain else self._of(call)
-        dense = None if redactor is None or self._beside is None else partial(_is_dense, redactor)
-        params, rules = self._chunks.rest(call.id, dense)
-        if rules:
-            _count(call, rules)
-        return None if params is None else Event(CHUNK, params)
+        return self._streamed.rest(call, self._rules.default if self._plain else self._of(call))
 
     def said(self, server: str, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
         """The params of what a server says outside any call, without what the server's policy takes out; None for what is
@@ -326,40 +246,6 @@ def _text(method: str, params: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     return jsonrpc.encode(rest), handle
 
 
-def _is_dense(redactor: Redactor, text: bytes) -> bool:
-    """Whether what is read of a stream of chunks has so many places to look at that this is done beside the loop."""
-    return len(text) > _FREE and redactor.has_many(text, MANY)
-
-
-def _as_cleaned(call: Call, event: Event, found: Cleaned) -> Event:
-    params, rules = found
-    if rules:
-        _count(call, rules)
-    return event if params is event.params else Event(event.method, params)
-
-
-async def _once_cleaned(call: Call, event: Event, found: Awaitable[Cleaned]) -> Event:
-    return _as_cleaned(call, event, await found)
-
-
-def _is_short(text: str, redactor: Redactor) -> bool:
-    if len(text) <= _PIECE:
-        return True
-    return len(text) <= _CLEAR_PIECE and not redactor.worth_a_look(text.encode(errors="replace"))
-
-
-_BARE = {"request_id", "index", "content", "done"}
-
-
-def _is_bare(call: Call, params: dict[str, Any]) -> bool:
-    """Whether a chunk has a text and nothing else in which there could be anything."""
-    content, index = params["content"], params.get("index")
-    if params.keys() != _BARE or len(content) != 2 or content.get("type") != "text":
-        return False
-    counts = type(index) is int and 0 <= index < 1_000_000  # no number of a card
-    return counts and type(params["done"]) is bool and params["request_id"] == call.id
-
-
 _TELLING = "a secret stands in what has to arrive as it is"
 
 
@@ -378,7 +264,7 @@ def _told(method: str, params: dict[str, Any], redactor: Redactor) -> dict[str, 
 
 def _is_long(redactor: Redactor, raw: bytes) -> bool:
     """Whether a text is cleaned beside the loop."""
-    return len(raw) > AT_ONCE or (len(raw) > _FREE and redactor.takes_long(raw))
+    return len(raw) > AT_ONCE or (len(raw) > FREE and redactor.takes_long(raw))
 
 
 def _too_much_outside(method: str, params: dict[str, Any], redactor: Redactor) -> str:
@@ -388,13 +274,8 @@ def _too_much_outside(method: str, params: dict[str, Any], redactor: Redactor) -
     raw, handle = _text(method, params)
     if _tells(method, handle, redactor):
         return "no secret in what has to arrive as it is"
-    many = len(raw) > _FREE and redactor.has_many(raw, _MANY_OUTSIDE)
+    many = len(raw) > FREE and redactor.has_many(raw, _MANY_OUTSIDE)
     return f"at most {_MANY_OUTSIDE} places that look like secrets" if many else ""
-
-
-def _count(call: Call, rules: Iterable[str] | Mapping[str, int]) -> None:
-    """Put the rules into the facts of the call, beside those that earlier events put there."""
-    call.facts["redacted"] = dict(Counter(call.facts.get("redacted", {})) + Counter(rules))
 
 
 def _length(outcome: Refusal | Failure) -> int:
@@ -426,5 +307,5 @@ def _spoken(call: Call, outcome: Refusal | Failure, redactor: Redactor) -> Refus
             rules += clean.rules
     if not found:
         return outcome
-    _count(call, rules)
+    count(call, rules)
     return replace(outcome, **found)

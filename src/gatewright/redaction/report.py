@@ -6,6 +6,7 @@ So nobody takes a mark for what the tool said: `original_size`, `sanitized_size`
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -13,10 +14,15 @@ import msgspec
 from gatewright.call import Call
 from gatewright.secret_scanning import Clean
 
-__all__ = ["REPORT", "measure", "reported"]
+__all__ = ["REPORT", "count", "measure", "reported"]
 
 REPORT = "dev.gatewright/redaction"
 """The member of a result's `_meta` that says what was done to it."""
+
+
+def count(call: Call, rules: Iterable[str] | Mapping[str, int]) -> None:
+    """Put the rules into the facts of the call, beside those that earlier events put there."""
+    call.facts["redacted"] = dict(Counter(call.facts.get("redacted", {})) + Counter(rules))
 
 
 def measure(call: Call, raw: bytes, clean: Clean) -> None:
