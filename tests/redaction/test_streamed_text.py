@@ -78,4 +78,4 @@ async def test_a_call_that_says_more_than_it_is_long_takes_no_room(room: int, en
     last: Any = by.event(replace(a_call(), id="last"), chunk("text "))
     assert last.method == CHUNK
     by.rest(replace(a_call(), id="last"))
-    assert not by._chunks
+    assert not by._streamed
