@@ -23,6 +23,8 @@ function notice(text) {
   document.getElementById("notices")?.replaceChildren(box);
 }
 
+body.addEventListener("notice", (event) => notice(event.detail));
+
 // -- one stream a page: what changed is fetched again by whatever shows it (hx-trigger="changed-inbox from:body")
 
 const topics = body.dataset.topics ?? "";
