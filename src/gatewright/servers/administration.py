@@ -63,7 +63,10 @@ class Administration:
     async def _start(self, call: Call, back: Back) -> Outcome:
         found = self._named(call)
         if isinstance(found, Failure):
-            return found
+            name = call.params.get("server")
+            # One that was stopped and then deregistered, or taken out of the configuration: nobody could have its id again.
+            gone = isinstance(name, str) and self.is_stopped(name)
+            return await self._act(call, "started", name) if gone else found
         # One that was not stopped but gave up tries again.
         gave_up = not found.spec.stopped and found.state != "connected"
         return await self._act(call, "started", found.id, (found.id,) if gave_up else ())
@@ -85,10 +88,17 @@ class Administration:
         unkept = self._unkept(server, down=what == "stopped")
         await self._again(anew)
         now = self._servers.fleet.servers.get(server)
+        if now is None and what == "started":
+            said = f"it is not kept down any more; there is no server of this id now{unkept}"
+            return _answer({"id": server, "status": "disconnected", "reason": said})
         if now is None:
             return _unknown(server)
         status = now.status()
         return _answer({"id": server, "status": status.state, "reason": status.reason + unkept})
+
+    def is_stopped(self, server: str) -> bool:
+        """Whether an operator stopped the server of this id, which may be gone by now, and nobody has started it since."""
+        return server in self._stopped
 
     def _unkept(self, server: str, *, down: bool) -> str:
         """Have a server stay down or not. What is to be said where that cannot be written: it is done, as the record has it."""
