@@ -136,9 +136,12 @@ async def test_a_server_is_stopped_and_started_also_where_that_cannot_be_kept() 
 
 
 async def test_a_server_is_shut_down_also_where_that_cannot_be_kept() -> None:
+    """Whoever asked for it is told."""
     async with desk(python("living", id="s")) as found:
         found.on(Full())
-        await within(found.all.shut_down(OPERATOR, "s", "operator_request", 1.0))
+        begun = await within(found.all.shut_down(OPERATOR, "s", "operator_request", 1.0))
+        assert begun is not None
+        assert begun.note.startswith("not kept: a restart of the gateway forgets it")
         async with asyncio.timeout(DEADLINE):
             while found.supervisor.states["s"] != "disconnected":
                 await asyncio.sleep(0.01)

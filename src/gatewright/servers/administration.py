@@ -12,6 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, MutableSet
 from typing import Any
 
+from msgspec.structs import replace
+
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
@@ -114,17 +116,19 @@ class Administration:
     async def shut_down(
         self, caller: Caller, server: str, reason: ShutdownReason, timeout_s: float
     ) -> Begun | None:
-        """Shut a server down gracefully; None where it is not connected. What an operator wants down stays down across reloads.
-        Raises `KeyError` for a server that there is not, and `Unrecorded`."""
+        """Shut a server down gracefully; None where it is not connected and nothing comes of it. What an operator wants down stays down
+        across reloads, also where it is not connected. Raises `KeyError` for a server that there is not, and `Unrecorded`."""
         found = self._servers.fleet.servers[server]
         self._acted(caller, "dev.gatewright.server.shutdown", server, "")
-        if reason == "operator_request":
-            # Before anything waits: whoever asked may leave, or have it started again, while the server says how long it takes.
-            self._unkept(server, down=True)
-            task = asyncio.get_running_loop().create_task(self._settle(found))
-            self._settling.add(task)
-            task.add_done_callback(self._settling.discard)
-        return await found.life.shut_down(reason, timeout_s)
+        if reason != "operator_request":
+            return await found.life.shut_down(reason, timeout_s)
+        # Before anything waits: whoever asked may leave, or have it started again, while the server says how long it takes.
+        unkept = self._unkept(server, down=True)
+        task = asyncio.get_running_loop().create_task(self._settle(found))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+        begun = await found.life.shut_down(reason, timeout_s) or Begun(0, 0)
+        return replace(begun, note=unkept.strip(" ()"))
 
     async def _settle(self, server: Server) -> None:
         await server.life.shut()
