@@ -144,6 +144,30 @@ def test_a_definition_that_changes_while_it_is_read_is_looked_at_again_before_it
     assert held(api) == {}
 
 
+def test_of_two_definitions_of_a_server_the_one_that_is_read_stays_what_it_is(
+    opened: Open, console: Console
+) -> None:
+    """Its button accepted what stood there before, under the name of the other."""
+    says(console, echo="Say it.", add="Add.")
+    api = Api(console)
+    page = opened("/servers/demo").page
+    cards = page.locator("details.held")
+    expect(cards).to_have_count(2)
+    first, second = (cards.nth(at).locator(".tool").inner_text() for at in range(2))
+    for at in range(2):
+        cards.nth(at).locator("summary").click()
+        expect(cards.nth(at).get_by_role("button", name="Accept")).to_be_visible()
+    one = held(api)[first]
+    api.post(f"/held-definitions/{one['id']}/accept", digest=one["digest"])
+    expect(cards).to_have_count(1)
+    expect(cards.locator(".tool")).to_have_text(second)
+    expect(cards.locator("ins")).to_contain_text({"echo": "Say it.", "add": "Add."}[second])
+    settled(page)
+    cards.get_by_role("button", name="Accept").click()
+    expect(cards).to_have_count(0)
+    assert held(api) == {}
+
+
 def test_whoever_was_writing_goes_on_writing_nowhere(opened: Open, console: Console) -> None:
     """Where the other person decided first, the rest of a reason is no row of keys."""
     page = opened("/inbox").page
