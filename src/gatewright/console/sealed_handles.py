@@ -1,4 +1,4 @@
-"""`SealedHandles`: handles that whoever was given one keeps, sealed, so that nothing is kept here of those who never come back; each opens once."""
+"""`SealedHandles`: sealed handles that browsers keep, so that nothing is kept here of those that never come back; each opens once."""
 
 from __future__ import annotations
 

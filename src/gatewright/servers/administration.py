@@ -67,8 +67,9 @@ class Administration:
         if isinstance(found, Failure):
             name = call.params.get("server")
             # One that was stopped and then deregistered, or taken out of the configuration: nobody could have its id again.
-            gone = isinstance(name, str) and self.is_stopped(name)
-            return await self._act(call, "started", name) if gone else found
+            if isinstance(name, str) and self.is_stopped(name):
+                return await self._act(call, "started", name)
+            return found
         # One that was not stopped but gave up tries again.
         gave_up = not found.spec.stopped and found.state != "connected"
         return await self._act(call, "started", found.id, (found.id,) if gave_up else ())
