@@ -121,6 +121,28 @@ async def test_what_the_file_denies_goes_out_of_the_file_and_comes_back(
     assert len(file.read_text()) >= len(text.strip())
 
 
+async def test_what_the_file_allows_beside_stays_there(console: Within, tmp_path: Path) -> None:
+    """Nothing else goes than the diff shows, and undoing it puts all of it back."""
+    changes, _ = _parts(console)
+    file = tmp_path / "mgp.toml"
+    file.write_text(file.read_text() + DENIED.replace("deny", "allow"))
+
+    async def adopted() -> list[str]:
+        await console.gateway.adopt(load(file, environ={"HOME": str(tmp_path)}))
+        grants = console.parts.ground.now.settings.grants
+        return sorted(one.permission for one in grants if one.tool == "echo")
+
+    assert await adopted() == ["allow", "deny"]
+    change = _change(changes, tool="echo", do="allow")
+    plan = await changes.plan(change)
+    assert [one for one in plan.lines if one.startswith("-permission")] == ['-permission = "deny"']
+    await changes.save(change, "me")
+    assert await adopted() == ["allow"]
+    assert changes.undoable("me") != ""
+    await changes.undo("me")
+    assert await adopted() == ["allow", "deny"]
+
+
 async def test_nothing_is_taken_back_where_nothing_was_said(console: Within) -> None:
     changes, _ = _parts(console)
     with pytest.raises(ApiError) as caught:

@@ -85,3 +85,28 @@ async def test_where_one_file_cannot_be_written_those_before_it_are_known(
         await grants.take_out(both, "me", "why", gone)
     assert [one.tool for one in gone] == ["a"]
     assert trail.said == ["why", "why", "error"]
+
+
+async def test_of_two_words_about_the_same_only_the_one_that_is_meant_goes(
+    tmp_path: Path, grants: GrantsFile
+) -> None:
+    """A file may allow and deny alike: what is not taken out stays, and comes back to nobody's surprise."""
+    file = _file(tmp_path, "echo")
+    allow = '\n[[grants]]\nagent = "ann"\nserver = "demo"\ntool = "echo"\npermissions = ["network.outbound"]\n'
+    file.write_text(file.read_text() + allow)
+    deny, _ = before = [*_grants(file)]
+    await grants.take_out([deny], "me", "why", [])
+    assert [members(one) for one in _grants(file)] == [members(before[1])]
+    await grants.put_back([deny])
+    assert {members(one) for one in _grants(file)} == {members(one) for one in before}
+
+
+async def test_what_says_something_else_by_now_is_not_taken_out(
+    tmp_path: Path, grants: GrantsFile
+) -> None:
+    file = _file(tmp_path, "echo")
+    before = _grants(file)
+    file.write_text(file.read_text().replace("2999", "2998"))
+    with pytest.raises(ApiError, match="does not stand there any more"):
+        await grants.take_out(before, "me", "why", [])
+    assert len(_grants(file)) == 1

@@ -49,7 +49,6 @@ def test_the_oldest_is_open_and_definitions_stand_behind_requests(world: World) 
     )
     assert found.rows[2].definition is not None
     assert lines(world, ListAsked(open=ids(found)[2])).opened == ids(found)[2]
-    assert lines(world, ListAsked(open="ap_gone")).opened == first
 
 
 def test_what_ends_while_the_page_is_open_stays_where_it_was(world: World) -> None:
@@ -94,6 +93,61 @@ def test_pages_follow_each_other_and_definitions_stand_on_the_last(
     last = lines(world, ListAsked(after=page.next))
     assert (ids(last)[0], len(last.rows), last.next) == (second, 2, "")
     assert ids(lines(world, ListAsked(open=second)))[:2] == [first, second]
+
+
+def test_what_is_open_and_goes_away_makes_way_for_nothing_else(world: World) -> None:
+    """Who has the finger on a key means what they read, and not what would be opened in its place."""
+    world.list_tool("one")
+    world.list_tool("two")
+    (held,) = [one.id for one in lines(world).rows]
+    first, _ = two(world)
+    before = lines(world, ListAsked(open=held))
+    assert before.opened == held
+    world.pins.accept("files", "read", digest="digest of two", by="olga")
+    found = lines(world, ListAsked(open=held, shown=before.shown))
+    assert (found.opened, found.count) == (held, 2)
+    row = found.rows[-1]
+    assert row.definition is not None
+    assert (row.id, row.waits, row.gone, row.definition.tool) == (
+        held,
+        False,
+        "accepted by olga",
+        "read",
+    )
+    assert lines(world, ListAsked(open=first, shown=found.shown)).rows[-1].request is not None
+    gone = lines(world, ListAsked(open="ap_never"))
+    assert (gone.opened, gone.rows[-1].waits, gone.rows[-1].gone) == ("ap_never", False, "gone")
+
+
+@pytest.mark.parametrize(
+    ("then", "said"),
+    [("one", "as it was accepted before"), ("", "refused by olga")],
+)
+def test_what_became_of_a_definition_is_said(world: World, then: str, said: str) -> None:
+    world.list_tool("one")
+    world.list_tool("two")
+    (held,) = [one.id for one in lines(world).rows]
+    if then:
+        world.list_tool(then)
+    else:
+        world.pins.refuse("files", "read", digest="digest of two", by="olga", why="no")
+    assert lines(world, ListAsked(open=held)).rows[-1].gone == said
+
+
+def test_a_definition_that_a_page_shows_stays_there_when_calls_fill_the_page(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It stands on the last page otherwise."""
+    monkeypatch.setattr(inbox_list, "PAGE", 1)
+    world.list_tool("one")
+    world.list_tool("two")
+    shown = lines(world)
+    (held,) = ids(shown)
+    first, _ = two(world)
+    found = lines(world, ListAsked(open=held, shown=shown.shown))
+    assert (ids(found), found.opened, found.count) == ([first, held], held, 3)
+    assert ids(lines(world, ListAsked(open=first, shown=found.shown))) == [first, held]
+    assert ids(lines(world)) == [first]
 
 
 def test_filters_keep_the_rest_out(world: World) -> None:

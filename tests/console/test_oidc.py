@@ -11,7 +11,10 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 import pytest_asyncio
 
+from gatewright.console.oidc import Oidc
+from gatewright.oauth.documents import AuthServer
 from gatewright.secret_scanning import HELD
+from gatewright.transport.safe_fetch import EgressFailed
 from tests.console.in_process import Client, Within, within
 from tests.console.oidc_issuer import SECRET, OidcIssuer, configured, oidc_issuer
 from tests.console.raw import Answer, csrf_in
@@ -221,3 +224,45 @@ async def test_the_secret_comes_from_where_it_is_kept_and_its_lack_is_said(
         monkeypatch.setenv("CONSOLE_SECRET", SECRET)
         assert (await _signed_in(console)).status == 200
         assert SECRET in HELD.values
+
+
+async def test_whoever_begins_thousands_of_sign_ins_keeps_nobody_out(console: Within) -> None:
+    """The page of the sign-in is there for everybody, also for those who never come back."""
+    client = console.nobody()
+    url, cookie = await _begun(client)
+    for _ in range(1100):
+        assert (await client.get("/oidc/begin")).status == 303
+    assert (await _back(client, await user(url), cookie)).status == 200
+
+
+async def test_a_long_way_fits_no_cookie_and_leads_to_the_first_page(console: Within) -> None:
+    client = console.nobody()
+    url, cookie = await _begun(client, f"/audit%3Fagent={'x' * 5000}")
+    assert len(cookie) < 4000
+    answer = await _back(client, await user(url), cookie)
+    assert '0;url=/"' in answer.text
+
+
+async def test_an_issuer_that_is_away_is_asked_again_after_some_seconds(
+    issuer: OidcIssuer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks for a sign-in meanwhile waits for nothing, and has nothing fetched."""
+    fetched = 0
+    real = Oidc._fetched
+
+    async def counted(self: Oidc) -> AuthServer:
+        nonlocal fetched
+        fetched += 1
+        if fetched == 1:
+            raise EgressFailed("it is away")
+        return await real(self)
+
+    monkeypatch.setattr(Oidc, "_fetched", counted)
+    async with within(tmp_path, configured(issuer.issuer)) as console:
+        client = console.nobody()
+        for _ in range(5):
+            answer = await client.get("/oidc/begin")
+            assert (answer.status, "it is away" in answer.text) == (503, True)
+        assert fetched == 1
+        console.ahead += 6
+        assert (await client.get("/oidc/begin")).status == 303

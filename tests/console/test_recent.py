@@ -119,6 +119,33 @@ async def test_what_is_written_while_nobody_listens_counts_as_a_change_of_everyt
     assert told == [TOPICS]
 
 
+async def test_what_waited_to_be_told_when_the_last_page_closed_is_a_change_as_well(
+    trail: Trail, kept: Recent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that is opened then was made before, and hears of it."""
+    monkeypatch.setattr(recent, "_BUSY_S", 3600.0)
+    told: list[tuple[str, ...]] = []
+    looks = 0
+    done = asyncio.Event()
+
+    def needed() -> bool:
+        nonlocal looks
+        looks += 1
+        if looks < 3:
+            trail.write("TOOL_EXECUTED")  # the first is told at the second look, the second waits
+        if looks == 6:
+            done.set()
+        return looks <= 3
+
+    following = asyncio.create_task(kept.follow(lambda *topics: told.append(topics), needed))
+    async with asyncio.timeout(10):
+        await done.wait()
+    following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
+    assert [len(one) for one in told] == [len(recent._OF_A_CALL), len(TOPICS)]
+
+
 def test_the_kind_of_a_record_is_read_where_the_record_has_it(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

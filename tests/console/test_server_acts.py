@@ -5,7 +5,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import pytest
+
+from gatewright.servers.stopped_servers import StoppedServers
+from gatewright.storage.errors import StoreError
 from tests.console.asking import Api
+from tests.console.in_process import within
 from tests.console.running import ROOT, running
 
 _LOCAL = f"""
@@ -30,3 +35,19 @@ def test_what_is_not_there_is_neither_acted_on_nor_written(tmp_path: Path) -> No
         ]
         assert [one["status"] for one in said] == [404, 404, 404, 404, 409, 422]
         assert console.config.read_text() == before
+
+
+async def test_a_drain_that_is_not_kept_for_the_next_start_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `mgp/lifecycle/shutdown` has to say of it reaches whoever asked."""
+
+    def full(self: StoppedServers, value: str) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(StoppedServers, "add", full)
+    async with within(tmp_path, _LOCAL) as console:
+        operator = await console.person("operator")
+        said = (await operator.api("POST", "/servers/demo/drain", {})).json()
+        assert said["state"] == "draining"
+        assert "a restart of the gateway forgets it; the disk is full" in said["note"]

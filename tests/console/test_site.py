@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from gatewright.console import recent
+from gatewright.console.recent_calls import CallRow, RecentCalls
 from tests.console.client import Visitor
 from tests.console.in_process import within
 from tests.console.running import eventually
@@ -81,3 +84,36 @@ def test_a_page_says_from_which_change_on_it_is_to_hear(operator: Visitor) -> No
 
     operator.console.command("tool", "call", "demo__add", "a=1", "b=2")
     eventually(later)
+
+
+async def test_what_everybody_is_shown_alike_is_made_anew_when_it_has_changed_and_only_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where it changes while it is made: whoever hears of the change may look once, and never again."""
+    monkeypatch.setattr(recent, "_LOOK_S", 3600.0)
+    made = 0
+    newest = RecentCalls.newest
+
+    async def counted(self: RecentCalls, *asked: Any) -> list[CallRow]:
+        nonlocal made
+        made += 1
+        found = await newest(self, *asked)
+        if made == 2:
+            console.parts.changes.tell("live")
+        return found
+
+    monkeypatch.setattr(RecentCalls, "newest", counted)
+    async with within(tmp_path) as console:
+        people = [await console.person("viewer", name) for name in ("ann", "bob")]
+
+        async def look() -> int:
+            for one in people:
+                assert (await one.get("/live/list")).status == 200
+            return made
+
+        assert [await look(), await look()] == [1, 1]
+        console.parts.changes.tell("inbox")
+        assert await look() == 1
+        console.parts.changes.tell("live")
+        assert await look() == 3  # once for the change before, once for that of meanwhile
+        assert await look() == 3

@@ -55,6 +55,12 @@ class Wired:
                 self.embedding.look(index)
                 await asyncio.sleep(0.01)
 
+    async def settled(self) -> None:
+        """Wait until nothing is embedded in the background."""
+        working = self.embedding._working
+        if working is not None:
+            await asyncio.wait([working], timeout=20)
+
 
 def covered(index: ToolIndex) -> int:
     meanings = index.meanings
@@ -209,6 +215,57 @@ async def test_an_endpoint_that_fails_is_asked_again_later() -> None:
         assert covered(index) == 0
         served.status, wired.now = 200, 5.0
         await wired.until(index, lambda: covered(index) == 3)
+        await wired.embedding.close()
+
+
+async def test_tools_that_fail_while_queries_succeed_are_asked_for_less_and_less_often(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Each query that succeeded made the next failure a first one: a warning and a batch every five seconds, for ever."""
+    async with endpoint() as served:
+        index, wired = index_of(), Wired(served)
+        await wired.until(index, lambda: covered(index) == 3)
+        served.dimensions = 8  # of which the others have none
+        whole(index.put("b", [Entry("b/write", "b", "write", "Writes a file")]))
+        batches, found = [], 0
+        with caplog.at_level(logging.WARNING):
+            for second in range(0, 1000, 6):
+                wired.now = float(second)
+                many = len(served.asked)
+                wired.embedding.look(index)
+                await wired.settled()
+                if len(served.asked) > many:
+                    batches.append(second)
+                    continue
+                served.dimensions = 6
+                found += await wired.embedding.asked(f"mail {second}") is not None
+                served.dimensions = 8
+        assert batches == [0, 6, 36, 336, 636, 936]
+        assert found > 100
+        assert caplog.text.count("for now") == 1
+        await wired.embedding.close()
+
+
+async def test_what_the_former_embedder_leaves_undone_is_no_failure_of_the_next() -> None:
+    """Its queries go by the built-in vectors, and the next one is asked at once."""
+    async with endpoint() as served:
+        index, wired = index_of(), Wired(served)
+        await wired.until(index, lambda: covered(index) == 3)
+        ended = asyncio.Event()
+
+        async def ends(texts: Sequence[str], *, asked: bool) -> Any:
+            await ended.wait()
+            raise EmbeddingFailed("it was ended")
+
+        wired.embedding._embedder.embed = ends  # type: ignore[union-attr, method-assign]
+        former = asyncio.ensure_future(wired.embedding.asked("umbrella"))
+        await asyncio.sleep(0)
+        wired.says(model="other")
+        wired.embedding.look(index)
+        ended.set()
+        assert await former is None
+        await wired.until(index, lambda: covered(index) == 3)
+        assert await wired.embedding.asked("weather") is not None
         await wired.embedding.close()
 
 

@@ -19,6 +19,7 @@ from gatewright.registration.registered import Registered
 from gatewright.registration.store import KeptServers
 from gatewright.servers.catalogue import EVERYTHING
 from gatewright.servers.settings_adapters import spec_of
+from gatewright.servers.stopped_servers import word_of
 from gatewright.servers.supervisor import Supervisor
 from gatewright.storage.errors import StoreError
 from gatewright.storage.state import StateDatabase
@@ -39,6 +40,7 @@ class House:
         self.fleet = RegisteredServers(KeptServers(state), self)
         self.servers = Supervisor([], info={"name": "test", "version": "1"})
         self.turns = 0
+        self.stopped: set[str] = set()
         self.fails: Callable[[], None] = lambda: None
         self.registration = Registration(
             self.fleet,
@@ -46,6 +48,7 @@ class House:
             settings=lambda: self.whole,
             again=self.again,
             judged=self.judged,
+            stopped=self.stopped.__contains__,
             clock=lambda: 7.0,
         )
         self.whole = self.settings
@@ -61,7 +64,7 @@ class House:
         self.turns += 1
         self.fails()
         whole = self.fleet.extend(self.settings)
-        specs = [spec_of(whole, one) for one in whole.servers]
+        specs = [word_of(spec_of(whole, one), self.stopped) for one in whole.servers]
         staged = await self.servers.stage(specs, {}, patience_s=10)
         self.servers.switch(self.servers.fleet_of(staged, {}, EVERYTHING), [])
         self.whole = whole
@@ -273,3 +276,27 @@ def test_profiles_of_one_server_keep_its_names(tmp_path: Path) -> None:
     assert fleet.extend(alone) is alone
     fleet.present["no id"] = registered(id="no id")
     assert len(fleet.extend(said).servers) == 2
+
+
+async def test_the_id_of_a_server_that_an_operator_stopped_waits_for_an_operator(
+    tmp_path: Path,
+) -> None:
+    """Whose server was stopped does not have it run again by registering it anew; and it is said what keeps it down."""
+    async with house(tmp_path) as found:
+        assert isinstance(await found.register(), Answer)
+        found.stopped.add("dynamic.x")
+        await found.again()
+        assert isinstance(await found.deregister(id="dynamic.x"), Answer)
+        refused = await found.register()
+        assert isinstance(refused, Failure)
+        assert (refused.reason, refused.details) == (
+            "registration_conflict",
+            {"field": "id", "rule": "stopped"},
+        )
+        assert "server start dynamic.x" in refused.message
+        assert (found.fleet.present, found.events[-1][0]) == (
+            {},
+            "dev.gatewright.server.deregistered",
+        )
+        found.stopped.discard("dynamic.x")
+        assert isinstance(await found.register(), Answer)

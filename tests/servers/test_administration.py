@@ -136,12 +136,31 @@ async def test_a_server_is_stopped_and_started_also_where_that_cannot_be_kept() 
 
 
 async def test_a_server_is_shut_down_also_where_that_cannot_be_kept() -> None:
+    """Whoever asked for it is told."""
     async with desk(python("living", id="s")) as found:
         found.on(Full())
-        await within(found.all.shut_down(OPERATOR, "s", "operator_request", 1.0))
+        begun = await within(found.all.shut_down(OPERATOR, "s", "operator_request", 1.0))
+        assert begun is not None
+        assert begun.note.startswith("not kept: a restart of the gateway forgets it")
         async with asyncio.timeout(DEADLINE):
             while found.supervisor.states["s"] != "disconnected":
                 await asyncio.sleep(0.01)
+
+
+async def test_what_was_stopped_and_is_gone_is_started_so_that_its_id_is_free_again() -> None:
+    """As one that was registered, stopped and deregistered."""
+    async with desk(python("echo"), python("asker")) as found:
+        await found.ask("stop", server="echo")
+        found.specs = found.specs[1:]
+        await found._again(())
+        for verb in ("stop", "restart"):
+            assert isinstance(await found.ask(verb, server="echo"), Failure)
+        assert found.all.is_stopped("echo")
+        said = await found.ask("start", server="echo")
+        assert (said["id"], "no server of this id" in said["reason"]) == ("echo", True)
+        assert not found.all.is_stopped("echo")
+        assert found.recorded[-1] == ("root", "dev.gatewright.server.started", "echo")
+        assert isinstance(await found.ask("start", server="echo"), Failure)
 
 
 async def test_log_lines_are_told_from_where_somebody_has_read_to() -> None:
@@ -163,6 +182,7 @@ async def test_log_lines_are_told_from_where_somebody_has_read_to() -> None:
     [
         ("stop", {"server": "nobody"}, "not_found"),
         ("start", {}, "invalid_params"),
+        ("start", {"server": []}, "invalid_params"),
         ("restart", {"server": 5}, "invalid_params"),
         ("logs", {"server": "echo", "lines": 0}, "invalid_params"),
         ("logs", {"server": "echo", "after": True}, "invalid_params"),

@@ -163,3 +163,46 @@ async def test_a_server_that_does_not_end_what_is_over_is_cut_off() -> None:
     limits = Limits(frame_bytes=1000, ping_interval_s=600.0)
     async with dialled(talk, limits) as (_, collector):
         assert await collector.end() == "a message longer than 1000 bytes"
+
+
+def answering(said: bytes, *, pings: int) -> Talk:
+    """Says all of it at once, and answers so many pings behind it."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes) -> None:
+        writer.write(head + said)
+        left = pings
+        while (first := await reader.readexactly(2))[:1] != CLOSING:
+            mask, data = await reader.readexactly(4), await reader.readexactly(first[1] & 0x7F)
+            if first[0] == 0x89 and left:
+                left -= 1
+                plain = bytes(one ^ mask[at % 4] for at, one in enumerate(data))
+                writer.write(bytes((0x8A, len(plain))) + plain)
+
+    return talk
+
+
+async def test_a_server_whose_messages_wait_for_their_turn_is_not_dead(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its answer to a ping stands behind them."""
+    monkeypatch.setattr(websocket_intake, "FRAMES_BURST", 10.0)
+    monkeypatch.setattr(websocket_intake, "PACED_PER_S", 100.0)
+    limits = Limits(ping_interval_s=0.1)
+    async with dialled(answering(TEXT * 80, pings=1000), limits) as (pipe, collector):
+        await collector.count(80)
+        await asyncio.sleep(0.5)
+        assert collector.ends == []
+        pipe.close()
+        assert await collector.end() == "closed"
+
+
+@pytest.mark.parametrize("said", [b"", TEXT * 30], ids=["silent", "once loud"])
+async def test_a_server_that_answers_no_ping_is_dead_once_nothing_of_it_waits(
+    monkeypatch: pytest.MonkeyPatch, said: bytes
+) -> None:
+    monkeypatch.setattr(websocket_intake, "FRAMES_BURST", 10.0)
+    monkeypatch.setattr(websocket_intake, "PACED_PER_S", 100.0)
+    limits = Limits(ping_interval_s=0.1)
+    async with dialled(answering(said, pings=0), limits) as (_, collector):
+        assert await collector.end() == "closed by the peer"
+        assert collector.messages == [b"{}"] * (len(said) // len(TEXT))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import time
 from typing import Any
 
 import pytest
@@ -231,6 +232,21 @@ async def test_a_peer_that_answers_no_ping_is_cut_off(door: Open) -> None:
     await within(at.there.wait())
     assert await at.collector.end() == "closed by the peer"
     await nobody_left(at.server)
+    raw.close()
+
+
+async def test_a_peer_whose_messages_wait_for_their_turn_is_not_cut_off(door: Open) -> None:
+    """Its answer to a ping would stand behind them."""
+    at = await door(limits=Limits(ping_interval_s=SHORT), echo=False)
+    raw = await shake_hands(at)
+    await within(at.there.wait())
+    at.collector._on_message = lambda _: time.sleep(
+        0.002
+    )  # as long as a message takes that is refused and recorded
+    await within(asyncio.get_running_loop().sock_sendall(raw, HELLO * 300))
+    await at.collector.count(300)
+    assert at.collector.ends == []
+    assert await at.collector.end() == "closed by the peer"  # it never answered
     raw.close()
 
 

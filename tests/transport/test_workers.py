@@ -152,10 +152,13 @@ async def test_closing_ends_every_process_whatever_it_is_in() -> None:
     found._command[:] = [sys.executable, SLOW]
     pid = int((await found.run("ann", b"", b""))[0])
     busy = asyncio.create_task(found.run("ann", b"hang", b"", seconds=30))
+    waits = asyncio.create_task(found.run("ann", b"", b""))
     await asyncio.sleep(0.05)
     await found.close()
     with pytest.raises(Overtime):
         await busy
+    with pytest.raises(Busy):  # nobody cancelled whoever waits
+        await waits
     assert not alive(pid)
     with pytest.raises(Busy):
         await found.run("ann", b"", b"")

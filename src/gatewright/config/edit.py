@@ -12,17 +12,22 @@ from __future__ import annotations
 import logging
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from gatewright.command_text import to_type
 from gatewright.config.build import build
+from gatewright.config.check import Report
 from gatewright.config.documents import Document, parse, read
 from gatewright.config.draft import Draft
 from gatewright.config.lookup import state_directory
+from gatewright.config.model import Grant
 from gatewright.config.problems import Origin, Problem, SettingsError
+from gatewright.config.servers import build_grant
 from gatewright.config.trust import accept, is_accepted
 from gatewright.storage.errors import StoreError
 from gatewright.storage.private_file import alone, replace_file
@@ -31,7 +36,7 @@ __all__ = [
     "add_grants",
     "add_servers",
     "editing",
-    "remove_grant",
+    "remove_grants",
     "remove_server",
     "set_sandbox_value",
     "set_server_value",
@@ -41,6 +46,7 @@ __all__ = [
 log = logging.getLogger("gatewright.config")
 
 _BOM = b"\xef\xbb\xbf"
+_ANYWHERE = Origin(Path())
 
 
 @contextmanager
@@ -152,16 +158,23 @@ def add_grants(draft: Draft, grants: Sequence[Mapping[str, Any]]) -> None:
             draft.append("grants", grant)
 
 
-def remove_grant(draft: Draft, agent: str, server: str, tool: str | None) -> None:
-    """Take every `[[grants]]` of this agent on this server, or this tool, out. Raises `SettingsError`."""
+def remove_grants(draft: Draft, grants: Collection[Grant]) -> None:
+    """Take those `[[grants]]` out that say the same as these, wherever they stand by now; another one of the same agent and tool stays.
+    Raises `SettingsError`, also where one is not there any more."""
+    report = Report(parse(draft.text, draft.path))
     held = draft.data.get("grants", [])
-    for number in reversed(range(len(held) if isinstance(held, list) else 0)):
-        one = held[number]
-        if isinstance(one, dict) and (one.get("agent"), one.get("server"), one.get("tool")) == (
-            agent,
-            server,
-            tool,
-        ):
+    standing = [
+        build_grant(one, ("grants", number), report)
+        for number, one in enumerate(held if isinstance(held, list) else [])
+    ]
+    said = [None if one is None else replace(one, origin=_ANYWHERE) for one in standing]
+    gone = [replace(one, origin=_ANYWHERE) for one in grants]
+    if any(one not in said for one in gone):
+        what = "a grant that was to be taken out of it does not stand there any more"
+        raise SettingsError([Problem(Origin(draft.path), "grants", what, "look at it again")])
+    # From the end, so that the numbers before stay right.
+    for number in reversed(range(len(said))):
+        if said[number] in gone:
             draft.remove("grants", number)
 
 

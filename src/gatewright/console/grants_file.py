@@ -12,7 +12,7 @@ from gatewright.access.grants import Key
 from gatewright.audit.records import Subject
 from gatewright.audit.trail import AuditLog
 from gatewright.config.draft import Draft
-from gatewright.config.edit import add_grants, remove_grant
+from gatewright.config.edit import add_grants, remove_grants
 from gatewright.config.model import Grant
 from gatewright.console.config_edits import edit, recorded
 
@@ -69,9 +69,8 @@ def members(one: Grant) -> tuple[object, ...]:
 
 
 def removed(grants: Iterable[Grant], path: Path, draft: Draft) -> None:
-    """Take those of this file out of its draft."""
-    for key in {key_of(one) for one in _in(grants, path)}:
-        remove_grant(draft, *key)
+    """Take those of this file out of its draft. Raises `SettingsError`."""
+    remove_grants(draft, _in(grants, path))
 
 
 def _in(grants: Iterable[Grant], path: Path) -> list[Grant]:

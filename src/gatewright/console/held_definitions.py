@@ -20,6 +20,8 @@ __all__ = ["HeldDefinition", "HeldDefinitions", "HeldDetail", "Looked", "held_id
 
 _MOST = 50
 """So many are listed; of more, the longest held first."""
+_KNOWN = 4 * _MOST
+"""So many that were listed are known by their ids after they have left the list."""
 
 
 class HeldDefinition(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,6 +60,8 @@ class HeldDefinitions:
     def __init__(self, parts: Dependencies) -> None:
         self._decisions = parts.ground.of(Decisions)
         self._changes = parts.changes
+        self._listed: dict[str, tuple[str, str]] = {}
+        """Server and tool of those that were listed last, by id."""
         self.operations: Sequence[Operation] = (
             Operation(
                 name="held_definitions.list",
@@ -110,7 +114,22 @@ class HeldDefinitions:
 
     def now(self) -> list[HeldDefinition]:
         """The same. Raises `StoreError`."""
-        return [_shown(one) for one in self._pins()]
+        found = [_shown(one) for one in self._pins()]
+        for one in found:
+            self._listed.pop(one.id, None)
+            self._listed[one.id] = one.server, one.tool
+        while len(self._listed) > _KNOWN:
+            del self._listed[next(iter(self._listed))]
+        return found
+
+    def became(self, id: str) -> tuple[HeldDefinition | None, str]:
+        """One of those that were listed, as it is now, and what became of it in words; empty where it still waits. Raises `StoreError`."""
+        pin = self._pin(id)
+        if pin is None:
+            return None, "gone"
+        if pin.standing == "pinned":
+            return _shown(pin), f"accepted by {pin.by}" if pin.by else "as it was accepted before"
+        return _shown(pin), f"refused by {pin.by}" if pin.by else ""
 
     async def show(self, asking: Asking) -> HeldDetail:
         """Raises `ApiError`."""
@@ -161,9 +180,16 @@ class HeldDefinitions:
         return [] if self._decisions is None else self._decisions.undecided(_MOST)
 
     def _found(self, id: str) -> Pin:
-        found = next((one for one in self._pins() if held_id(one.server, one.tool) == id), None)
-        if found is None:
+        found = self._pin(id)
+        if found is None or found.standing == "pinned" or found.by:
             raise _unknown()
+        return found
+
+    def _pin(self, id: str) -> Pin | None:
+        found = next((one for one in self._pins() if held_id(one.server, one.tool) == id), None)
+        if found is None and id in self._listed and self._decisions is not None:
+            server, tool = self._listed[id]
+            found = self._decisions.some(server, [tool]).get(tool)
         return found
 
 

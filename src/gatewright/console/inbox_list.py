@@ -33,7 +33,9 @@ class ListAsked(msgspec.Struct, frozen=True, kw_only=True):
     since: float = 0.0
     """Since when the page is open, in Unix seconds: what came later is marked as new."""
     shown: Annotated[str, Meta(max_length=_IDS * 24)] = ""
-    """The ids of the requests that are on it, with commas between them: what ended meanwhile stays where it is, and says how."""
+    """The ids of those that are on it, with commas between them: what ended meanwhile stays where it is, and says how."""
+    looked: Annotated[str, Meta(max_length=200)] = ""
+    """`ID:DIGEST` of the definition that is open, as it was when somebody opened it."""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +46,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     definition: HeldDefinition | None = None
     new: bool = False
     waits: bool = True
+    gone: str = ""
+    """What became of one that is open, where no request says it; `definition` where it is known."""
 
 
 class InboxList(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,18 +79,25 @@ def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -
         for one in requests
     ]
     count, oldest = details.lists.count(_wanted(asked))
-    if not next_page and not (asked.agent or asked.risk):
+    if not (asked.agent or asked.risk):
         definitions = [one for one in held.now() if asked.server in ("", one.server)]
+        # They stand on the last page; one that is on this page already stays where it is, also when calls make it one of several.
+        here = {asked.open, *asked.shown.split(",")}
         rows += [
-            Row(id=one.id, definition=one, new=0 < asked.since < one.since) for one in definitions
+            Row(id=one.id, definition=one, new=0 < asked.since < one.since)
+            for one in definitions
+            if not next_page or one.id in here
         ]
         count += len(definitions)
         oldest = min(
             [*([] if oldest is None else [oldest]), *(one.since for one in definitions)],
             default=None,
         )
-    opened = asked.open if any(one.id == asked.open for one in rows) else ""
-    opened = opened or next((one.id for one in rows if one.waits), "")
+    if asked.open and not any(one.id == asked.open for one in rows):
+        # In its place nothing else is opened, which nobody has looked at.
+        definition, gone = held.became(asked.open)
+        rows.append(Row(id=asked.open, definition=definition, waits=not gone, gone=gone))
+    opened = asked.open or next((one.id for one in rows if one.waits), "")
     rows = [replace(one, new=one.new and one.waits and one.id != opened) for one in rows]
     return InboxList(
         rows=rows,
@@ -96,7 +107,7 @@ def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -
         next=next_page,
         new=sum(one.new for one in rows),
         # Of a page that is open for days, what ended long ago goes in the end.
-        shown=",".join([one.id for one in rows if one.request is not None][-_IDS:]),
+        shown=",".join([one.id for one in rows if not one.gone][-_IDS:]),
     )
 
 

@@ -1,7 +1,7 @@
 """Sign-in to the console by OpenID Connect: authorization code with PKCE; checks state, nonce, issuer, signature; roles from a claim.
 
 What OAuth prescribes comes from `oauth.client` (by authlib), keys and signatures from `identity.issuer`. An answer is believed only in
-the browser that asked: a cookie names the request, the state in the URL has to be that of the same request, and each is used once.
+the browser that asked: a sealed cookie is the request, the state in the URL has to be that of the same request, and each is used once.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from hashlib import sha256
-from secrets import token_urlsafe
 from typing import Any
 
 import msgspec
@@ -20,6 +18,7 @@ from gatewright.config.console import ConsoleOidc, ConsoleRole
 from gatewright.config.substitute import Undefined
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
+from gatewright.console.sealed_handles import SealedHandles
 from gatewright.identity.issuer import Issuer, Trusted, Unreachable
 from gatewright.identity.token_rules import Claims, TokenRefused, peek
 from gatewright.oauth import client as oauth
@@ -34,9 +33,10 @@ log = logging.getLogger("gatewright.console")
 CALLBACK = "/oidc/callback"
 LASTS_S = 600.0
 """How long a person may take at the issuer."""
-_MOST = 1000
-"""Requests that wait for their answer; the oldest goes first."""
-_FRESH_S = 3600.0
+_FRESH_S, _AWAY_S = 3600.0, 5.0
+"""How long what the issuer publishes is good, and how long it counts as away."""
+_WAY_CHARS = 1000
+"""A browser keeps no cookie of more than four kilobytes: whoever was going to a longer path begins at the first page."""
 _OK = 200
 _NAME_CHARS = 200
 
@@ -55,7 +55,6 @@ class _Request(msgspec.Struct, frozen=True):
     verifier: str
     redirect_uri: str
     way: str
-    until: float
 
 
 class Oidc:
@@ -70,7 +69,8 @@ class Oidc:
         self._secret = ""
         self._clock = clock
         self._egress = Egress()
-        self._requests: dict[str, _Request] = {}
+        self._handles = SealedHandles(clock, LASTS_S)
+        self._problem: tuple[float, ApiError] | None = None
         self._server: tuple[float, AuthServer] | None = None
         self._lock = asyncio.Lock()
         trusted = Trusted(name="console", issuer=said.issuer, audience=(said.client_id,))
@@ -80,19 +80,10 @@ class Oidc:
         """Begin one sign-in. `base` is the URL at which the person reaches the console, `way` a path of it where they were going. Raises
         `ApiError`."""
         server = await self._published()
-        request = _Request(
-            server=server,
-            state=token_urlsafe(32),
-            nonce=token_urlsafe(32),
-            verifier=token_urlsafe(48),
-            redirect_uri=base + CALLBACK,
-            way=way,
-            until=self._clock() + LASTS_S,
-        )
-        cookie = token_urlsafe(32)
-        while len(self._requests) >= _MOST:
-            del self._requests[next(iter(self._requests))]
-        self._requests[_digest(cookie)] = request
+        said = {"redirect_uri": base + CALLBACK, "way": way if len(way) <= _WAY_CHARS else "/"}
+        # Nothing is kept here: whoever begins thousands pushes nobody out.
+        cookie = self._handles.made(said)
+        request = self._request(server, cookie, said)
         url = oauth.authorization_url(
             server,
             self._client(server),
@@ -108,10 +99,11 @@ class Oidc:
     async def end(self, cookie: str, query: str) -> tuple[Person, str]:
         """Whom the issuer says the browser with this cookie is, which came back with this query; and where they were going. Raises
         `ApiError`."""
-        request = self._requests.pop(_digest(cookie), None)
-        if request is None or self._clock() >= request.until:
-            said = "this sign-in was begun elsewhere, was used already, or took too long"
-            raise ApiError(403, "sign_in_over", said, "begin again")
+        said = self._handles.opened(cookie)
+        if said is None:
+            over = "this sign-in was begun elsewhere, was used already, or took too long"
+            raise ApiError(403, "sign_in_over", over, "begin again")
+        request = self._request(await self._published(), cookie, said)
         try:
             code = oauth.code_from(
                 f"{request.redirect_uri}?{query}",
@@ -127,6 +119,12 @@ class Oidc:
         except (EgressFailed, Unreachable) as problem:
             raise self._away(problem) from None
         return self._person(claims), request.way
+
+    def _request(self, server: AuthServer, cookie: str, said: Mapping[str, str]) -> _Request:
+        state, nonce, verifier = (
+            self._handles.secret(one, cookie) for one in ("state", "nonce", "verifier")
+        )
+        return _Request(server=server, state=state, nonce=nonce, verifier=verifier, **said)
 
     # -- what the issuer says
 
@@ -191,13 +189,18 @@ class Oidc:
         async with self._lock:
             if self._server is not None and self._clock() - self._server[0] < _FRESH_S:
                 return self._server[1]
+            if self._problem is not None and self._clock() - self._problem[0] < _AWAY_S:
+                known = self._problem[1]
+                raise ApiError(known.status, known.code, known.message, known.hint)
             try:
                 self._secret = await asyncio.to_thread(self._secret_of)
                 found = await self._fetched()
             except Undefined as problem:
                 raise ApiError(503, "secret", problem.what, problem.instead) from None
             except (Unusable, EgressFailed) as problem:
-                raise self._away(problem) from None
+                away = self._away(problem)
+                self._problem = self._clock(), away
+                raise away from None
             self._server = self._clock(), found
             return found
 
@@ -230,7 +233,3 @@ class Oidc:
         log.warning("sign-in by %s: %s", self._said.issuer, problem)
         said = f"the issuer {self._said.issuer} cannot be used now: {problem}"
         return ApiError(503, "issuer", said, "try again, or sign in with an operator's key")
-
-
-def _digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -103,10 +103,10 @@ class Recent:
             await asyncio.sleep(_LOOK_S)
             new, told = self.count - told, self.count
             if not needed():
-                busy.clear()
                 # Nobody hears it now. A page that was made before, or that lost its connection, finds by the numbers that it is behind.
-                if new:
+                if new or busy:
                     tell(*TOPICS)
+                busy.clear()
                 continue
             topics = self._topics(new)
             # A call by itself is told at once; of thousands a second, twice a second is enough to look by.

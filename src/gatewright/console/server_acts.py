@@ -79,7 +79,8 @@ class Acts:
         }
         found = await self._calls.ask(person, SHUTDOWN, params)
         pending = found.get("pending_requests", 0)
-        return Acted(id=server, state="draining", note=f"{pending} calls in flight")
+        more = f"; {found['note']}" if found.get("note") else ""
+        return Acted(id=server, state="draining", note=f"{pending} calls in flight{more}")
 
     # -- in mgp.toml
 

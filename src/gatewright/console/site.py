@@ -45,8 +45,8 @@ log = logging.getLogger("gatewright.console")
 Answering = Callable[[Request], Awaitable[Response]]
 _FIELDS = 200
 _SHARED_S, _SHARED_MOST = 0.9, 100
-"""Less than a page waits between two looks: one page alone always sees what is new."""
-_NEVER = (0.0, b"")
+"""Less than a page waits between two looks. What changes is told twice a second at most where there are thousands of calls."""
+_NEVER = (0.0, 0, b"")
 _YEAR = "public, max-age=31536000, immutable"
 
 
@@ -64,8 +64,8 @@ class Site:
         self._oidc = OidcRoutes(parts, self._sign_in, self._sign_in_page, self._html)
         self._static = StaticFiles()
         self._templates: Environment = environment(parts.clock, self._static.url)
-        self._shared: dict[tuple[str, str], tuple[float, bytes]] = {}
-        """Parts that show everybody the same, and when they were made."""
+        self._shared: dict[tuple[str, str], tuple[float, int, bytes]] = {}
+        """Parts that show everybody the same, when they were made, and the last change that is in them."""
         self._sharing = asyncio.Lock()
         self._operations: list[Operation] = [
             *SignIns(parts, base).operations,
@@ -193,13 +193,16 @@ class Site:
             return await self._made(view, screen, session, request)
         # One after the other: of those who ask at once the first has it made, and the others get that.
         async with self._sharing:
-            made = self._shared.get((view.template, view.shared), _NEVER)
-            if self._parts.clock() - made[0] < _SHARED_S:
-                return HTMLResponse(made[1])
+            changes = self._parts.changes
+            made, number, body = self._shared.get((view.template, view.shared), _NEVER)
+            if self._parts.clock() - made < _SHARED_S and not changes.since(number, (screen.name,)):
+                return HTMLResponse(body)
+            number = changes.number  # before anything is read for it
             response = await self._made(view, screen, session, request)
             while len(self._shared) >= _SHARED_MOST:
                 del self._shared[next(iter(self._shared))]
-            self._shared[view.template, view.shared] = self._parts.clock(), bytes(response.body)
+            now = self._parts.clock()
+            self._shared[view.template, view.shared] = now, number, bytes(response.body)
             return response
 
     async def _made(

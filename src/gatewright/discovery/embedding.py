@@ -52,6 +52,26 @@ _FEW = 64
 _Lacking = tuple[int, Entry, str, bytes]
 
 
+class _Pause:
+    """Of one kind of request: failures in a row, and until when nobody asks again."""
+
+    def __init__(self) -> None:
+        self._failures = 0
+        self.until = 0.0
+
+    def failed(self, begun: float, now: float) -> bool:
+        """One that began then has failed; whether it is the first in a row."""
+        if begun < self.until:
+            return False  # it was under way as another failed: that is one failure
+        self.until = now + _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
+        self._failures += 1
+        return self._failures == 1
+
+    def over(self) -> None:
+        """One succeeded."""
+        self._failures = 0
+
+
 def made(settings: Settings) -> Embedder | None:
     """The embedder of a configuration; None for the built-in one. Raises `EmbeddingFailed`."""
     written = settings.discovery.embedder
@@ -83,8 +103,7 @@ class Embedding:
         self._kept = KeptVectors.empty()
         self._done: object = None
         """The state of the index whose tools all have what they get."""
-        self._failures = 0
-        self._not_before = 0.0
+        self._of_queries, self._of_tools = _Pause(), _Pause()
         self._asking = 0
         self._queries: OrderedDict[str, Floats] = OrderedDict()
         self._enough = False
@@ -99,7 +118,8 @@ class Embedding:
         written = self._settings().discovery.embedder
         if written != self._written:
             self._begin_anew(index, written)
-        if self._embedder is None or self._clock() < self._not_before:
+        waits_until = max(self._of_queries.until, self._of_tools.until)
+        if self._embedder is None or self._clock() < waits_until:
             return
         idle = self._working is None or self._working.done()
         if idle and self._done != _state(index):
@@ -113,7 +133,7 @@ class Embedding:
         if (known := self._queries.get(text)) is not None:
             self._queries.move_to_end(text)
             return known
-        if self._clock() < self._not_before or self._asking >= _AT_ONCE:
+        if self._clock() < self._of_queries.until or self._asking >= _AT_ONCE:
             return None
         self._asking += 1
         try:
@@ -122,7 +142,7 @@ class Embedding:
             self._asking -= 1
         if vector is None or embedder is not self._embedder:
             return None
-        self._failures = 0
+        self._of_queries.over()
         self._queries[text] = vector
         if len(self._queries) > _QUERIES:
             self._queries.popitem(last=False)
@@ -134,11 +154,11 @@ class Embedding:
             async with asyncio.timeout(limit):
                 rows = await embedder.embed([text], asked=True)
         except TimeoutError:
-            self._failed(begun, f"the vector of a query took more than {limit:g} s")
+            self._query_failed(embedder, begun, f"the vector of a query took more than {limit:g} s")
         except QueryLeftOut:
             log.debug("a query goes by the built-in vectors", exc_info=True)
         except EmbeddingFailed as problem:
-            self._failed(begun, str(problem))
+            self._query_failed(embedder, begun, str(problem))
         else:
             vector: Floats = rows[0]
             return vector
@@ -160,7 +180,7 @@ class Embedding:
         former, working = self._embedder, self._working
         self._written, self._embedder, self._working = written, None, None
         index.meanings, self._enough, self._done = None, False, None
-        self._failures, self._not_before = 0, 0.0
+        self._of_queries, self._of_tools = _Pause(), _Pause()
         self._queries.clear()
         if working is not None:
             working.cancel()
@@ -182,14 +202,18 @@ class Embedding:
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
-    def _failed(self, begun: float, why: str) -> None:
-        if begun < self._not_before:
-            return  # it was under way as another failed: that is one failure
-        pause = _PAUSES_S[min(self._failures, len(_PAUSES_S) - 1)]
-        if not self._failures:
+    def _query_failed(self, embedder: Embedder, begun: float, why: str) -> None:
+        # What the former embedder did not do as it ended says nothing of this one.
+        if embedder is self._embedder and self._of_queries.failed(begun, self._clock()):
             log.warning("tools are found by the built-in vectors for now: %s", why)
-        self._failures += 1
-        self._not_before = self._clock() + pause
+
+    def _tools_failed(self, embedder: Embedder, begun: float, why: str) -> None:
+        if embedder is not self._embedder:
+            return
+        if self._of_tools.failed(begun, self._clock()):
+            log.warning("tools that came since are found by the built-in vectors for now: %s", why)
+        # Queries may be answered all the same, but not in the next moment.
+        self._of_queries.until = max(self._of_queries.until, self._clock() + _PAUSES_S[0])
 
     async def _work(self, index: ToolIndex) -> None:
         embedder = self._embedder
@@ -199,12 +223,13 @@ class Embedding:
         try:
             state = _state(index)
             await self._embedded(index, embedder)
-            self._done, self._failures = state, 0
+            self._done = state
+            self._of_tools.over()
         except EmbeddingFailed as problem:
-            self._failed(begun, str(problem))
+            self._tools_failed(embedder, begun, str(problem))
         except Exception:  # a search goes on with what is there, and a later look tries again
             log.exception("the tools could not be embedded")
-            self._failed(begun, "an error of the gateway")
+            self._tools_failed(embedder, begun, "an error of the gateway")
 
     async def _embedded(self, index: ToolIndex, embedder: Embedder) -> None:
         identity = await embedder.identity()

@@ -224,8 +224,8 @@ class LifecycleMethods:
         shut_down = self._administration.shut_down
         begun = await shut_down(call.caller, server.id, known, timeout_ms / 1000)
         if begun is None:
-            return _accepted(0, 0, accepted=known == "operator_request")
-        return _accepted(begun.pending, begun.drain_ms)
+            return _accepted(0, 0, accepted=False)
+        return _accepted(begun.pending, begun.drain_ms, note=begun.note)
 
     def _end(self, call: Call, reason: ShutdownReason, timeout_ms: int) -> Outcome:
         if call.caller.kind != "operator":
@@ -256,10 +256,9 @@ def _well(server: Server | LocalServer) -> bool:
     return server.state == "connected" or (isinstance(server, Server) and server.life.waits)
 
 
-def _accepted(pending: int, drain_ms: int, *, accepted: bool = True) -> Answer:
-    return _answer(
-        {"accepted": accepted, "pending_requests": pending, "estimated_drain_ms": drain_ms}
-    )
+def _accepted(pending: int, drain_ms: int, *, accepted: bool = True, note: str = "") -> Answer:
+    said = {"accepted": accepted, "pending_requests": pending, "estimated_drain_ms": drain_ms}
+    return _answer(said | ({"note": note} if note else {}))
 
 
 def _answer(body: dict[str, Any]) -> Answer:

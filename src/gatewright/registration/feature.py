@@ -56,6 +56,7 @@ class RegistrationFeature(Feature):
             settings=lambda: self._now.settings,
             again=inside.again,
             judged=judged,
+            stopped=inside.administration.is_stopped,
             clock=time.time,
         )
         return {

@@ -137,14 +137,16 @@ class Registration:
         settings: Callable[[], Settings],
         again: Callable[[], Awaitable[None]],
         judged: Callable[[Registered, Call, Settings], Awaitable[Registered]],
+        stopped: Callable[[str], bool],
         clock: Callable[[], float],
     ) -> None:
-        """`clock` gives Unix seconds."""
+        """`stopped` says whether an operator keeps the servers of an id down; `clock` gives Unix seconds."""
         self._fleet = fleet
         self._servers = servers
         self._settings = settings
         self._again = again
         self._judged = judged
+        self._stopped = stopped
         self._clock = clock
         self._turn = asyncio.Lock()
         self._work: dict[asyncio.Task[Any], Who] = {}
@@ -222,6 +224,8 @@ class Registration:
         rules = Rules(settings, fleet.present, fleet.kept.named())
         try:
             one = rules.registered(wanted, call, self._clock())
+            if self._stopped(one.id):
+                return _kept_down(one.id)
             one = await self._judged(one, call, settings)
             rules.check_isolation(one)
             server_of(one, settings)
@@ -330,6 +334,12 @@ def _not_offered(call: Call) -> Failure | None:
     if mgp is None or "discovery" not in mgp.extensions:
         return Failure("method_not_found", f"Method not found: {call.method}")
     return None
+
+
+def _kept_down(server: str) -> Failure:
+    again = to_type("server start {}", server)
+    what = f"an operator stopped the server {server} that there was; `{again}` lets its id be registered again"
+    return Failure("registration_conflict", what, {"field": "id", "rule": "stopped"})
 
 
 def _unknown(server: str) -> Failure:

@@ -12,6 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping, MutableSet
 from typing import Any
 
+from msgspec.structs import replace
+
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome
 from gatewright.mcp.wire import jsonrpc
 from gatewright.servers.dispatch import Builtin
@@ -63,6 +65,10 @@ class Administration:
     async def _start(self, call: Call, back: Back) -> Outcome:
         found = self._named(call)
         if isinstance(found, Failure):
+            name = call.params.get("server")
+            # One that was stopped and then deregistered, or taken out of the configuration: nobody could have its id again.
+            if isinstance(name, str) and self.is_stopped(name):
+                return await self._act(call, "started", name)
             return found
         # One that was not stopped but gave up tries again.
         gave_up = not found.spec.stopped and found.state != "connected"
@@ -85,10 +91,17 @@ class Administration:
         unkept = self._unkept(server, down=what == "stopped")
         await self._again(anew)
         now = self._servers.fleet.servers.get(server)
+        if now is None and what == "started":
+            said = f"it is not kept down any more; there is no server of this id now{unkept}"
+            return _answer({"id": server, "status": "disconnected", "reason": said})
         if now is None:
             return _unknown(server)
         status = now.status()
         return _answer({"id": server, "status": status.state, "reason": status.reason + unkept})
+
+    def is_stopped(self, server: str) -> bool:
+        """Whether an operator stopped the server of this id, which may be gone by now, and nobody has started it since."""
+        return server in self._stopped
 
     def _unkept(self, server: str, *, down: bool) -> str:
         """Have a server stay down or not. What is to be said where that cannot be written: it is done, as the record has it."""
@@ -104,17 +117,19 @@ class Administration:
     async def shut_down(
         self, caller: Caller, server: str, reason: ShutdownReason, timeout_s: float
     ) -> Begun | None:
-        """Shut a server down gracefully; None where it is not connected. What an operator wants down stays down across reloads.
-        Raises `KeyError` for a server that there is not, and `Unrecorded`."""
+        """Shut a server down gracefully; None where it is not connected and nothing comes of it. What an operator wants down stays down
+        across reloads, also where it is not connected. Raises `KeyError` for a server that there is not, and `Unrecorded`."""
         found = self._servers.fleet.servers[server]
         self._acted(caller, "dev.gatewright.server.shutdown", server, "")
-        if reason == "operator_request":
-            # Before anything waits: whoever asked may leave, or have it started again, while the server says how long it takes.
-            self._unkept(server, down=True)
-            task = asyncio.get_running_loop().create_task(self._settle(found))
-            self._settling.add(task)
-            task.add_done_callback(self._settling.discard)
-        return await found.life.shut_down(reason, timeout_s)
+        if reason != "operator_request":
+            return await found.life.shut_down(reason, timeout_s)
+        # Before anything waits: whoever asked may leave, or have it started again, while the server says how long it takes.
+        unkept = self._unkept(server, down=True)
+        task = asyncio.get_running_loop().create_task(self._settle(found))
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+        begun = await found.life.shut_down(reason, timeout_s) or Begun(0, 0)
+        return replace(begun, note=unkept.strip(" ()"))
 
     async def _settle(self, server: Server) -> None:
         await server.life.shut()

@@ -48,6 +48,8 @@ class Begun(msgspec.Struct, frozen=True):
 
     pending: int
     drain_ms: int
+    note: str = ""
+    """What whoever asked for it has to know besides."""
 
 
 def speaks(link: Link | None) -> bool:

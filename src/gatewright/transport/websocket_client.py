@@ -46,6 +46,25 @@ class ClientSide(ClientConnection):
             self.loop.call_later,
         )
 
+    async def keepalive(self) -> None:
+        """Send pings, and end the connection where none is answered: as the library does, except where the peer's answer may stand
+        behind messages that wait for their turn here. Then it is asked again."""
+        if self.ping_interval is None or self.ping_timeout is None:
+            return
+        while True:
+            await asyncio.sleep(self.ping_interval)
+            answered = await self.ping()
+            try:
+                async with asyncio.timeout(self.ping_timeout):
+                    await answered
+            except TimeoutError:
+                if self._intake.late(self.ping_timeout):
+                    continue
+                async with (
+                    self.send_context()
+                ):  # which waits for the end of the connection, and with it this ends
+                    self.protocol.fail(CloseCode.INTERNAL_ERROR, "keepalive ping timeout")
+
     # -- called by the loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -192,6 +192,9 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
         super().handle_close(event)
 
     def keepalive_timeout(self) -> None:
+        if self._intake.late(self._limits.ping_interval_s):
+            self.send_keepalive_ping()  # its answer may stand behind what waits for its turn here
+            return
         super().keepalive_timeout()
         self.transport.abort()  # who does not answer a ping does not take what is left either
 

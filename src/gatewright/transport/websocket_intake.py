@@ -25,8 +25,7 @@ FRAMES_PER_S = 5_000.0
 FRAMES_BURST = 20_000.0
 """Data frames of one connection. What a client sends beyond is a flood; a peer that was dialled is read no faster."""
 PACED_PER_S = 20_000.0
-"""Those of a peer that was dialled come back faster: its answer to a ping stands behind all that the system holds of it, and must
-come before its connection counts as dead."""
+"""Those of a peer that was dialled come back faster: they are those of all callers."""
 PACE_S = 0.01
 """How long a peer that was dialled waits where it has used up its data frames: a few hundred come back meanwhile."""
 CONTROL_PER_S = 50.0
@@ -216,6 +215,7 @@ class Intake:
         self._timer: asyncio.TimerHandle | None = None
         self._data = b""
         self._at = 0
+        self._waited = float("-inf")
         self._held = True
         self._in_line = False
         self._over = False
@@ -224,6 +224,11 @@ class Intake:
     def waits(self) -> bool:
         """Whether something came that is not parsed yet."""
         return bool(self._data)
+
+    def late(self, within_s: float) -> bool:
+        """Whether something that came waits to be parsed, or did within the last seconds. The peer is not dead then: its answer to a ping
+        may stand behind that, here or in what the system holds."""
+        return self.waits or self._now() - self._waited < within_s
 
     def take(self, data: bytes) -> None:
         """Bytes came."""
@@ -253,6 +258,8 @@ class Intake:
         if self._over:
             return
         self._flow(not self._data)
+        if self._data:
+            self._waited = self._now()
         if not self._data or self._held or self._in_line or self._timer is not None:
             return
         self._in_line = True

@@ -104,11 +104,13 @@ class Workers:
                 self._forget(order)
 
     async def close(self) -> None:
-        """Kill them all; what waits is not done."""
+        """Kill them all; what waits is not done, and whoever waits for it hears that with `Busy`."""
         self._closed = True
         for order in tuple(self._waiting):
             self._forget(order)
-            order.answer.cancel()
+            if not order.answer.done():
+                order.answer.set_exception(Busy())
+                order.answer.exception()  # whoever waits may have been cancelled as well
         for process in tuple(self._alive):
             process.kill()
         await asyncio.gather(*self._tasks, return_exceptions=True)

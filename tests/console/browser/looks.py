@@ -6,15 +6,20 @@ import os
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.console.running import Console
 
-__all__ = ["AXE", "THEMES", "WIDTHS", "Opened"]
+__all__ = ["AXE", "THEMES", "WIDTHS", "Opened", "settled"]
 
 AXE = Path(__file__).parents[3] / "peers/node/node_modules/axe-core/axe.min.js"
 THEMES, WIDTHS = ("light", "dark"), (1280, 390)
 _SERIOUS = ("serious", "critical")
+
+
+def settled(page: Page) -> None:
+    """Wait until what has just come may be pressed."""
+    expect(page.locator("body[data-fresh]")).to_have_count(0)
 
 
 class Opened:

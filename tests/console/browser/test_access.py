@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, settled
 from tests.console.running import Console
 
 Open = Callable[..., Opened]
@@ -33,6 +33,7 @@ def test_a_change_is_shown_saved_and_undone_and_the_second_sees_the_conflict(
     if save.is_visible():
         save.click()
         expect(other.page.get_by_text("somebody else has changed")).to_be_visible()
+    settled(mine.page)
     mine.page.keyboard.press("u")
     expect(mine.page.get_by_text("Saved:")).to_have_count(0)
     expect(mine.page.locator("a.cell", has_text="allow, inherited: *, read_note")).to_have_count(1)

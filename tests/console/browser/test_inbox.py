@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.asking import Api
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, settled
 from tests.console.running import Console
 
 Open = Callable[..., Opened]
@@ -39,6 +39,7 @@ def test_a_call_is_approved_by_key(opened: Open, console: Console) -> None:
         expect(page.get_by_text("U+202E")).to_be_visible()
         expect(page.locator("#sum")).to_contain_text("1 waiting")
         expect(page.locator('nav [data-go="i"] .chip')).to_contain_text("1")
+        settled(page)
         page.keyboard.press("a")
         expect(page.get_by_text("Nothing waits")).to_be_visible()
         expect(page.locator("#sum")).to_have_text("0 waiting")
@@ -59,6 +60,7 @@ def test_a_held_key_and_a_double_click_decide_on_one_call_alone(
             for name in names:
                 calls.enter_context(console.calling("demo__write_note", name=name, text="x"))
             expect(page.locator("#sum")).to_contain_text("3 waiting")
+            settled(page)
             if press == "key":
                 page.keyboard.down("a")
                 for _ in range(40):  # as a keyboard repeats it
@@ -81,6 +83,7 @@ def test_a_call_is_denied_with_a_reason(opened: Open, console: Console) -> None:
     page = opened("/inbox").page
     with console.calling("demo__write_note", name="x", text="y") as call:
         expect(page.get_by_role("button", name="Deny…")).to_be_visible()
+        settled(page)
         page.keyboard.press("d")
         page.keyboard.type("not on a")
         with console.calling("demo__write_note", name="second", text="z"):
@@ -96,6 +99,7 @@ def test_other_arguments_run_after_a_look_at_the_difference(opened: Open, consol
     page = opened("/inbox").page
     with console.calling("demo__write_note", name="plan", text="delete it") as call:
         expect(page.get_by_role("button", name="Edit…")).to_be_visible()
+        settled(page)
         page.keyboard.press("e")
         field = page.get_by_label("Other arguments")
         expect(field).to_have_value('{\n  "name": "plan",\n  "text": "delete it"\n}')
@@ -127,6 +131,7 @@ def test_several_are_decided_together(opened: Open, console: Console) -> None:
         page.wait_for_url(f"**/{items(page)[1].removeprefix('item-')}")
         page.keyboard.press("x")
         expect(page.get_by_text("2 selected")).to_be_visible()
+        settled(page)
         page.keyboard.press("A")
         dialog = page.get_by_role("dialog", name="Decide on several")
         expect(dialog.get_by_text("one", exact=True)).to_be_visible()
@@ -155,6 +160,7 @@ def test_the_second_of_two_people_sees_by_whom_it_was_decided(
             other = opened("/inbox").page
             for gone in ("over", "and out"):
                 expect(other.get_by_role("button", name="Deny…")).to_be_visible()
+                settled(other)
                 other.keyboard.press("d")
                 other.keyboard.type(gone)
                 other.keyboard.press("Enter")

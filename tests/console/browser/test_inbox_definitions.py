@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from gatewright.approvals.request import Asked
 from gatewright.approvals.store import Approvals
 from gatewright.cli.state_access import opened as state_opened
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, settled
 from tests.console.running import ROOT, Console, running
 
 Open = Callable[..., Opened]
@@ -84,6 +84,7 @@ def test_a_changed_definition_is_looked_at_and_accepted_or_refused(
         page.keyboard.press("Enter")
     expect(page.locator("#list [data-item]")).to_have_count(1)
     expect(page.locator("#sum")).to_contain_text("1 waiting")
+    settled(page)
     page.keyboard.press("d" if "add" in tools[0] else "a")
     if "add" in tools[0]:
         page.keyboard.type("it sends things on")

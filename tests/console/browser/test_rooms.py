@@ -50,7 +50,7 @@ def _proposing(console: Console) -> Iterator[subprocess.Popen[str]]:
         yield running
     finally:
         running.kill()
-        running.wait()
+        running.communicate()
 
 
 def test_a_proposal_is_decided_and_it_looks_well(
@@ -73,3 +73,20 @@ def test_a_proposal_is_decided_and_it_looks_well(
         assert "not on a Friday" in bot.communicate(timeout=30)[0]
     page.get_by_role("button", name="Leave").click()
     expect(page.get_by_role("button", name="Sit down")).to_be_visible()
+
+
+def test_a_reason_stays_with_the_proposal_it_was_written_for(
+    opened: Open, console: Console
+) -> None:
+    """The next one stood in its place at once, with the reason that was written for the other."""
+    page = opened("/rooms?topic=deploys").page
+    page.get_by_role("button", name="Sit down").click()
+    cards = page.locator("section.proposal")
+    with _proposing(console):
+        expect(cards).to_have_count(1)
+        page.get_by_label("or why not").fill("not on a Friday")
+        with _proposing(console):
+            expect(cards).to_have_count(2)
+            expect(cards.nth(0).get_by_label("or why not")).to_have_value("")
+            expect(cards.nth(1).get_by_label("or why not")).to_have_value("not on a Friday")
+    page.get_by_role("button", name="Leave").click()

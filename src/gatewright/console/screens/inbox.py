@@ -111,10 +111,13 @@ class Inbox(Screen):
     ) -> dict[str, Any]:
         opened = next((one for one in found.rows if one.id == found.opened), None)
         detail = held = None
+        looked = ""
         if opened is not None and opened.request is not None:
             detail = self._details.of(opened.request)
-        elif opened is not None:
+        elif opened is not None and opened.waits:
             held = await self._held.detail(opened.id)
+            looked = f"{opened.id}:{held.definition.digest}"
+        before = asked.looked if asked.looked.startswith(f"{found.opened}:") else looked
         return {
             "title": "Inbox",
             "topics": "inbox",
@@ -122,6 +125,8 @@ class Inbox(Screen):
             "asked": asked,
             "detail": detail,
             "held": held,
+            "looked": before,
+            "again": bool(looked) and before != looked,
             "minutes": MINUTES,
             "said_of": said_of,
             "said": said,

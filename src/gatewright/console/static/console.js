@@ -23,10 +23,16 @@ function notice(text) {
   document.getElementById("notices")?.replaceChildren(box);
 }
 
+body.addEventListener("notice", (event) => notice(event.detail));
+
 // -- one stream a page: what changed is fetched again by whatever shows it (hx-trigger="changed-inbox from:body")
 
 const topics = body.dataset.topics ?? "";
-if (topics) {
+const [PAUSE_MS, LONGEST_PAUSE_MS] = [5000, 60000];
+const LOST = "Connection lost. Trying again…";
+let pause = PAUSE_MS;
+
+function listen() {
   const connection = document.getElementById("connection");
   const stream = new EventSource(`/events?topics=${encodeURIComponent(topics)}&since=${body.dataset.since}`);
   let lost = 0;
@@ -34,21 +40,38 @@ if (topics) {
     window.clearTimeout(lost);
     connection.hidden = true;
     body.dataset.listens = "yes";
+    connection.textContent = LOST;
+    pause = PAUSE_MS;
   });
   stream.addEventListener("error", () => {
     window.clearTimeout(lost);
     lost = window.setTimeout(() => {
       connection.hidden = false;
     }, 500);
-    // Signed out, or refused: the browser does not try again by itself.
-    if (stream.readyState === EventSource.CLOSED) window.setTimeout(() => window.location.reload(), 5000);
+    // Refused: the browser does not try again by itself.
+    if (stream.readyState !== EventSource.CLOSED) return;
+    window.setTimeout(() => again(stream.url, connection), pause);
+    pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
   });
   stream.addEventListener("changed", (event) => {
+    body.dataset.since = event.lastEventId;
     for (const topic of JSON.parse(event.data).changed) {
       body.dispatchEvent(new CustomEvent(`changed-${topic}`));
     }
   });
   window.addEventListener("pagehide", () => stream.close());
+}
+if (topics) listen();
+
+/** The page is asked for anew where nobody is signed in any more, and for no other reason: what is wrong may be wrong with the next one as well. */
+async function again(url, connection) {
+  const looking = new AbortController();
+  const answer = await fetch(url, { signal: looking.signal }).catch(() => null);
+  looking.abort();
+  if (answer && (answer.status === 401 || answer.redirected)) window.location.reload();
+  const crowded = answer?.status === 503;
+  connection.textContent = crowded ? "Too many pages are open: this one does not hear of changes. Close some." : LOST;
+  listen();
 }
 
 // -- relative times

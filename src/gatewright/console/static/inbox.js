@@ -23,14 +23,13 @@ list.addEventListener("htmx:after:swap", () => {
 
 // -- what a person does here is answered with the list: no look that began before it may come after, or show what was open before
 
-const own = new Map(); // of the request that runs: whether it is a decision; an answer may go elsewhere, to the notices
+const own = new Set(); // the requests that run
 let missed = false;
 const isOwn = (event) => event.detail.ctx.target === list && event.detail.ctx.sourceElement !== list;
-const isDecision = (event) => isOwn(event) && event.detail.ctx.request.method === "POST";
 
 document.addEventListener("htmx:before:request", (event) => {
   if (isOwn(event)) {
-    own.set(event.detail.ctx, isDecision(event));
+    own.add(event.detail.ctx);
     list.dispatchEvent(new CustomEvent("htmx:abort"));
   } else if (event.detail.ctx.target === list && own.size) {
     missed = true;
@@ -44,24 +43,15 @@ document.addEventListener("htmx:finally:request", (event) => {
   }
 });
 
-// -- nobody decides on what was not there when they began to press: the second click of a double click, a key too many
+// -- nobody decides on what another answer is about to replace: the second click of a double click, `a` behind a `j` that is still on its way
 
-const LOOK_MS = 600;
-let shown = list.querySelector("#seen [name=open]")?.value;
-let since = -LOOK_MS;
-
-list.addEventListener("htmx:after:swap", (event) => {
-  const now = list.querySelector("#seen [name=open]")?.value;
-  if (now !== shown && isDecision(event)) since = performance.now();
-  shown = now;
-});
 // In a dialog nobody decides by chance: it was opened for the request that is meant.
 const DECIDES = { click: "#list form:not(dialog form) button:not([type=button])", submit: "#list form:not(dialog form)" };
 for (const kind of Object.keys(DECIDES)) {
   document.addEventListener(
     kind,
     (event) => {
-      if ((![...own.values()].includes(true) && performance.now() - since >= LOOK_MS) || !event.target.closest(DECIDES[kind])) return;
+      if (!own.size || !event.target.closest(DECIDES[kind])) return;
       event.preventDefault();
       event.stopImmediatePropagation();
     },

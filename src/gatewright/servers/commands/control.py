@@ -58,6 +58,8 @@ def drain(
     else:
         accepted = "yes" if shown["accepted"] else "no"
         print_rows(("id", *names), [(id, accepted, *list(shown.values())[1:])])
+    if found.get("note"):
+        note(f"{id}: {found['note']}")
 
 
 def start(

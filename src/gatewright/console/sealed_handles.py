@@ -1,0 +1,58 @@
+"""`SealedHandles`: sealed handles that browsers keep, so that nothing is kept here of those that never come back; each opens once."""
+
+from __future__ import annotations
+
+import hmac
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Mapping
+from secrets import token_bytes, token_urlsafe
+from urllib.parse import parse_qsl, urlencode
+
+__all__ = ["SealedHandles"]
+
+_USED = 10_000
+"""So many of those that were opened are remembered at most."""
+_FIELDS = 20
+
+
+class SealedHandles:
+    """Of one process: another one, or the next, opens none of them. What a handle says can be read by whoever has it."""
+
+    def __init__(self, clock: Callable[[], float], lasts_s: float) -> None:
+        """`clock` gives Unix seconds; a handle opens for `lasts_s` seconds."""
+        self._clock = clock
+        self._lasts_s = lasts_s
+        self._key = token_bytes(32)
+        self._used: dict[str, float] = {}
+        """By seal: until when it would open. In the order in which they were opened."""
+
+    def made(self, said: Mapping[str, str]) -> str:
+        """A new one, of letters, digits, `-`, `_` and `.`."""
+        until = self._clock() + self._lasts_s
+        text = urlencode({**said, "": f"{token_urlsafe(16)} {until!r}"})
+        body = urlsafe_b64encode(text.encode()).decode().rstrip("=")
+        return f"{body}.{self.secret('seal', body)}"
+
+    def secret(self, of: str, handle: str) -> str:
+        """A secret of a handle, of 43 letters, digits, `-` and `_`, that does not follow from it: another one for each `of`."""
+        digest = hmac.digest(self._key, f"{of}\n{handle}".encode("utf-8", "replace"), "sha256")
+        return urlsafe_b64encode(digest).decode().rstrip("=")
+
+    def opened(self, handle: str) -> Mapping[str, str] | None:
+        """What it says, once; None for one that is none, is over or was opened already."""
+        body, _, seal = handle.partition(".")
+        if not hmac.compare_digest(
+            seal.encode("utf-8", "replace"), self.secret("seal", body).encode()
+        ):
+            return None
+        text = urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()
+        said = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS))
+        now, until = self._clock(), float(said.pop("").rpartition(" ")[2])
+        if seal in self._used or now >= until:
+            return None
+        for one, end in [*self._used.items()]:
+            if now < end and len(self._used) < _USED:
+                break
+            del self._used[one]
+        self._used[seal] = until
+        return said

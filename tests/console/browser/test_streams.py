@@ -1,0 +1,78 @@
+"""The event stream of a page that is refused: it says so, tries again less and less often, and asks for no other page, in chromium."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from urllib.parse import quote, urlsplit
+
+from playwright.sync_api import expect
+
+from tests.console.browser.looks import Opened
+from tests.console.client import Visitor
+from tests.console.running import Console, eventually
+
+Open = Callable[..., Opened]
+
+
+@contextmanager
+def stream(visitor: Visitor) -> Iterator[None]:
+    """One more page of theirs is open."""
+    line = http.client.HTTPConnection(urlsplit(visitor.console.url).netloc, timeout=20)
+    path = f"/events?topics=inbox&key={quote(visitor.csrf)}"
+    line.request("GET", path, headers={"Cookie": visitor.cookie})
+    answer = line.getresponse()
+    try:
+        assert (answer.status, answer.readline()) == (200, b"retry: 1000\n")
+        yield
+    finally:
+        answer.close()
+        line.close()
+
+
+def test_a_page_too_many_says_so_and_waits(opened: Open, console: Console) -> None:
+    found = opened("/audit")
+    page = found.page
+    expect(page.locator("body[data-listens]")).to_have_count(1)
+    page.clock.install()
+    found.allowed = ["error: Failed to load resource"]
+    visitor = Visitor(console)
+    visitor.open(console.new_url().partition("#")[2])
+    page.goto("about:blank")
+    with ExitStack() as streams:
+
+        def all_taken() -> bool:  # that of the page goes when the gateway notices
+            try:
+                streams.enter_context(stream(visitor))
+            except AssertionError:
+                return True
+            return False
+
+        eventually(all_taken)
+        asked: list[str] = []
+        page.on("request", lambda one: asked.append(urlsplit(one.url).path))
+        page.goto(f"{console.url}/audit")
+        for _ in range(20):
+            page.clock.run_for(3000)
+            page.wait_for_timeout(20)
+        expect(page.locator("#connection")).to_contain_text("Too many pages are open")
+        assert asked.count("/audit") == 1
+        assert 4 <= asked.count("/events") <= 12
+    for _ in range(30):
+        page.clock.run_for(3000)
+        page.wait_for_timeout(50)
+    expect(page.locator("body[data-listens]")).to_have_count(1)
+    expect(page.locator("#connection")).to_be_hidden()
+
+
+def test_a_page_whose_session_has_ended_is_led_to_the_sign_in(
+    opened: Open, console: Console
+) -> None:
+    found = opened("/audit")
+    page = found.page
+    found.allowed = ["error: Failed to load resource"]
+    expect(page.locator("body[data-listens]")).to_have_count(1)
+    other = opened("/sessions").page
+    other.locator("#signed-in").get_by_role("button", name="Sign out").nth(1).click()
+    expect(page.locator("#list")).to_have_count(0)
