@@ -27,7 +27,7 @@ from gatewright.oauth.documents import AuthServer, Unusable, read_server, read_t
 from gatewright.transport.safe_fetch import Egress, EgressFailed, is_outside
 from gatewright.web.urls import is_loopback
 
-__all__ = ["CALLBACK", "Oidc", "Started"]
+__all__ = ["CALLBACK", "Oidc", "OidcRequest", "Started"]
 
 log = logging.getLogger("gatewright.console")
 
@@ -48,14 +48,19 @@ class Started(msgspec.Struct, frozen=True):
     cookie: str
 
 
-class _Request(msgspec.Struct, frozen=True):
+class OidcRequest(msgspec.Struct, frozen=True):
+    """One sign-in that is on its way at the issuer."""
+
     server: AuthServer
     state: str
     nonce: str
     verifier: str
     redirect_uri: str
     way: str
+    """Where the person was going."""
     until: float
+    session: str
+    """The id of the session that is to be confirmed; empty for a new one."""
 
 
 class Oidc:
@@ -70,17 +75,17 @@ class Oidc:
         self._secret = ""
         self._clock = clock
         self._egress = Egress()
-        self._requests: dict[str, _Request] = {}
+        self._requests: dict[str, OidcRequest] = {}
         self._server: tuple[float, AuthServer] | None = None
         self._lock = asyncio.Lock()
         trusted = Trusted(name="console", issuer=said.issuer, audience=(said.client_id,))
         self._issuer = Issuer(trusted, clock=clock, monotonic=time.monotonic)
 
-    async def begin(self, base: str, way: str) -> Started:
-        """Begin one sign-in. `base` is the URL at which the person reaches the console, `way` a path of it where they were going. Raises
-        `ApiError`."""
+    async def begin(self, base: str, way: str, session: str = "") -> Started:
+        """Begin one sign-in, or ask the issuer without asking the person whether a session may go on. `base` is the URL at which they
+        reach the console, `way` a path of it where they were going. Raises `ApiError`."""
         server = await self._published()
-        request = _Request(
+        request = OidcRequest(
             server=server,
             state=token_urlsafe(32),
             nonce=token_urlsafe(32),
@@ -88,6 +93,7 @@ class Oidc:
             redirect_uri=base + CALLBACK,
             way=way,
             until=self._clock() + LASTS_S,
+            session=session,
         )
         cookie = token_urlsafe(32)
         while len(self._requests) >= _MOST:
@@ -101,17 +107,20 @@ class Oidc:
             redirect_uri=request.redirect_uri,
             state=request.state,
             verifier=request.verifier,
-            nonce=request.nonce,
+            openid={"nonce": request.nonce, **({"prompt": "none"} if session else {})},
         )
         return Started(url, cookie)
 
-    async def end(self, cookie: str, query: str) -> tuple[Person, str]:
-        """Whom the issuer says the browser with this cookie is, which came back with this query; and where they were going. Raises
-        `ApiError`."""
+    def asked(self, cookie: str) -> OidcRequest:
+        """The request of the browser with this cookie, which is used up by that. Raises `ApiError`."""
         request = self._requests.pop(_digest(cookie), None)
         if request is None or self._clock() >= request.until:
             said = "this sign-in was begun elsewhere, was used already, or took too long"
             raise ApiError(403, "sign_in_over", said, "begin again")
+        return request
+
+    async def end(self, request: OidcRequest, query: str) -> Person:
+        """Whom the issuer says the browser is that came back with this query. Raises `ApiError`."""
         try:
             code = oauth.code_from(
                 f"{request.redirect_uri}?{query}",
@@ -126,11 +135,11 @@ class Oidc:
             raise self._refused(f"its ID token is not good ({problem.why})") from None
         except (EgressFailed, Unreachable) as problem:
             raise self._away(problem) from None
-        return self._person(claims), request.way
+        return self._person(claims)
 
     # -- what the issuer says
 
-    async def _claims(self, request: _Request, code: str) -> Claims:
+    async def _claims(self, request: OidcRequest, code: str) -> Claims:
         client = self._client(request.server)
         form = oauth.code_request(
             request.server,

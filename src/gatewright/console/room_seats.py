@@ -27,7 +27,7 @@ _KEPT = 300
 _CHARS, _PARAMS_CHARS = 2_000, 8_192
 _UNUSED_S = 120.0
 """After so long without a page that asks, a place is given up."""
-_SEATS = 100
+_SEATS, _SEATS_EACH = 100, 10
 _DRY_RUN = "dry run of "
 
 
@@ -147,6 +147,9 @@ class RoomSeats:
             return found
         if len(self._seats) >= _SEATS:
             raise ApiError(503, "crowded", "too many people sit in rooms by the console")
+        if sum(id == person.id for id, _ in self._seats) >= _SEATS_EACH:
+            said = f"you sit in {_SEATS_EACH} rooms already"
+            raise ApiError(503, "crowded", said, "leave one of them")
         if any(
             one.participantId == person.id and one.topic == topic for one in self._hub.connections()
         ):

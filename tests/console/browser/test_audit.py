@@ -49,7 +49,7 @@ def test_the_record_is_exported(opened: Open, console: Console) -> None:
     _fill(console)
     page = opened("/audit?tool=read_note").page
     with page.expect_download() as download:
-        page.get_by_role("link", name="CSV").click()
+        page.get_by_role("button", name="CSV").click()
     text = download.value.path().read_text(encoding="utf-8")
     assert text.startswith("seq,")
     assert "read_note" in text
