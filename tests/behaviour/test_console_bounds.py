@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -12,7 +13,7 @@ import pytest_asyncio
 
 from gatewright.access.authority import Authority
 from gatewright.console import access_table
-from gatewright.console.access_table import AccessTable
+from gatewright.console.access_table import AccessTable, Grid
 from gatewright.console.audit_export import EXPORTS_EACH, AuditExport, AuditExports
 from gatewright.console.operations import ApiError, Asking
 from gatewright.console.people import Person
@@ -92,12 +93,12 @@ async def test_the_checks_are_not_made_over_and_over(console: Within) -> None:
 
     health = next(one for one in console.screens if one.name == "health")
     checks = vars(health)["_checks"]
-    vars(checks)["_examination"] = type("Known", (), {"findings": staticmethod(findings)})()
+    vars(checks)["_examination"] = SimpleNamespace(findings=findings)
     for _ in range(20):
         assert (await client.api("POST", "/health/look")).status == 200
         await asyncio.sleep(0.02)
     assert made == 1
-    console.ahead += 11
+    console.ahead += 4
     await client.api("POST", "/health/look")
     await asyncio.sleep(0.05)
     assert made == 2
@@ -117,9 +118,12 @@ async def test_a_part_of_the_grid_costs_as_much_however_many_grants_there_are(
             authority = console.parts.ground.of(Authority)
             assert authority is not None
             table = AccessTable(console.parts.ground, authority, console.clock)
-            wanted = {"agent": "agent-1", "server": "", "text": "", "agents_after": ""}
-            grid = lambda: whole(table.grid(**wanted, tools_after=""))  # noqa: E731
-            assert len(grid().agents) == 1
+
+            def grid() -> Grid:
+                part = table.grid(agent="", server="", text="", agents_after="", tools_after="")
+                return whole(part)
+
+            assert len(grid().agents) == 25
             return lines_run(access_table, grid)
 
     few, many = await lines(50), await lines(400)

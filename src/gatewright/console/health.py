@@ -23,7 +23,7 @@ _GOOD_FOR_S = 600.0
 """After so long somebody who opens a page has the checks made anew."""
 
 
-_REST_S = 10.0
+_REST_S = 3.0
 """Behind the end of the checks, before somebody may have them made anew: anybody who may look may ask for them."""
 
 

@@ -66,7 +66,7 @@ def opened(browser: Browser, console: Console) -> Iterator[Callable[..., Opened]
         page.goto(console.new_url())
         page.wait_for_url(lambda url: "/open" not in url)
         page.goto(console.url + path)
-        page.wait_for_function("document.body && !document.body.hasAttribute('data-shell')")
+        page.locator("body:not([data-shell])").wait_for(state="attached")
         page.wait_for_load_state()
         return found
 

@@ -37,7 +37,7 @@ class Opened:
     def check(self) -> None:
         """Fails where the page breaks the policy of contents, is wider than the window, or hard to use for somebody who does not see it."""
         page = self.page
-        page.wait_for_function("document.body && !document.body.hasAttribute('data-shell')")
+        page.locator("body:not([data-shell])").wait_for(state="attached")
         assert page.evaluate("window.violations") == []
         wide = page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"

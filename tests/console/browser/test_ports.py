@@ -80,7 +80,7 @@ def test_a_new_window_and_a_reload_show_the_page_again(
     other = first.page.context.new_page()
     other.goto(f"{console.url}/servers")
     expect(other.get_by_role("heading", name="Servers")).to_be_visible()
-    other.get_by_role("link", name="Tools").click()
+    other.locator("[data-go=t]").click()
     expect(other.get_by_role("heading", name="Tools")).to_be_visible()
     other.go_back()
     expect(other.get_by_role("heading", name="Servers")).to_be_visible()
@@ -95,7 +95,7 @@ def test_a_page_says_that_its_session_was_ended_and_shows_nothing_any_more(
     found = opened("/live")
     page = found.page
     expect(page.get_by_role("heading", name="Live")).to_be_visible()
-    page.wait_for_function("document.body.dataset.listens === 'yes'")
+    page.locator("body[data-listens]").wait_for(state="attached")
     other = page.context.new_page()
     other.goto(f"{console.url}/inbox")
     other.get_by_role("button", name="Sign out").click()

@@ -218,3 +218,6 @@ function move(by) {
   link?.focus();
   if (link?.matches("[data-opens-item]")) link.click();
 }
+
+// From here on keys, buttons and parts do what they say: htmx begins with the same event, before this.
+document.addEventListener("DOMContentLoaded", () => performance.mark("interactive"));
