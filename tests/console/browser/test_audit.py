@@ -27,6 +27,7 @@ def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Cons
     page.keyboard.type("agent:local")
     page.keyboard.press("Enter")
     page.wait_for_url("**/audit?agent=local")
+    expect(page.get_by_text("by agent")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type("denied")
     page.keyboard.press("Enter")
