@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import parse_qs, quote_plus
 
@@ -281,10 +280,9 @@ def authorization_url(
     redirect_uri: str,
     state: str,
     verifier: str,
-    openid: Mapping[str, str] = MappingProxyType({}),
+    openid: Mapping[str, str] | None = None,
 ) -> str:
-    """What a browser opens. `verifier` has 43 to 128 characters (RFC 7636 §4.1); `openid` has parameters of OpenID Connect (`nonce`,
-    `prompt`); an empty `resource` is none."""
+    """What a browser opens. `verifier` has 43 to 128 characters (RFC 7636 §4.1); `openid`: nonce, prompt; an empty `resource` is none."""
     found: str = prepare_grant_uri(
         server.authorization_endpoint,
         client.client_id,
@@ -294,8 +292,7 @@ def authorization_url(
         state,
         code_challenge=create_s256_code_challenge(verifier),
         code_challenge_method="S256",
-        **({"resource": resource} if resource else {}),
-        **openid,
+        **(({"resource": resource} if resource else {}) | dict(openid or {})),
     )
     return found
 
