@@ -267,7 +267,8 @@ def with_pages(
 
 def run(options: Options, stack: ExitStack) -> Iterator[Row]:
     """All rows."""
-    found = waits(options.folder, stack, CALLS)
+    with ExitStack() as waiting:  # its browser computes no longer than it is needed
+        found = waits(options.folder, waiting, CALLS)
     for name, figures, target in (("seen", found.seen, 300), ("decided", found.decided, 100)):
         yield Row(
             f"console.approval.{name}",
