@@ -73,3 +73,15 @@ def test_the_longest_held_stand_first_and_no_more_than_asked_for(tmp_path: Path)
     assert [one.tool for one in Decisions(pins).undecided(2)] == ["c", "a"]
     assert Decisions(pins).undecided_count() == 3
     pins.close()
+
+
+def test_lists_have_no_definitions_of_servers(tmp_path: Path) -> None:
+    """Those of one server may have megabytes, and a list is read on the loop."""
+    pins = Pins(state_in(tmp_path), clock=lambda: 1.0)
+    pins.judge("files", [seen("one", "a"), seen("two", "b")], ask_first=True)
+    decisions = Decisions(pins)
+    for one in (*decisions.undecided(9), *decisions.heads("files", ["a", "b"]).values()):
+        assert (one.pinned, one.seen, one.standing, bool(one.digest)) == ("", "", "new", True)
+    assert set(decisions.heads("files", ["b", "x"])) == {"b"}
+    assert decisions.some("files", ["a"])["a"].seen
+    pins.close()

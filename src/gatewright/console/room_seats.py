@@ -76,6 +76,7 @@ class RoomSeat:
         mode: Any = "all"
         identity = Identity(person.id, FULL if may else (), mode, named=True, caller=caller)
         self.topic = topic
+        self.role = person.role
         self.talk: deque[Line] = deque(maxlen=_KEPT)
         self.used = 0.0
         self.lost = False
@@ -136,6 +137,9 @@ class RoomSeats:
         """The place of a person in a room, which is used by that; None where there is none."""
         self._sweep()
         seat = self._seats.get((person.id, topic))
+        if seat is not None and seat.role != person.role:
+            self.leave(person, topic)  # it may what they might then
+            return None
         if seat is not None:
             seat.used = self._clock()
         return seat
