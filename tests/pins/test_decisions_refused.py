@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from gatewright.pins import store
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pins, Seen
 from tests.storage.parts import state_in
@@ -84,4 +86,16 @@ def test_lists_have_no_definitions_of_servers(tmp_path: Path) -> None:
         assert (one.pinned, one.seen, one.standing, bool(one.digest)) == ("", "", "new", True)
     assert set(decisions.heads("files", ["b", "x"])) == {"b"}
     assert decisions.some("files", ["a"])["a"].seen
+    pins.close()
+
+
+def test_what_waits_is_found_without_looking_at_all_others(tmp_path: Path) -> None:
+    """Every page of the console asks, on the loop, how many there are."""
+    state = state_in(tmp_path)
+    pins = Pins(state, clock=lambda: 1.0)
+    wanted = f"SELECT count(*) FROM pins WHERE {store._UNDECIDED}"  # noqa: S608 - a constant
+    (step,) = state.engine.execute(f"EXPLAIN QUERY PLAN {wanted}").fetchall()
+    assert "SEARCH pins USING COVERING INDEX pins_standing" in str(step)
+    kinds = set(get_args(store.Standing)) - {"pinned", "crowded"}
+    assert all(f"'{one}'" in store._UNDECIDED for one in kinds)
     pins.close()

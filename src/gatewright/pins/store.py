@@ -50,6 +50,8 @@ MOST_BYTES = 256 << 20
 _COLUMNS = "server, tool, standing, pinned, seen, digest, why, since, by"
 _HEADS = "server, tool, standing, '', '', digest, why, since, by"
 """For lists: a server's definitions may have megabytes."""
+_UNDECIDED = "standing IN ('changed', 'new', 'suspicious') AND by = ''"
+"""By the index: every page of the console asks."""
 _PUT = upsert("pins")
 _PUT_NAMES = upsert("tool_names")
 _FEW = 20
@@ -246,7 +248,7 @@ class Pins:
     def undecided(self, most: int) -> list[Pin]:
         """The first tools that are held back and that nobody has refused, the longest first, without their definitions."""
         rows = self._rows.rows(
-            f"SELECT {_HEADS} FROM pins WHERE standing != 'pinned' AND by = '' ORDER BY since, server, tool LIMIT ?",  # noqa: S608 - constants
+            f"SELECT {_HEADS} FROM pins WHERE {_UNDECIDED} ORDER BY since, server, tool LIMIT ?",  # noqa: S608 - constants
             (most,),
         )
         return [Pin(*row) for row in rows]
@@ -254,7 +256,7 @@ class Pins:
     def undecided_count(self) -> int:
         """How many there are."""
         ((count,),) = self._rows.rows(
-            "SELECT count(*) FROM pins WHERE standing != 'pinned' AND by = ''"
+            f"SELECT count(*) FROM pins WHERE {_UNDECIDED}"  # noqa: S608 - a constant
         )
         return int(count)
 
