@@ -66,8 +66,7 @@ def opened(browser: Browser, console: Console) -> Iterator[Callable[..., Opened]
         page.goto(console.new_url())
         page.wait_for_url(lambda url: "/open" not in url)
         page.goto(console.url + path)
-        page.locator("body:not([data-shell])").wait_for(state="attached")
-        page.wait_for_load_state()
+        found.ready()
         return found
 
     yield open_page

@@ -21,18 +21,20 @@ def _fill(console: Console) -> None:
 def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Console) -> None:
     """Search, narrow, open, verify, without the mouse."""
     _fill(console)
-    page = opened("/audit").page
+    found = opened("/audit")
+    page = found.page
     expect(page.locator("svg.histogram")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type("agent:local")
     page.keyboard.press("Enter")
     page.wait_for_url("**/audit?agent=local")
-    expect(page.get_by_text("by agent")).to_be_visible()
+    found.ready()
     page.keyboard.press("/")
     page.keyboard.type("denied")
     page.keyboard.press("Enter")
     page.wait_for_url("**/audit?agent=local&outcome=denied")
     expect(page.get_by_text("tool_not_found").first).to_be_visible()
+    found.ready()
     page.keyboard.press("j")
     expect(page.get_by_text("hash holds")).to_be_visible()
     page.go_back()

@@ -220,4 +220,7 @@ function move(by) {
 }
 
 // From here on keys, buttons and parts do what they say: htmx begins with the same event, before this.
-document.addEventListener("DOMContentLoaded", () => performance.mark("interactive"));
+document.addEventListener("DOMContentLoaded", () => {
+  performance.mark("interactive");
+  body.dataset.ready = "";
+});
