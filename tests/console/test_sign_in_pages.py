@@ -29,6 +29,16 @@ async def test_the_shell_is_the_same_for_every_address(tmp_path: Path) -> None:
         assert (await console.nobody().get("/inbox")).headers["location"] == "/sign-in?next=/inbox"
 
 
+async def test_who_follows_a_reference_from_elsewhere_is_asked_by_the_shell(tmp_path: Path) -> None:
+    """Without the cookie, which does not go along: whoever is signed in must not be told to sign in."""
+    async with within(tmp_path) as console:
+        followed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        answer = await console.nobody().get("/inbox/x", followed)
+        assert (answer.status, "data-shell" in answer.text) == (200, True)
+        asked = await console.nobody().get("/inbox/x", {"X-CSRF-Token": "k"})
+        assert (asked.status, asked.headers["x-console"]) == (401, "not_signed_in")
+
+
 async def test_the_sign_in_says_what_went_wrong_or_ended(tmp_path: Path) -> None:
     async with within(tmp_path) as console:
         nobody = console.nobody()

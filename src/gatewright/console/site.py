@@ -155,7 +155,9 @@ class Site:
             return Response(status_code=401, headers={"hx-redirect": f"{first}&next={quote(way)}"})
         if request.method != "GET":
             return RedirectResponse("/sign-in", 303)
-        if problem.code == "page_key" and KEY not in request.headers:
+        # Whoever follows a reference from another site comes without the cookie (`SameSite=Strict`); the shell asks with it.
+        followed = request.headers.get("sec-fetch-site", "") == "cross-site"
+        if KEY not in request.headers and (problem.code == "page_key" or followed):
             return self._signing.shell(request)
         if KEY in request.headers:  # the shell asks
             return Response(status_code=401, headers={"x-console": problem.code})

@@ -17,14 +17,15 @@ from tests.console.running import Console, running
 
 
 @contextmanager
-def _listening(host: str) -> Iterator[tuple[str, list[str]]]:
+def _listening(host: str, more: str = "") -> Iterator[tuple[str, list[str]]]:
     """A server at a port of its own, and the cookies that it is sent."""
     heard: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             heard.append(self.headers.get("Cookie", ""))
-            body = b"<!doctype html><title>elsewhere</title><h1>Elsewhere</h1>"
+            said = f"<!doctype html><title>elsewhere</title><h1>Elsewhere</h1>{more}"
+            body = said.encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.send_header("Content-Length", str(len(body)))
@@ -68,6 +69,17 @@ def test_another_port_gets_the_cookie_and_nothing_by_it(
     assert thief.form("/sign-out", {}).status == 403
     page.goto(f"{console.url}/live")
     expect(page.get_by_role("heading", name="Live")).to_be_visible()
+
+
+def test_a_reference_from_another_site_leads_to_the_page(
+    opened: Callable[..., Opened], console: Console
+) -> None:
+    """The cookie does not go along with it."""
+    found = opened("/inbox")
+    with _listening("localhost", f'<a href="{console.url}/live">go</a>') as (url, _):
+        found.page.goto(url)
+        found.page.get_by_role("link", name="go").click()
+        expect(found.page.get_by_role("heading", name="Live")).to_be_visible()
 
 
 def test_a_new_window_and_a_reload_show_the_page_again(
