@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -73,7 +74,8 @@ def test_the_command_is_quoted_for_a_shell() -> None:
 
 def _everything(text: str) -> None:
     """All that is made of what stands in a URL."""
-    query = added(AuditQuery(**dict.fromkeys(FACTS, text), add=f"agent:{text}"))
+    said: dict[str, Any] = dict.fromkeys(FACTS, text)
+    query = added(AuditQuery(**said, add=f"agent:{text}"))
     chips(query)
     command_of(query)
     command_of(query, "export")
