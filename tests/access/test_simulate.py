@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from gatewright.access.grants import Grant
-from gatewright.access.simulate import JUDGED, Finding, simulate
+from gatewright.access.simulate import JUDGED, Finding, judge, simulate, tally
 from gatewright.config import Settings, load
 from gatewright.pipeline import Gates
 
@@ -122,3 +124,30 @@ def test_what_never_came_to_access_is_not_judged(tmp_path: Path) -> None:
 
 def test_what_is_judged_are_gates() -> None:
     assert set(Gates._fields) > JUDGED
+
+
+def test_calls_are_counted_and_no_record_is_kept(tmp_path: Path) -> None:
+    """A week of a busy gateway has millions."""
+
+    class Kept(dict[str, Any]):
+        """A record that can be seen to go."""
+
+    alive = most = 0
+
+    def gone() -> None:
+        nonlocal alive
+        alive -= 1
+
+    def records() -> Iterator[Kept]:
+        nonlocal alive, most
+        for _ in range(500):
+            one = Kept(record("ann", "files", "read"))
+            weakref.finalize(one, gone)
+            alive += 1
+            most = max(most, alive)
+            yield one
+
+    counted = tally(records())
+    assert most <= 3
+    assert judge(settings(tmp_path), [], counted).judged == 500
+    assert judge(settings(tmp_path), [], counted).findings[0].calls == 500

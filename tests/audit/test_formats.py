@@ -42,7 +42,12 @@ def test_a_row_has_every_member_and_the_details_as_json() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["=1+2", "+cmd", "-2", "@SUM(A1)", "\t=1", "\r=1", "  =1", "|calc", "%x", "\n=1"]
+    "text",
+    [
+        *("=1+2", "+cmd", "-2", "@SUM(A1)", "\t=1", "\r=1", "  =1", "|calc", "%x", "\n=1"),
+        *("\uff1d1+2", "\uff0bcmd", "\uff0d2", "\uff20SUM(A1)", " \uff1d1"),
+        *("\ufeff=1", "\u200b=1", "\u00a0=1", "\u3000@x", "\u2066+1"),
+    ],
 )
 def test_no_cell_begins_like_a_formula(text: str) -> None:
     row = a_row(a_line(trace_id=text, actor={"type": "agent", "id": text}))

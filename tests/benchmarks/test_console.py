@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.console import waits, with_pages
+from benchmarks.console import first_pages, waits, with_pages
 from benchmarks.rows import Options
 
 
@@ -18,6 +18,13 @@ def test_what_is_asked_stands_in_a_page_before_it_is_decided_and_answered(tmp_pa
     assert len(found.seen) == len(found.decided) == 1
     assert found.seen[0] > 0
     assert found.decided[0] > 0
+
+
+@pytest.mark.browser
+def test_a_first_page_listens(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        (first,) = first_pages(tmp_path, stack, 1)
+    assert first > 0
 
 
 def test_live_pages_look_while_calls_are_made(tmp_path: Path) -> None:

@@ -64,6 +64,8 @@ WRONG = [
     (ONE + 'algorithms = ["HS256"]\n', "algorithms"),
     (ONE + 'algorithms = ["none"]\n', "algorithms"),
     (ONE.replace("corp", "two words"), "name"),
+    (ONE.replace("corp", "oidc"), "people of the console are called oidc:NAME"),
+    (ONE.replace("corp", "local"), "users of this machine are called local:NAME"),
     (
         TWO.replace("issuer =", 'client_id = "a"\nclient_secret = "b"\nissuer ='),
         "whom to ask about a token",

@@ -53,7 +53,7 @@ def signed_in(console: Console) -> Api:
     jar = http.cookiejar.CookieJar()
     base, _, token = console.sign_in_url.partition("/open#")
     body = urllib.parse.urlencode({"token": token}).encode()
-    with _opener(jar).open(f"{base}/open", body, timeout=60) as page:
+    with _opener(jar).open(f"{base}/open", body, timeout=60) as page:  # it has the page key
         csrf = page.read().decode().partition('data-csrf="')[2].partition('"')[0]
     return Api(console, {"X-CSRF-Token": csrf}, jar)
 

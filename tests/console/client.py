@@ -50,7 +50,7 @@ class Visitor:
     def _keep(self, said: Said) -> None:
         self.cookie = said.headers.get("set-cookie", "").partition(";")[0]
         if self.cookie:
-            found = re.search(r'data-csrf="([^"]+)"', self.get("/inbox").text)
+            found = re.search(r'data-csrf="([^"]+)"', said.text)
             self.csrf = found[1] if found else ""
 
     def get(self, path: str, **headers: str) -> Said:
@@ -76,6 +76,8 @@ class Visitor:
             given = {name.replace("_", "-"): value for name, value in headers.items()}
             if self.cookie:
                 given.setdefault("cookie", self.cookie)
+            if self.csrf and method == "GET":
+                given.setdefault("x-csrf-token", self.csrf)
             line.request(method, path, body, given)
             answer = line.getresponse()
             found = {name.lower(): value for name, value in answer.getheaders()}

@@ -43,7 +43,11 @@ class Within:
         parts: Dependencies | None = vars(feature)["_parts"]
         assert parts is not None
         self.sessions = ConsoleSessions(
-            clock=self.clock, lasts_s=_LASTS_S, still=vars(parts.sessions)["_still"]
+            clock=self.clock,
+            lasts_s=_LASTS_S,
+            still=vars(parts.sessions)["_still"],
+            confirm_s=vars(parts.sessions)["_confirm_s"],
+            told=parts.changes.look,
         )
         self.parts = msgspec.structs.replace(parts, sessions=self.sessions, clock=self.clock)
         self.screens = made(self.parts)
@@ -65,9 +69,8 @@ class Within:
         """Whoever redeems a token."""
         client = self.nobody()
         answer = await client.form("/open", {"token": token})
-        assert answer.status == 303, answer.text
-        client.cookie = cookie_of(answer)
-        client.csrf = csrf_in((await client.get("/inbox")).text)
+        assert answer.status == 200, answer.text
+        client.cookie, client.csrf = cookie_of(answer), csrf_in(answer.text)
         return client
 
     async def ask(
@@ -107,12 +110,13 @@ class Within:
 
 
 class Client:
-    """One caller. `cookie` and `csrf` are what it has, empty where it has none."""
+    """One caller. `cookie` and `csrf` are what it has, empty where it has none; `idle`: for how many seconds nobody has touched it."""
 
     def __init__(self, within: Within, cookie: str = "", csrf: str = "") -> None:
         self._within = within
         self.cookie = cookie
         self.csrf = csrf
+        self.idle = 0
 
     async def ask(
         self,
@@ -122,7 +126,12 @@ class Client:
         headers: Mapping[str, str | None] | None = None,
     ) -> Answer:
         """One request; a header that is None is left out."""
-        said: dict[str, str | None] = {"Host": HOST, "Cookie": self.cookie or None}
+        said: dict[str, str | None] = {
+            "Host": HOST,
+            "Cookie": self.cookie or None,
+            "X-CSRF-Token": self.csrf or None,
+            "X-Console-Idle": str(self.idle),
+        }
         return await self._within.ask(method, path, said | dict(headers or {}), body)
 
     async def get(self, path: str, headers: Mapping[str, str | None] | None = None) -> Answer:
@@ -136,10 +145,7 @@ class Client:
         headers: Mapping[str, str | None] | None = None,
     ) -> Answer:
         """POST of a form, with our token where we have one."""
-        named = {
-            "Content-Type": "application/x-www-form-urlencoded",
-            "X-CSRF-Token": self.csrf or None,
-        }
+        named = {"Content-Type": "application/x-www-form-urlencoded"}
         return await self.ask("POST", path, urlencode(fields).encode(), named | dict(headers or {}))
 
     async def api(
@@ -150,7 +156,7 @@ class Client:
         headers: Mapping[str, str | None] | None = None,
     ) -> Answer:
         """An operation of the API, with our token where we have one."""
-        named = {"Content-Type": "application/json", "X-CSRF-Token": self.csrf or None}
+        named = {"Content-Type": "application/json"}
         body = b"" if given is None else json.dumps(given).encode()
         return await self.ask(method, f"/api/v1{path}", body, named | dict(headers or {}))
 

@@ -55,6 +55,8 @@ class Raw:
         said: dict[str, str | None] = {"Host": f"{self.host}:{self.port}"}
         if self.cookie:
             said["Cookie"] = self.cookie
+        if self.csrf:
+            said |= {"X-CSRF-Token": self.csrf, "X-Console-Idle": "0"}
         if body:
             said["Content-Length"] = str(len(body))
         said |= headers or {}
@@ -76,15 +78,12 @@ class Raw:
 
     def form(self, path: str, fields: Mapping[str, str], **headers: str | None) -> Answer:
         """POST of a form, with our token where we have one."""
-        named = {
-            "Content-Type": "application/x-www-form-urlencoded",
-            "X-CSRF-Token": self.csrf or None,
-        }
+        named = {"Content-Type": "application/x-www-form-urlencoded"}
         return self.ask("POST", path, urlencode(fields).encode(), named | _named(headers))
 
     def api(self, method: str, path: str, given: Any = None, **headers: str | None) -> Answer:
         """An operation of the API, with our token where we have one."""
-        named = {"Content-Type": "application/json", "X-CSRF-Token": self.csrf or None}
+        named = {"Content-Type": "application/json"}
         body = b"" if given is None else json.dumps(given).encode()
         return self.ask(method, f"/api/v1{path}", body, named | _named(headers))
 
@@ -97,9 +96,7 @@ def signed_in(console: Console, url: str = "") -> Raw:
     """Somebody who has opened a one-time URL (a new one, without `url`)."""
     token = (url or console.new_url()).partition("#")[2]
     found = Raw(console.url).form("/open", {"token": token})
-    raw = Raw(console.url, cookie_of(found))
-    raw.csrf = csrf_in(raw.get("/inbox").text)
-    return raw
+    return Raw(console.url, cookie_of(found), csrf_in(found.text))
 
 
 def cookie_of(answer: Answer) -> str:
@@ -116,7 +113,7 @@ class _Body(HTMLParser):
 
 
 def csrf_in(page: str) -> str:
-    """The token against forged requests that a page has; empty where it has none."""
+    """The page key that a page has; empty where it has none."""
     reader = _Body()
     reader.feed(page)
     return reader.token

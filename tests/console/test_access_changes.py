@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -272,3 +273,29 @@ def _same(folder: Path, before: Any) -> None:
     ]
     assert said[0] == said[1]
     assert ("ann", "demo", "echo", "deny") in said[1]
+
+
+async def test_plans_are_made_one_after_the_other_and_few_may_wait(
+    console: Within, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reads the records of a week, in a thread."""
+    changes, _ = _parts(console)
+    running, most, go_on = 0, 0, threading.Event()
+    replay = AccessChanges._replay
+
+    def slow(*given: Any) -> Any:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        go_on.wait(20)
+        running -= 1
+        return replay(*given)
+
+    monkeypatch.setattr(AccessChanges, "_replay", slow)
+    asked = [asyncio.create_task(changes.plan(_change(changes, do="deny"))) for _ in range(8)]
+    await asyncio.sleep(0.1)
+    go_on.set()
+    found = await asyncio.gather(*asked, return_exceptions=True)
+    refused = [one.status for one in found if isinstance(one, ApiError)]
+    assert (most, refused) == (1, [503] * 3)
+    assert (await changes.plan(_change(changes, do="deny"))).lines

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from gatewright.access.authority import Authority
 from gatewright.console.access_table import AccessTable
+from gatewright.transport.slices import whole
 from tests.console.in_process import within
 from tests.console.running import DEMO
 
@@ -30,7 +31,7 @@ async def test_the_grid_says_what_holds_and_where_it_comes_from(tmp_path: Path) 
         ground.callers.create("carl", by="test")
         table = AccessTable(ground, authority, console.clock)
         assert table.agents() == ["*", "ann", "bob", "carl"]
-        grid = table.grid(agent="", server="", text="note", agents_after="", tools_after="")
+        grid = whole(table.grid(agent="", server="", text="note", agents_after="", tools_after=""))
         assert [tool for _, tool in grid.tools] == [
             "delete_all_notes",
             "list_notes",
@@ -45,8 +46,8 @@ async def test_the_grid_says_what_holds_and_where_it_comes_from(tmp_path: Path) 
             [("deny", True)] * 4,
             everybody,
         ]
-        behind = table.grid(
-            agent="bob", server="demo", text="", agents_after="", tools_after="demo/now"
+        behind = whole(
+            table.grid(agent="bob", server="demo", text="", agents_after="", tools_after="demo/now")
         )
         assert behind.agents == ["bob"]
         assert [tool for _, tool in behind.tools] == ["read_note", "write_note"]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from gatewright.audit.search_index import FACTS
+from gatewright.console import audit_query
 from gatewright.console.audit_query import (
     NAMES,
     AuditQuery,
@@ -17,6 +21,7 @@ from gatewright.console.audit_query import (
     wanted_of,
 )
 from gatewright.console.operations import ApiError, read
+from tests.costs import DOUBLED, grows, lines_run
 
 
 @pytest.mark.parametrize(
@@ -65,3 +70,32 @@ def test_the_command_is_quoted_for_a_shell() -> None:
     command = command_of(AuditQuery(agent="a'; b", kind="X"))
     assert command.endswith("""audit query --agent='a'"'"'; b' --event=X""")
     assert command_of(AuditQuery(trace="t")).endswith("audit show t")
+
+
+def _everything(text: str) -> None:
+    """All that is made of what stands in a URL."""
+    said: dict[str, Any] = dict.fromkeys(FACTS, text)
+    query = added(AuditQuery(**said, add=f"agent:{text}"))
+    chips(query)
+    command_of(query)
+    command_of(query, "export")
+    wanted_of(query, 0.0)
+    with suppress(ApiError):
+        wanted_of(AuditQuery(since=text), 0.0)
+    with suppress(ApiError):
+        added(AuditQuery(add=f"{text}:x"))
+
+
+@pytest.mark.parametrize("piece", ["a", "0", ":", "'", "\u202e", " ", "7d", "\n", "0" * 31 + "g"])
+def test_the_work_grows_with_what_stands_in_a_url(piece: str) -> None:
+    """Counted: no line is run for a character. What built-in functions do with one is compared."""
+    small, large = piece * (1_000 // len(piece)), piece * (4_000 // len(piece))
+    assert lines_run(audit_query, lambda: _everything(small)) == lines_run(
+        audit_query, lambda: _everything(large)
+    )
+    assert grows(lambda: _everything(small), lambda: _everything(large)) <= DOUBLED**2
+
+
+def test_a_url_has_bounded_members() -> None:
+    with pytest.raises(ApiError):
+        read(AuditQuery, {"agent": "x" * 2049}, texts=True)

@@ -20,7 +20,7 @@ async def following(stream: AsyncIterator[bytes]) -> tuple[int, list[str]]:
 
 async def test_a_page_hears_of_its_topics_and_of_no_others() -> None:
     changes = Changes(lambda: 1.0)
-    stream = changes.events("ann", ["inbox"], None, lambda: True)
+    stream = changes.events("ann", ["inbox"], None, lambda: "")
     await anext(stream)
     changes.tell("live")
     changes.tell("inbox", "audit")
@@ -29,7 +29,7 @@ async def test_a_page_hears_of_its_topics_and_of_no_others() -> None:
 
 async def test_many_changes_are_one_event() -> None:
     changes = Changes(lambda: 1.0)
-    stream = changes.events("ann", ["inbox", "live"], None, lambda: True)
+    stream = changes.events("ann", ["inbox", "live"], None, lambda: "")
     await anext(stream)
     for _ in range(100):
         changes.tell("inbox")
@@ -41,13 +41,13 @@ async def test_many_changes_are_one_event() -> None:
 
 async def test_whoever_was_away_hears_of_what_changed_meanwhile() -> None:
     changes = Changes(lambda: 1.0)
-    stream = changes.events("ann", ["inbox", "live"], None, lambda: True)
+    stream = changes.events("ann", ["inbox", "live"], None, lambda: "")
     await anext(stream)
     changes.tell("inbox")
     number, _ = await following(stream)
     await stream.aclose()  # type: ignore[attr-defined]
     changes.tell("live")
-    again = changes.events("ann", ["inbox", "live"], number, lambda: True)
+    again = changes.events("ann", ["inbox", "live"], number, lambda: "")
     await anext(again)
     assert (await following(again))[1] == ["live"]
 
@@ -55,19 +55,20 @@ async def test_whoever_was_away_hears_of_what_changed_meanwhile() -> None:
 async def test_whoever_comes_from_a_process_before_hears_of_everything() -> None:
     before, after = Changes(lambda: 1.0), Changes(lambda: 2.0)
     before.tell("inbox")
-    stream = after.events("ann", ["inbox", "live"], max(before._last.values()), lambda: True)
+    stream = after.events("ann", ["inbox", "live"], max(before._last.values()), lambda: "")
     await anext(stream)
     assert sorted((await following(stream))[1]) == ["inbox", "live"]
 
 
-async def test_a_stream_ends_with_its_session_and_is_counted_until_then() -> None:
-    changes, holds = Changes(lambda: 1.0), [True]
-    stream = changes.events("ann", ["inbox"], None, lambda: holds[0])
+async def test_a_stream_ends_with_its_session_says_why_and_is_counted_until_then() -> None:
+    changes, over = Changes(lambda: 1.0), [""]
+    stream = changes.events("ann", ["inbox"], None, lambda: over[0])
     await anext(stream)
     assert changes.listening == 1
-    holds[0] = False
-    changes.tell("inbox")
-    assert [event async for event in stream] == []
+    over[0] = "ended"
+    changes.look()  # nothing has changed that the page shows
+    async with asyncio.timeout(5):
+        assert [event async for event in stream] == [b'event: over\ndata: {"why":"ended"}\n\n']
     assert changes.listening == 0
 
 
@@ -75,7 +76,7 @@ async def test_one_person_leaves_streams_to_others_also_where_all_begin_at_once(
     changes = Changes(lambda: 1.0)
 
     def opened(person: str) -> AsyncIterator[bytes]:
-        return changes.events(person, ["inbox"], None, lambda: True)
+        return changes.events(person, ["inbox"], None, lambda: "")
 
     asked = [opened("ann") for _ in range(STREAMS_EACH + 5)]
     begun = [await anext(one, None) for one in asked]

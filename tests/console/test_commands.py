@@ -12,7 +12,7 @@ from tests.console.running import DEMO, Console, running
 def test_it_prints_a_url_that_opens_the_console(console: Console) -> None:
     said = console.command("console", "--no-open")
     assert said.returncode == 0
-    assert Visitor(console).open(said.stdout.strip().partition("#")[2]).status == 303
+    assert Visitor(console).open(said.stdout.strip().partition("#")[2]).status == 200
     assert json.loads(console.command("console", "--no-open", "--json").stdout)["opened"] is False
 
 

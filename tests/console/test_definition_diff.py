@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import json
+import random
 
+import pytest
+
+from gatewright.console import definition_diff
 from gatewright.console.definition_diff import (
     MOST_LINES,
     Line,
@@ -11,6 +16,7 @@ from gatewright.console.definition_diff import (
     line_difference,
     unified,
 )
+from tests.costs import lines_run
 
 
 def test_what_was_taken_out_stands_before_what_came() -> None:
@@ -44,7 +50,7 @@ def test_lines_alike_are_counted_and_not_shown() -> None:
 
 
 def test_texts_that_are_too_long_are_not_compared() -> None:
-    """The work would grow with the product of both."""
+    """Nobody would read what came of it."""
     found = line_difference(["a"], [str(number) for number in range(MOST_LINES + 5)])
     assert found[0] == Line("removed", "a")
     assert (len(found), found[-1]) == (MOST_LINES + 2, Line("gap", "5 more lines"))
@@ -60,3 +66,88 @@ def test_a_difference_of_somebody_else_keeps_its_lines() -> None:
         Line("removed", "old"),
         Line("added", "new"),
     ]
+
+
+def _texts(shape: str, count: int) -> tuple[list[str], list[str]]:
+    """What a server may write, of so many lines."""
+    lines = [str(number) for number in range(count)]
+    choose = random.Random(5)
+    if shape == "the same line":
+        return ["}"] * count, ["}"] * (count - 1) + ["{"] + ["}"] * count
+    if shape == "two lines by turns":
+        return ["a", "b"] * (count // 2), ["b", "a"] * (count // 2)
+    if shape == "few lines mixed":
+        return [choose.choice("abcdef") for _ in lines], [choose.choice("abcdef") for _ in lines]
+    if shape == "turned around":
+        return lines, lines[::-1]
+    if shape == "every other one":
+        return lines, [one for pair in zip(lines, lines[::-1], strict=True) for one in pair]
+    if shape == "nothing alike":
+        return lines, [f"{one}x" for one in lines]
+    # An anchor at the end alone, behind which the next one shows.
+    twice = [one for one in lines for _ in range(2)]
+    return [*twice, *lines[::-1]], [*twice[::-1], *lines]
+
+
+SHAPES = (
+    "the same line",
+    "two lines by turns",
+    "few lines mixed",
+    "turned around",
+    "every other one",
+    "nothing alike",
+    "anchors in anchors",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_work_grows_with_the_lines(shape: str) -> None:
+    """Counted in lines of Python, whoever's: servers write the texts, and a person who looks at one waits for it."""
+
+    def lines(count: int) -> int:
+        before, after = _texts(shape, count)
+        inside = lambda: line_difference(before, after, 10_000)  # noqa: E731
+        return lines_run(definition_diff, inside) + lines_run(difflib, inside)
+
+    few, many = lines(100), lines(400)
+    assert many <= 4.6 * few
+    assert many < 400 * 3 * 40
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_shown_leads_from_the_one_text_to_the_other(shape: str) -> None:
+    before, after = _texts(shape, 60)
+    found = line_difference(before, after)
+    old = [one.text for one in found if one.kind in ("removed", "same")]
+    new = [one.text for one in found if one.kind in ("added", "same")]
+    left_out = sum(int(one.text.split()[0]) for one in found if one.kind == "gap")
+    assert (len(old) + left_out, len(new) + left_out) == (len(before), len(after))
+    assert _is_within(old, before)
+    assert _is_within(new, after)
+
+
+def test_of_a_definition_only_what_changed_is_shown_as_changed() -> None:
+    properties = {f"name_{n}": {"type": "string", "description": "x"} for n in range(40)}
+    before = {"name": "a", "inputSchema": {"type": "object", "properties": properties}}
+    changed = {**properties, "name_9": {"type": "number", "description": "x"}}
+    changed["more"] = {"type": "string", "description": "x"}
+    after = {"name": "a", "inputSchema": {"type": "object", "properties": changed}}
+    found = difference(json.dumps(before), json.dumps(after))
+    said = [(one.kind, one.text.strip()) for one in found if one.kind in ("removed", "added")]
+    assert said == [
+        ("removed", '"type": "string",'),
+        ("added", '"type": "number",'),
+        ("added", '"type": "string",'),
+        ("added", '"description": "x"'),
+        ("added", "},"),
+        ("added", '"more": {'),
+    ]
+
+
+def test_the_same_twice_is_no_difference() -> None:
+    assert line_difference(["a", "b"], ["a", "b"]) == []
+
+
+def _is_within(some: list[str], all_: list[str]) -> bool:
+    rest = iter(all_)
+    return all(one in rest for one in some)

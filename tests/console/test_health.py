@@ -60,6 +60,9 @@ async def test_checks_are_made_once_until_they_are_old() -> None:
     assert (rig.looks, rig.health.overview().looking) == (1, False)
     assert [one.what for one in rig.health.overview().things] == ["is odd"]
     rig.health.look(anew=True)
+    assert not rig.health.overview().looking  # they were made just now
+    rig.now += 4
+    rig.health.look(anew=True)
     await rig.looked()
     rig.now += 601
     rig.health.look()
@@ -81,6 +84,9 @@ async def test_checks_that_break_are_said_and_not_begun_with_every_page() -> Non
     found = rig.health.overview()
     assert (rig.looks, found.looked, [one.check for one in found.things]) == (1, 1000.0, ["doctor"])
     rig.breaks = False
+    rig.health.look(anew=True)
+    assert not rig.health.overview().looking  # they were made just now
+    rig.now += 4
     rig.health.look(anew=True)
     await rig.looked()
     assert [one.what for one in rig.health.overview().things] == ["is odd"]

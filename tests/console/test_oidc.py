@@ -74,12 +74,11 @@ async def test_a_person_of_the_issuer_gets_in_with_a_role(
     assert "Sign in with" in (await console.nobody().get("/sign-in?next=/audit")).text
     answer = await _signed_in(console)
     assert answer.status == 200, answer.text
-    assert '0;url=/audit"' in answer.text
-    client = Client(console, _cookies(answer)["session"])
+    assert 'data-way="/audit"' in answer.text
+    client = Client(console, _cookies(answer)["session"], csrf_in(answer.text))
     page = await client.get("/audit")
     assert page.status == 200
     assert "oidc:sub:alice" in page.text
-    client.csrf = csrf_in(page.text)
     (one,) = (await client.api("GET", "/sign-ins")).json()
     assert (one["person"], one["role"], one["via"]) == ("oidc:sub:alice", "operator", "oidc")
     asked = issuer.asked("/authorize")
@@ -266,3 +265,110 @@ async def test_an_issuer_that_is_away_is_asked_again_after_some_seconds(
         assert fetched == 1
         console.ahead += 6
         assert (await client.get("/oidc/begin")).status == 303
+
+
+# -- while a session lasts
+
+
+@pytest_asyncio.fixture
+async def doubted(issuer: OidcIssuer, tmp_path: Path) -> AsyncIterator[Within]:
+    """A console that believes the issuer for a minute."""
+    text = configured(issuer.issuer).replace("client_id", "confirm_minutes = 1\nclient_id", 1)
+    async with within(tmp_path, text) as found:
+        yield found
+
+
+async def _client(console: Within) -> Client:
+    answer = await _signed_in(console)
+    return Client(console, _cookies(answer)["session"], csrf_in(answer.text))
+
+
+async def _confirmed(client: Client) -> Answer:
+    """What a browser does whose page is told so."""
+    told = await client.get("/audit?tool=x")
+    assert (told.status, told.headers["x-console"]) == (401, "confirm")
+    begun = await client.get("/oidc/begin?silent=1&next=/audit%3Ftool%3Dx")
+    assert begun.status == 303, begun.text
+    url = begun.headers["location"] or ""
+    assert parse_qs(urlsplit(url).query)["prompt"] == ["none"]
+    return await _back(client, await user(url), _cookies(begun)["oidc"])
+
+
+async def test_a_session_that_the_issuer_does_not_confirm_does_nothing(doubted: Within) -> None:
+    client = await _client(doubted)
+    assert (await client.get("/audit")).status == 200
+    doubted.ahead += 61
+    part = await client.get(
+        "/audit/list", {"HX-Request": "true", "HX-Current-URL": "http://x/audit?tool=a%26b"}
+    )
+    leads = "/oidc/begin?silent=1&next=/audit%3Ftool%3Da%2526b"
+    assert (part.status, part.headers["hx-redirect"]) == (401, leads)
+    for method, path in (("GET", "/approvals"), ("POST", "/audit/verification")):
+        answer = await client.api(method, path)
+        assert (answer.status, answer.json()["code"]) == (401, "confirm")
+    assert (await client.get(f"/events?key={client.csrf}")).status == 401
+    (session,) = doubted.sessions.all()
+    assert doubted.sessions.over(session) == "confirm"
+
+
+async def test_the_issuer_says_again_who_may_be_here_and_as_what(
+    doubted: Within, issuer: OidcIssuer
+) -> None:
+    client = await _client(doubted)
+    (session,) = doubted.sessions.all()
+    used = session.used
+    doubted.ahead += 61
+    answer = await _confirmed(client)
+    assert (answer.status, csrf_in(answer.text)) == (200, "")
+    assert "session" not in _cookies(answer)
+    assert 'data-way="/audit?tool=x"' in answer.text
+    assert session.used == used  # a browser does that by itself
+    assert (await client.get("/audit")).status == 200
+    assert (await client.api("POST", "/access/undo")).json()["code"] == "nothing"
+    issuer.claims["roles"] = ["everybody"]
+    doubted.ahead += 61
+    assert (await _confirmed(client)).status == 200
+    assert doubted.sessions.all() == [session]
+    assert (await client.api("POST", "/access/undo")).json()["code"] == "role"
+
+
+@pytest.mark.parametrize("claims", [{"roles": []}, {"sub": "mallory"}], ids=str)
+async def test_a_right_that_is_gone_ends_the_session(
+    doubted: Within, issuer: OidcIssuer, claims: dict[str, Any]
+) -> None:
+    client = await _client(doubted)
+    issuer.claims |= claims
+    doubted.ahead += 61
+    answer = await _confirmed(client)
+    assert (answer.status, _cookies(answer).keys() & {"session"}) == (403, set())
+    assert doubted.sessions.all() == []
+    assert (await client.get("/audit")).headers["x-console"] == "not_signed_in"
+    kinds = [one["event_type"] for one in doubted.parts.recent.newest(50, lambda _: True)]
+    assert "dev.gatewright.console.session_ended" in kinds
+
+
+async def test_who_has_to_be_asked_by_the_issuer_signs_in_anew(
+    doubted: Within, issuer: OidcIssuer
+) -> None:
+    client = await _client(doubted)
+    issuer.response = {"error": "login_required"}
+    doubted.ahead += 61
+    answer = await _confirmed(client)
+    assert (answer.status, "next=/audit%3Ftool%3Dx" in answer.text) == (403, True)
+    assert (await client.get("/audit")).headers["x-console"] == "confirm"
+    issuer.response = {}
+    assert (await _signed_in(doubted)).status == 200
+
+
+async def test_a_stolen_cookie_confirms_nothing_for_somebody_else(
+    doubted: Within, issuer: OidcIssuer
+) -> None:
+    client = await _client(doubted)
+    thief = Client(doubted, client.cookie)
+    begun = await thief.get("/oidc/begin?silent=1")
+    issuer.claims["sub"] = "mallory"
+    answer = await _back(
+        thief, await user(begun.headers["location"] or ""), _cookies(begun)["oidc"]
+    )
+    assert (answer.status, csrf_in(answer.text)) == (403, "")
+    assert (await doubted.nobody().get("/oidc/begin?silent=1")).status == 401

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gatewright.console import rendering
 from gatewright.console.rendering import (
     FOLD_CHARS,
     arguments,
@@ -17,6 +18,7 @@ from gatewright.console.rendering import (
     line,
     when,
 )
+from tests.costs import lines_run
 
 _TAG = re.compile(r"<[^>]*>")
 OURS = {"span", "div", "pre", "details", "summary", "em"}
@@ -95,3 +97,14 @@ def test_templates_escape_by_themselves() -> None:
     made = environment(lambda: 0.0, lambda name: name)
     assert made.from_string("{{ said }}").render(said="<i>") == "&lt;i&gt;"
     assert made.from_string("{{ said | commas }}").render(said=1234) == "1,234"
+
+
+@pytest.mark.parametrize("member", ['"{n}": "x"', '"{n}": ["\u202e", {{"a": {n}}}]', '"a": {n}'])
+def test_what_arguments_take_grows_with_their_members(member: str) -> None:
+    """Counted in lines. An agent writes them, and a page shows them."""
+
+    def lines(count: int) -> int:
+        text = "{" + ", ".join(member.format(n=n) for n in range(count)) + "}"
+        return lines_run(rendering, lambda: arguments(text))
+
+    assert lines(400) <= 4.2 * lines(100)

@@ -71,3 +71,30 @@ async def test_nobody_is_pushed_out_and_places_are_counted(tmp_path: Path) -> No
         assert caught.value.code == "crowded"
         hub.remove("boss", "by an operator")
         assert seats.find(OPERATOR, "t") is None
+
+
+async def test_a_place_of_another_role_is_not_used_on(tmp_path: Path) -> None:
+    """What may be done there follows from the role in which it was taken."""
+    async with within(tmp_path, "[rooms]\n") as console:
+        hub, seats = _seats(console)
+        first = seats.join(OPERATOR, "t")
+        less = Person(OPERATOR.id, "viewer", "oidc")
+        assert seats.find(less, "t") is None
+        assert (first.lost, hub.connections()) == (True, [])
+        again = seats.join(less, "t")
+        await again.me.welcomed()
+        with pytest.raises(NotAllowedError):
+            again.me.chat("hello")
+
+
+async def test_one_person_leaves_places_to_others(tmp_path: Path) -> None:
+    async with within(tmp_path, "[rooms]\n") as console:
+        _, seats = _seats(console)
+        for number in range(room_seats._SEATS_EACH):
+            seats.join(OPERATOR, f"t{number}")
+        with pytest.raises(ApiError) as caught:
+            seats.join(OPERATOR, "more")
+        assert caught.value.code == "crowded"
+        seats.join(VIEWER, "more")
+        seats.leave(OPERATOR, "t0")
+        seats.join(OPERATOR, "more")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
+from gatewright.pins import store
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pins, Seen
 from tests.storage.parts import state_in
@@ -72,4 +74,28 @@ def test_the_longest_held_stand_first_and_no_more_than_asked_for(tmp_path: Path)
         pins.judge(f"srv-{name}", [seen("one", name)], ask_first=True)
     assert [one.tool for one in Decisions(pins).undecided(2)] == ["c", "a"]
     assert Decisions(pins).undecided_count() == 3
+    pins.close()
+
+
+def test_lists_have_no_definitions_of_servers(tmp_path: Path) -> None:
+    """Those of one server may have megabytes, and a list is read on the loop."""
+    pins = Pins(state_in(tmp_path), clock=lambda: 1.0)
+    pins.judge("files", [seen("one", "a"), seen("two", "b")], ask_first=True)
+    decisions = Decisions(pins)
+    for one in (*decisions.undecided(9), *decisions.heads("files", ["a", "b"]).values()):
+        assert (one.pinned, one.seen, one.standing, bool(one.digest)) == ("", "", "new", True)
+    assert set(decisions.heads("files", ["b", "x"])) == {"b"}
+    assert decisions.some("files", ["a"])["a"].seen
+    pins.close()
+
+
+def test_what_waits_is_found_without_looking_at_all_others(tmp_path: Path) -> None:
+    """Every page of the console asks, on the loop, how many there are."""
+    state = state_in(tmp_path)
+    pins = Pins(state, clock=lambda: 1.0)
+    wanted = f"SELECT count(*) FROM pins WHERE {store._UNDECIDED}"  # noqa: S608 - a constant
+    (step,) = state.engine.execute(f"EXPLAIN QUERY PLAN {wanted}").fetchall()
+    assert "SEARCH pins USING COVERING INDEX pins_standing" in str(step)
+    kinds = set(get_args(store.Standing)) - {"pinned", "crowded"}
+    assert all(f"'{one}'" in store._UNDECIDED for one in kinds)
     pins.close()

@@ -22,6 +22,7 @@ DIGESTS = [
     "b46870d026ebd14e",
     "7c07766912a448ca",
     "93997a0a6e756701",
+    "7b2ec0a940be9ad1",
 ]
 """Of every migration, in order, what it is. A step that has been released is in the databases of others, so none is ever changed."""
 

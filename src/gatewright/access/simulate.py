@@ -21,7 +21,7 @@ from gatewright.access.policy import folders_of, grants_of
 from gatewright.call import KERNEL, Caller
 from gatewright.config import Settings
 
-__all__ = ["JUDGED", "Finding", "Simulation", "simulate"]
+__all__ = ["JUDGED", "Finding", "Simulation", "Tally", "judge", "simulate", "tally"]
 
 JUDGED = frozenset({"authenticate", "session", "resolve", "access"})
 """Gates that judge again what is on record, or come before there is anything to judge; what all others go by is not on record."""
@@ -56,13 +56,23 @@ class Simulation(msgspec.Struct, frozen=True):
     findings: tuple[Finding, ...]
 
 
+class Tally(msgspec.Struct, frozen=True):
+    """Recorded calls, counted: as large as there are callers and tools, however many calls there were."""
+
+    calls: Counter[tuple[str, _Kind, str, str, Word]]
+    unjudged: int
+
+
 def simulate(
     settings: Settings, issued: Iterable[Grant], records: Iterable[Mapping[str, Any]]
 ) -> Simulation:
     """Judge the calls of these records by a configuration and by what was issued beside it. A grant for
     one definition of a tool counts as if the tool had never changed."""
-    plain = (msgspec.structs.replace(one, tool_digest=None) for one in issued)
-    access = Access(grants_of(settings, Layer(plain)), time.time, folders=folders_of(settings))
+    return judge(settings, issued, tally(records))
+
+
+def tally(records: Iterable[Mapping[str, Any]]) -> Tally:
+    """Count the calls of these records, none of which is kept."""
     calls: Counter[tuple[str, _Kind, str, str, Word]] = Counter()
     unjudged = 0
     for record in records:
@@ -73,11 +83,18 @@ def simulate(
             unjudged += 1
         else:
             calls[done] += 1
+    return Tally(calls, unjudged)
+
+
+def judge(settings: Settings, issued: Iterable[Grant], of: Tally) -> Simulation:
+    """The same as `simulate`, of calls that are counted already."""
+    plain = (msgspec.structs.replace(one, tool_digest=None) for one in issued)
+    access = Access(grants_of(settings, Layer(plain)), time.time, folders=folders_of(settings))
     findings = []
-    for (agent, kind, server, tool, was), count in calls.items():
+    for (agent, kind, server, tool, was), count in of.calls.items():
         now, why = _judged(settings, access, _caller(settings, agent, kind), server, tool)
         findings.append(Finding(agent, kind, server, tool, was, now, why, count))
-    return Simulation(calls.total(), unjudged, tuple(sorted(findings)))
+    return Simulation(of.calls.total(), of.unjudged, tuple(sorted(findings)))
 
 
 def _done(record: Mapping[str, Any]) -> tuple[str, _Kind, str, str, Word] | None:

@@ -51,7 +51,10 @@ _COLUMNS = (
     "hash",
 )
 _PATHS = tuple(name.partition(".")[::2] for name in _COLUMNS)
-_FORMULA = Pattern(r"[\s\x00-\x1f]*[=+\-@|%]")
+_FORMULA = Pattern(
+    r"[\s\x00-\x1f\pZ\p{Cf}]*[=+\-@|%\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}\x{FF5C}\x{FF05}]"
+)
+"""Also behind what is not seen, and in full width: spreadsheets of some languages read both as the same."""
 _MGP_NAME = Pattern(r"[A-Z][A-Z0-9_]*")
 _encoder = msgspec.json.Encoder()
 _decode = msgspec.json.Decoder(dict[str, Any]).decode

@@ -30,6 +30,9 @@ class ConsoleOidc(msgspec.Struct, frozen=True, kw_only=True):
     roles: dict[str, ConsoleRole] = {}
     """A value of that claim → the role that it gives. Of several roles the one counts that is named first here. Whoever has
     none is not let in."""
+    confirm_minutes: Annotated[float, Meta(ge=1, le=1440)] = 15.0
+    """How long its word is believed, in minutes. Then it is asked again, without asking the person, and a session ends whose
+    person has no role any more; until it answers, the session does nothing."""
 
 
 class Console(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,6 +48,7 @@ class Console(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     """The URL at which people reach it, where that is not its own address: of the proxy in front."""
     session_hours: Annotated[float, Meta(gt=0, le=720)] = 12.0
-    """How long a session lasts at most, in hours. One that is not used for a quarter of that ends earlier."""
+    """How long a session lasts at most, in hours. One in which nobody does anything for a quarter of that ends earlier: that a page
+    is open is nothing that somebody does."""
     oidc: ConsoleOidc | None = None
     """Sign-in by OpenID Connect; without it people sign in by the URL of `gatewright console`, or by an operator's key."""

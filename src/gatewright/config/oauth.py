@@ -26,6 +26,11 @@ Text = Annotated[str, Meta(min_length=1, max_length=2048)]
 Url = Annotated[str, Meta(max_length=2048, examples=['"https://auth.example"'])]
 
 
+_TAKEN = {
+    "local": "users of this machine are called local:NAME",
+    "oidc": "people of the console are called oidc:NAME",
+}
+"""Prefixes that the gateway itself gives: nobody with a token may be taken for whom they name."""
 _PERMISSIONS = 'write "ToolInvoke(server/tool)", "ToolsListAll", "filesystem.read" …'
 
 
@@ -115,6 +120,12 @@ def flaws_of(oauth: OAuth, host: str, port: int) -> Iterator[tuple[str, str, str
             "leave client_id to one of them",
         )
     for one in oauth.issuers:
+        if one.name in _TAKEN:
+            yield (
+                "oauth.issuers",
+                f"no issuer can have the name {one.name}: {_TAKEN[one.name]}",
+                "give it another name",
+            )
         for what, instead in _issuer_flaws(one):
             yield "oauth.issuers", f"{one.name}: {what}", instead
 

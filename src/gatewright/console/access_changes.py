@@ -8,8 +8,9 @@ names the version of the table that they looked at: with another one they see th
 from __future__ import annotations
 
 import asyncio
-import difflib
-from collections.abc import Callable, Coroutine, Sequence
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from typing import Annotated, Any, Literal
 
@@ -18,12 +19,13 @@ from msgspec import Meta
 
 from gatewright.access.authority import Authority
 from gatewright.access.grants import EVERYBODY, Grant, Key
-from gatewright.access.simulate import Finding, Simulation, simulate
+from gatewright.access.simulate import Finding, Simulation, judge, tally
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import Query
 from gatewright.config import SettingsError
 from gatewright.config.edit import editing
 from gatewright.config.model import Grant as Written
+from gatewright.console.definition_diff import line_difference
 from gatewright.console.grants_file import GrantsFile, files_of, key_of, members, removed
 from gatewright.console.operations import ApiError
 from gatewright.feature import Ground
@@ -35,6 +37,12 @@ _DAYS = 7
 _DAY_S = 86_400.0
 _RECORDS = 200_000
 _SHOWN = 50
+_FILE_LINES = 1_000_000
+_SIGNS = {"same": " ", "added": "+", "removed": "-", "gap": "@@ "}
+_A_STEP, _REST_S = 500, 0.002
+"""Records that are read at a time, and the rest behind that: calls come first."""
+_PLANS = 5
+"""Plans that may wait for one another."""
 
 
 class AccessChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,6 +129,9 @@ class AccessChanges:
         self._undo: dict[str, _Undo] = {}
         self._file = GrantsFile(ground.audit)
         self._one = asyncio.Lock()
+        self._planning = asyncio.Lock()
+        """Each reads the records of a week."""
+        self._plans = 0
         self._going: set[asyncio.Task[str]] = set()
 
     @property
@@ -143,10 +154,19 @@ class AccessChanges:
 
     async def plan(self, change: AccessChange) -> Planned:
         """What it would do. Raises `ApiError`, `StoreError`."""
-        version, plan = self.version, self._plan(change, "you")
-        lines = await asyncio.to_thread(self._diff, plan)
-        replayed = await asyncio.to_thread(self._replay, change, plan, [*self._authority.layer])
-        return Planned(version=version, lines=lines, replayed=replayed)
+        if self._plans >= _PLANS:
+            raise ApiError(503, "crowded", "too many changes are planned", "try again in a minute")
+        self._plans += 1
+        try:
+            async with self._planning:
+                version, plan = self.version, self._plan(change, "you")
+                lines = await asyncio.to_thread(self._diff, plan)
+                replay = partial(self._replay, change, plan, [*self._authority.layer])
+                return Planned(
+                    version=version, lines=lines, replayed=await asyncio.to_thread(replay)
+                )
+        finally:
+            self._plans -= 1
 
     async def save(self, change: AccessChange, by: str) -> str:
         """Do it, and say in words what holds. Raises `ApiError`, `StoreError`, `Unrecorded`."""
@@ -284,10 +304,8 @@ class AccessChanges:
                 raise ApiError(
                     409, "configuration", f"{found.origin}: {found.what}", found.instead
                 ) from None
-            pieces = difflib.unified_diff(
-                before.split("\n"), after.split("\n"), path.name, path.name, n=2, lineterm=""
-            )
-            lines += [one for one in pieces if not one.startswith(("---", "+++"))]
+            found_lines = line_difference(before.split("\n"), after.split("\n"), _FILE_LINES)
+            lines += [_SIGNS[one.kind] + one.text for one in found_lines]
         if plan.take_back is not None:
             lines.append(f"- {_spelled(plan.take_back)}")
         if plan.issue is not None:
@@ -303,14 +321,30 @@ class AccessChanges:
             since=as_recorded(self._clock() - _DAYS * _DAY_S),
             limit=_RECORDS,
         )
-        records = [*AuditReader(settings.storage.path).query(asked)]
+        records = _Counting(AuditReader(settings.storage.path).query(asked))
+        calls = tally(records)
         gone = set(map(members, plan.unwrite))
         kept = tuple(one for one in settings.grants if members(one) not in gone)
         others = [one for one in issued if one.key != change.key]
         after = [*others, plan.issue] if plan.issue is not None else others
-        old = simulate(settings, issued, records)
-        new = simulate(msgspec.structs.replace(settings, grants=kept), after, records)
-        return _compared(old, new, len(records) < _RECORDS)
+        old = judge(settings, issued, calls)
+        new = judge(msgspec.structs.replace(settings, grants=kept), after, calls)
+        return _compared(old, new, records.count < _RECORDS)
+
+
+class _Counting:
+    """Records one after the other, none of which is kept; with a rest now and then."""
+
+    def __init__(self, records: Iterable[Mapping[str, Any]]) -> None:
+        self._records = records
+        self.count = 0
+
+    def __iter__(self) -> Iterator[Mapping[str, Any]]:
+        for one in self._records:
+            self.count += 1
+            if self.count % _A_STEP == 0:
+                time.sleep(_REST_S)
+            yield one
 
 
 def _compared(old: Simulation, new: Simulation, whole: bool) -> Replayed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence, Set
 from typing import Any, Literal
 
 import msgspec
@@ -89,30 +89,33 @@ class AccessTable:
             found.add("anonymous")
         return [EVERYBODY, *sorted(found - {EVERYBODY})]
 
-    def tools(self, server: str = "", text: str = "") -> list[Tool]:
-        """The tools of the configured servers, by server and name; of one server, or with a text in their name."""
+    def tools(self, server: str = "", text: str = "") -> Generator[None, None, list[Tool]]:
+        """The tools of the configured servers, by server and name; of one server, or with a text in their name. In steps."""
         settings, catalogue = self._ground.now.settings, self._ground.now.catalogue()
-        ids = sorted(one.id for one in settings.servers if server in ("", one.id))
-        return [
-            tool
-            for id in ids
-            for tool in sorted(catalogue.shelf(id).tools, key=lambda one: one.target.name)
-            if text.lower() in tool.target.name.lower()
-        ]
+        found: list[Tool] = []
+        for id in sorted(one.id for one in settings.servers if server in ("", one.id)):
+            yield
+            shelf = sorted(catalogue.shelf(id).tools, key=lambda one: one.target.name)
+            found += [one for one in shelf if text.lower() in one.target.name.lower()]
+        return found
 
     def grid(
         self, *, agent: str, server: str, text: str, agents_after: str, tools_after: str
-    ) -> Grid:
-        """A part of the table, of what is behind these keys."""
+    ) -> Generator[None, None, Grid]:
+        """A part of the table, of what is behind these keys. In steps (`transport.slices`)."""
         agents = [one for one in self.agents() if agent in ("", one) and one > agents_after]
-        every = self.tools(server, text)
+        every = yield from self.tools(server, text)
         behind = [one for one in every if _name(one) > tools_after]
         rows, columns = agents[:_AGENTS], behind[:_TOOLS]
-        callers = {name: self.caller(name) for name in rows}
+        written, cells = self._written(), list[list[Cell]]()
+        for name in rows:
+            yield
+            caller = self.caller(name)
+            cells.append([self._cell(caller, tool, written) for tool in columns])
         return Grid(
             agents=rows,
             tools=[(one.target.server, one.target.name) for one in columns],
-            cells=[[self._cell(callers[name], tool) for tool in columns] for name in rows],
+            cells=cells,
             more_agents=len(agents) > _AGENTS,
             more_tools=len(behind) > _TOOLS,
             tools_in_all=len(every),
@@ -123,7 +126,7 @@ class AccessTable:
         tool = self.tool(server, name)
         caller = self.caller(agent)
         if tool is not None:
-            return self._cell(caller, tool)
+            return self._cell(caller, tool, self._written())
         return _told(agent, *self._access().of_tool(caller, server, name, None)[:2])
 
     def tool(self, server: str, name: str) -> Tool | None:
@@ -174,7 +177,7 @@ class AccessTable:
             raise RuntimeError("no gate says who may do what")
         return found
 
-    def _cell(self, caller: Caller, tool: Tool) -> Cell:
+    def _cell(self, caller: Caller, tool: Tool, written: Set[Key]) -> Cell:
         target = tool.target
         allowed, by, word = self._access().of_tool(caller, target.server, target.name, tool)
         key: Key = (caller.id, target.server, target.name)
@@ -182,16 +185,14 @@ class AccessTable:
         return Cell(
             "deny" if not allowed else "ask" if asks else "allow",
             by,
-            not self._is_said(key),
+            key not in written and self._authority.layer.get(key, self._clock()) is None,
             word.granted_by or "",
             word.expires_at,
         )
 
-    def _is_said(self, key: Key) -> bool:
-        if self._authority.layer.get(key, self._clock()) is not None:
-            return True
-        grants = self._ground.now.settings.grants
-        return any((one.agent, one.server, one.tool) == key for one in grants)
+    def _written(self) -> Set[Key]:
+        """What the configuration says something about: looked through once for all cells."""
+        return {(one.agent, one.server, one.tool) for one in self._ground.now.settings.grants}
 
 
 def _told(agent: str, allowed: bool, by: str) -> Cell:

@@ -7,7 +7,7 @@ of its id, as everywhere.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import msgspec
@@ -21,6 +21,7 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
 from gatewright.console.recent_calls import CallRow, RecentCalls, row_of
+from gatewright.mcp.server.server_context import Standing
 
 __all__ = ["GAP_S", "PAGE", "AgentRuns", "Gone", "Run", "RunAsked", "RunsAsked", "Step", "Timeline"]
 
@@ -120,49 +121,21 @@ class AgentRuns:
 
     async def page(self, asked: RunsAsked) -> tuple[list[Run], str]:
         """The runs that were used last, first, and the key behind which the next page begins."""
-        counts = await asyncio.to_thread(_counted, self._calls.every())
-        runs = [one for one in self._all(counts) if asked.agent in ("", one.agent)]
+        standing = [
+            *self._front.standing.items()
+        ]  # thousands, perhaps: the rest is done beside the loop
+        ahead = self._clock() - self._front.clock()
+        return await asyncio.to_thread(self._page, asked, standing, ahead)
+
+    def _page(
+        self, asked: RunsAsked, standing: Sequence[tuple[str, Standing]], ahead: float
+    ) -> tuple[list[Run], str]:
+        counts = _counted(self._calls.every())
+        runs = [one for one in _all(counts, standing, ahead) if asked.agent in ("", one.agent)]
         runs.sort(key=lambda one: one.key, reverse=True)
         if asked.after:
             runs = [one for one in runs if one.key < asked.after]
         return runs[:PAGE], runs[PAGE - 1].key if len(runs) > PAGE else ""
-
-    def _all(self, counts: dict[tuple[str, str], _Count]) -> list[Run]:
-        now, monotonic = self._clock(), self._front.clock()
-        found = []
-        for ident, one in self._front.standing.items():
-            short = ident[:SHOWN]
-            count = counts.pop((one.caller.id, short), _Count())
-            opened, used = now - monotonic + one.opened, now - monotonic + one.used
-            found.append(
-                Run(
-                    key=_key(max(used, count.last), short, one.caller.id),
-                    agent=one.caller.id,
-                    session=short,
-                    door=one.door,
-                    profile=one.profile,
-                    opened=opened,
-                    used=max(used, count.last),
-                    open=True,
-                    calls=count.calls,
-                    refused=count.refused,
-                )
-            )
-        return found + [
-            Run(
-                key=_key(count.last, session, agent),
-                agent=agent,
-                session=session,
-                door="",
-                profile="",
-                opened=None,
-                used=count.last,
-                open=False,
-                calls=count.calls,
-                refused=count.refused,
-            )
-            for (agent, session), count in counts.items()
-        ]
 
     async def timeline(self, asked: RunAsked) -> Timeline:
         """Raises `ApiError`, `StoreError`."""
@@ -248,6 +221,46 @@ def _counted(rows: Iterable[CallRow]) -> dict[tuple[str, str], _Count]:
         count.calls += 1
         count.refused += row.decision == "refused"
     return found
+
+
+def _all(
+    counts: dict[tuple[str, str], _Count], standing: Sequence[tuple[str, Standing]], ahead: float
+) -> list[Run]:
+    """`ahead`: how far Unix seconds are ahead of those of the sessions."""
+    found = []
+    for ident, one in standing:
+        short = ident[:SHOWN]
+        count = counts.pop((one.caller.id, short), _Count())
+        used = max(ahead + one.used, count.last)
+        found.append(
+            Run(
+                key=_key(used, short, one.caller.id),
+                agent=one.caller.id,
+                session=short,
+                door=one.door,
+                profile=one.profile,
+                opened=ahead + one.opened,
+                used=used,
+                open=True,
+                calls=count.calls,
+                refused=count.refused,
+            )
+        )
+    return found + [
+        Run(
+            key=_key(count.last, session, agent),
+            agent=agent,
+            session=session,
+            door="",
+            profile="",
+            opened=None,
+            used=count.last,
+            open=False,
+            calls=count.calls,
+            refused=count.refused,
+        )
+        for (agent, session), count in counts.items()
+    ]
 
 
 def _key(used: float, session: str, agent: str) -> str:

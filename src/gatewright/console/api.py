@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from gatewright import __version__
 from gatewright.console.guard import body_of
@@ -15,7 +16,7 @@ from gatewright.console.operations import ApiError, Asking, Download, Nothing, O
 from gatewright.console.people import Person
 from gatewright.mcp.wire import foreign_json
 
-__all__ = ["ROOT", "ProblemBody", "answered", "document", "problem", "run"]
+__all__ = ["ROOT", "ProblemBody", "answered", "document", "file_of", "problem", "run"]
 
 ROOT = "/api/v1"
 _JSON = "application/json"
@@ -36,10 +37,25 @@ async def run(operation: Operation, request: Request, person: Person) -> Respons
     _check_role(person, operation)
     asking = Asking(person, request.path_params, await _given(operation, request))
     result = await operation.run(asking)
-    if isinstance(result, Download):
-        headers = {"content-disposition": f'attachment; filename="{result.name}"'}
-        return StreamingResponse(result.pieces, media_type=result.media_type, headers=headers)
-    return answered(result)
+    return file_of(result) if isinstance(result, Download) else answered(result)
+
+
+class _File(StreamingResponse):
+    def __init__(self, file: Download) -> None:
+        headers = {"content-disposition": f'attachment; filename="{file.name}"'}
+        super().__init__(file.pieces, media_type=file.media_type, headers=headers)
+        self._done = file.done
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._done()
+
+
+def file_of(file: Download) -> Response:
+    """A file, which browsers keep and do not show."""
+    return _File(file)
 
 
 def _check_role(person: Person, operation: Operation) -> None:

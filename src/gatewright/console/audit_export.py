@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,18 @@ import msgspec
 
 from gatewright.audit.formats import Format, heading, writer
 from gatewright.audit.reader import AuditReader
+from gatewright.audit.records import Actor
 from gatewright.audit.rows import Query
 from gatewright.audit.search import admits
 from gatewright.audit.search_index import Wanted
-from gatewright.console.audit_query import AuditQuery, recorded, wanted_of
-from gatewright.console.operations import Download
+from gatewright.console.audit_query import AuditQuery, recorded, url_of, wanted_of
+from gatewright.console.operations import ApiError, Asking, Download
+from gatewright.feature import Ground
 
-__all__ = ["AuditExport", "download"]
+__all__ = ["EXPORTS_EACH", "AuditExport", "AuditExports", "download"]
+
+EXPORTS_EACH = 2
+"""Of one person at once: each reads the whole trail in a thread, piece by piece."""
 
 _PIECE = 2_000
 """Records of one piece: each is a question by itself, so that whoever downloads slowly keeps no snapshot of the store open."""
@@ -31,6 +38,37 @@ class AuditExport(AuditQuery, frozen=True, kw_only=True):
     """Which records, in which form."""
 
     form: Format = "jsonl"
+
+
+class AuditExports:
+    """Of one gateway."""
+
+    def __init__(self, ground: Ground, clock: Callable[[], float]) -> None:
+        self._ground = ground
+        self._clock = clock
+        self._running: Counter[str] = Counter()
+        """By person."""
+
+    async def export(self, asking: Asking) -> Download:
+        """The file, whose making is recorded. Raises `ApiError`, `Unrecorded`."""
+        given: AuditExport = asking.given
+        settings, by = self._ground.settings, asking.person.id
+        if self._running[by] >= EXPORTS_EACH:
+            said = f"{EXPORTS_EACH} exports of yours run already"
+            raise ApiError(503, "crowded", said, "wait until one of them has ended")
+        found = download(settings.storage.path, given, settings.gateway.name, self._clock())
+        self._ground.audit.event(
+            "dev.gatewright.console.exported",
+            actor=Actor("operator", by),
+            details={"role": asking.person.role, "form": given.form, "query": url_of(given)},
+        )
+        self._running[by] += 1
+        return msgspec.structs.replace(found, done=partial(self._done, by))
+
+    def _done(self, by: str) -> None:
+        self._running[by] -= 1
+        if self._running[by] <= 0:
+            del self._running[by]
 
 
 def download(folder: Path, asked: AuditExport, gateway: str, now: float) -> Download:

@@ -1,4 +1,4 @@
-"""Shapes of what the console's operations about the audit trail give: a page of records, counts by time, one opened record."""
+"""Shapes of what the console's operations about the audit trail give: a page of records, counts by time, one opened record; who sees what."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["OpenedRecord", "Record", "Records", "Slices"]
+from gatewright.console.people import Person
+
+__all__ = ["OpenedRecord", "Record", "Records", "Slices", "shown"]
 
 Record = dict[str, Any]
 
@@ -37,7 +39,7 @@ class OpenedRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     record: Record
     line: str
-    """Its canonical form, which the hash is of."""
+    """Its canonical form, which the hash is of; empty where something of it is not for whoever asks."""
     hash: str
     """`holds` or `broken`."""
     previous: str
@@ -45,3 +47,17 @@ class OpenedRecord(msgspec.Struct, frozen=True, kw_only=True):
     problem: str
     trace: Sequence[Record]
     """Other records of its trace, oldest first."""
+
+
+def shown(record: Record, person: Person) -> Record:
+    """A record without the address at which somebody else signed in, for a person who neither exports the record nor ends sessions."""
+    if person.may("change") or person.may("export") or not _is_of_sign_in(record):
+        return record
+    details = record.get("details") or {}
+    if "address" not in details or record["actor"].get("id") == person.id:
+        return record
+    return {**record, "details": {**details, "address": "not shown to your role"}}
+
+
+def _is_of_sign_in(record: Record) -> bool:
+    return str(record.get("event_type", "")).startswith("dev.gatewright.console.")

@@ -71,10 +71,16 @@ class Changes:
         """Which of these topics changed after change `number`."""
         return [one for one in topics if self._last.get(one, 0) > number]
 
+    def look(self) -> None:
+        """Have every stream ask now whether it goes on."""
+        for event in self._waiting:
+            event.set()
+
     async def events(
-        self, person: str, topics: Sequence[str], after: int | None, go_on: Callable[[], bool]
+        self, person: str, topics: Sequence[str], after: int | None, over: Callable[[], str]
     ) -> AsyncIterator[bytes]:
-        """The stream of one page, from change `after` on, or from now; it ends when `go_on` says no, or at once where it is one too many."""
+        """The stream of one page, from change `after` on, or from now; it ends when `over` says why, which is its last event, or at once
+        where it is one too many."""
         if self.crowded(person):  # others may have begun since somebody asked
             return
         told = self._count if after is None else after
@@ -82,7 +88,7 @@ class Changes:
         self._waiting[event] = person
         try:
             yield b"retry: 1000\n\n" + _event(self._count if after is None else told, [])
-            while go_on():
+            while not (why := over()):
                 changed, now = self.since(told, topics), self._count
                 if changed:
                     yield _event(now, changed)
@@ -94,6 +100,7 @@ class Changes:
                     await asyncio.wait_for(event.wait(), _KEEP_ALIVE_S)
                 except TimeoutError:
                     yield b": still here\n\n"
+            yield b"event: over\ndata: %b\n\n" % msgspec.json.encode({"why": why})
         finally:
             del self._waiting[event]
 

@@ -1,8 +1,14 @@
-"""Line-by-line difference of two JSON texts for people: a tool's definition as it was accepted and as its server gives it now; bounded."""
+"""Line-by-line difference of two JSON texts for people: a tool's definition as it was accepted and as its server gives it now; linear.
+
+Lines that stand once in both texts are anchors (patience difference); between two anchors the same again, a few levels deep. What is
+left between them counts as taken out and put in. So the work grows with the lines, whatever a server writes: usual differences take the
+product of both texts where lines repeat.
+"""
 
 from __future__ import annotations
 
-import difflib
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -11,8 +17,9 @@ import msgspec
 __all__ = ["MOST_LINES", "Line", "difference", "line_difference", "unified"]
 
 MOST_LINES = 2_000
-"""Of each text; comparing takes the product of both in the worst case."""
+"""Of each text: more than that is nothing that a person reads."""
 _AROUND = 3
+_LEVELS = 8
 Kind = Literal["same", "added", "removed", "gap"]
 _SIGNS: Mapping[str, Kind] = {"+": "added", "-": "removed"}
 
@@ -29,10 +36,10 @@ def difference(before: str, after: str) -> list[Line]:
     return line_difference(_lines(before), _lines(after))
 
 
-def line_difference(before: list[str], after: list[str]) -> list[Line]:
-    """Of two texts by their lines, with some that are alike around each difference. Longer ones than can be compared are shown as
-    the one removed and the other added, as far as that goes."""
-    if max(len(before), len(after)) > MOST_LINES:
+def line_difference(before: list[str], after: list[str], most: int = MOST_LINES) -> list[Line]:
+    """Of two texts by their lines, with some that are alike around each difference. Those with more than `most` lines are shown as
+    the one removed and the other added, as far as `MOST_LINES` goes."""
+    if max(len(before), len(after)) > most:
         return [*_cut("removed", before), *_cut("added", after)]
     return list(_compared(before, after))
 
@@ -60,18 +67,96 @@ def _cut(kind: Literal["added", "removed"], lines: list[str]) -> Iterator[Line]:
 
 
 def _compared(before: list[str], after: list[str]) -> Iterator[Line]:
-    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
-    end = 0
-    for group in matcher.get_grouped_opcodes(_AROUND):
-        begin = group[0][3]
-        if begin > end:
-            yield Line("gap", f"{begin - end} lines alike")
-        for tag, i1, i2, j1, j2 in group:
-            if tag == "equal":
-                yield from (Line("same", one) for one in after[j1:j2])
-                continue
-            yield from (Line("removed", one) for one in before[i1:i2])
-            yield from (Line("added", one) for one in after[j1:j2])
-        end = group[-1][4]
-    if end < len(after) and end:
-        yield Line("gap", f"{len(after) - end} lines alike")
+    """The lines of `after`, with what was taken out before what came in its place; lines that are alike far from a difference are left
+    out. Nothing where both are the same."""
+    if before == after:
+        return
+    at = there = 0
+    whole = len(before), len(after)
+    for old, new, length in [
+        *_joined(_alike(before, after, (0, whole[0], 0, whole[1]), _LEVELS)),
+        (*whole, 0),
+    ]:
+        yield from (Line("removed", one) for one in before[at:old])
+        yield from (Line("added", one) for one in after[there:new])
+        at, there = old + length, new + length
+        yield from _around(after[new:there], first=(old, new) == (0, 0), last=(at, there) == whole)
+
+
+def _around(lines: list[str], *, first: bool, last: bool) -> Iterator[Line]:
+    """Lines that are alike: some behind the difference before them, and some before the next one."""
+    head = 0 if first else _AROUND
+    tail = 0 if last else _AROUND
+    left_out = len(lines) - head - tail
+    if left_out <= 0:
+        yield from (Line("same", one) for one in lines)
+        return
+    yield from (Line("same", one) for one in lines[:head])
+    yield Line("gap", f"{left_out} lines alike")
+    yield from (Line("same", one) for one in lines[len(lines) - tail :])
+
+
+_Block = tuple[int, int, int]
+"""Lines that are alike: where they begin in both texts, and how many they are."""
+_Part = tuple[int, int, int, int]
+"""Of one text from where to where, and of the other."""
+
+
+def _joined(blocks: Iterator[_Block]) -> Iterator[_Block]:
+    """Blocks that follow each other in both texts, as one."""
+    old = new = length = 0
+    for one in blocks:
+        if one[:2] == (old + length, new + length):
+            length += one[2]
+            continue
+        if length:
+            yield old, new, length
+        old, new, length = one
+    if length:
+        yield old, new, length
+
+
+def _alike(before: list[str], after: list[str], part: _Part, levels: int) -> Iterator[_Block]:
+    """Blocks of a part of both texts, in their order."""
+    i, i_end, j, j_end = part
+    begun, ended = i, i_end
+    while i < i_end and j < j_end and before[i] == after[j]:
+        i, j = i + 1, j + 1
+    if i > begun:
+        yield begun, part[2], i - begun
+    while i_end > i and j_end > j and before[i_end - 1] == after[j_end - 1]:
+        i_end, j_end = i_end - 1, j_end - 1
+    anchors = _anchors(before, after, (i, i_end, j, j_end)) if levels else []
+    for old, new in anchors:
+        yield from _alike(before, after, (i, old, j, new), levels - 1)
+        yield old, new, 1
+        i, j = old + 1, new + 1
+    if anchors:
+        yield from _alike(before, after, (i, i_end, j, j_end), levels - 1)
+    if ended > i_end:
+        yield i_end, j_end, ended - i_end
+
+
+def _anchors(before: list[str], after: list[str], part: _Part) -> list[tuple[int, int]]:
+    """The longest row of lines that stand once in both parts and in the same order."""
+    i, i_end, j, j_end = part
+    old, new = before[i:i_end], after[j:j_end]
+    once, once_too = Counter(old), Counter(new)
+    place = {line: at for at, line in enumerate(new, j) if once_too[line] == 1}
+    pairs = [
+        (at, place[line]) for at, line in enumerate(old, i) if once[line] == 1 and line in place
+    ]
+    # Patience sorting: the last of each pile of lengths, and what stands before each.
+    tops: list[int] = []
+    piles: list[int] = []
+    previous: list[int] = []
+    for number, (_, there) in enumerate(pairs):
+        at = bisect_left(tops, there)
+        previous.append(piles[at - 1] if at else -1)
+        tops[at : at + 1], piles[at : at + 1] = [there], [number]
+    found: list[tuple[int, int]] = []
+    number = piles[-1] if piles else -1
+    while number >= 0:
+        found.append(pairs[number])
+        number = previous[number]
+    return found[::-1]

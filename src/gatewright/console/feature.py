@@ -87,6 +87,8 @@ class ConsoleFeature(Feature):
                 clock=time.time,
                 lasts_s=self._settings.session_hours * 3600,
                 still=self._still,
+                confirm_s=_confirmed_s(self._settings),
+                told=changes.look,
             ),
             changes=changes,
             calls=KernelCalls(parts, self._keys),
@@ -135,6 +137,10 @@ def _local_person(parts: Dependencies) -> Person:
     """Whoever was given a URL by this machine: an operator, or, where an operator's key is the only proof, a viewer."""
     keys_alone = parts.ground.settings.gateway.operators == "key"
     return Person("local", "viewer" if keys_alone else "operator", "url")
+
+
+def _confirmed_s(settings: Console) -> float:
+    return 0.0 if settings.oidc is None else settings.oidc.confirm_minutes * 60
 
 
 async def _served(app: Any, settings: Console, seats: Seats) -> http_server.HttpServer:

@@ -23,6 +23,10 @@ _GOOD_FOR_S = 600.0
 """After so long somebody who opens a page has the checks made anew."""
 
 
+_REST_S = 3.0
+"""Behind the end of the checks, before somebody may have them made anew: anybody who may look may ask for them."""
+
+
 class Thing(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that was looked at."""
 
@@ -99,8 +103,9 @@ class Health:
 
     def look(self, *, anew: bool = False) -> None:
         """Have the checks made, unless that was done lately."""
-        late = self._looked is None or self._clock() - self._looked > _GOOD_FOR_S
-        if self._examination is not None and (late or anew) and not _goes_on(self._looking):
+        least_s = _REST_S if anew else _GOOD_FOR_S
+        late = self._looked is None or self._clock() - self._looked > least_s
+        if self._examination is not None and late and not _goes_on(self._looking):
             self._looking = asyncio.get_running_loop().create_task(self._look())
 
     async def _look(self) -> None:

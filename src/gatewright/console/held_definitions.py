@@ -137,7 +137,11 @@ class HeldDefinitions:
 
     async def detail(self, id: str) -> HeldDetail:
         """The same. Raises `ApiError`."""
-        pin = self._found(id)
+        head = self._found(id)
+        known = {} if self._decisions is None else self._decisions.some(head.server, [head.tool])
+        pin = known.get(head.tool)
+        if pin is None:
+            raise _unknown()
         lines = await asyncio.to_thread(difference, pin.pinned, pin.seen)
         return HeldDetail(definition=_shown(pin), lines=lines)
 

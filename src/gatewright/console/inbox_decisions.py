@@ -184,8 +184,7 @@ class ApprovalDecisions:
         if one.unseen:
             raise ApiError(409, "not_shown", f"nothing can be compared: {one.unseen}")
         try:
-            said = await asyncio.to_thread(canonical, edited)
-            lines = await asyncio.to_thread(difference, canonical(one.arguments), said)
+            said, lines = await asyncio.to_thread(_differ, one.arguments, edited)
         except ValueError as problem:
             raise ApiError(422, "invalid", str(problem), "write a JSON object") from None
         changed = any(line.kind != "same" for line in lines)
@@ -262,6 +261,12 @@ class ApprovalDecisions:
             raise ApiError(422, "invalid", str(problem)) from None
         self._changes.tell("inbox", "audit")
         return found
+
+
+def _differ(arguments: str, edited: str) -> tuple[str, list[Line]]:
+    """Other arguments in their one form, and how they differ. Raises `ValueError`."""
+    said = canonical(edited)
+    return said, difference(canonical(arguments), said)
 
 
 def said_of(one: Approval) -> str:

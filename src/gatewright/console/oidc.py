@@ -26,7 +26,7 @@ from gatewright.oauth.documents import AuthServer, Unusable, read_server, read_t
 from gatewright.transport.safe_fetch import Egress, EgressFailed, is_outside
 from gatewright.web.urls import is_loopback
 
-__all__ = ["CALLBACK", "Oidc", "Started"]
+__all__ = ["CALLBACK", "Oidc", "OidcRequest", "Started"]
 
 log = logging.getLogger("gatewright.console")
 
@@ -48,13 +48,18 @@ class Started(msgspec.Struct, frozen=True):
     cookie: str
 
 
-class _Request(msgspec.Struct, frozen=True):
+class OidcRequest(msgspec.Struct, frozen=True):
+    """One sign-in that is on its way at the issuer."""
+
     server: AuthServer
     state: str
     nonce: str
     verifier: str
     redirect_uri: str
     way: str
+    """Where the person was going."""
+    session: str
+    """The id of the session that is to be confirmed; empty for a new one."""
 
 
 class Oidc:
@@ -76,11 +81,12 @@ class Oidc:
         trusted = Trusted(name="console", issuer=said.issuer, audience=(said.client_id,))
         self._issuer = Issuer(trusted, clock=clock, monotonic=time.monotonic)
 
-    async def begin(self, base: str, way: str) -> Started:
-        """Begin one sign-in. `base` is the URL at which the person reaches the console, `way` a path of it where they were going. Raises
-        `ApiError`."""
+    async def begin(self, base: str, way: str, session: str = "") -> Started:
+        """Begin one sign-in, or ask the issuer without asking the person whether a session may go on. `base` is the URL at which they
+        reach the console, `way` a path of it where they were going. Raises `ApiError`."""
         server = await self._published()
-        said = {"redirect_uri": base + CALLBACK, "way": way if len(way) <= _WAY_CHARS else "/"}
+        way = way if len(way) <= _WAY_CHARS else "/"
+        said = {"redirect_uri": base + CALLBACK, "way": way, "session": session}
         # Nothing is kept here: whoever begins thousands pushes nobody out.
         cookie = self._handles.made(said)
         request = self._request(server, cookie, said)
@@ -92,18 +98,20 @@ class Oidc:
             redirect_uri=request.redirect_uri,
             state=request.state,
             verifier=request.verifier,
-            nonce=request.nonce,
+            openid={"nonce": request.nonce, **({"prompt": "none"} if session else {})},
         )
         return Started(url, cookie)
 
-    async def end(self, cookie: str, query: str) -> tuple[Person, str]:
-        """Whom the issuer says the browser with this cookie is, which came back with this query; and where they were going. Raises
-        `ApiError`."""
+    async def asked(self, cookie: str) -> OidcRequest:
+        """The request of the browser with this cookie, which is used up by that. Raises `ApiError`."""
         said = self._handles.opened(cookie)
         if said is None:
             over = "this sign-in was begun elsewhere, was used already, or took too long"
             raise ApiError(403, "sign_in_over", over, "begin again")
-        request = self._request(await self._published(), cookie, said)
+        return self._request(await self._published(), cookie, said)
+
+    async def end(self, request: OidcRequest, query: str) -> Person:
+        """Whom the issuer says the browser is that came back with this query. Raises `ApiError`."""
         try:
             code = oauth.code_from(
                 f"{request.redirect_uri}?{query}",
@@ -118,17 +126,17 @@ class Oidc:
             raise self._refused(f"its ID token is not good ({problem.why})") from None
         except (EgressFailed, Unreachable) as problem:
             raise self._away(problem) from None
-        return self._person(claims), request.way
+        return self._person(claims)
 
-    def _request(self, server: AuthServer, cookie: str, said: Mapping[str, str]) -> _Request:
+    def _request(self, server: AuthServer, cookie: str, said: Mapping[str, str]) -> OidcRequest:
         state, nonce, verifier = (
             self._handles.secret(one, cookie) for one in ("state", "nonce", "verifier")
         )
-        return _Request(server=server, state=state, nonce=nonce, verifier=verifier, **said)
+        return OidcRequest(server=server, state=state, nonce=nonce, verifier=verifier, **said)
 
     # -- what the issuer says
 
-    async def _claims(self, request: _Request, code: str) -> Claims:
+    async def _claims(self, request: OidcRequest, code: str) -> Claims:
         client = self._client(request.server)
         form = oauth.code_request(
             request.server,

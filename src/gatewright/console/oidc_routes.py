@@ -1,11 +1,10 @@
-"""Routes of sign-in by OpenID Connect: `/oidc/begin` sends the browser to the issuer, `/oidc/callback` takes its answer and opens a session."""
+"""Routes of sign-in by OpenID Connect: `/oidc/begin` sends the browser to the issuer, `/oidc/callback` opens or confirms a session."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -16,10 +15,16 @@ from gatewright.config.substitute import Sources, substitute
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.oidc import CALLBACK, Oidc
 from gatewright.console.operations import ApiError
-from gatewright.console.sign_in import SignIn, way_on
+from gatewright.console.people import Person
+from gatewright.console.sessions import ConsoleSession
+from gatewright.console.sign_in import SignIn, record_sign_in, way_on
 from gatewright.secret_scanning import HELD
 
 __all__ = ["OidcRoutes"]
+
+_OTHER = "other_person"
+_GONE = frozenset({"no_role", _OTHER})
+"""What the issuer's own word says against a session. Where it says nothing, the session waits for it, and does nothing meanwhile."""
 
 
 class OidcRoutes:
@@ -29,17 +34,20 @@ class OidcRoutes:
         self,
         parts: Dependencies,
         sign_in: SignIn,
-        page: Callable[[Request, ApiError | None], Response],
-        html: Callable[[str, dict[str, Any]], Response],
+        page: Callable[[Request, ApiError | None, str], Response],
+        go_on: Callable[[str, str], Response],
     ) -> None:
-        """`page` is that of the sign-in, with what went wrong."""
+        """`page` is that of the sign-in, with what went wrong and where the person was going; `go_on` keeps a page key, where it is not
+        empty, and leads to a path."""
         settings = parts.ground.settings
         said = settings.console.oidc
         self._oidc = None if said is None else Oidc(said, parts.clock, partial(_secret, settings))
         self.issuer = "" if said is None else said.issuer
+        self._sessions = parts.sessions
+        self._parts = parts
         self._sign_in = sign_in
         self._page = page
-        self._html = html
+        self._go_on = go_on
 
     @property
     def routes(self) -> Sequence[tuple[str, Callable[[Request], Awaitable[Response]]]]:
@@ -57,26 +65,53 @@ class OidcRoutes:
         return (("/oidc/begin", begin), (CALLBACK, callback))
 
     async def _begin(self, oidc: Oidc, request: Request) -> Response:
+        way, of = way_on(request), ""
         try:
-            started = await oidc.begin(self._sign_in.base(request), way_on(request))
+            if request.query_params.get("silent"):
+                of = self._sign_in.session(request).id
+            started = await oidc.begin(self._sign_in.base(request), way, of)
         except ApiError as problem:
-            return self._page(request, problem)
+            return self._page(request, problem, way)
         answer = RedirectResponse(started.url, 303)
         self._sign_in.keep(request, answer, started.cookie, CALLBACK)
         return answer
 
     async def _callback(self, oidc: Oidc, request: Request) -> Response:
+        way, session = "", None
         try:
-            person, way = await oidc.end(self._sign_in.kept(request), request.url.query)
+            asked = await oidc.asked(self._sign_in.kept(request))
+            way, session = asked.way, self._sessions.by_id(asked.session)
+            person = await oidc.end(asked, request.url.query)
+            if asked.session:
+                self._confirm(session, person)
+                answer = self._go_on("", way)
+            else:
+                answer = self._sign_in.open(request, person, way)
         except ApiError as problem:
             self._sign_in.refused(request, "oidc")
-            answer = self._page(request, problem)
-        else:
-            # A page, and no redirect: the session's cookie does not go with one that began at another site.
-            answer = self._html("signed_in.html", {"title": "Signed in", "way": way, "theme": ""})
-            self._sign_in.open(request, person, answer)
+            if session is not None and problem.code in _GONE:
+                self._end(session, problem.code)
+            answer = self._page(request, problem, way)
         self._sign_in.keep(request, answer, "", CALLBACK)
         return answer
+
+    def _confirm(self, session: ConsoleSession | None, person: Person) -> None:
+        """Let a session go on, in the role that its person has now. Raises `ApiError`, `Unrecorded`."""
+        if session is None:
+            raise ApiError(403, "sign_in_over", "the session has ended meanwhile", "sign in again")
+        if person.id != session.person.id:
+            raise ApiError(
+                403, _OTHER, f"the issuer says that you are {person.id}", "sign in again"
+            )
+        if person.role != session.person.role:
+            record_sign_in(self._parts, person, "signed_in", {"via": "oidc", "again": True})
+        self._sessions.confirm(session, person)
+
+    def _end(self, session: ConsoleSession, why: str) -> None:
+        """The issuer says that its person may not be here any more."""
+        self._sessions.end(session.id)
+        record_sign_in(self._parts, session.person, "session_ended", {"reason": why})
+        self._parts.changes.tell("sessions")
 
 
 def _secret(settings: Settings) -> str:

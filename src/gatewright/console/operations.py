@@ -22,6 +22,8 @@ class Download(msgspec.Struct, frozen=True):
     name: str
     media_type: str
     pieces: Iterator[bytes]
+    done: Callable[[], object] = lambda: None
+    """Called once, when all is sent, or whoever asked has gone."""
 
 
 class ApiError(Exception):

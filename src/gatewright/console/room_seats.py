@@ -27,7 +27,7 @@ _KEPT = 300
 _CHARS, _PARAMS_CHARS = 2_000, 8_192
 _UNUSED_S = 120.0
 """After so long without a page that asks, a place is given up."""
-_SEATS = 100
+_SEATS, _SEATS_EACH = 100, 10
 _DRY_RUN = "dry run of "
 
 
@@ -76,6 +76,7 @@ class RoomSeat:
         mode: Any = "all"
         identity = Identity(person.id, FULL if may else (), mode, named=True, caller=caller)
         self.topic = topic
+        self.role = person.role
         self.talk: deque[Line] = deque(maxlen=_KEPT)
         self.used = 0.0
         self.lost = False
@@ -136,6 +137,9 @@ class RoomSeats:
         """The place of a person in a room, which is used by that; None where there is none."""
         self._sweep()
         seat = self._seats.get((person.id, topic))
+        if seat is not None and seat.role != person.role:
+            self.leave(person, topic)  # it may what they might then
+            return None
         if seat is not None:
             seat.used = self._clock()
         return seat
@@ -147,6 +151,9 @@ class RoomSeats:
             return found
         if len(self._seats) >= _SEATS:
             raise ApiError(503, "crowded", "too many people sit in rooms by the console")
+        if sum(id == person.id for id, _ in self._seats) >= _SEATS_EACH:
+            said = f"you sit in {_SEATS_EACH} rooms already"
+            raise ApiError(503, "crowded", said, "leave one of them")
         if any(
             one.participantId == person.id and one.topic == topic for one in self._hub.connections()
         ):

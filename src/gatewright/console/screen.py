@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from gatewright.console.operations import Asking, Nothing, Operation
+from gatewright.console.operations import Asking, Download, Nothing, Operation
 from gatewright.console.people import Person, Power
 
 __all__ = ["Badge", "Copies", "Page", "Screen", "View"]
@@ -40,7 +40,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
     path: str
     """With `{name}` for what a request names."""
-    run: Callable[[Asking], Awaitable[View]]
+    run: Callable[[Asking], Awaitable[View | Download]]
     """Raises `ApiError`."""
     power: Power
     """What a person's role has to allow; of a page as of a form it is named, never taken for granted."""

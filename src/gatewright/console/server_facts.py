@@ -202,7 +202,7 @@ class ServerFacts:
         if not held:
             return []
         names = [target.name for target, _ in held]
-        known = {} if self.decisions is None else self.decisions.some(held[0][0].server, names)
+        known = {} if self.decisions is None else self.decisions.heads(held[0][0].server, names)
         return [_shown(target.name, said, known.get(target.name)) for target, said in held]
 
 

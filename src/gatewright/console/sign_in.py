@@ -1,8 +1,8 @@
-"""Signing in to the console: by a one-time URL, by an operator's key; the session's cookie; signing out. Each is in the record."""
+"""Signing in to the console: by a one-time URL, by an operator's key; the session's cookie and page key; signing out. Each is recorded."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,14 +17,14 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.guard import Guard
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
-from gatewright.console.sessions import ConsoleSession
+from gatewright.console.refusals import Refusals
+from gatewright.console.sessions import ConsoleSession, is_key
 
-__all__ = ["SESSIONS_EACH", "SignIn", "person_of_key", "record_sign_in", "way_on"]
+__all__ = ["IDLE", "KEY", "SignIn", "person_of_key", "record_sign_in", "way_on"]
 
-Identify = Any
-SESSIONS_EACH = 50
-"""Of one person at most; the oldest goes first."""
-_NOBODY = "not_signed_in"
+KEY, IDLE = "x-csrf-token", "x-console-idle"
+"""Headers of a page's requests: the key of its session, and how many seconds ago a person last did something in a page."""
+_DIGITS = 12
 
 
 class _Token(msgspec.Struct):
@@ -38,16 +38,42 @@ class _Key(msgspec.Struct):
 class SignIn:
     """Who is signed in with a request, and how somebody signs in."""
 
-    def __init__(self, parts: Dependencies, guard: Guard) -> None:
+    def __init__(
+        self, parts: Dependencies, guard: Guard, signed_in: Callable[[str, str], Response]
+    ) -> None:
+        """`signed_in` is the page that keeps a page key in the browser and goes on to a path."""
         self._parts = parts
         self._guard = guard
+        self._page = signed_in
+        self._refusals = Refusals(parts.ground.audit)
 
     # -- who asks
 
-    def session(self, request: Request) -> ConsoleSession | None:
-        """The session of a request's cookie."""
+    def session(self, request: Request) -> ConsoleSession:
+        """The session of a request's cookie, which does nothing yet: `check_key`. Raises `ApiError`."""
         cookie = request.cookies.get(self.cookie(request), "")
-        return self._parts.sessions.find(cookie) if cookie else None
+        found = self._parts.sessions.find(cookie) if cookie else None
+        if found is None:
+            said = f"open the URL that this prints: {to_type('console')}"
+            raise ApiError(401, "not_signed_in", "nobody is signed in", said)
+        return found
+
+    def check_key(self, request: Request, session: ConsoleSession, shown: str) -> None:
+        """Browsers send the cookie to every port of its host and for whoever asks: only a page of ours has the key. Raises `ApiError`."""
+        changes = request.method not in ("GET", "HEAD")
+        if not is_key(session, shown):
+            if changes:
+                said = "this form is of another session"
+                raise ApiError(403, "csrf", said, "load the page again")
+            said = "a cookie alone opens nothing: the page key is missing"
+            raise ApiError(401, "page_key", said, f"send it as {KEY}, as pages do")
+        if self._parts.sessions.over(session) == "confirm":
+            said = f"the issuer has to confirm that {session.person.id} may still be here"
+            raise ApiError(401, "confirm", said, "load the page again")
+        # Pages ask by themselves when something changes: that keeps no session alive in front of which nobody sits.
+        ago = _seconds(request.headers.get(IDLE, "0" if changes else ""))
+        if ago is not None:
+            self._parts.sessions.use(session, ago)
 
     def bearer(self, request: Request) -> Person | None:
         """Whoever shows an operator's key with the request; None where none is shown. Raises `ApiError`."""
@@ -59,6 +85,7 @@ class SignIn:
         if len(shown) == 1 and scheme.lower() == "bearer":
             person = person_of_key(self._parts, key.strip(), "api")
         if person is None:
+            self.refused(request, "api")
             raise ApiError(
                 401,
                 "wrong_key",
@@ -66,12 +93,6 @@ class SignIn:
                 _make_key(),
             )
         return person
-
-    @staticmethod
-    def check_csrf(session: ConsoleSession, shown: str) -> None:
-        """Raises `ApiError` where a request that changes something does not come from a page of this session."""
-        if shown != session.csrf:
-            raise ApiError(403, "csrf", "this form is of another session", "load the page again")
 
     # -- how somebody signs in
 
@@ -103,21 +124,20 @@ class SignIn:
         return self.signed_in(request, person)
 
     def signed_in(self, request: Request, person: Person) -> Response:
-        """Open a session, and send its cookie and the way on. Raises `Unrecorded`."""
-        answer = Response(status_code=303, headers={"location": way_on(request)})
-        self.open(request, person, answer)
-        return answer
+        """Open a session, and send its cookie, its page key and the way on. Raises `Unrecorded`."""
+        return self.open(request, person, way_on(request))
 
-    def open(self, request: Request, person: Person, answer: Response) -> None:
-        """Open a session, whose cookie goes with an answer. Raises `Unrecorded`."""
+    def open(self, request: Request, person: Person, way: str) -> Response:
+        """The same, with the way on. A page and no redirect: nothing but a page of ours can keep the key where other ports do not
+        get it, and a cookie does not go along with a redirect that began at another site. Raises `Unrecorded`."""
         record_sign_in(
             self._parts, person, "signed_in", {"via": person.via, "address": _address(request)}
         )
-        cookie, _ = self._parts.sessions.open(
+        cookie, session = self._parts.sessions.open(
             person, address=_address(request), user_agent=request.headers.get("user-agent", "")
         )
-        self._end_oldest(person)
         self._parts.changes.tell("sessions")
+        answer = self._page(session.csrf, way)
         answer.set_cookie(
             self.cookie(request),
             cookie,
@@ -126,17 +146,12 @@ class SignIn:
             secure=self._guard.secure,
             path="/",
         )
-
-    def _end_oldest(self, person: Person) -> None:
-        """Who signs in once too often ends their own sessions: nobody's else have to make room."""
-        mine = [one for one in self._parts.sessions.all() if one.person.id == person.id]
-        for one in mine[SESSIONS_EACH:]:
-            self._parts.sessions.end(one.id)
+        return answer
 
     def keep(self, request: Request, answer: Response, cookie: str, path: str) -> None:
         """A cookie of a sign-in that is on its way at an issuer: it comes back with a person who follows a reference to `path` from there;
         empty: it is not kept any more."""
-        name = f"{self.cookie(request)}_oidc"
+        name = self._of_oidc(request)
         if not cookie:
             answer.delete_cookie(name, path=path)
             return
@@ -146,32 +161,34 @@ class SignIn:
 
     def kept(self, request: Request) -> str:
         """That cookie; empty where there is none."""
-        return request.cookies.get(f"{self.cookie(request)}_oidc", "")
+        return request.cookies.get(self._of_oidc(request), "")
 
     def base(self, request: Request) -> str:
         """The URL at which a request reached the console, without a path."""
         return self._guard.base(request)
 
     def sign_out(self, request: Request, session: ConsoleSession) -> Response:
-        """End the session."""
+        """End the session, and the one-time URLs of its person."""
         self._parts.sessions.end(session.id)
+        self._parts.sessions.end_tokens(session.person.id)
         record_sign_in(self._parts, session.person, "signed_out", {})
         answer = Response(status_code=303, headers={"location": "/sign-in"})
         answer.delete_cookie(self.cookie(request), path="/")
         return answer
 
     def refused(self, request: Request, via: str) -> None:
-        """Put it into the record that somebody was not let in."""
-        details = {"via": via, "address": _address(request)}
-        self._parts.ground.audit.event(
-            "dev.gatewright.console.refused",
-            actor=Actor("anonymous", "console"),
-            outcome="denied",
-            details=details,
-        )
+        """Put it into the record that somebody was not let in. Raises `Unrecorded`."""
+        self._refusals.add(via, _address(request))
 
     def cookie(self, request: Request) -> str:
         """The name of the session's cookie."""
+        # `__Host-` keeps those of other hosts of the domain from writing it; browsers take it with TLS alone.
+        return ("__Host-" if self._guard.secure else "") + self._named(request)
+
+    def _of_oidc(self, request: Request) -> str:
+        return f"{self._named(request)}_oidc"
+
+    def _named(self, request: Request) -> str:
         # Cookies do not know ports: two gateways of one machine would sign each other's people out.
         port = urlsplit(self._guard.base(request)).port
         return f"gatewright_console_{port or 'proxy'}"
@@ -200,6 +217,11 @@ def _make_key() -> str:
 
 def _address(request: Request) -> str:
     return request.client.host if request.client is not None else ""
+
+
+def _seconds(text: str) -> float | None:
+    """A number of seconds as a page writes it; None for anything else."""
+    return float(text) if text.isascii() and text.isdigit() and len(text) < _DIGITS else None
 
 
 def way_on(request: Request, known: Sequence[str] = ("/",)) -> str:

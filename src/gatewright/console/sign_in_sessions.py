@@ -10,6 +10,7 @@ from gatewright.audit.records import Actor
 from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, Operation
+from gatewright.console.sessions import ConsoleSession
 
 __all__ = ["SignInUrl", "SignIns", "SignedIn"]
 
@@ -30,6 +31,7 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
     began: float
     used: float
     address: str
+    """Empty, as is `user_agent`, of others' sessions for whoever is no operator."""
     user_agent: str
 
 
@@ -83,27 +85,20 @@ class SignIns:
         return SignInUrl(f"{self._base}/open#{self._parts.sessions.token_for(person)}")
 
     async def all(self, asking: Asking) -> list[SignedIn]:
-        """Latest first."""
+        """Latest first. Where somebody else sits, and with what, an operator may know, who may end it."""
+        me = asking.person
         return [
-            SignedIn(
-                id=one.id,
-                person=one.person.id,
-                role=one.person.role,
-                via=one.person.via,
-                began=one.began,
-                used=one.used,
-                address=one.address,
-                user_agent=one.user_agent,
-            )
+            _shown(one, whole=me.may("change") or me.id == one.person.id)
             for one in self._parts.sessions.all()
         ]
 
     async def end(self, asking: Asking) -> SignedIn:
         """Raises `ApiError`."""
-        found = next((one for one in await self.all(asking) if one.id == asking.path["id"]), None)
-        if found is None:
+        ended = self._parts.sessions.end(asking.path["id"])
+        if ended is None:
             raise ApiError(404, "not_found", "there is no such session")
-        self._parts.sessions.end(found.id)
+        found = _shown(ended, whole=True)
+        self._parts.sessions.end_tokens(found.person)
         self._parts.ground.audit.event(
             "dev.gatewright.console.session_ended",
             actor=Actor("operator", asking.person.id),
@@ -111,3 +106,16 @@ class SignIns:
         )
         self._parts.changes.tell("sessions")
         return found
+
+
+def _shown(one: ConsoleSession, *, whole: bool) -> SignedIn:
+    return SignedIn(
+        id=one.id,
+        person=one.person.id,
+        role=one.person.role,
+        via=one.person.via,
+        began=one.began,
+        used=one.used,
+        address=one.address if whole else "",
+        user_agent=one.user_agent if whole else "",
+    )

@@ -1,7 +1,8 @@
 """ASGI application of the console: static files, sign-in, screens, `/api/v1` and `/events`; every request passes the guard and a session.
 
 A request for a page is answered with a whole page, or with the part of one that a script asked for; an error of a part is shown in the
-page's notices. The same operations serve the API and the forms of pages.
+page's notices. A browser that comes with its cookie alone gets a shell, whose script asks again with the page key. The same operations
+serve the API and the forms of pages.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
-from urllib.parse import parse_qsl, quote
+from urllib.parse import quote, urlsplit
 
 import msgspec
 from jinja2 import Environment
@@ -22,20 +23,20 @@ from starlette.routing import Route
 
 from gatewright import __version__
 from gatewright.call import Unrecorded
-from gatewright.command_text import to_type
 from gatewright.console import api
 from gatewright.console.changes import TOPICS
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.guard import HEADERS, Guard, body_of
-from gatewright.console.oidc_routes import OidcRoutes
-from gatewright.console.operations import ApiError, Asking, Operation, read
+from gatewright.console.guard import HEADERS, Guard
+from gatewright.console.operations import ApiError, Asking, Download, Operation, read
 from gatewright.console.people import Person
 from gatewright.console.rendering import environment
 from gatewright.console.screen import Badge, Page, Screen, View
 from gatewright.console.sessions import ConsoleSession
-from gatewright.console.sign_in import SignIn
+from gatewright.console.sign_in import KEY
+from gatewright.console.sign_in_pages import SignInPages, form_of, key_in
 from gatewright.console.sign_in_sessions import SignIns
 from gatewright.console.static_files import StaticFiles
+from gatewright.console.turns import Turns
 from gatewright.storage.errors import StoreError
 
 __all__ = ["Site"]
@@ -43,10 +44,10 @@ __all__ = ["Site"]
 log = logging.getLogger("gatewright.console")
 
 Answering = Callable[[Request], Awaitable[Response]]
-_FIELDS = 200
 _SHARED_S, _SHARED_MOST = 0.9, 100
 """Less than a page waits between two looks. What changes is told twice a second at most where there are thousands of calls."""
 _NEVER = (0.0, 0, b"")
+_EVENTS = "/events"
 _YEAR = "public, max-age=31536000, immutable"
 
 
@@ -60,8 +61,9 @@ class Site:
         self._parts = parts
         self._screens = screens
         self._guard = guard
-        self._sign_in = SignIn(parts, guard)
-        self._oidc = OidcRoutes(parts, self._sign_in, self._sign_in_page, self._html)
+        self._signing = SignInPages(parts, guard, self._html)
+        self._sign_in = self._signing.sign_in
+        self._turns = Turns()
         self._static = StaticFiles()
         self._templates: Environment = environment(parts.clock, self._static.url)
         self._shared: dict[tuple[str, str], tuple[float, int, bytes]] = {}
@@ -76,19 +78,16 @@ class Site:
         self.app = Starlette(
             routes=self._routes(), exception_handlers={HTTPException: self._not_here}
         )
+        # It would answer before the guard has looked, with a URL made of whatever `Host` says.
+        self.app.router.redirect_slashes = False
 
     def _routes(self) -> list[Route]:
         first = self._screens[0].name
         found = [
             self._route("/", self._to(f"/{first}"), "GET"),
             self._route("/static/{name}", self._file, "GET"),
-            self._route("/open", self._opening, "GET"),
-            self._route("/open", self._open, "POST"),
-            self._route("/sign-in", self._signing_in, "GET"),
-            self._route("/sign-in", self._key, "POST"),
-            self._route("/sign-out", self._out, "POST"),
-            *(self._route(path, run, "GET") for path, run in self._oidc.routes),
-            self._route("/events", self._events, "GET"),
+            *(self._route(path, run, method) for path, run, method in self._signing.routes),
+            self._route(_EVENTS, self._events, "GET"),
             self._route("/screens", self._numbers, "GET"),
             self._route(f"{api.ROOT}/openapi.json", self._document, "GET"),
         ]
@@ -128,13 +127,17 @@ class Site:
         missing = ApiError(status, "not_found", "nothing is here")
         if status == 405:
             missing = ApiError(status, "wrong_method", f"{request.method} is not served here")
+        try:
+            self._guard.check(request)
+        except ApiError as foreign:
+            missing = foreign
         return _kept_apart(self._problem(request, missing))
 
     def _problem(self, request: Request, problem: ApiError) -> Response:
-        if request.url.path.startswith(api.ROOT):
+        if request.url.path.startswith((api.ROOT, _EVENTS)):
             return api.problem(problem)
-        if problem.code == "not_signed_in":
-            return self._to_sign_in(request)
+        if problem.status == 401:
+            return self._to_sign_in(request, problem)
         values = {"problem": problem, "title": "Not done"}
         if "hx-request" in request.headers:
             found = self._html("notice.html", values, problem.status)
@@ -143,42 +146,54 @@ class Site:
             return found
         return self._html("problem.html", values, problem.status)
 
-    def _to_sign_in(self, request: Request) -> Response:
+    def _to_sign_in(self, request: Request, problem: ApiError) -> Response:
+        way = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         if "hx-request" in request.headers:
-            return Response(status_code=401, headers={"hx-redirect": "/sign-in"})
+            page = urlsplit(request.headers.get("hx-current-url", ""))
+            way = page.path + (f"?{page.query}" if page.query else "")
+            first = "/oidc/begin?silent=1" if problem.code == "confirm" else "/sign-in?over=session"
+            return Response(status_code=401, headers={"hx-redirect": f"{first}&next={quote(way)}"})
         if request.method != "GET":
             return RedirectResponse("/sign-in", 303)
-        way = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        # Whoever follows a reference from another site comes without the cookie (`SameSite=Strict`); the shell asks with it.
+        followed = request.headers.get("sec-fetch-site", "") == "cross-site"
+        if KEY not in request.headers and (problem.code == "page_key" or followed):
+            return self._signing.shell(request)
+        if KEY in request.headers:  # the shell asks
+            return Response(status_code=401, headers={"x-console": problem.code})
         return RedirectResponse(f"/sign-in?next={quote(way)}", 303)
 
-    def _session(self, request: Request) -> ConsoleSession:
+    def _session(self, request: Request, shown: str = "") -> ConsoleSession:
+        """The session of a request that brings the page key, in a header or `shown` elsewhere. Raises `ApiError`."""
         session = self._sign_in.session(request)
-        if session is None:
-            raise ApiError(
-                401,
-                "not_signed_in",
-                "nobody is signed in",
-                f"open the URL that this prints: {to_type('console')}",
-            )
+        self._sign_in.check_key(request, session, request.headers.get(KEY, "") or shown)
         return session
 
     # -- screens
 
     def _page(self, screen: Screen, page: Page) -> Answering:
         async def answer(request: Request) -> Response:
+            if page.method == "POST":
+                session, fields = self._sign_in.session(request), await form_of(request)
+                self._sign_in.check_key(request, session, key_in(request, fields))
+                return await made(request, session, fields)
             session = self._session(request)
+            async with self._turns.of(session.person.id):
+                return await made(request, session, dict(request.query_params))
+
+        async def made(
+            request: Request, session: ConsoleSession, fields: dict[str, str]
+        ) -> Response:
             person = session.person
             if not person.may(page.power):
                 said = f"this takes the power to {page.power}, which the role {person.role} does not have"
                 raise ApiError(403, "role", said, "ask an operator")
-            if page.method == "POST":
-                fields = await self._form(request)
-                self._sign_in.check_csrf(session, _csrf(request, fields))
-            else:
-                fields = dict(request.query_params)
             asking = Asking(person, request.path_params, read(page.takes, fields, texts=True))
             request.state.since = self._parts.changes.number  # before anything is read for the page
-            return await self._shown(await page.run(asking), screen, session, request)
+            found = await page.run(asking)
+            if isinstance(found, Download):
+                return api.file_of(found)
+            return await self._shown(found, screen, session, request)
 
         return answer
 
@@ -238,35 +253,25 @@ class Site:
     def _html(self, template: str, values: dict[str, Any], status: int = 200) -> HTMLResponse:
         return HTMLResponse(self._templates.get_template(template).render(values), status)
 
-    @staticmethod
-    async def _form(request: Request) -> dict[str, str]:
-        body = (await body_of(request)).decode("utf-8", "replace")
-        try:
-            pairs = parse_qsl(body, keep_blank_values=True, max_num_fields=_FIELDS)
-        except ValueError:
-            raise ApiError(413, "too_large", f"a form has at most {_FIELDS} fields") from None
-        return dict(pairs)
-
     # -- the API
 
     def _operation(self, operation: Operation) -> Answering:
         async def answer(request: Request) -> Response:
-            return await api.run(operation, request, self._caller(request, operation.method))
+            person = self._caller(request)
+            if operation.method != "GET":
+                return await api.run(operation, request, person)
+            async with self._turns.of(person.id):
+                return await api.run(operation, request, person)
 
         return answer
 
-    def _caller(self, request: Request, method: str) -> Person:
-        """Whoever shows a key, or is signed in. A session alone, which a browser sends by itself, changes nothing."""
+    def _caller(self, request: Request) -> Person:
+        """Whoever shows a key, or is signed in. A cookie alone, which a browser sends by itself, is nobody. Raises `ApiError`."""
         shown = self._sign_in.bearer(request)
-        if shown is not None:
-            return shown
-        session = self._session(request)
-        if method != "GET":
-            self._sign_in.check_csrf(session, request.headers.get("x-csrf-token", ""))
-        return session.person
+        return self._session(request).person if shown is None else shown
 
     async def _document(self, request: Request) -> Response:
-        self._caller(request, "GET")
+        self._caller(request)
         if self._described is None:
             self._described = msgspec.json.encode(api.document(self._operations))
         return Response(self._described, media_type="application/json")
@@ -274,55 +279,19 @@ class Site:
     # -- events
 
     async def _events(self, request: Request) -> Response:
-        session, changes = self._session(request), self._parts.changes
+        # An `EventSource` sends no header of ours. Its URL may stand in the log of a proxy, where the key without the cookie opens nothing.
+        session = self._session(request, request.query_params.get("key", ""))
+        changes = self._parts.changes
         person = session.person.id
         if changes.crowded(person):
             raise ApiError(503, "crowded", "too many pages are open", "close some")
         topics = [one for one in request.query_params.get("topics", "").split(",") if one in TOPICS]
         last = request.headers.get("last-event-id") or request.query_params.get("since", "")
         after = int(last) if last.isascii() and last.isdigit() and len(last) < 20 else None
-        stream = changes.events(person, topics, after, lambda: self._parts.sessions.holds(session))
+        stream = changes.events(person, topics, after, lambda: self._parts.sessions.over(session))
         return StreamingResponse(
             stream, media_type="text/event-stream", headers={"x-accel-buffering": "no"}
         )
-
-    # -- signing in
-
-    async def _opening(self, request: Request) -> Response:
-        # The token stands behind `#`: browsers send it to nobody, and no log has it.
-        return self._html(
-            "open.html", {"title": "Opening the console", "theme": request.cookies.get("theme", "")}
-        )
-
-    async def _open(self, request: Request) -> Response:
-        return self._sign_in.by_token(
-            request, {"token": (await self._form(request)).get("token", "")}
-        )
-
-    async def _signing_in(self, request: Request) -> Response:
-        return self._sign_in_page(request, None)
-
-    async def _key(self, request: Request) -> Response:
-        form = await self._form(request)
-        try:
-            return self._sign_in.by_key(request, {"key": form.get("key", "")})
-        except ApiError as problem:
-            return self._sign_in_page(request, problem)
-
-    def _sign_in_page(self, request: Request, problem: ApiError | None) -> Response:
-        values = {
-            "title": "Sign in",
-            "next": request.query_params.get("next", ""),
-            "theme": request.cookies.get("theme", ""),
-            "problem": problem,
-            "issuer": self._oidc.issuer,
-        }
-        return self._html("sign_in.html", values, 200 if problem is None else problem.status)
-
-    async def _out(self, request: Request) -> Response:
-        session = self._session(request)
-        self._sign_in.check_csrf(session, _csrf(request, await self._form(request)))
-        return self._sign_in.sign_out(request, session)
 
     # -- files
 
@@ -346,7 +315,3 @@ def _kept_apart(response: Response) -> Response:
         response.headers[name] = value
     response.headers.setdefault("cache-control", "no-store")
     return response
-
-
-def _csrf(request: Request, fields: dict[str, str]) -> str:
-    return request.headers.get("x-csrf-token", "") or fields.pop("csrf", "")

@@ -27,18 +27,31 @@ class Reason(msgspec.Struct, frozen=True):
 
 def reasons(query: str, entry: Entry, words: Words) -> Generator[None, None, list[Reason]]:
     """At most eight, in the order of the query; none where the tool is close in meaning alone (by its vector). A step for a field."""
-    fields: list[tuple[str, list[tuple[str, Word]]]] = []
+    terms: dict[str, str] = {}
+    meanings: dict[str, _Place] = {}
     for where, text in (
         ("name", entry.name),
         ("description", entry.description),
         ("parameters", " ".join(entry.parameters)),
         ("categories", " ".join((*entry.categories, *entry.keywords))),
     ):
-        fields.append((where, _read(text, words)))
+        for other, word in _read(text, words):
+            if word.term:
+                terms.setdefault(word.term, where)
+            for concept in word.concepts:
+                meanings.setdefault(concept, (len(meanings), where, other))
         yield
-    found = (_first(written, word, fields) for written, word in _read(query, words))
-    once = {one.word: one for one in found if one is not None}
-    return list(once.values())[:_MOST]
+    found: dict[str, Reason] = {}
+    for written, word in _read(query, words):
+        if written not in found:
+            reason = _first(written, word, terms, meanings)
+            if reason is not None:
+                found[written] = reason
+    return list(found.values())[:_MOST]
+
+
+_Place = tuple[int, str, str]
+"""The how manieth, in which field, as which word."""
 
 
 def _read(text: str, words: Words) -> list[tuple[str, Word]]:
@@ -47,15 +60,11 @@ def _read(text: str, words: Words) -> list[tuple[str, Word]]:
 
 
 def _first(
-    written: str, word: Word, fields: list[tuple[str, list[tuple[str, Word]]]]
+    written: str, word: Word, terms: dict[str, str], meanings: dict[str, _Place]
 ) -> Reason | None:
-    """The first field that has the word itself, else the first with one that means the same."""
-    for where, there in fields:
-        if word.term and any(one.term == word.term for _, one in there):
-            return Reason(written, where)
-    meant = set(word.concepts)
-    for where, there in fields:
-        for other, one in there:
-            if meant.intersection(one.concepts):
-                return Reason(written, where, other)
-    return None
+    """The first field that has the word itself, else the first word that means the same. Looked up: a query may have as many words as
+    it likes, and so may a description."""
+    if word.term in terms:
+        return Reason(written, terms[word.term])
+    same = min((meanings[one] for one in word.concepts if one in meanings), default=None)
+    return None if same is None else Reason(written, same[1], same[2])

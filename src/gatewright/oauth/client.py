@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import parse_qs, quote_plus
 
@@ -280,9 +280,9 @@ def authorization_url(
     redirect_uri: str,
     state: str,
     verifier: str,
-    nonce: str = "",
+    openid: Mapping[str, str] | None = None,
 ) -> str:
-    """What a browser opens. `verifier` has 43 to 128 characters (RFC 7636 §4.1); `nonce` is for an ID token; an empty `resource` is none."""
+    """What a browser opens. `verifier` has 43 to 128 characters (RFC 7636 §4.1); `openid`: nonce, prompt; an empty `resource` is none."""
     found: str = prepare_grant_uri(
         server.authorization_endpoint,
         client.client_id,
@@ -292,7 +292,7 @@ def authorization_url(
         state,
         code_challenge=create_s256_code_challenge(verifier),
         code_challenge_method="S256",
-        **{name: one for name, one in (("resource", resource), ("nonce", nonce)) if one},
+        **(({"resource": resource} if resource else {}) | dict(openid or {})),
     )
     return found
 

@@ -17,6 +17,10 @@ class Decisions:
         """What is known of these tools of a server, by name; nothing of those that nobody has seen."""
         return self._store.some(server, tools)
 
+    def heads(self, server: str, tools: list[str]) -> dict[str, Pin]:
+        """The same without definitions, which may have megabytes together."""
+        return self._store.heads(server, tools)
+
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
         """Rely on what a tool says now: from the next look on it may be used. Raises as `Pins.accept`."""
         found = self._store.accept(server, tool, digest=digest, by=by)
@@ -24,7 +28,8 @@ class Decisions:
         return found
 
     def undecided(self, most: int) -> list[Pin]:
-        """The first tools of all servers that are held back and on which nobody has said a word, the longest first."""
+        """The first tools of all servers that are held back and on which nobody has said a word, the longest first; without their
+        definitions, as `heads`."""
         return self._store.undecided(most)
 
     def undecided_count(self) -> int:

@@ -48,6 +48,10 @@ MOST_BYTES = 256 << 20
 """So many bytes of definitions of one server are remembered."""
 
 _COLUMNS = "server, tool, standing, pinned, seen, digest, why, since, by"
+_HEADS = "server, tool, standing, '', '', digest, why, since, by"
+"""For lists: a server's definitions may have megabytes."""
+_UNDECIDED = "standing IN ('changed', 'new', 'suspicious') AND by = ''"
+"""By the index: every page of the console asks."""
 _PUT = upsert("pins")
 _PUT_NAMES = upsert("tool_names")
 _FEW = 20
@@ -201,6 +205,15 @@ class Pins:
         """What is known of these tools of a server, by name."""
         return self._known(server, tools)
 
+    def heads(self, server: str, tools: list[str]) -> dict[str, Pin]:
+        """The same, without definitions."""
+        marks = ", ".join("?" * len(tools))
+        rows = self._rows.rows(
+            f"SELECT {_HEADS} FROM pins WHERE server = ? AND tool IN ({marks})",  # noqa: S608 - constants
+            (server, *tools),
+        )
+        return {one.tool: one for one in (Pin(*row) for row in rows)}
+
     def accept(self, server: str, tool: str, *, digest: str, by: str) -> Pin:
         """Rely on what the tool says now. `digest` is of the definition that was looked at: another one that came
         meanwhile is not accepted. Raises `KeyError` for a tool nobody has seen, `ValueError` for another digest."""
@@ -233,9 +246,9 @@ class Pins:
         self._others = True
 
     def undecided(self, most: int) -> list[Pin]:
-        """The first tools that are held back and that nobody has refused, the longest first."""
+        """The first tools that are held back and that nobody has refused, the longest first, without their definitions."""
         rows = self._rows.rows(
-            f"SELECT {_COLUMNS} FROM pins WHERE standing != 'pinned' AND by = '' ORDER BY since, server, tool LIMIT ?",  # noqa: S608 - constants
+            f"SELECT {_HEADS} FROM pins WHERE {_UNDECIDED} ORDER BY since, server, tool LIMIT ?",  # noqa: S608 - constants
             (most,),
         )
         return [Pin(*row) for row in rows]
@@ -243,7 +256,7 @@ class Pins:
     def undecided_count(self) -> int:
         """How many there are."""
         ((count,),) = self._rows.rows(
-            "SELECT count(*) FROM pins WHERE standing != 'pinned' AND by = ''"
+            f"SELECT count(*) FROM pins WHERE {_UNDECIDED}"  # noqa: S608 - a constant
         )
         return int(count)
 

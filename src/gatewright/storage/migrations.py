@@ -260,6 +260,10 @@ _VOTES = Migration(
         Column("approval_votes", "ends", "real?"),
     ),
 )
+_HELD = Migration(
+    "definitions that are held back are found without looking at all others",
+    (Index("pins_standing", "pins", ("standing", "by")),),
+)
 MIGRATIONS: tuple[Migration, ...] = (
     _BASE,
     _KEYS,
@@ -271,6 +275,7 @@ MIGRATIONS: tuple[Migration, ...] = (
     _TASKS,
     _SERVERS,
     _VOTES,
+    _HELD,
 )
 
 

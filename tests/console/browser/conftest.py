@@ -16,6 +16,21 @@ __all__: list[str] = []
 
 expect.set_options(timeout=20_000)  # what a busy machine takes says nothing
 
+_WATCH = """
+window.violations = [];
+const watch = () =>
+  document.addEventListener("securitypolicyviolation", (event) =>
+    window.violations.push(event.violatedDirective + " " + event.blockedURI));
+watch();
+// The shell writes the page into its document, which forgets who listens.
+const open = document.open;
+document.open = function (...given) {
+  const found = open.apply(document, given);
+  watch();
+  return found;
+};
+"""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
@@ -44,16 +59,14 @@ def opened(browser: Browser, console: Console) -> Iterator[Callable[..., Opened]
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, reduced_motion="reduce"
         )
-        context.add_init_script(
-            "window.violations = []; document.addEventListener('securitypolicyviolation',"
-            " (event) => window.violations.push(event.violatedDirective + ' ' + event.blockedURI))"
-        )
+        context.add_init_script(_WATCH)
         page: Page = context.new_page()
         found = Opened(page, console)
         made.append(found)
         page.goto(console.new_url())
         page.wait_for_url(lambda url: "/open" not in url)
         page.goto(console.url + path)
+        found.ready()
         return found
 
     yield open_page

@@ -39,9 +39,15 @@ class Opened:
         self.allowed: list[str] = []
         """Beginnings of errors that a test means to cause."""
 
+    def ready(self) -> None:
+        """Wait until the page is there, and not the shell that fetches it, and takes keys."""
+        there = "body.framed[data-ready], body:not(.framed):not([data-shell])"
+        self.page.locator(there).wait_for(state="attached")
+
     def check(self) -> None:
         """Fails where the page breaks the policy of contents, is wider than the window, or hard to use for somebody who does not see it."""
         page = self.page
+        self.ready()
         assert page.evaluate("window.violations") == []
         wide = page.evaluate(
             "document.documentElement.scrollWidth - document.documentElement.clientWidth"

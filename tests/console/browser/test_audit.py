@@ -21,17 +21,20 @@ def _fill(console: Console) -> None:
 def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Console) -> None:
     """Search, narrow, open, verify, without the mouse."""
     _fill(console)
-    page = opened("/audit").page
+    found = opened("/audit")
+    page = found.page
     expect(page.locator("svg.histogram")).to_be_visible()
     page.keyboard.press("/")
     page.keyboard.type("agent:local")
     page.keyboard.press("Enter")
     page.wait_for_url("**/audit?agent=local")
+    found.ready()
     page.keyboard.press("/")
     page.keyboard.type("denied")
     page.keyboard.press("Enter")
     page.wait_for_url("**/audit?agent=local&outcome=denied")
     expect(page.get_by_text("tool_not_found").first).to_be_visible()
+    found.ready()
     page.keyboard.press("j")
     expect(page.get_by_text("hash holds")).to_be_visible()
     page.go_back()
@@ -49,7 +52,7 @@ def test_the_record_is_exported(opened: Open, console: Console) -> None:
     _fill(console)
     page = opened("/audit?tool=read_note").page
     with page.expect_download() as download:
-        page.get_by_role("link", name="CSV").click()
+        page.get_by_role("button", name="CSV").click()
     text = download.value.path().read_text(encoding="utf-8")
     assert text.startswith("seq,")
     assert "read_note" in text

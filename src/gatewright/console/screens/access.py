@@ -16,6 +16,7 @@ from gatewright.console.access_table import AccessTable, Cell, Grid, Said
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError, Asking, Operation
 from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.transport.slices import in_slices
 
 __all__ = ["Access", "AccessQuery", "Changed", "GateWord", "OpenedCell"]
 
@@ -151,13 +152,14 @@ class Access(Screen):
     async def grid(self, asking: Asking) -> Grid:
         """A part of it."""
         query: AccessQuery = asking.given
-        return self._table.grid(
+        grid = self._table.grid(
             agent=query.agent,
             server=query.server,
             text=query.find,
             agents_after=query.agents_after,
             tools_after=query.tools_after,
         )
+        return await in_slices(grid)
 
     async def cell(self, asking: Asking) -> OpenedCell:
         """Raises `ApiError`."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from gatewright.audit.records import Actor
 from gatewright.audit.search import AuditSearch, Counted, admits
 from gatewright.command_text import to_type
-from gatewright.console.audit_export import AuditExport, download
+from gatewright.console.audit_export import AuditExport, AuditExports
 from gatewright.console.audit_query import (
+    NAMES,
     AuditQuery,
     added,
     chips,
@@ -21,12 +21,13 @@ from gatewright.console.audit_query import (
     url_of,
     wanted_of,
 )
-from gatewright.console.audit_shapes import OpenedRecord, Record, Records, Slices
+from gatewright.console.audit_shapes import OpenedRecord, Record, Records, Slices, shown
 from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.audit_verifying import Verified, Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.histogram import HEIGHT, bars, edges_of
 from gatewright.console.operations import ApiError, Asking, Download, Operation
+from gatewright.console.people import Person
 from gatewright.console.screen import Copies, Page, Screen, View
 from gatewright.storage.errors import StoreError
 
@@ -59,11 +60,19 @@ class Audit(Screen):
         self._beside = threads.run
         self._filling: asyncio.Task[None] | None = None
         self._verifying = verifying
+        export = AuditExports(parts.ground, parts.clock).export
         self.pages = (
             Page(path="/audit", power="see", run=self._page, takes=AuditQuery),
             Page(path="/audit/list", power="see", run=self._list_part, takes=AuditQuery),
             Page(path="/audit/histogram", power="see", run=self._histogram_part, takes=AuditQuery),
             Page(path="/audit/verification", power="see", run=self._verification_part),
+            Page(
+                path="/audit/export",
+                power="export",
+                run=export,
+                method="POST",
+                takes=AuditExport,
+            ),
             Page(path="/audit/verify", power="see", run=self._verify_form, method="POST"),
             Page(path="/audit/{seq}", power="see", run=self._record_page),
         )
@@ -90,7 +99,7 @@ class Audit(Screen):
                 path="/audit/export",
                 power="export",
                 summary="Download records, oldest first, as JSON lines, a table or events",
-                run=self.export,
+                run=export,
                 takes=AuditExport,
                 gives=Download,
             ),
@@ -127,12 +136,12 @@ class Audit(Screen):
         wanted = wanted_of(query, self._parts.clock())
         self._fill()
         if query.trace:
-            return await self._beside(self._of_trace, query)
+            return await self._beside(self._of_trace, query, asking.person)
         found = await self._beside(
             self._search.search, wanted, before=query.before or None, most=_PAGE
         )
         return Records(
-            records=[msgspec.json.decode(one) for one in found.lines],
+            records=[shown(msgspec.json.decode(one), asking.person) for one in found.lines],
             before=found.before,
             unsearched=found.unsearched,
         )
@@ -165,15 +174,20 @@ class Audit(Screen):
                 404, "not_found", f"there is no record {seq}", "retention may have taken it away"
             )
         record: Record = msgspec.json.decode(found.line)
-        lines = await self._beside(self._search.of_trace, str(record["trace_id"]))
+        said = shown(record, asking.person)
+        trace = await self._beside(self._rest_of, record, asking.person)
         return OpenedRecord(
-            record=record,
-            line=found.line.decode("utf-8", "replace"),
+            record=said,
+            line=found.line.decode("utf-8", "replace") if said is record else "",
             hash=found.hash,
             previous=found.previous,
             problem=found.problem,
-            trace=[one for one in map(msgspec.json.decode, lines) if one["seq"] != record["seq"]],
+            trace=trace,
         )
+
+    def _rest_of(self, record: Record, person: Person) -> list[Record]:
+        lines = map(msgspec.json.decode, self._search.of_trace(str(record["trace_id"])))
+        return [shown(one, person) for one in lines if one["seq"] != record["seq"]]
 
     async def verification(self, asking: Asking) -> Verified:
         """How it stands."""
@@ -183,24 +197,11 @@ class Audit(Screen):
         """Begin, unless one runs or ended within the last minute."""
         return self._verifying.begin(asking.person.id)
 
-    async def export(self, asking: Asking) -> Download:
-        """Raises `ApiError`, `Unrecorded`."""
-        given: AuditExport = asking.given
-        found = download(
-            self._folder, given, self._parts.ground.settings.gateway.name, self._parts.clock()
-        )
-        self._parts.ground.audit.event(
-            "dev.gatewright.console.exported",
-            actor=Actor("operator", asking.person.id),
-            details={"role": asking.person.role, "form": given.form, "query": url_of(given)},
-        )
-        return found
-
-    def _of_trace(self, query: AuditQuery) -> Records:
+    def _of_trace(self, query: AuditQuery, person: Person) -> Records:
         wanted = wanted_of(query, self._parts.clock())
         fits = [one for one in self._search.of_trace(query.trace) if admits(wanted, one)]
         return Records(
-            records=[msgspec.json.decode(one) for one in reversed(fits)],
+            records=[shown(msgspec.json.decode(one), person) for one in reversed(fits)],
             before=None,
             unsearched=False,
         )
@@ -255,7 +256,7 @@ class Audit(Screen):
             "part": "" if behind is None else url_of(query, "/audit/list", before=behind),
             "here": url_of(query, "/audit/list"),
             "newest": url_of(query, before=0) if query.before else "",
-            "export": lambda form: url_of(query, "/api/v1/audit/export", before=0, form=form),
+            "exported": [(name, value) for name in NAMES if (value := getattr(query, name))],
             "verification": self._verifying.now,
             "url": url_of,
         }

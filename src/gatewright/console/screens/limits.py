@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Generator, Hashable, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -21,12 +21,13 @@ from gatewright.limits.gate import Rate
 from gatewright.limits.meters import Meter, Rule
 from gatewright.limits.tool_gate import ToolRate
 from gatewright.limits.usage import DAY, HOUR, MINUTE, SECOND, Standing
+from gatewright.transport.slices import in_slices
 
 __all__ = ["Consumer", "Consumers", "Limit", "LimitQuery", "Limits", "Standings"]
 
 _SUBJECTS = 500
 """Of one rule that are looked at: more would hold up the calls of a gateway with very many callers."""
-_SHOWN = 100
+_SHOWN, _A_STEP = 100, 200
 _WORDS = {SECOND: "second", MINUTE: "minute", HOUR: "hour", DAY: "day"}
 _HOUR_MS = 3_600_000
 _FULL = 1.0
@@ -136,17 +137,20 @@ class Limits(Screen):
 
     async def standings(self, asking: Asking) -> Standings:
         """The fullest first, unless another order is asked for."""
-        query: LimitQuery = asking.given
-        meters, whole, found = self._meters(), True, list[Limit]()
+        return await in_slices(self._standings(asking.given))
+
+    def _standings(self, query: LimitQuery) -> Generator[None, None, Standings]:
+        meters, whole, fits = self._meters(), True, list[Limit]()
         for meter in meters:
             standing, all_ = meter.standing(_SUBJECTS)
             whole = whole and all_
-            found += [_limit(rule, subject, one) for rule, subject, one in standing]
-        fits = [
-            one
-            for one in found
-            if query.scope in ("", one.scope) and query.find.lower() in one.subject.lower()
-        ]
+            for number, (rule, subject, said) in enumerate(standing):
+                if number % _A_STEP == 0:
+                    yield
+                one = _limit(rule, subject, said)
+                if query.scope in ("", one.scope) and query.find.lower() in one.subject.lower():
+                    fits.append(one)
+        yield
         fits.sort(key=_orders[query.sort])
         # Those of one endpoint are what its protocol brings with it, and nobody's wish.
         rules = sum(not rule.door for meter in meters for rule in meter.rules)

@@ -6,8 +6,30 @@ const csrf = body.dataset.csrf ?? "";
 
 // -- requests of parts
 
+// When a person last did something here, in any page of the console: what pages ask for by themselves keeps no session alive.
+const USED = "last-used";
+let noted = 0;
+for (const kind of ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"]) {
+  window.addEventListener(
+    kind,
+    (event) => {
+      if (!event.isTrusted || Date.now() - noted < 1000) return;
+      noted = Date.now();
+      window.localStorage.setItem(USED, String(noted));
+    },
+    { capture: true, passive: true },
+  );
+}
+
+/** What every request has to bring besides the cookie. */
+function proof() {
+  const used = Number(window.localStorage.getItem(USED)) || 0;
+  return { "X-CSRF-Token": csrf, "X-Console-Idle": String(Math.max(0, Math.floor((Date.now() - used) / 1000))) };
+}
+window.consoleProof = proof;
+
 body.addEventListener("htmx:config:request", (event) => {
-  event.detail.ctx.request.headers["X-CSRF-Token"] = csrf;
+  Object.assign(event.detail.ctx.request.headers, proof());
 });
 // What a dialog asked for is done, or a notice says why not, which would stand behind it.
 body.addEventListener("htmx:after:request", (event) => {
@@ -34,7 +56,7 @@ let pause = PAUSE_MS;
 
 function listen() {
   const connection = document.getElementById("connection");
-  const stream = new EventSource(`/events?topics=${encodeURIComponent(topics)}&since=${body.dataset.since}`);
+  const stream = new EventSource(`/events?topics=${encodeURIComponent(topics)}&since=${body.dataset.since}&key=${encodeURIComponent(csrf)}`);
   let lost = 0;
   stream.addEventListener("open", () => {
     window.clearTimeout(lost);
@@ -52,6 +74,10 @@ function listen() {
     if (stream.readyState !== EventSource.CLOSED) return;
     window.setTimeout(() => again(stream.url, connection), pause);
     pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
+  });
+  stream.addEventListener("over", (event) => {
+    stream.close();
+    over(JSON.parse(event.data).why);
   });
   stream.addEventListener("changed", (event) => {
     body.dataset.since = event.lastEventId;
@@ -72,6 +98,42 @@ async function again(url, connection) {
   const crowded = answer?.status === 503;
   connection.textContent = crowded ? "Too many pages are open: this one does not hear of changes. Close some." : LOST;
   listen();
+}
+
+// -- the end of the session: the page says so, and shows nothing any more
+
+const ENDS = {
+  idle: "Nobody did anything here for a while.",
+  long: "It lasted as long as a session may.",
+  person: "Whoever was signed in here may not be any more.",
+  ended: "Somebody signed out, or ended this session.",
+};
+
+function over(why) {
+  const here = encodeURIComponent(window.location.pathname + window.location.search);
+  if (why === "confirm") {
+    // The issuer is asked, which shows nothing and comes back here; not while somebody writes.
+    const writes = document.querySelector("dialog[open]") || document.activeElement?.matches("input, textarea, select");
+    if (writes) window.setTimeout(() => over(why), 5000);
+    else window.location.replace(`/oidc/begin?silent=1&next=${here}`);
+    return;
+  }
+  const said = document.createElement("div");
+  said.className = "empty";
+  said.setAttribute("role", "alert");
+  const title = document.createElement("h2");
+  title.textContent = "Your session has ended";
+  const reason = document.createElement("p");
+  reason.textContent = ENDS[why] ?? "";
+  const link = document.createElement("a");
+  link.className = "button primary";
+  link.href = `/sign-in?next=${here}`;
+  link.textContent = "Sign in again";
+  said.append(title, reason, link);
+  for (const one of document.querySelectorAll("dialog[open]")) one.close();
+  document.getElementById("main").replaceChildren(said);
+  document.getElementById("screens").replaceChildren();
+  link.focus();
 }
 
 // -- relative times
@@ -179,3 +241,9 @@ function move(by) {
   link?.focus();
   if (link?.matches("[data-opens-item]")) link.click();
 }
+
+// From here on keys, buttons and parts do what they say: htmx begins with the same event, before this.
+document.addEventListener("DOMContentLoaded", () => {
+  performance.mark("interactive");
+  body.dataset.ready = "";
+});

@@ -128,7 +128,7 @@ function drawn() {
 
 async function fetched() {
   const since = data[0].length ? data[0][data[0].length - 1] + 1 : 0;
-  const answer = await fetch(`/api/v1/traffic?since=${since}`).catch(() => null);
+  const answer = await fetch(`/api/v1/traffic?since=${since}`, { headers: window.consoleProof() }).catch(() => null);
   if (!answer?.ok) return;
   const more = await answer.json();
   ["time", "calls", "refused", "errors"].forEach((name, at) => {
