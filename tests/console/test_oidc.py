@@ -239,7 +239,7 @@ async def test_a_long_way_fits_no_cookie_and_leads_to_the_first_page(console: Wi
     url, cookie = await _begun(client, f"/audit%3Fagent={'x' * 5000}")
     assert len(cookie) < 4000
     answer = await _back(client, await user(url), cookie)
-    assert '0;url=/"' in answer.text
+    assert 'data-way="/"' in answer.text
 
 
 async def test_an_issuer_that_is_away_is_asked_again_after_some_seconds(
