@@ -96,8 +96,7 @@ def same_first_lines(modules: Mapping[str, str]) -> list[str]:
 
 
 def reordered_literals(modules: Mapping[str, str]) -> list[str]:
-    """Literals of equal values in different orders, each in a union: `typing` makes one of two unions that are equal, so that the order
-    in generated documents would be that of whichever was imported first."""
+    """Unions of equal literals in different orders: `typing` makes one of both, in the order of whichever was imported first."""
     seen: dict[frozenset[str], tuple[tuple[str, ...], str]] = {}
     found = []
     for name, text in modules.items():
@@ -110,11 +109,10 @@ def reordered_literals(modules: Mapping[str, str]) -> list[str]:
     return found
 
 
-def _united(node: ast.AST) -> Iterator[ast.Subscript]:
-    parts = (node.left, node.right) if isinstance(node, ast.BinOp) else ()
-    for one in parts:
-        if isinstance(one, ast.Subscript) and _dotted(one.value).endswith("Literal"):
-            yield one
+def _united(node: ast.AST) -> list[ast.Subscript]:
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    literals = [one for one in parts if isinstance(one, ast.Subscript)]
+    return [one for one in literals if _dotted(one.value).endswith("Literal")]
 
 
 def _first_line(text: str) -> str:
