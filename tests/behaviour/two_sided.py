@@ -148,7 +148,7 @@ class House(Musts):
 
     def serves(self, client: Client, server: str) -> End | None:
         known = self.gateway.supervisor.fleet.servers.get(server)
-        link = None if known is None else known.keeper_of(client.handle).link
+        link = None if known is None else known.reconnector_of(client.handle).link
         return next((end for end in self.servers[server].ends if self._is(end, link)), None)
 
     @staticmethod

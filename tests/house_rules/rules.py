@@ -96,20 +96,23 @@ def same_first_lines(modules: Mapping[str, str]) -> list[str]:
 
 
 def reordered_literals(modules: Mapping[str, str]) -> list[str]:
-    """Literals of equal values in different orders: `typing` makes one union of two that are equal, so that the order in generated
-    documents would be that of whichever was imported first."""
+    """Unions of equal literals in different orders: `typing` makes one of both, in the order of whichever was imported first."""
     seen: dict[frozenset[str], tuple[tuple[str, ...], str]] = {}
     found = []
     for name, text in modules.items():
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.Subscript) and _dotted(node.value).endswith("Literal"):
-                parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-                values, place = tuple(map(ast.unparse, parts)), f"{name}:{node.lineno}"
-                before, first = seen.setdefault(frozenset(values), (values, place))
-                if before != values:
-                    said = f"Literal[{', '.join(values)}]"
-                    found.append(f"{place}: {said} is in another order than in {first}")
+        for node in (one for at in ast.walk(ast.parse(text)) for one in _united(at)):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            values, place = tuple(map(ast.unparse, parts)), f"{name}:{node.lineno}"
+            before, first = seen.setdefault(frozenset(values), (values, place))
+            if before != values:
+                found.append(f"{place}: {ast.unparse(node)} is in another order than in {first}")
     return found
+
+
+def _united(node: ast.AST) -> list[ast.Subscript]:
+    parts = [node.left, node.right] if isinstance(node, ast.BinOp) else []
+    literals = [one for one in parts if isinstance(one, ast.Subscript)]
+    return [one for one in literals if _dotted(one.value).endswith("Literal")]
 
 
 def _first_line(text: str) -> str:

@@ -36,7 +36,7 @@ class Link:
         return self.left.pop(0)
 
 
-def keeper_of(link: Any) -> Reconnector:
+def reconnector_of(link: Any) -> Reconnector:
     async def connect() -> Any:
         raise AssertionError("no other connection is needed")
 
@@ -74,18 +74,18 @@ async def test_what_was_certainly_not_sent_is_sent_once_more_and_nothing_else(
     outcomes: list[Outcome], ends: Outcome, left: int
 ) -> None:
     link = Link(*outcomes)
-    assert await put(keeper_of(link)) == ends
+    assert await put(reconnector_of(link)) == ends
     assert len(link.left) == left
 
 
 async def test_a_time_limit_says_which_one_it_was() -> None:
-    outcome = await put(keeper_of(Link(LATE)))
+    outcome = await put(reconnector_of(Link(LATE)))
     assert isinstance(outcome, Failure)
     assert outcome.details["timeout_ms"] == 7000
 
 
 async def test_where_there_is_no_connection_nothing_was_sent() -> None:
-    outcome = await put(keeper_of(SimpleNamespace(open=False)))
+    outcome = await put(reconnector_of(SimpleNamespace(open=False)))
     assert isinstance(outcome, Failure)
     assert outcome.details["sent"] is False
 
@@ -97,7 +97,7 @@ async def test_what_belongs_to_one_connection_goes_to_no_other() -> None:
     ends = []
     for only in (link, other):
         route = Route(only)
-        put = passage().put(keeper_of(link), call.method, {}, call, FakeBack(), route)
+        put = passage().put(reconnector_of(link), call.method, {}, call, FakeBack(), route)
         ends.append(await within(put))
         assert route.link is link
     assert ends[0] == DONE

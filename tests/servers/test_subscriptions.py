@@ -311,7 +311,7 @@ async def test_a_new_connection_of_a_session_is_told_what_that_session_wants() -
             await wish(supervisor, "logging/setLevel", "", session)
         await wish(supervisor, "resources/unsubscribe", ALPHA["asker"], "b")
         for session, wanted in (("a", True), ("b", False)):
-            link = supervisor._servers["asker"].keeper_of(session).link
+            link = supervisor._servers["asker"].reconnector_of(session).link
             assert isinstance(link, PipeLink)
             os.kill(link._pipe.pid, signal.SIGKILL)  # type: ignore[union-attr]
             await within(link.wait_closed())

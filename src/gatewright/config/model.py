@@ -69,7 +69,7 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
     """The TCP port to listen on; 0 takes any free one."""
     unprefixed: bool = False
     """Whether the tools of the only enabled server are listed under their own names, without its prefix."""
-    anonymous: Literal["allow", "deny"] = "deny"
+    anonymous: Literal["deny", "allow"] = "deny"
     """Whether callers without a key are let in, as the agent `anonymous`. `allow` is possible only where every address
     that is listened on, that of `[mcp.protocol.transport]` too, is a loopback address."""
     operators: Literal["local", "key"] = "local"

@@ -16,9 +16,9 @@ __all__ = ["connection_of", "roots_changed", "tell"]
 def connection_of(server: Server, session: str | None, process: str) -> str:
     """What tells the connection that serves a session from all others of its server: the session, where it has one of its own,
     and, where what a server remembers ends with the connection, which one it is in this `process` of ours. One that drains is still there: its tasks go on."""
-    keeper = server.keeper_of(session)
+    keeper = server.reconnector_of(session)
     link = keeper.link or leaving(keeper.drain)
-    own = session if link is not None and keeper is not server.keeper_of(None) else None
+    own = session if link is not None and keeper is not server.reconnector_of(None) else None
     return connection_name(server.spec, own, link, process)
 
 
@@ -35,7 +35,7 @@ def roots_changed(server: Server, session: str | None, params: dict[str, Any]) -
     """The roots of a session are others: nothing to a modern server, which asks within calls, nor where each session has a
     connection of its own and this one has none yet."""
     # With `share = "session"` nobody's roots are told on the main connection, which no session uses.
-    link = server.keeper_of(session).link
+    link = server.reconnector_of(session).link
     serves = server.spec.share != "session" or link is not server.link
     late = not serves or server.hello.modern or server.roots_late(session)
     if (

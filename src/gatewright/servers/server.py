@@ -173,7 +173,7 @@ class Server:
         """The main connection, while it is there."""
         return self._main.link
 
-    def keeper_of(self, session: str | None) -> Reconnector:
+    def reconnector_of(self, session: str | None) -> Reconnector:
         """What keeps the connection that serves a session."""
         return self._lanes.own(session) or self._main
 
@@ -183,7 +183,7 @@ class Server:
 
     async def ready_for(self, session: str | None) -> Failure | None:
         """Wait for the connection that serves a session, as its calls do; why there is none, if so."""
-        ready = await self.keeper_of(session).ready(self.spec.restart_wait_s)
+        ready = await self.reconnector_of(session).ready(self.spec.restart_wait_s)
         return ready if isinstance(ready, Failure) else None
 
     async def reached(self, call: Call) -> Link | Failure | Refusal:

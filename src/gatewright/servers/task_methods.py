@@ -151,7 +151,7 @@ class ServerTasks:
             return _GONE
         session, ends, _ = made.connection.partition("#")
         # What ends with its connection is nobody's on the next, where others may have a task of the same name.
-        keeper = owner.keeper_of(session or None)
+        keeper = owner.reconnector_of(session or None)
         drains = leaving(keeper.drain)
         route = Route(drains or keeper.link, leaving=drains is not None) if ends else None
         if session:
