@@ -14,6 +14,7 @@ from gatewright.mcpx.envelope import Envelope
 from gatewright.rooms.participants import Participant
 from gatewright.rooms.participants.dial import join
 from gatewright.rooms.participants.errors import Conduct
+from gatewright.rooms.participants.participant import Heard
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.rooms.foreign import Guest
 
@@ -133,7 +134,19 @@ async def test_the_room_echoes_to_who_asked_so_that_the_rule_is_put_to_the_test(
     assert ana.asked == []
 
 
-async def test_what_nobody_may_act_upon_is_counted_by_its_sender_reported_and_at_the_limit_ends_in_silence(
+def _told(one: Participant) -> list[dict[str, Any]]:
+    """What is said to a participant alone, from now on."""
+    found: list[dict[str, Any]] = []
+
+    def watch(heard: Heard) -> None:
+        if heard.envelope.kind == "chat" and heard.envelope.to == (one.id,):
+            found.append(json.loads(heard.envelope.payload))
+
+    one.watchers.append(watch)
+    return found
+
+
+async def test_what_nobody_may_act_upon_is_counted_reported_and_at_the_limit_ends_in_silence(
     gateway: Gateway,
 ) -> None:
     """MCPX-4.3-4: the score is there to be read, of each sender by itself; an administrator hears of the first; who reaches the
@@ -151,14 +164,7 @@ async def test_what_nobody_may_act_upon_is_counted_by_its_sender_reported_and_at
             report_to="ana",
         ) as bob,
     ):
-        reports: list[dict[str, Any]] = []
-        ana.watchers.append(
-            lambda one: (
-                reports.append(json.loads(one.envelope.payload))
-                if one.envelope.kind == "chat" and one.envelope.to == ("ana",)
-                else None
-            )
-        )
+        reports = _told(ana)
         eve = await Guest(url, "quiet", TOKENS["eve"]).connect()
         try:
             forged = {**LIST, "method": "tools/call", "params": {"name": "x"}}
@@ -178,8 +184,7 @@ async def test_what_nobody_may_act_upon_is_counted_by_its_sender_reported_and_at
             assert said == {"said by": "bob"}
             assert not [one for one in await eve.fence() if one.get("to") == ["eve"]]
             assert bob.conduct.counts == {"eve": 3}
-            assert bob.conduct.is_ignored("eve")
-            assert not bob.conduct.is_ignored("ana")
+            assert (bob.conduct.is_ignored("eve"), bob.conduct.is_ignored("ana")) == (True, False)
             assert [who for who, _ in worker.asked] == ["eve", "eve", "ana"]
             assert len(reports) == 1
             assert "eve has sent a message" in reports[0]["text"]
