@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.audit.trail import AuditLog
-from gatewright.call import Answer, Back, Call, Client, Failure, Mgp, Outcome, Target
+from gatewright.call import Answer, Back, Call, Caller, Client, Failure, Mgp, Outcome, Target
 from gatewright.events.methods import EventMethods
 from gatewright.listeners import Signal
 from gatewright.servers.supervisor import Supervisor
@@ -130,6 +130,30 @@ async def test_the_record_is_heard_for_as_long_as_somebody_listens() -> None:
     assert len(told) == 2
     await house.ask("unsubscribe", subscription_id=made["subscription_id"])
     assert not house.audit.heard.listeners
+    await house.events.close()
+
+
+@pytest.mark.parametrize(
+    ("caller", "heard", "reasons"),
+    [(ANN, ["s"], 0), (Caller("olga", "operator"), ["s", "elsewhere"], 2)],
+)
+async def test_of_a_server_those_hear_who_may_see_it_and_why_it_stopped_operators_alone(
+    caller: Caller, heard: list[str], reasons: int
+) -> None:
+    """MGP-13.5-1: an agent learns neither of a server that does not exist for it, nor the reason of one that does."""
+    house = _House()
+    house.listeners["s1"] = _Listener(caller)
+    call = replace(CALL, caller=caller, client=MGP, params={"channels": ["system.*"]})
+    made = members(await house.events.methods["mgp/events/subscribe"](call, Mute()))
+    one = house.events.every.get(made["subscription_id"])
+    assert one is not None
+    house.events.every.catch_up(one)
+    for server in ("s", "elsewhere"):
+        target, details = {"server_id": server}, {"reason": "a secret word"}
+        house.write("SERVER_DISCONNECTED", target=target, details=details)
+    found = house.listeners["s1"].heard
+    assert [one["data"]["target"]["server_id"] for one in found] == heard
+    assert str(found).count("a secret word") == reasons
     await house.events.close()
 
 
