@@ -75,17 +75,6 @@ async def test_only_what_was_asked_for_is_told(wanted: str) -> None:
         assert last["params"]["_meta"] == {"x": 1, META_SUBSCRIPTION: 1}
 
 
-async def test_a_listener_hears_what_there_is_in_its_own_profile() -> None:
-    """What changes in another profile is of servers that may not exist for it."""
-    async with House() as house:
-        for path, profile in (("/mcp", ""), ("/mcp/small", "small")):
-            wire = listen(house, {"toolsListChanged": True}, path=path)
-            await wire.message()
-            assert [heard for _, heard, _ in house.upstream.watching.values()] == [profile]
-            wire.leave()
-            await within(wire.task)
-
-
 async def test_two_listeners_hear_under_their_own_names() -> None:
     async with House() as house:
         wires = [listen(house, {"toolsListChanged": True}, ident=ident) for ident in ("a", "b")]
@@ -303,18 +292,6 @@ def audited(house: House, wanted: Any, **options: Any) -> Wire:
     able = {"mgp": MGP_OFFER}
     sent = modern("subscriptions/listen", {"notifications": wanted}, capabilities=able)
     return house.open(sent, **options)
-
-
-async def test_each_listener_subscribes_to_events_under_the_name_by_which_it_is_told() -> None:
-    """MGP-13.2-1 without a session: what one asked for is led to nobody else, though all are one caller's."""
-    wanted = {"dev.cloto/events": {"channels": ["model.*"]}}
-    async with House() as house:
-        house.script.does("mgp/events/subscribe", Answer(b'{"subscribed":["model.*"]}'))
-        for _ in range(3):
-            await audited(house, wanted).message()
-        names = [call.listen for call in house.script.calls]
-        assert names == house.upstream.holders
-        assert len(set(names)) == 3
 
 
 async def test_what_is_recorded_is_told_to_those_who_may_ask_for_it() -> None:
