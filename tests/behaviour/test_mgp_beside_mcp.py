@@ -19,7 +19,7 @@ from tests.behaviour.hosts import EVERY_DOOR, Host, RpcError, host
 from tests.behaviour.test_mgp_negotiation import PLACES, answered, offer
 
 ALL = {"mgp": {"version": "0.2.0", "extensions": list(EXTENSIONS)}}
-ANSWERS = {
+ANSWERS: dict[str, dict[str, Any]] = {
     "elicitation/create": {"action": "accept", "content": {"name": "Ana", "age": 7}},
     "sampling/createMessage": {
         "role": "assistant",
@@ -189,8 +189,17 @@ async def _lifecycle(client: Host) -> None:
 
 async def _streaming(client: Host) -> None:
     params = {"name": "far__think", "arguments": {"text": "a b c"}, "_mgp": {"stream": True}}
-    await client.request("tools/call", params)
+    result = await client.request("tools/call", params)
     assert (await client.note("notifications/mgp.stream.chunk"))["params"]["index"] == 0
+    said = result["_mgp"]
+    assert (said["streamed"], said["chunks_sent"], said["duration_ms"] >= 0) == (True, 3, True)
+    stopped = await client.request("mgp/stream/cancel", {"request_id": "nothing"})
+    assert stopped == {"cancelled": False, "reason": "not_active"} | _modern(client, stopped)
+
+
+def _modern(client: Host, result: dict[str, Any]) -> dict[str, Any]:
+    """What the modern revision adds to every result."""
+    return {one: result[one] for one in ("resultType", "_meta") if client.modern and one in result}
 
 
 async def _bidirectional(client: Host) -> None:

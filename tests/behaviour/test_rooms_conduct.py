@@ -95,7 +95,8 @@ async def test_nobody_of_ours_answers_itself_or_what_is_put_to_another(
         ),
     }
     wanted = {(about, one) for about, (_, who) in asked.items() for one in who}
-    heard, echoed = set(), set()
+    heard: set[tuple[str, str]] = set()
+    echoed: set[str] = set()
     # What is asked last is answered after all that should never have been.
     marks = {_say(bob, "ana"), _say(ana, "bob"), _say(ana, "gatewright"), _say(ana, "orchestrator")}
     while marks or wanted - heard:
@@ -110,9 +111,9 @@ async def test_nobody_of_ours_answers_itself_or_what_is_put_to_another(
             marks.discard(str(about))
     assert heard == wanted
     assert set(asked) <= echoed
-    for one in (ana, bob):
-        assert [who for who, _ in one.asked if who == one.name] == []
-        assert all(one.name in asked[about][1] for _, about in one.asked if about in asked)
+    for seat in (ana, bob):
+        assert [who for who, _ in seat.asked if who == seat.name] == []
+        assert all(seat.name in asked[about][1] for _, about in seat.asked if about in asked)
     assert ana.participant.conduct.counts == {}
 
 

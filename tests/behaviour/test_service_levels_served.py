@@ -160,20 +160,20 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def _listening(command: list[str]) -> Iterator[str]:
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            found = next((one for one in line.split() if one.startswith("http://")), None)
-            if found is not None:
-                break
-        else:
-            raise AssertionError(f"{command} did not start")
-        yield found
-    finally:
-        process.terminate()
-        process.wait(WAIT_S)
-        process.stdout.close()
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                found = next((one for one in line.split() if one.startswith("http://")), None)
+                if found is not None:
+                    break
+            else:
+                raise AssertionError(f"{command} did not start")
+            yield found
+        finally:
+            process.terminate()
 
 
 def _each(work: Callable[[], object]) -> list[float]:

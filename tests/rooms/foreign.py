@@ -35,11 +35,12 @@ def _check(envelope: dict[str, Any]) -> None:
     assert isinstance(to, list)
     assert to, envelope
     datetime.fromisoformat(shown["ts"])
-    people = {
-        "system/welcome": lambda: [body["you"], *body["participants"]],
+    people: list[dict[str, Any]] = []
+    if shown["kind"] == "system/welcome":
+        people = [body["you"], *body["participants"]]
+    elif shown["kind"] == "system/presence":
         # Who leaves is named, and nothing more is said of them.
-        "system/presence": lambda: [{"capabilities": [], **body["participant"]}],
-    }.get(shown["kind"], list)()
+        people = [{"capabilities": [], **body["participant"]}]
     for one in people:
         assert isinstance(one["id"], str), envelope
         assert all(isinstance(pattern, str) for pattern in one["capabilities"]), envelope
