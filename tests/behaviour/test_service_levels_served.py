@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
-from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -177,6 +176,7 @@ def _listening(command: list[str]) -> Iterator[str]:
 
 
 def _each(work: Callable[[], object]) -> list[float]:
+    """What each of so many takes. The least is compared: what other programs of the machine add, they do not add to every one."""
     taken = [time.perf_counter()]
     for _ in range(CALLS):
         work()
@@ -194,8 +194,8 @@ def test_a_call_over_stdio_takes_so_many_times_what_the_plainest_server_takes(
         stack.callback(ours.close)
 
         def tried() -> float:
-            of_plain = median(_each(lambda: plain.ask([_echo()])))
-            return median(_each(lambda: ours.ask([_echo()]))) / of_plain
+            of_plain = min(_each(lambda: plain.ask([_echo()])))
+            return min(_each(lambda: ours.ask([_echo()]))) / of_plain
 
         assert least(tried, OVER_STDIO) <= OVER_STDIO
 
@@ -212,12 +212,12 @@ def test_calls_that_are_sent_at_once_are_answered_faster_than_one_after_the_othe
         many = [_echo()] * IN_FLIGHT
 
         def against_plain() -> float:
-            of_plain = median(_each(lambda: plain.ask(many)))
-            return median(_each(lambda: ours.ask(many))) / of_plain
+            of_plain = min(_each(lambda: plain.ask(many)))
+            return min(_each(lambda: ours.ask(many))) / of_plain
 
         def against_single() -> float:
-            single = median(_each(lambda: ours.ask([_echo()])))
-            return median(_each(lambda: ours.ask(many))) / (single * IN_FLIGHT)
+            single = min(_each(lambda: ours.ask([_echo()])))
+            return min(_each(lambda: ours.ask(many))) / (single * IN_FLIGHT)
 
         assert least(against_plain, BATCHED) <= BATCHED
         assert least(against_single, 0.9) <= 0.9
@@ -237,8 +237,8 @@ def test_a_call_over_http_takes_so_many_times_what_the_plainest_server_takes(
         stack.callback(ours.close)
 
         def tried() -> float:
-            of_plain = median(_each(lambda: plain.ask(_echo())))
-            return median(_each(lambda: ours.ask(_echo()))) / of_plain
+            of_plain = min(_each(lambda: plain.ask(_echo())))
+            return min(_each(lambda: ours.ask(_echo()))) / of_plain
 
         assert least(tried, OVER_HTTP) <= OVER_HTTP
 
