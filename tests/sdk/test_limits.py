@@ -227,3 +227,5 @@ def test_a_change_goes_through_where_the_other_one_ends_in_time(change: str) -> 
     registry.register(_named("there"))
     with _held(registry, 0.1):
         CHANGES[change](registry)
+    count = {"register": (2, 0), "unregister": (0, 0), "add_validator": (1, 1)}[change]
+    assert (len(registry), len(registry._validators)) == count
