@@ -1,11 +1,12 @@
 """Are mistakes in who is told what noticed? Mutants of the routing between callers and servers (`routing.toml`), made by hand, each one run
 against the tests that mirror its file, those of the routing, and the two-sided model.
 
-    python -m benchmarks.routing [--survivors] [--area tasks,logs] [--model] [--steps 2000] [--siblings upstream/hub.py,links/link.py]
+    python -m benchmarks.routing [--survivors] [--area tasks,logs] [--part 2/5] [--model] [--steps 2000] [--siblings upstream/hub.py,links/link.py]
 
 Each stands in a copy of the package, never in the tree. A mutant whose text is no longer there is an error: it has to follow
 the code. With `--model` the model alone judges. With `--siblings` the mutants are not those of the table but made of files by
-rule (`siblings`): each comparison in them that decides whom something is about is taken to hold always, and never.
+rule (`siblings`): each comparison in them that decides whom something is about is taken to hold always, and never. `--part 2/5` takes the
+second of five parts, each of which has mutants of every area.
 """
 
 from __future__ import annotations
@@ -37,6 +38,18 @@ ROUTING = (
     "tests/behaviour/test_task_places.py"
 ).split()
 """What is quick and no twin of the file may fail as well."""
+OF_AREA = {
+    "callbacks": ("tests/behaviour/test_callbacks.py",),
+    "events": ("tests/behaviour/test_events.py",),
+    "streams": ("tests/behaviour/test_streaming.py",),
+    "registered": (
+        "tests/behaviour/test_registration.py",
+        "tests/behaviour/test_registration_life.py",
+    ),
+    "stopped": ("tests/behaviour/test_mgp_stopped.py",),
+    "held": ("tests/behaviour/test_pinning.py",),
+}
+"""What is about an area from outside, and asked before all that is about routing."""
 
 
 class Mutant(NamedTuple):
@@ -62,11 +75,13 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--survivors", action="store_true", help="print each one")
     parser.add_argument("--each", action="store_true", help="print what noticed each one")
     parser.add_argument("--area", default="", help="only these, separated by commas")
+    parser.add_argument("--part", default="1/1", help="one of so many parts: 2/5")
     parser.add_argument("--model", action="store_true", help="the two-sided model alone judges")
     parser.add_argument("--steps", type=int, default=STEPS, help="steps of the model")
     parser.add_argument("--siblings", default="", help="those of these files, made by rule")
     options = parser.parse_args(arguments)
-    chosen = _chosen(options.siblings, options.area)
+    part, _, parts = options.part.partition("/")
+    chosen = _chosen(options.siblings, options.area)[int(part) - 1 :: int(parts)]
     by: Counter[str] = Counter()
     steps = {"GATEWRIGHT_MODEL_STEPS": str(options.steps)}
     with overlaid() as overlay:
@@ -139,7 +154,7 @@ def _groups(one: Mutant) -> list[Sequence[str]]:
     """What judges a mutant, what is quick first."""
     path = Path(one.path)
     own = [str(each) for each in twins(ROOT / "tests" / path.parent, path.stem)]
-    return [each for each in (own, ROUTING, MODEL) if each]
+    return [each for each in (own, OF_AREA.get(one.area, ()), ROUTING, MODEL) if each]
 
 
 if __name__ == "__main__":

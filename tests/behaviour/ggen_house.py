@@ -16,7 +16,7 @@ from gatewright.identity.keys import KeyStore
 from tests.behaviour.gateway import Gateway, config, running, server
 from tests.storage.parts import state_in
 
-__all__ = ["DEADLINE", "Client", "Firm", "firm_running"]
+__all__ = ["DEADLINE", "Client", "Firm", "chunks", "firm_running"]
 
 DEADLINE = 30.0
 
@@ -91,3 +91,15 @@ class Client:
     async def call(self, name: str, **arguments: Any) -> Any:
         """The answer to a tool call."""
         return await self.ask("tools/call", {"name": name, "arguments": arguments})
+
+
+async def chunks(answer: aiohttp.ClientResponse) -> list[int]:
+    """The lengths of the chunks in which a body was sent, however many reads each of them took here."""
+    found, length = [], 0
+    async for piece, ended in answer.content.iter_chunks():
+        length += len(piece)
+        if ended:
+            found.append(length)
+            length = 0
+    assert length == 0
+    return found

@@ -15,7 +15,9 @@ from tests.behaviour.hosts import host
 
 pytestmark = pytest.mark.timeout(180)
 _COUNT = itertools.count(1)
-BIG = 2**28
+LITTLE, BIG = 2**25, 2**28
+"""The least that may be asked for, and enough for a folder of so many entries."""
+MANY, LONG = 10_000, "é" * 120
 
 
 @pytest.fixture(params=DOORS)
@@ -101,6 +103,35 @@ async def test_limits_of_a_registration_hold(house: GroundhogHouse, door: str) -
         result = await client.invoke("directory_list", {"path": "."}, tool_version=version)
     record = house.records(result["security_context"]["audit_id"])[-1]
     assert 1024 * 1024 < record["details"]["memory_bytes"] < BIG
+
+
+@pytest.mark.parametrize("level", ["none", "process"])
+async def test_what_takes_more_memory_than_its_registration_has_ends_as_that(
+    house: GroundhogHouse, door: str, level: str
+) -> None:
+    """GRH-reg-6: over memory → resource error, and the record says so; the same call with room for it is answered."""
+    many = house.root / "many"
+    many.mkdir(exist_ok=True)
+    for number in range(MANY):
+        (many / f"{number:05}{LONG}").touch()
+    async with house.operator(door) as operator, house.client(door) as client:
+        ends = []
+        for memory in (LITTLE, BIG):
+            request = registration(sandbox_level=level, resource_limits={"max_memory": memory})
+            version = request["tool_metadata"]["version"]
+            await operator.request("tools/register", request)
+            call = {"tool_id": "directory_list", "tool_version": version}
+            ends.append({**call, "parameters": {"path": "many", "max_entries": MANY}})
+        ends[1]["parameters"]["max_entries"] = (
+            10  # what is read is the same, and the answer is short
+        )
+        refused = await client.refusal("tools/invoke", ends[0])
+        done = await client.request("tools/invoke", ends[1])
+    assert done["status"] == "success"
+    assert refused.data["error_code"] == "resource_limit"
+    assert refused.data["details"]["max_memory"] == LITTLE
+    record = house.records(refused.data["security_context"]["audit_id"])[-1]
+    assert (record["outcome"], record["details"]["reason"]) == ("error", "resource_exhausted")
 
 
 @pytest.mark.parametrize("door", [one for one in DOORS if one != "http"])

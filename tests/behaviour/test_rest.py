@@ -11,7 +11,7 @@ import aiohttp
 import pytest
 from openapi_spec_validator import OpenAPIV30SpecValidator
 
-from tests.behaviour.ggen_house import Client, Firm
+from tests.behaviour.ggen_house import Client, Firm, chunks
 from tests.behaviour.hosts import DOORS, host
 
 GOOD = {"ticker_symbol": "AAPL", "period_days": 90}
@@ -115,15 +115,14 @@ async def test_one_tool_answers_alike_at_every_door(firm: Firm, rest: Rest) -> N
 
 async def test_ten_megabytes_arrive_in_pieces(firm: Firm, rest: Rest) -> None:
     """GGEN-p4-1."""
-    sizes = []
     async with rest.http.post(
         f"{rest.base}/tools/Report",
         json={"kib": 10_240},
         headers={"authorization": f"Bearer {firm.keys['clerk']}"},
     ) as answer:
-        async for piece, _ in answer.content.iter_chunks():
-            sizes.append(len(piece))
+        sizes = await chunks(answer)
     assert len(sizes) > 20
+    assert max(sizes) <= 512 * 1024
     assert sum(sizes) == 10 * 1024 * 1024 + 2
 
 

@@ -106,6 +106,8 @@ class Upstream:
         self.instructions = ""
         self.watching: dict[int, tuple[Caller, str, Changes]] = {}
         self.audits: list[bool] = []
+        self.holders: list[str | None] = []
+        """By which name each is heard of."""
         self.headers: dict[str, Mapping[tuple[str, ...], str]] = {}
         self.forgotten: list[str] = []
         self.tools: dict[str, Tool] = {}
@@ -132,6 +134,7 @@ class Upstream:
         number = next(self._count)
         self.watching[number] = caller, profile, take
         self.audits.append(audit)
+        self.holders.append(holder)
         return lambda: self.watching.pop(number, None) and None
 
     def tell(self, method: str, params: dict[str, Any] | None = None) -> None:

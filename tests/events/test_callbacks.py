@@ -250,7 +250,10 @@ async def test_callbacks_of_one_caller_are_bounded() -> None:
     tasks = [await house.asking(call, back) for _ in range(OPEN_EACH)]
     with pytest.raises(CannotAsk, match="wait for answers"):
         await (await house.asking(call, back))
+    count = len(back.events)
     other = await house.asking(replace(call, caller=Caller("other")), back)
+    assert not other.done()
+    assert len(back.events) == count + 1  # those of others use up nothing of its own
     for one in (*tasks, other):
         one.cancel()
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.audit.trail import AuditLog
-from gatewright.call import Answer, Back, Call, Client, Failure, Mgp, Outcome, Target
+from gatewright.call import Answer, Back, Call, Caller, Client, Failure, Mgp, Outcome, Target
 from gatewright.events.methods import EventMethods
 from gatewright.listeners import Signal
 from gatewright.servers.supervisor import Supervisor
@@ -32,15 +32,18 @@ class _Catalogue:
 class _House:
     def __init__(self) -> None:
         self.listeners = {"s1": _Listener(ANN)}
+        self._count = 0
         hub = SimpleNamespace(heard_by=self.listeners.get, left=Signal(), happened=Signal())
         servers = SimpleNamespace(
             hub=hub, catalogue=_Catalogue(), fleet=SimpleNamespace(servers={})
         )
         self.audit = SimpleNamespace(heard=Signal())
         audit = cast("AuditLog", self.audit)
-        self.events = EventMethods(
-            cast("Supervisor", servers), audit, lambda n: b"1" * n, lambda: "now"
-        )
+        self.events = EventMethods(cast("Supervisor", servers), audit, self._random, lambda: "now")
+
+    def _random(self, size: int) -> bytes:
+        self._count += 1
+        return self._count.to_bytes(size, "big")
 
     async def ask(self, what: str, client: Client = MGP, **params: Any) -> Outcome:
         call = replace(CALL, method=f"mgp/events/{what}", params=params, client=client)
@@ -130,6 +133,31 @@ async def test_the_record_is_heard_for_as_long_as_somebody_listens() -> None:
     assert len(told) == 2
     await house.ask("unsubscribe", subscription_id=made["subscription_id"])
     assert not house.audit.heard.listeners
+    await house.events.close()
+
+
+@pytest.mark.parametrize("first", ["agent", "operator"])
+async def test_of_a_server_those_hear_who_may_see_it_and_why_it_stopped_operators_alone(
+    first: str,
+) -> None:
+    """MGP-13.5-1: an agent learns neither of a server that does not exist for it, nor the reason of one that does; whoever is told
+    first."""
+    house, callers = _House(), {"agent": ANN, "operator": Caller("olga", "operator")}
+    for name in sorted(callers, key=lambda name: name != first):
+        house.listeners[name] = _Listener(callers[name])
+        call = replace(CALL, caller=callers[name], client=MGP, session=name)
+        call = replace(call, params={"channels": ["system.*"]})
+        made = members(await house.events.methods["mgp/events/subscribe"](call, Mute()))
+        one = house.events.every.get(made["subscription_id"])
+        assert one is not None
+        house.events.every.catch_up(one)
+    for server in ("s", "elsewhere"):
+        target, details = {"server_id": server}, {"reason": "a secret word"}
+        house.write("SERVER_DISCONNECTED", target=target, details=details)
+    for name, servers in (("agent", ["s"]), ("operator", ["s", "elsewhere"])):
+        found = house.listeners[name].heard
+        assert [one["data"]["target"]["server_id"] for one in found] == servers
+        assert str(found).count("a secret word") == (0 if name == "agent" else 2)
     await house.events.close()
 
 

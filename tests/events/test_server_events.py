@@ -59,7 +59,7 @@ class _Server:
 
 
 class _Servers:
-    """A supervisor, as far as it is asked here: ann sees the server, bob does not."""
+    """A supervisor, as far as it is asked here: ann sees the server, but not in the profile `narrow`, and bob does not."""
 
     def __init__(self, link: _Link) -> None:
         self.fleet = self
@@ -76,7 +76,7 @@ class _Catalogue:
         return True
 
     def servers(self, profile: str, caller: Any) -> list[str]:
-        return ["s"] if caller == ANN else []
+        return ["s"] if caller == ANN and profile != "narrow" else []
 
 
 class _Wanting:
@@ -112,6 +112,16 @@ class _Wanting:
 async def _turns() -> None:
     for _ in range(10):
         await asyncio.sleep(0)
+
+
+async def test_a_server_is_asked_for_those_alone_who_may_see_it_in_their_profile() -> None:
+    """Nobody's wish leads to a server that does not exist for them."""
+    wanting = _Wanting("model.x")
+    for call in (replace(CALL, caller=BOB), replace(CALL, profile="narrow")):
+        made = wanting.house.begin(call, "model.x")
+        assert await wanting.events.want(made) == set()
+    assert wanting.link.asked == []
+    assert await wanting.events.want(wanting.house.begin(CALL, "model.x")) == {"model.x"}
 
 
 async def test_what_is_wanted_twice_is_asked_once_and_ended_once() -> None:

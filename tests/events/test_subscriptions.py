@@ -152,6 +152,25 @@ async def test_whoever_comes_back_is_told_what_was_missed() -> None:
     assert len(house.listeners["s2"].heard) == 3
 
 
+async def test_who_takes_it_up_is_asked_about_as_who_and_where_it_is_now() -> None:
+    """A session that has ended, and a caller as it was, say nothing about what is kept from then on."""
+    house, asked = _House(), list[tuple[str, str | None]]()
+    made = house.begin()
+    del house.listeners["s1"]
+    house.all.left("s1")
+    now, again = replace(ANN, key_id="k2"), replace(CALL, session="s2", door="websocket")
+    house.all.take_up(made, replace(again, caller=now))
+    assert (made.caller.key_id, made.door, made.session) == ("k2", "websocket", "s2")
+
+    def may(caller: Caller, profile: str, session: str | None) -> bool:
+        asked.append((caller.key_id or "", session))
+        return True
+
+    # Nobody hears it yet: it is its caller of now who is asked about.
+    house.all.tell(made, None, may, lambda _: Said({"channel": "tool.completed"}))
+    assert asked == [("k2", "s2")]
+
+
 async def test_what_its_caller_may_not_see_any_more_is_left_out_of_what_it_missed() -> None:
     house, seen = _House(), {"tool.a", "tool.b"}
     made = house.begin()

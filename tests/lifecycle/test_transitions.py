@@ -64,6 +64,15 @@ def test_a_transition_has_the_members_of_the_specification() -> None:
     )
 
 
+def test_of_a_server_those_are_told_who_may_see_it() -> None:
+    """MGP-11.4-4: nobody else is named in their place, in any state that it comes to."""
+    found, told = made()
+    for before, after in (("registered", "connecting"), ("connecting", "connected"), ("connected", "disconnected")):  # fmt: skip
+        found.changed(Change("s", before, after, "started"))  # type: ignore[arg-type]
+    assert len(told.every) == 3
+    assert [(server, sees) for server, _, sees in told.every] == [("s", None)] * 3
+
+
 def test_nothing_is_told_before_there_is_anybody() -> None:
     found, told = Transitions(lambda: 0.0), Told()
     found.changed(change("registered", "connecting"))

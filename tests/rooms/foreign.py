@@ -10,6 +10,7 @@ import asyncio
 import itertools
 import json
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
@@ -19,6 +20,35 @@ from websockets.exceptions import ConnectionClosed
 __all__ = ["Guest"]
 
 SECONDS = 20.0
+
+
+def _check(envelope: dict[str, Any]) -> None:
+    """What the gateway says itself has every member that the TypeScript clients' schema wants, and of that type: `ts` always, `to` and
+    `correlation_id` only where there is something in them."""
+    shown = dict(envelope)
+    assert shown.pop("protocol") == "mcpx/v0.1"
+    body = shown.pop("payload")
+    to = shown.pop("to", ["x"])
+    about = shown.pop("correlation_id", "x")
+    assert set(shown) == {"id", "ts", "from", "kind"}, envelope
+    assert all(isinstance(one, str) and one for one in (*shown.values(), *to, about)), envelope
+    assert isinstance(to, list)
+    assert to, envelope
+    datetime.fromisoformat(shown["ts"])
+    people: list[dict[str, Any]] = []
+    if shown["kind"] == "system/welcome":
+        people = [body["you"], *body["participants"]]
+    elif shown["kind"] == "system/presence":
+        # Who leaves is named, and nothing more is said of them.
+        people = [{"capabilities": [], **body["participant"]}]
+    for one in people:
+        assert isinstance(one["id"], str), envelope
+        assert all(isinstance(pattern, str) for pattern in one["capabilities"]), envelope
+    if shown["kind"] == "system/presence":
+        assert body["event"] in {"join", "leave"}, envelope
+    if shown["kind"] == "system/error":
+        assert isinstance(body["error"], str), envelope
+        assert isinstance(body["message"], str), envelope
 
 
 class Guest:
@@ -71,6 +101,8 @@ class Guest:
         self.heard.append(frame)
         envelope = json.loads(frame)
         body = envelope["payload"]
+        if envelope["from"] == "system:gateway":
+            _check(envelope)
         if envelope["kind"] == "system/welcome":
             self.id = body["you"]["id"]
             self.capabilities = body["you"]["capabilities"]

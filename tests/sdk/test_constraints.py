@@ -25,6 +25,9 @@ VECTORS: list[tuple[str, list[Any], Any, bool]] = [
     ("integer", [c.MinValue(1), c.MinValue(10)], 5, False),
     ("array", [c.MinLength(1), c.MaxLength(2)], [1, 2, 3], False),
     ("object", [c.MinLength(1)], {}, False),
+    *(("string", [c.Length(2, 3)], "x" * size, 2 <= size <= 3) for size in range(1, 5)),
+    *(("array", [c.Length(1, 2)], [0] * size, 1 <= size <= 2) for size in range(4)),
+    *(("object", [c.Length(1, 1)], dict.fromkeys("ab"[:size]), size == 1) for size in range(3)),
     ("string", [c.AnyOf({"const": "x"}, {"const": "y"})], "y", True),
 ]
 

@@ -81,6 +81,21 @@ async def test_a_stopped_server_stays_down_until_it_is_started() -> None:
         ]
 
 
+async def test_a_server_that_was_started_again_while_it_ended_is_left_alone_whoever_else_is_stopped() -> (
+    None
+):
+    async with desk(python("echo")) as found:
+        taken: list[Collection[str]] = []
+
+        async def again(anew: Collection[str]) -> None:
+            taken.append(anew)
+
+        for stopped, times in (({"another"}, 0), ({"another", "echo"}, 1)):
+            one = Administration(found.supervisor, again, found._acted, stopped)
+            await within(one._settle(found.supervisor._servers["echo"]))
+            assert len(taken) == times
+
+
 async def test_a_server_that_runs_is_started_by_nobody_and_restarted_on_demand() -> None:
     async with desk(python("echo")) as found:
         before = found.supervisor._servers["echo"]

@@ -77,6 +77,23 @@ def test_a_server_keeps_what_its_entry_says(tmp_path: Path) -> None:
     assert two.face is None
 
 
+def test_a_call_has_thirty_seconds_unless_the_server_or_the_limits_say_otherwise(
+    tmp_path: Path,
+) -> None:
+    """GGEN-to-1: the default, and both places where it is configured."""
+    path = tmp_path / "mgp.toml"
+
+    def seconds(limits: str, entry: str) -> float:
+        server = '[[servers]]\nid = "x"\ncommand = "python"\n'
+        path.write_text(f"{limits}\n{server}{entry}\n")
+        said = load(path, environ={"GATEWRIGHT_STATE": str(tmp_path)})
+        return spec_of(said, said.servers[0]).call_s
+
+    assert seconds("", "") == 30.0
+    assert seconds("[limits]\ncall_timeout_s = 12", "") == 12.0
+    assert seconds("[limits]\ncall_timeout_s = 12", "call_timeout_s = 31") == 31.0
+
+
 def test_what_an_isolated_server_must_not_see_is_said_by_whole_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

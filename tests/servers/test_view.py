@@ -6,10 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from gatewright.call import KERNEL, Target
 from gatewright.config.model import ToolRule
 from gatewright.mcp.protocol.negotiate import SECURITY_META
+from gatewright.servers.names import wrap_uri
 from gatewright.servers.server_catalogue import ServerCatalogue, build_listing
 from gatewright.servers.spec import ServerSpec
 from gatewright.servers.view import LISTS, Profile, View, view_of
@@ -71,6 +73,21 @@ def test_a_profile_shows_its_servers_and_tools_only() -> None:
     some = view(Profile(tools=("a/u", "b__t")), **servers)
     assert {one.exposed for one in some.tools.values()} == {"a__u", "b__t"}
     assert [each["name"] for each in listed(some, "tools/list")] == ["a__u", "b__t"]
+
+
+def test_what_an_agent_registered_takes_no_uri_of_another_server() -> None:
+    """Its own resources go by qualified URIs alone, also those that nobody else has; those of others stay theirs as they are."""
+    specs, shelved = shelves(
+        a={"resources": [{"uri": "x://1", "name": "r"}]},
+        b={"resources": [{"uri": "x://1", "name": "r"}, {"uri": "x://2", "name": "r"}]},
+    )
+    specs["b"] = replace(specs["b"], private=True)
+    one = whole(view_of(Profile(), specs, shelved))
+    assert one.owners("x://1") == [Target("a", "x://1")]
+    assert one.owners("x://2") == []
+    assert [one.shared(Target("b", f"x://{n}")) for n in (1, 2)] == [True, True]
+    assert not one.shared(Target("a", "x://1"))
+    assert one.owners(wrap_uri(Target("b", "x://2"))) == [Target("b", "x://2")]
 
 
 def test_a_uri_keeps_its_form_unless_two_servers_have_it() -> None:

@@ -42,6 +42,7 @@ def test_a_plain_tool_that_runs_commands_by_its_name_gets_the_sandbox() -> None:
 
 
 def test_the_operator_can_lift_what_only_the_name_suggests() -> None:
+    """MGP-4.5-5: `none` is a word, and not the want of one."""
     found = effective_security(None, Word(validator="none"), "execute_command")
     assert found.validator == "none"
 

@@ -30,14 +30,17 @@ async def ask_providers(
     # At the same time, so that one late provider costs the limit once.
     asked = {asyncio.ensure_future(one()): name for name, one in providers.items()}
     limit = registry.limits.discovery_s
-    done, late = await asyncio.wait(asked, timeout=limit)
-    problems = [Problem(asked[one], f"did not answer within {limit:g} s") for one in late]
-    for one in late:
-        one.cancel()
-    for one in done:
+    await asyncio.wait(asked, timeout=limit)
+    problems = []
+    # In their order, so that the tools are listed in the same one in every run.
+    for one, name in asked.items():
+        if not one.done():
+            one.cancel()
+            problems.append(Problem(name, f"did not answer within {limit:g} s"))
+            continue
         problem = _problem(one) or _register(registry, one.result())
         if problem is not None:
-            problems.append(Problem(asked[one], f"{type(problem).__name__}: {problem}"))
+            problems.append(Problem(name, f"{type(problem).__name__}: {problem}"))
     return tuple(problems)
 
 

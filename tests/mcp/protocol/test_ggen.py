@@ -175,6 +175,15 @@ def test_every_reason_has_a_code_and_a_type_of_ggens(reason: str) -> None:
     assert error["data"]["retryable"] is row.retryable
 
 
+def test_a_fault_of_ours_may_be_asked_for_again_unless_it_may_have_run() -> None:
+    """GGEN-err-5: `InternalError` is retryable, with the time after which; decision 0039 takes that back for what may have run."""
+    for failure, again in ((Failure("internal"), True), (Failure("internal", once=True), False)):
+        error = json.loads(ggen.error_of(failure, "t")[0])
+        assert (error["code"], error["data"]["error_type"]) == (-32603, "InternalError")
+        assert error["data"]["retryable"] is again
+        assert ("retry_after_ms" in error["data"]) is again
+
+
 def test_a_time_limit_reads_as_in_the_specification() -> None:
     """GGEN-to-6."""
     failure = Failure("upstream_timeout", "too long", {"timeout_ms": 30000})

@@ -146,8 +146,9 @@ def test_a_retryable_refusal_says_when() -> None:
 
 @pytest.mark.parametrize("client", ALL)
 def test_a_missing_resource_is_named_where_mcp_says(client: Client) -> None:
+    """MGP-1.2-1: by the code of the caller's revision, with MGP and without it."""
     found = error(Failure("not_found", "no", {"uri": "u"}), client, "resources/read")
-    assert found["code"] == (-32002 if client is OLD else -32602)
+    assert found["code"] == (-32602 if client in (NEW, NEW_MGP) else -32002)
     assert found["data"]["uri"] == "u"
 
 

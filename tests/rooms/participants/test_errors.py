@@ -14,6 +14,16 @@ def test_the_first_the_tenth_and_the_hundredth_are_told() -> None:
     assert not conduct.is_ignored("eve")
 
 
+def test_each_sender_has_a_score_of_its_own() -> None:
+    """MCPX-4.3-4."""
+    conduct, told = Conduct(ignored_at=3), list[tuple[str, int]]()
+    for who in ("eve", "mallory", "eve", "mallory", "eve"):
+        conduct.count(who, lambda who, count: told.append((who, count)))
+    assert conduct.counts == {"eve": 3, "mallory": 2}
+    assert told == [("eve", 1), ("mallory", 1)]
+    assert [conduct.is_ignored(who) for who in ("eve", "mallory", "ana")] == [True, False, False]
+
+
 def test_names_that_a_stranger_makes_up_do_not_fill_the_memory() -> None:
     conduct = Conduct(ignored_at=1)
     for number in range(20_000):

@@ -89,18 +89,26 @@ def spell_reason(
         )
         data: dict[str, Any] = {"reason": row.name, "trace_id": trace_id, "_mgp": help_}
         data |= _uri(outcome)
-        return _error(row.mgp_code, message, data, http, _scope(row, outcome))
+        # MGP has no number of its own for what is not there: it keeps the one of the caller's revision.
+        plain = row.name == "not_found"
+        code = _plain_code(row, method, modern=modern) if plain else row.mgp_code
+        return _error(code, message, data, http, _scope(row, outcome))
     data = _plain_data(row, outcome, trace_id)
     told = row.tool_result or (row.name == _FLAWED and corrects_arguments(client.revision))
     if told and method == "tools/call":
         return Spelled(_error_result(message, data, modern, server_info))
-    code = row.mcp_code if modern else row.mcp_legacy_code
-    # -32002 is the code of a missing resource alone; a missing prompt is -32602 in every revision.
-    if row.name == "not_found" and method != "resources/read":
-        code = row.mcp_code
+    code = _plain_code(row, method, modern=modern)
     if code == SERVER_ERROR:
         data["error_type"] = row.codomyrmex  # what the number does not say
     return _error(code, message, data, http, _scope(row, outcome))
+
+
+def _plain_code(row: Reason, method: str, *, modern: bool) -> int:
+    """The code of a reason in MCP."""
+    # -32002 is the code of a missing resource alone; a missing prompt is -32602 in every revision.
+    if modern or (row.name == "not_found" and method != "resources/read"):
+        return row.mcp_code
+    return row.mcp_legacy_code
 
 
 def _scope(row: Reason, outcome: Refusal | Failure) -> str:
