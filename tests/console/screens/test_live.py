@@ -77,4 +77,6 @@ async def test_many_who_look_at_the_same_at_once_have_it_made_once(
         viewer = await console.person("viewer")
         asked = [viewer.get("/live/list?agent=nobody") for _ in range(10)]
         assert {one.status for one in await asyncio.gather(*asked)} == {200}
-    assert 1 <= made <= 2  # the record of the sign-in may be told in between, and makes what was shared stale
+    assert (
+        1 <= made <= 2
+    )  # the record of the sign-in may be told in between, and makes what was shared stale
