@@ -30,10 +30,14 @@ _GIT_LISTING = (["ls-files"], ["grep", "-l"], ["diff", "--name-only"])
 def pipe_rule(commands: Sequence[Sequence[Word]]) -> str | None:
     """What speaks against commands that are joined by pipes: a rule's name, or None."""
     for at, command in enumerate(commands):
-        if not at or not _feeds(command):
+        if not _feeds(command):
+            continue
+        if not at:
+            if _takes_names(command):
+                return "unknown_arguments"
             continue
         before = commands[:at]
-        if any(map(names_sensitive_file, (word for one in before for word in one[1:]))):
+        if any(names_sensitive_file(word._replace(glob=True)) for one in before for word in one[1:]):
             return "host_file"
         if not _is_text(command) and not _lists(before):
             return "unknown_arguments"
@@ -42,12 +46,19 @@ def pipe_rule(commands: Sequence[Sequence[Word]]) -> str | None:
 
 def _feeds(command: Sequence[Word]) -> bool:
     """Whether `xargs` is in it, also behind `time` and the like."""
-    return any(program_name(word.text) == "xargs" for word in command)
+    return _takes_names(command) or any(program_name(word.text) == "xargs" for word in command)
+
+
+def _takes_names(command: Sequence[Word]) -> bool:
+    """Whether a program reads names of files from its input by an option, which is `xargs` without its name."""
+    return any(word.text.startswith("--files0-from") for word in command[1:])
 
 
 def _is_text(command: Sequence[Word]) -> bool:
     """Whether what `xargs` runs takes no files: `echo`, which it is without a program, too."""
     texts = [program_name(word.text) for word in command]
+    if "xargs" not in texts:
+        return False
     run = [one for one in texts[texts.index("xargs") + 1 :] if one in PROGRAMS]
     return all(PROGRAMS[one].textual or one in {"basename", "dirname"} for one in run)
 

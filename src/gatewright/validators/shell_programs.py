@@ -12,6 +12,7 @@ from types import MappingProxyType
 from gatewright.patterns import DOTALL, NEVER, Pattern
 from gatewright.validators import shell_special as special
 from gatewright.validators.shell_options import Program, option_rule, shaped
+from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_subcommands import WITH_SUBCOMMANDS
 from gatewright.validators.shell_syntax import Word
 
@@ -95,7 +96,7 @@ _DESCRIBED: dict[str, Program] = {
     "echo": _TEXT,
     "printf": Program(short="v", textual=True),
     # `-o` and `-T` write files, `--compress-program` runs a program.
-    "sort": Program(short="oT", valued="kStT", long=("output", "compress-program", "temporary-directory")),
+    "sort": Program(short="oT", valued="kStT", long=("output", "compress-program", "temporary-directory", "files0-from")),
     "shuf": Program(short="o", valued="in", long=("output",)),
     # A second operand is the file that it writes.
     "uniq": Program(valued="fsw", operands=1),
@@ -205,8 +206,21 @@ _SAYING_VERSIONS = frozenset(
 )
 """Programs that do other things, but say without any danger which version they are."""
 
+def _of_known_options(name: str, program: Program) -> Program:
+    by_options = program.check is None and program.subs is None
+    return program._replace(known=READERS[name]) if by_options and name in READERS else program
+
+
 PROGRAMS: Mapping[str, Program] = MappingProxyType(
-    {**dict.fromkeys(_HARMLESS, _NONE), **_INTERPRETERS, **_DESCRIBED, **WITH_SUBCOMMANDS}
+    {
+        name: _of_known_options(name, program)
+        for name, program in {
+            **dict.fromkeys(_HARMLESS, _NONE),
+            **_INTERPRETERS,
+            **_DESCRIBED,
+            **WITH_SUBCOMMANDS,
+        }.items()
+    }
 )
 """Program → what of it is refused."""
 

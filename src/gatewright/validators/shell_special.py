@@ -248,7 +248,7 @@ def wrapper(
 
 
 _XARGS_VALUED = Pattern(
-    r"-[LnPsdEIa]|--(max-lines|max-args|max-procs|max-chars|delimiter|replace|arg-file)"
+    r"-[LnPsdEI]|--(max-lines|max-args|max-procs|max-chars|delimiter|replace)"
 )
 _XARGS_PLAIN = Pattern(
     r"-[0rtx]+|-[LnPsdEI].+|--(null|no-run-if-empty|verbose|exit)|--(max-|delim|replace)[a-z]*=.*|-i"
@@ -256,7 +256,7 @@ _XARGS_PLAIN = Pattern(
 
 
 def xargs(judged: Judged) -> Callable[[Sequence[Word]], str | None]:
-    """Arguments for a program that none of whose options is refused."""
+    """Arguments for a program that none of whose options is refused. From its input only: what a file holds (`-a`) nobody has seen."""
 
     def rule(arguments: Sequence[Word]) -> str | None:
         rest = list(arguments)

@@ -1,0 +1,191 @@
+"""Parses shell lines of several commands with bash's grammar: lists (`&&`, `||`, `;`), pipes, redirections and assignments before a command.
+
+What one line may hold is what coding agents write all day. Each command is taken out of it, to be judged by itself; loops, functions,
+expansions, substitutions, jobs and here-documents stay refused by the name of their node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+from gatewright.validators.shell_syntax import (
+    MAX_BYTES,
+    Unacceptable,
+    Word,
+    command_words,
+    is_plain,
+    is_too_much,
+    named,
+    node_words,
+    root_of,
+)
+
+__all__ = ["Command", "Redirection", "Step", "read_list"]
+
+
+class Redirection(NamedTuple):
+    """`2>>log`: what is redirected is not told, only how and where to."""
+
+    sign: str
+    target: Word
+
+
+class Command(NamedTuple):
+    """One command of a line."""
+
+    words: list[Word]
+    """Empty for an assignment that stands alone."""
+    variables: tuple[str, ...] = ()
+    """`NAME=value`, as they stand before it."""
+    redirections: tuple[Redirection, ...] = ()
+
+
+class Step(NamedTuple):
+    """The commands of one pipeline, and whether it runs in a shell of its own, so that a `cd` in it ends with it."""
+
+    commands: list[Command]
+    depth: int = 0
+
+
+_JOINING = frozenset({"&&", "||", ";"})
+_PIPES = frozenset({"|", "|&"})
+_MOST_DEPTH = 8
+
+
+def read_list(text: str) -> list[Step]:
+    """The pipelines of one line, in their order. Raises `Unacceptable`."""
+    if not is_plain(text):
+        raise Unacceptable("control_character")
+    source = text.encode()
+    if len(source) > MAX_BYTES or is_too_much(text):
+        raise Unacceptable("too_long")
+    steps: list[Step] = []
+    for part in root_of(source).children:
+        if part.type not in {";", "comment"}:
+            steps += _steps(part, 0)
+    if not steps:
+        raise Unacceptable("empty")
+    return steps
+
+
+def _steps(node: Node, depth: int) -> Iterator[Step]:
+    if depth > _MOST_DEPTH:
+        raise Unacceptable("too_long")
+    kind = node.type
+    if kind == "list":
+        for part in _leaves(node):
+            yield from _steps(part, depth)
+    elif kind in {"subshell", "compound_statement"}:
+        for part in node.children[1:-1]:
+            if part.type != ";":
+                yield from _steps(part, depth + 1)
+    elif kind == "negated_command":
+        yield from _steps(node.children[-1], depth)
+    elif kind == "pipeline":
+        yield Step(list(_piped(node)), depth)
+    elif kind == "redirected_statement" and node.children[0].type in {"list", "pipeline", "negated_command"}:  # fmt: skip
+        yield from _redirected(node, depth)
+    else:
+        yield Step([_one(node)], depth)
+
+
+def _leaves(node: Node) -> list[Node]:
+    """The parts of a list, which the grammar nests to the left."""
+    found: list[Node] = []
+    while node.type == "list":
+        *before, last = node.children
+        if len(before) != 2 or before[1].type not in _JOINING:
+            raise Unacceptable("list")
+        found.append(last)
+        node = before[0]
+    return [node, *reversed(found)]
+
+
+def _redirected(node: Node, depth: int) -> Iterator[Step]:
+    """The grammar hangs a redirection at the end on all commands before it; it belongs to the last."""
+    steps = list(_steps(node.children[0], depth))
+    *others, last = steps[-1].commands
+    last = last._replace(redirections=(*last.redirections, *map(_redirection, node.children[1:])))
+    yield from steps[:-1]
+    yield steps[-1]._replace(commands=[*others, last])
+
+
+def _piped(node: Node) -> Iterator[Command]:
+    for part in node.children:
+        if part.type == "pipeline":
+            yield from _piped(part)
+        elif part.type not in _PIPES:
+            yield _one(part)
+
+
+def _one(node: Node) -> Command:
+    kind = node.type
+    if kind == "redirected_statement":
+        body, *others = node.children
+        inner = _one(body)
+        return inner._replace(redirections=(*inner.redirections, *map(_redirection, others)))
+    if kind == "negated_command":
+        return _one(node.children[-1])
+    if kind in {"variable_assignment", "variable_assignments"}:
+        parts = node.children if kind.endswith("s") else [node]
+        return Command([], tuple(_assignment(part) for part in parts))
+    if kind == "test_command":
+        return Command(list(_test(node)))
+    if kind != "command":
+        raise Unacceptable(named(kind))
+    variables, redirections = [], []
+    parts = list(node.children)
+    while parts and parts[0].type in {"variable_assignment", "file_redirect"}:
+        part = parts.pop(0)
+        if part.type == "file_redirect":
+            redirections.append(_redirection(part))
+        else:
+            variables.append(_assignment(part))
+    if not parts:
+        return Command([], tuple(variables), tuple(redirections))
+    return Command(command_words(parts), tuple(variables), tuple(redirections))
+
+
+def _test(node: Node) -> Iterator[Word]:
+    """`[ -f x ]`, as a command of plain words."""
+    yield Word("test")
+    for part in node.children[1:-1]:
+        yield from _tested(part)
+
+
+def _tested(node: Node) -> Iterator[Word]:
+    if node.type in {"unary_expression", "binary_expression", "negation_expression"}:
+        for part in node.children:
+            yield from _tested(part)
+    elif node.type in {"word", "string", "raw_string", "concatenation", "number"}:
+        yield from node_words(node)
+    elif node.type in {"test_operator", "=", "!=", "==", "!", "<", ">"}:
+        yield Word((node.text or b"").decode())
+    else:
+        raise Unacceptable(named(node.type))
+
+
+def _assignment(node: Node) -> str:
+    name, *rest = node.children
+    values = rest[1:]
+    if name.type != "variable_name" or not rest or rest[0].type != "=" or len(values) > 1:
+        raise Unacceptable("assignment")
+    words = [word for value in values for word in node_words(value)]
+    if len(words) > 1:
+        raise Unacceptable("assignment")
+    return f"{(name.text or b'').decode()}={words[0].text if words else ''}"
+
+
+def _redirection(node: Node) -> Redirection:
+    if node.type != "file_redirect":
+        raise Unacceptable(named(node.type))
+    parts = [part for part in node.children if part.type != "file_descriptor"]
+    if len(parts) != 2:
+        raise Unacceptable("file_redirect")
+    words = list(node_words(parts[1]))
+    if len(words) != 1:
+        raise Unacceptable("file_redirect")
+    return Redirection(parts[0].type, words[0])

@@ -1,0 +1,140 @@
+"""Judges a whole shell line part by part for the presets `inspect` and `develop` of `sandbox`: commands, folders, variables, redirections.
+
+A line passes where each of its commands does. `inspect` reads and writes nothing; `develop` is what coding agents do all day, inside their
+workspace. What a capability allows besides (`network`, `environment`, `endless`) is said by the operator.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+
+from gatewright.patterns import DOTALL, Pattern
+from gatewright.validators.shell_capabilities import needs
+from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
+from gatewright.validators.shell_lists import Command, Redirection, Step
+from gatewright.validators.shell_pipes import pipe_rule
+from gatewright.validators.shell_programs import program_name
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["steps_rule"]
+
+_MOST_FOLDERS = 8
+_NOWHERE = frozenset({"/dev/null"})
+_STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
+_DESCRIPTOR = Pattern(r"\d?-?")
+_OUTSIDE = Pattern(r"[/~-].*|(?:.*/)?\.\.(?:/.*)?|[A-Za-z]:.*", DOTALL)
+_TEMPORARY = Pattern(r"/tmp/[\w][\w./-]*")  # noqa: S108 - a place that others may write, not one of ours
+_STARTED = Pattern(r"(?:.*/)?(?:\.git|\.hg|\.husky|\.vscode|\.idea|\.\w*rc|\.\w*profile|\.bash_\w+|\.zsh\w+|\.envrc|\.ssh|authorized_keys)(?:/.*)?", DOTALL)  # fmt: skip
+"""What somebody's program runs later without being asked."""
+_VARIABLE = Pattern(
+    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|POSIXLY_CORRECT|CI|DEBUG|VERBOSE|PORT|HOST|"
+    r"NODE_ENV|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PYTHONHASHSEED|PYTHONUTF8|PYTHONIOENCODING|RUST_LOG|RUST_BACKTRACE|CGO_ENABLED|GOOS|GOARCH|"
+    r"GO111MODULE|DEBIAN_FRONTEND|DJANGO_SETTINGS_MODULE|FLASK_APP|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|HUSKY|DOCKER_BUILDKIT|"
+    r"CMAKE_BUILD_TYPE|(?:[A-Z][A-Z0-9]*_)*(?:ENV|LEVEL|DEBUG|TEST|TESTS|SEED|TIMEOUT|MODE|VERBOSE|WORKERS|THREADS|COUNT|SKIP)|"
+    r"(?:TEST|SKIP|VITE|NEXT_PUBLIC|REACT_APP|JEST)_[A-Z0-9_]+)=.*",
+    DOTALL,
+)
+_PATHS = Pattern(r"PYTHONPATH=[\w.][\w./:-]*")
+
+Judge = Callable[[list[Word]], str | None]
+
+
+def steps_rule(
+    steps: Sequence[Step], judge: Judge, granted: frozenset[str], *, writes: bool
+) -> str | None:
+    """What speaks against a line: a rule's name, or None. `judge` speaks of one command; `granted` are the capabilities."""
+    folders: list[str] = []
+    for step in steps:
+        for command in step.commands:
+            rule = _command_rule(command, judge, folders, granted, writes=writes)
+            if rule is not None:
+                return rule
+        commands = [one.words for one in step.commands if one.words]
+        rule = pipe_rule(commands) if commands else None
+        if rule is not None:
+            return rule
+        folders += _gone_to(step, folders)
+        if len(folders) > _MOST_FOLDERS:
+            return "too_long"
+    return None
+
+
+def _command_rule(
+    command: Command, judge: Judge, folders: list[str], granted: frozenset[str], *, writes: bool
+) -> str | None:
+    for variable in command.variables:
+        if not _is_harmless(variable):
+            return "assignment"
+    for one in command.redirections:
+        rule = _redirection_rule(one, folders, writes=writes)
+        if rule is not None:
+            return rule
+    words = command.words
+    if not words:
+        return None
+    rule = judge(words)
+    if rule is not None:
+        return rule
+    missing = needs(words) - granted
+    if missing:
+        return min(missing)
+    if any(map(names_sensitive_file, _below(words[1:], folders))):
+        return "host_file"
+    return "host_file" if _reads_below(words, folders) else None
+
+
+def _is_harmless(variable: str) -> bool:
+    return _VARIABLE.fits(variable) or (_PATHS.fits(variable) and ".." not in variable)
+
+
+def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> str | None:
+    target = one.target.text
+    if one.sign in {">&", "<&"} and _DESCRIPTOR.fits(target):
+        return None
+    if target in _NOWHERE or (one.sign[-1] != "<" and target in _STREAMS):
+        return None
+    if names_sensitive_file(one.target) or any(map(names_sensitive_file, _below([one.target], folders))):  # fmt: skip
+        return "host_file"
+    if one.sign == "<":
+        return None
+    if not writes or one.sign not in {">", ">>", ">|", "&>", "&>>", ">&"} or one.target.glob:
+        return "file_redirect"
+    inside = not _OUTSIDE.fits(target) and not any(map(_OUTSIDE.fits, folders))
+    inside = inside or (_TEMPORARY.fits(target) and ".." not in target)
+    return None if inside and not _STARTED.fits(target) else "file_redirect"
+
+
+def _below(words: Sequence[Word], folders: list[str]) -> Iterator[Word]:
+    """Words as they are meant after a `cd`."""
+    for folder in folders:
+        for word in words:
+            if word.text and word.text[0] not in "/~-":
+                yield word._replace(text=f"{folder}/{word.text}")
+
+
+def _gone_to(step: Step, folders: list[str]) -> list[str]:
+    """The folders in which what follows may run."""
+    words = step.commands[0].words if len(step.commands) == 1 else []
+    if not words or program_name(words[0].text) not in {"cd", "pushd"}:
+        return []
+    operands = [one.text for one in words[1:] if not one.text.startswith("-")]
+    to = operands[0] if operands else "~"
+    return [to, *(posixpath.join(folder, to) for folder in folders)]
+
+
+_READS_BELOW = frozenset({"rg", "ag", "ack", "zipgrep"})
+_RECURSIVE = Pattern(r"-[A-Za-z]*[rR][A-Za-z]*|--(?:dereference-)?recursive|--directories=recurse")
+_SEEKING = frozenset({"grep", "egrep", "fgrep", "zgrep", "diff", "gdiff", "colordiff", "ggrep"})
+
+
+def _reads_below(words: Sequence[Word], folders: list[str]) -> bool:
+    """Whether a program reads everything below a folder that holds the host's secrets."""
+    name = program_name(words[0].text)
+    if name not in _READS_BELOW and not (
+        name in _SEEKING and any(_RECURSIVE.fits(one.text) for one in words[1:])
+    ):
+        return False
+    operands = [one.text for one in words[1:] if not one.text.startswith("-")]
+    roots = [*operands, *(posixpath.join(folder, one) for folder in folders for one in (".", *operands))]  # fmt: skip
+    return any(map(holds_sensitive_files, roots))
