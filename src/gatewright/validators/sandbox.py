@@ -22,6 +22,7 @@ from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
 from gatewright.validators.shell_builds import BUILDING
+from gatewright.validators.shell_developing import DEVELOPING
 from gatewright.validators.shell_files import names_sensitive_file
 from gatewright.validators.shell_lists import Command, Step, read_list
 from gatewright.validators.shell_options import Program
@@ -70,6 +71,14 @@ _SAY = {
     "network": "opens a connection; the operator may allow `network`",
     "environment": "shows variables of the environment; the operator may allow `environment`",
     "endless": "goes on without an end; give it a count, or the operator may allow `endless`",
+    "outside": "reads settings or writes outside of the workspace; name what is inside of it",
+    "sends_away": "sends something from here to another machine",
+    "shows_secrets": "shows secrets",
+    "secrets": "shows secrets",
+    "metadata": "asks for a cloud's metadata, which hold credentials",
+    "changes_host": "changes the host or what is allowed on it",
+    "runs_agents": "starts another agent, or changes what one may do",
+    "destroys": "starts a program that can destroy what is kept elsewhere",
     "leading_dash": "begins like an option; send a value",
 }
 
@@ -95,6 +104,8 @@ class Sandbox:
         self._mode: Mode = options.mode if not options.allow else "deny-list" if develops else "allow-list"
         self._granted = _granted(options.allow)
         known = PROGRAMS if self._mode != "deny-list" else {**PROGRAMS, **BUILDING}
+        if develops:
+            known = {**known, **DEVELOPING}
         self._known = {**known, **extra} if extra else known
 
     def judge(self, value: Any) -> Objection | None:

@@ -45,7 +45,7 @@ _NAMES = tuple(
     .env.development .env.staging .env.test .env.prod .env.dev .envrc .irb_history .rediscli_history .sqlite_history .lesshst .local_history
     .dockercfg .boto .s3cfg .passwd-s3fs .terraformrc .vault_pass .vault-pass .netrc.gpg .authinfo .authinfo.gpg .mylogin.cnf .pgpass.conf
     terraform.tfstate terraform.tfstate.backup secrets.json secrets.toml secrets.env credentials.xml credentials.yml credentials.yml.enc
-    master.key application_default_credentials.json service-account.json service_account.json kubeconfig auth.json.bak
+    master.key application_default_credentials.json service-account.json service_account.json
     key4.db logins.json cookies.sqlite keychain.db login.keychain login.keychain-db keystore.jks .fetchmailrc .msmtprc .smbcredentials
     """.split()
 )

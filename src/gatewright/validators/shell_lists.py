@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+from gatewright.patterns import Pattern
 from gatewright.validators.shell_syntax import (
     MAX_BYTES,
     Unacceptable,
@@ -62,13 +63,42 @@ def read_list(text: str) -> list[Step]:
     source = text.encode()
     if len(source) > MAX_BYTES or is_too_much(text):
         raise Unacceptable("too_long")
+    root = root_of(source)
+    known = list(_known_expansions(root)) if b"$" in source else []
+    if known:
+        for start, end, text_ in reversed(known):
+            source = source[:start] + text_ + source[end:]
+        root = root_of(source)
     steps: list[Step] = []
-    for part in root_of(source).children:
+    for part in root.children:
         if part.type not in {";", "comment"}:
             steps += _steps(part, 0)
     if not steps:
         raise Unacceptable("empty")
     return steps
+
+
+_EXPANSIONS = {
+    b"$PWD": b".", b"${PWD}": b".", b"$HOME": b"~", b"${HOME}": b"~", b"$?": b"0", b"$#": b"0", b"$$": b"0", b"$RANDOM": b"0", b"$SECONDS": b"0",
+    b"$LINENO": b"0",
+}  # fmt: skip
+"""What is known of a line's own variables, as far as it can be a path."""
+_ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
+
+
+def _known_expansions(root: Node) -> Iterator[tuple[int, int, bytes]]:
+    """Start, end and meaning of each expansion whose value needs no guess."""
+    stack = [root]
+    found = []
+    while stack:
+        node = stack.pop()
+        if node.type in {"simple_expansion", "expansion"} and (node.text or b"") in _EXPANSIONS:
+            found.append((node.start_byte, node.end_byte, _EXPANSIONS[node.text or b""]))
+        elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
+            found.append((node.start_byte, node.end_byte, b"0"))
+        else:
+            stack.extend(node.children)
+    yield from sorted(found)
 
 
 def _steps(node: Node, depth: int) -> Iterator[Step]:
@@ -84,6 +114,10 @@ def _steps(node: Node, depth: int) -> Iterator[Step]:
                 yield from _steps(part, depth + 1)
     elif kind == "negated_command":
         yield from _steps(node.children[-1], depth)
+    elif kind in {"if_statement", "elif_clause", "else_clause"}:
+        for part in node.children:
+            if part.is_named:
+                yield from _steps(part, depth + 1)
     elif kind == "pipeline":
         yield Step(list(_piped(node)), depth)
     elif kind == "redirected_statement" and node.children[0].type in {"list", "pipeline", "negated_command"}:  # fmt: skip
@@ -132,6 +166,8 @@ def _one(node: Node) -> Command:
     if kind in {"variable_assignment", "variable_assignments"}:
         parts = node.children if kind.endswith("s") else [node]
         return Command([], tuple(_assignment(part) for part in parts))
+    if kind == "declaration_command" and node.children[0].type == "export":
+        return Command([], tuple(_assignment(part) for part in node.children[1:]))
     if kind == "test_command":
         return Command(list(_test(node)))
     if kind != "command":

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_capabilities import needs
+from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unwrapped_words
 from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
 from gatewright.validators.shell_lists import Command, Redirection, Step
 from gatewright.validators.shell_pipes import pipe_rule
@@ -35,9 +36,16 @@ _VARIABLE = Pattern(
     r"(?:TEST|SKIP|VITE|NEXT_PUBLIC|REACT_APP|JEST)_[A-Z0-9_]+)=.*",
     DOTALL,
 )
+_VALUED = Pattern(
+    r"(?:CC|CXX|LD|AR)=(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld|ar|llvm-ar|ccache)(?:-\d+)?|RUSTFLAGS=(?:-[DWA] ?[\w-]+ ?)+|"
+    r"(?:C|CXX|CPP|LD)FLAGS=(?:-[OgWDI][\w=.+-]*[ ]?)*|NODE_OPTIONS=(?:--max-old-space-size=\d+|--no-warnings|--trace-warnings|"
+    r"--experimental-vm-modules|--enable-source-maps|[ ])+|(?:GIT_)?(?:EDITOR|SEQUENCE_EDITOR|PAGER)=(?:true|:|cat)|GOFLAGS=(?:-mod=\w+|-v|[ ])*|"
+    r"GIT_TERMINAL_PROMPT=[01]|PIP_[A-Z_]*=(?:[01]|true|false)|npm_config_(?:yes|loglevel)=\w+"
+)
 _PATHS = Pattern(r"PYTHONPATH=[\w.][\w./:-]*")
 
 Judge = Callable[[list[Word]], str | None]
+"""What speaks against the words of one command."""
 
 
 def steps_rule(
@@ -45,6 +53,19 @@ def steps_rule(
 ) -> str | None:
     """What speaks against a line: a rule's name, or None. `judge` speaks of one command; `granted` are the capabilities."""
     folders: list[str] = []
+    if writes:
+        fetched: set[str] = set()
+        plain = judge
+
+        def judge(words: list[Word]) -> str | None:
+            return develop_rule(words, plain, fetched)
+
+    else:
+        reads = judge
+
+        def judge(words: list[Word]) -> str | None:
+            return reads(unwrapped_git(words))
+
     for step in steps:
         for command in step.commands:
             rule = _command_rule(command, judge, folders, granted, writes=writes)
@@ -76,7 +97,7 @@ def _command_rule(
     rule = judge(words)
     if rule is not None:
         return rule
-    missing = needs(words) - granted
+    missing = needs(unwrapped_words(words)) - granted
     if missing:
         return min(missing)
     if any(map(names_sensitive_file, _below(words[1:], folders))):
@@ -85,7 +106,7 @@ def _command_rule(
 
 
 def _is_harmless(variable: str) -> bool:
-    return _VARIABLE.fits(variable) or (_PATHS.fits(variable) and ".." not in variable)
+    return _VARIABLE.fits(variable) or _VALUED.fits(variable) or (_PATHS.fits(variable) and ".." not in variable)
 
 
 def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> str | None:

@@ -48,6 +48,8 @@ realpath,readlink -eEfmLPsqzvn canonicalize canonicalize-existing canonicalize-m
     strip no-symlinks zero no-newline silent verbose
 pathchk -pP portability
 pwd -LP logical physical
+pushd,popd,dirs -nlpv
+pdfinfo -f:l: -box! -meta! -js! -struct! -struct-text! -isodates! -rawdates! -dests! -url! -enc!= -listenc! -v! -h!
 cd,clear,true,false,tty,hostid,logname,arch,nproc,groups,users,whoami,sw_vers,getenforce,runlevel,rev,colrm,tabs,tsort,expr,sleep,factor,type
     -aPLtpfhV -T: all ignore= silent quiet
 id -aAcCgGnruzZp context group groups name real user zero

@@ -124,14 +124,15 @@ _AWK_OPTION = Pattern(r"-[Fv].+|--(field-separator|assign)=.*|--(re-interval|pos
 
 
 def tar(arguments: Sequence[Word]) -> str | None:
-    """Only listing, of a file that is here."""
+    """Only listing, or writing what is in it to the output, of a file that is here."""
     if not arguments:
         return "option"
     texts = [word.text for word in arguments]
     first, rest = texts[0].removeprefix("-"), texts[1:]
     if texts[0] == "--list":
         first = "t"
-    if "t" not in first or not _TAR_FIRST.fits(first):
+    shown = "O" in first or not {"-O", "--to-stdout"}.isdisjoint(rest)
+    if not _TAR_FIRST.fits(first) or not ("t" in first or ("x" in first and shown)):
         return "option"
     for text in rest:
         if text.startswith("-") and not _TAR_OPTION.fits(text):
@@ -142,8 +143,8 @@ def tar(arguments: Sequence[Word]) -> str | None:
     return None
 
 
-_TAR_FIRST = Pattern("[tvzjJaf]+")
-_TAR_OPTION = Pattern(r"-[vzjJaf]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*")
+_TAR_FIRST = Pattern("[txvzjJafO]+")
+_TAR_OPTION = Pattern(r"-[vzjJafO]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*|--to-stdout")
 _IP_OPTIONS = frozenset(
     "-s -4 -6 -br -brief -c -color -o -oneline -d -details -h -human -j -json -p -pretty -0 -V -r -resolve".split()
 )
