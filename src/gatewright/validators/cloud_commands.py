@@ -7,6 +7,7 @@ shows a secret. Verbs follow the reference pages of AWS CLI 2, gcloud 480, Azure
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -30,13 +31,28 @@ _EVERYWHERE = (
     r"kube-apiserver|kube-token|kube-as-user|registry-config|repository-config|debug|in-file|plugin-dir|out|web|browser)(?:=.*)?"
 )
 _SECRETS = r"secrets?|secretsmanager|credentials?|keys?|keyvault|tokens?|passwords?|kms|ssh-keys?|access-keys?|connection-string|publishing-profile"
+_GCLOUD = (
+    "compute|instances|disks|images|snapshots|zones|regions|networks|firewall-rules|addresses|subnets|routers|machine-types|forwarding-rules|backend-services|"
+    "url-maps|health-checks|instance-groups|managed|instance-templates|ssl-certificates|projects|container|clusters|node-pools|operations|iam|roles|"
+    "service-accounts|policies|logging|logs|sinks|metrics|configurations|sql|databases|backups|users|storage|buckets|objects|run|services|revisions|jobs|"
+    "functions|pubsub|topics|subscriptions|dns|managed-zones|record-sets|app|versions|artifacts|repositories|docker|packages|builds|triggers|asset|billing|"
+    "accounts|organizations|folders|resource-manager|tags|scheduler|tasks|queues|spanner|bigtable|dataproc|dataflow|monitoring|dashboards|"
+    "redis|filestore|composer|environments|ai|endpoints|models|deployment-manager|deployments|source|repos|secrets|kms|keyrings|keys"
+)
+_AZ = (
+    "vm|vmss|group|account|storage|container|blob|share|aks|nodepool|acr|repository|network|vnet|nsg|rule|subnet|public-ip|lb|nic|route-table|dns|zone|record-set|a|"
+    "monitor|metrics|activity-log|log-analytics|workspace|webapp|functionapp|function|appservice|plan|sql|server|db|cosmosdb|redis|postgres|mysql|flexible-server|"
+    "disk|image|snapshot|resource|role|assignment|definition|policy|ad|user|sp|app|keyvault|secret|key|deployment|sub|provider|feature|tag|lock|cognitiveservices|"
+    "iot|hub|eventhubs|namespace|servicebus|queue|topic|sig|identity|repos|pipelines|build|runs|boards|work-item|devops|project|private-dns|vpn-connection|"
+    "vnet-gateway|application-gateway|front-door|cdn|profile|endpoint|containerapp|bicep|advisor|recommendation|backup|vault|job|item|security|alert|maps|search|service"
+)
 _TOOLS = {
     "aws": _Tool(
         2,
         Pattern(
             r"s3 ls|s3api (?:list|head)-[a-z0-9-]+|s3api get-bucket-[a-z-]+|sts get-caller-identity|logs (?:tail|filter-log-events|get-log-events|describe-[a-z-]+)|"
             r"configure list(?:-profiles)?|[a-z0-9-]+ (?:describe|list|search|lookup|batch-describe)-[a-z0-9-]+|"
-            r"(?:ec2|cloudwatch|ce|iam|lambda|dynamodb|cloudformation|route53|sqs|sns|cloudtrail|costexplorer|budgets|apigateway|stepfunctions|glue|athena|"
+            r"(?:ec2|cloudwatch|ce|iam|lambda|dynamodb|cloudformation|route53|sqs|sns|cloudtrail|costexplorer|budgets|stepfunctions|glue|athena|"
             r"service-quotas|organizations|pricing|resourcegroupstaggingapi|health|support|config|guardduty|securityhub|ecs|eks|ecr|rds|elbv2|autoscaling)"
             r" get-[a-z0-9-]+|dynamodb (?:scan|query|get-item|batch-get-item)|[a-z0-9-]+ wait [a-z-]+"
         ),
@@ -45,13 +61,13 @@ _TOOLS = {
     "gcloud": _Tool(
         5,
         Pattern(
-            r"(?:alpha |beta )?(?:[a-z0-9-]+ ){0,4}(?:list|describe|get-iam-policy|get-value|read|get-server-config|list-[a-z-]+)|info|version|auth list|config (?:list|get|get-value)"
+            rf"(?:alpha |beta )?(?:(?:{_GCLOUD}) ){{1,4}}(?:list|describe|get-iam-policy|read|get-server-config|list-grantable-roles)|info|version|auth list|config (?:list|get|get-value)"
         ),
         Pattern(_EVERYWHERE, DOTALL),
     ),
     "az": _Tool(
         5,
-        Pattern(r"(?:[a-z0-9-]+ ){0,4}(?:list|show|list-[a-z-]+|get-instance-view|exists|query|tail)|version|account show|graph query"),
+        Pattern(rf"(?:(?:{_AZ}) ){{1,4}}(?:list|show|list-locations|list-sizes|list-usage|list-skus|list-ip-addresses|list-definitions|get-instance-view|exists|query)|version|graph query"),
         Pattern(_EVERYWHERE, DOTALL),
     ),
     "gh": _Tool(
@@ -60,11 +76,11 @@ _TOOLS = {
             r"(?:pr|issue|run|release|workflow|repo|gist|label|project|ruleset|cache|codespace|org|extension|ssh-key|gpg-key|variable|attestation) (?:list|view|status|diff|checks|watch)|"
             r"status|search (?:code|issues|prs|repos|commits)|auth status|api|run view"
         ),
-        Pattern(rf"{_EVERYWHERE}|-w", DOTALL),
+        Pattern(rf"{_EVERYWHERE}|-[a-zA-Z]*w", DOTALL),
     ),
     "terraform": _Tool(
         2,
-        Pattern(r"plan|show|validate|version|providers|graph|fmt|state list|workspace (?:list|show)|metadata functions"),
+        Pattern(r"show(?: [\w./-]+)?|state (?:list|show)(?: .*)?|output(?: \w+)?|version|validate|workspace (?:list|show)|providers(?: schema)?|graph|fmt|metadata functions"),
         Pattern(r"-{1,2}(?:out|state|state-out|write|generate-config-out|backend-config|plugin-dir|chdir)(?:=.*)?", DOTALL),
     ),
     "helm": _Tool(
@@ -74,8 +90,12 @@ _TOOLS = {
     ),
 }  # fmt: skip
 _SECRET = Pattern(rf"(?:.*[ -])?(?:{_SECRETS})(?:[ -].*)?", IGNORECASE)
-_ASSIGNED = Pattern(r"-[fF]|--(?:raw-)?field(?:=.*)?|-X|--method(?:=.*)?|--input(?:=.*)?|-H|--header(?:=.*)?")
+_ASSIGNED = Pattern(r"-[a-zA-Z]*[fFXH].*|--(?:raw-field|field|method|input|header|silent|cache)(?:=.*)?", DOTALL)
 _TOKENS = Pattern(r".*(?:print-(?:access|identity)-token|get-access-token|export-credentials|get-session-token|get-login|get-credentials|auth token|assume-role).*")
+_BEFORE = frozenset("--profile --region --output --query --project --format --subscription -o -R --repo -n --namespace --kube-context --configuration --verbosity --color".split())
+_BEFORE_ALONE = frozenset({"--no-cli-pager", "--no-paginate", "--quiet", "--only-show-errors"})
+"""Options that may stand before a command, with a value and without."""
+_FROM_FILE = Pattern(r"(?:[^=]*=)?(?:fileb?://|@).*", DOTALL)
 CLOUD: Mapping[str, str] = MappingProxyType({**{name: name for name in _TOOLS}, "tofu": "terraform", "terragrunt": "terraform"})
 """Program → under which name its commands are known."""
 
@@ -84,22 +104,23 @@ def cloud_rule(texts: Sequence[str]) -> str | None:
     """What speaks against a cloud tool's command that only reads: a rule's name, or None. The program is the first word."""
     name = CLOUD[texts[0]]
     tool = _TOOLS[name]
-    words: list[str] = []
-    for text in texts[1:]:
-        if text.startswith("-"):
-            break
-        words.append(text)
+    rest = list(texts[1:])
+    while rest and (rest[0].partition("=")[0] in _BEFORE or rest[0] in _BEFORE_ALONE):
+        del rest[: 1 if "=" in rest[0] or rest[0] in _BEFORE_ALONE else 2]
+    words = list(takewhile(lambda one: not one.startswith("-"), rest))
     options = [one for one in texts[1:] if one.startswith("-")]
     if options == ["--version"] or options == ["--help"] or words[:1] == ["help"]:
         return None
-    if any(map(tool.options.fits, options)):
+    if any(map(tool.options.fits, options)) or any(map(_FROM_FILE.fits, texts)):
         return "option"
     if name == "gh" and words[:1] == ["api"] and any(map(_ASSIGNED.fits, options)):
         return "subcommand"
     if name == "terraform" and words[:1] == ["fmt"] and not {"-check", "--check", "-diff"}.intersection(options):
         return "subcommand"
-    # Options may stand between a noun and its verb; values then may, too, so that a command has to stand before them.
-    told = next((" ".join(words[:end]) for end in range(min(len(words), tool.depth), 0, -1) if tool.verbs.fits(" ".join(words[:end]))), "")
+    # Options may stand between a noun and its verb; values then may, too, so that a command has to stand before them. What follows
+    # a whole command is what it is about; of the tools whose commands have others below them, nothing follows.
+    ends = [len(words)] if name == "terraform" else range(1, min(len(words), tool.depth) + 1)
+    told = next((one for end in ends if tool.verbs.fits(one := " ".join(words[:end]))), "")
     if not told:
         return "subcommand"
     return "secrets" if _TOKENS.fits(told) or _holds_values(name, told) else None
