@@ -38,8 +38,12 @@ def test_every_program_is_judged_by_options_that_are_known_or_by_a_rule_of_its_o
 @pytest.mark.parametrize("name", BY_OPTIONS)
 def test_what_is_in_no_entry_is_refused(name: str) -> None:
     known = READERS[name]
-    letters = [f"-{one}" for one in ascii_letters if one not in known.letters and one not in known.words]
-    long = [f"--{one}" for one in FROM_ELSEWHERE if one not in known.long and one not in known.words]
+    letters = [
+        f"-{one}" for one in ascii_letters if one not in known.letters and one not in known.words
+    ]
+    long = [
+        f"--{one}" for one in FROM_ELSEWHERE if one not in known.long and one not in known.words
+    ]
     for option in [*letters, *long]:
         for words in ([option, "x"], [f"{option}=x"], ["--", "x", option], ["x", f"{option}x"]):
             if words[0] != "--":
@@ -95,7 +99,10 @@ def test_no_beginning_of_an_option_passes_for_it(name: str) -> None:
 )
 def test_names_and_commands_from_elsewhere_are_refused(line: str, mode: str) -> None:
     assert prepare({"pipes": True, "mode": mode}).judge(line) is not None
-    assert prepare({"pipes": True, "mode": mode}).judge(f"printf '/etc/sha%s' dow | {line}") is not None
+    assert (
+        prepare({"pipes": True, "mode": mode}).judge(f"printf '/etc/sha%s' dow | {line}")
+        is not None
+    )
 
 
 @pytest.mark.parametrize(

@@ -90,13 +90,21 @@ _TOOLS = {
     ),
 }  # fmt: skip
 _SECRET = Pattern(rf"(?:.*[ -])?(?:{_SECRETS})(?:[ -].*)?", IGNORECASE)
-_ASSIGNED = Pattern(r"-[a-zA-Z]*[fFXH].*|--(?:raw-field|field|method|input|header|silent|cache)(?:=.*)?", DOTALL)
-_TOKENS = Pattern(r".*(?:print-(?:access|identity)-token|get-access-token|export-credentials|get-session-token|get-login|get-credentials|auth token|assume-role).*")
-_BEFORE = frozenset("--profile --region --output --query --project --format --subscription -o -R --repo -n --namespace --kube-context --configuration --verbosity --color".split())
+_ASSIGNED = Pattern(
+    r"-[a-zA-Z]*[fFXH].*|--(?:raw-field|field|method|input|header|silent|cache)(?:=.*)?", DOTALL
+)
+_TOKENS = Pattern(
+    r".*(?:print-(?:access|identity)-token|get-access-token|export-credentials|get-session-token|get-login|get-credentials|auth token|assume-role).*"
+)
+_BEFORE = frozenset(
+    "--profile --region --output --query --project --format --subscription -o -R --repo -n --namespace --kube-context --configuration --verbosity --color".split()
+)
 _BEFORE_ALONE = frozenset({"--no-cli-pager", "--no-paginate", "--quiet", "--only-show-errors"})
 """Options that may stand before a command, with a value and without."""
 _FROM_FILE = Pattern(r"(?:[^=]*=)?(?:fileb?://|@).*", DOTALL)
-CLOUD: Mapping[str, str] = MappingProxyType({**{name: name for name in _TOOLS}, "tofu": "terraform", "terragrunt": "terraform"})
+CLOUD: Mapping[str, str] = MappingProxyType(
+    {**{name: name for name in _TOOLS}, "tofu": "terraform", "terragrunt": "terraform"}
+)
 """Program → under which name its commands are known."""
 
 
@@ -115,7 +123,11 @@ def cloud_rule(texts: Sequence[str]) -> str | None:
         return "option"
     if name == "gh" and words[:1] == ["api"] and any(map(_ASSIGNED.fits, options)):
         return "subcommand"
-    if name == "terraform" and words[:1] == ["fmt"] and not {"-check", "--check", "-diff"}.intersection(options):
+    if (
+        name == "terraform"
+        and words[:1] == ["fmt"]
+        and not {"-check", "--check", "-diff"}.intersection(options)
+    ):
         return "subcommand"
     # Options may stand between a noun and its verb; values then may, too, so that a command has to stand before them. What follows
     # a whole command is what it is about; of the tools whose commands have others below them, nothing follows.
@@ -129,4 +141,6 @@ def cloud_rule(texts: Sequence[str]) -> str | None:
 def _holds_values(name: str, told: str) -> bool:
     """Whether a command shows what is secret, and not only which secrets there are."""
     lists = told.endswith((" list", " ls")) or " list-" in told or " describe-" in told
-    return bool(_SECRET.fits(told)) and not lists and not (name == "gh" and told.startswith("ssh-key"))
+    return (
+        bool(_SECRET.fits(told)) and not lists and not (name == "gh" and told.startswith("ssh-key"))
+    )

@@ -16,7 +16,9 @@ from gatewright.validators.code_names import folded
 
 __all__ = ["frame_attribute", "frame_call", "frame_class", "frame_text"]
 
-_WITH_TEXT = frozenset("pandas.read_csv pandas.read_table pandas.read_fwf pandas.read_json pandas.read_xml numpy.loadtxt numpy.genfromtxt".split())
+_WITH_TEXT = frozenset(
+    "pandas.read_csv pandas.read_table pandas.read_fwf pandas.read_json pandas.read_xml numpy.loadtxt numpy.genfromtxt".split()
+)
 _TEXTS = frozenset({"io.StringIO", "io.BytesIO"})
 _AS_TEXT = frozenset("to_csv to_json to_html to_string to_markdown to_latex to_xml".split())
 _PLACES = frozenset("path_or_buf path_or_buffer buf path fname excel_writer".split())
@@ -35,7 +37,9 @@ _BY_NAME = frozenset("agg aggregate apply transform map applymap pipe".split())
 _QUERYING = frozenset({"query", "eval"})
 _REACHES = Pattern(r"@\s*\w+\s*[.(\[]|__|\.\s*\w+\s*\(")
 _OPTIONS = ("display.", "mode.", "max_", "precision")
-_HOOKS = Pattern(r"__array_(?:interface|struct|function|ufunc|wrap|finalize)__|__cuda_array_interface__|__dlpack\w*__|__dataframe\w*__|__arrow_\w+__")
+_HOOKS = Pattern(
+    r"__array_(?:interface|struct|function|ufunc|wrap|finalize)__|__cuda_array_interface__|__dlpack\w*__|__dataframe\w*__|__arrow_\w+__"
+)
 
 
 def frame_attribute(node: ast.Attribute) -> Iterator[str]:
@@ -75,7 +79,11 @@ def frame_call(walk: Walk, node: ast.Call) -> Iterator[str]:
         return
     if "pandas.set_option" in paths or "pandas.option_context" in paths:
         names = [folded(one) for one in node.args[::2]]
-        if hidden or not names or not all(one is not None and one.startswith(_OPTIONS) for one in names):
+        if (
+            hidden
+            or not names
+            or not all(one is not None and one.startswith(_OPTIONS) for one in names)
+        ):
             yield "Blocked call: an option that is not about what is shown"
     if not isinstance(func, ast.Attribute) or paths:
         return
@@ -105,5 +113,7 @@ def _is_text(walk: Walk, node: ast.expr) -> bool:
 def _is_computed(node: ast.expr) -> bool:
     """Whether a name is put together where it is handed over."""
     if isinstance(node, ast.JoinedStr | ast.BinOp | ast.Subscript | ast.Call):
-        return folded(node) is None and not (isinstance(node, ast.Call) and not isinstance(node.func, ast.Attribute))
+        return folded(node) is None and not (
+            isinstance(node, ast.Call) and not isinstance(node.func, ast.Attribute)
+        )
     return False

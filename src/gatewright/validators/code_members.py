@@ -72,7 +72,11 @@ class Walk:
         if allowed is not None and not _covered(module, allowed):
             return f"Blocked import: '{module}'"
         # What is inside of these packages is listed, too.
-        if allowed is not None and parent.partition(".")[0] in FRAMES and self._blocked_member(parent, member):
+        if (
+            allowed is not None
+            and parent.partition(".")[0] in FRAMES
+            and self._blocked_member(parent, member)
+        ):
             return f"Blocked import: '{module}'"
         return None
 
@@ -125,7 +129,9 @@ class Walk:
 
 
 _NOTHING: frozenset[str] = frozenset()
-_VALUES = frozenset("add multiply maximum minimum logical_and logical_or subtract r_ c_ s_ display mode NaT NA nan pi e default_rng".split())
+_VALUES = frozenset(
+    "add multiply maximum minimum logical_and logical_or subtract r_ c_ s_ display mode NaT NA nan pi e default_rng".split()
+)
 """Members whose own members are methods of values."""
 
 

@@ -174,7 +174,9 @@ def _builtin_violation(walk: Walk, node: ast.Name) -> Iterator[str]:
         yield f"Blocked pattern: '{pattern}'" if known else f"Blocked name: '{name}'"
     elif name in _GUARDED and isinstance(node.ctx, ast.Load) and id(node) not in walk.followed:
         yield f"Blocked use: '{name}' as a value"
-    elif name == "open" and walk.rules.allowed_imports is not None and id(node) not in walk.followed:
+    elif (
+        name == "open" and walk.rules.allowed_imports is not None and id(node) not in walk.followed
+    ):
         yield "Blocked use: 'open' as a value"
 
 

@@ -101,7 +101,9 @@ class Sandbox:
         # An empty description refuses nothing.
         extra = dict.fromkeys(options.programs, Program())
         develops = "develop" in options.allow
-        self._mode: Mode = options.mode if not options.allow else "deny-list" if develops else "allow-list"
+        self._mode: Mode = (
+            options.mode if not options.allow else "deny-list" if develops else "allow-list"
+        )
         self._granted = _granted(options.allow)
         known = PROGRAMS if self._mode != "deny-list" else {**PROGRAMS, **BUILDING}
         if develops:
@@ -216,7 +218,11 @@ def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str
     if program is not None and program.textual:
         return None
     # The first operand of `grep` is a pattern, unless an option brings one: then all are files.
-    pattern = name in _SCRIPTED or name in _SEEKERS and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
+    pattern = (
+        name in _SCRIPTED
+        or name in _SEEKERS
+        and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
+    )
     for word in arguments:
         if pattern and not word.text.startswith("-"):
             pattern = False

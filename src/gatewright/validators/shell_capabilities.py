@@ -81,7 +81,13 @@ def _interval(texts: Texts) -> set[str]:
 def _ps(texts: Texts) -> set[str]:
     """BSD's letters have no dash; `e` among them shows the environment, as a column of that name does."""
     shown = any(
-        (one[:1] != "-" and one.isalpha() and "e" in one and len(one) <= 6 and before not in _PS_VALUED)
+        (
+            one[:1] != "-"
+            and one.isalpha()
+            and "e" in one
+            and len(one) <= 6
+            and before not in _PS_VALUED
+        )
         or "environ" in one
         or (one[:1] == "-" and "E" in one)
         for before, one in zip(["", *texts], texts, strict=False)
@@ -89,7 +95,9 @@ def _ps(texts: Texts) -> set[str]:
     return _if("environment", shown)
 
 
-_PS_VALUED = frozenset("-C -G -g -o -O -p -q -s -t -U -u -N --sort --format --user --pid --ppid --tty --group --sid --cols k o p t U O".split())
+_PS_VALUED = frozenset(
+    "-C -G -g -o -O -p -q -s -t -U -u -N --sort --format --user --pid --ppid --tty --group --sid --cols k o p t U O".split()
+)
 
 
 def _env(texts: Texts) -> set[str]:
@@ -98,7 +106,10 @@ def _env(texts: Texts) -> set[str]:
 
 
 _JQ_ENVIRONMENT = Pattern(r"(?:.*[^\w.\"])?(?:env|\$ENV|\$__prog_args|getpath_env)(?:[^\w:].*)?|.*\$ENV.*", DOTALL)  # fmt: skip
-_JQ_ENDLESS = Pattern(r"(?:.*\W)?(?:repeat|range\s*\([^)]*inf\w*\)|until\s*\(\s*false|while\s*\(\s*true)(?:\W.*)?", DOTALL)
+_JQ_ENDLESS = Pattern(
+    r"(?:.*\W)?(?:repeat|range\s*\([^)]*inf\w*\)|until\s*\(\s*false|while\s*\(\s*true)(?:\W.*)?",
+    DOTALL,
+)
 _YQ_ENVIRONMENT = Pattern(r"(?:.*\W)?(?:str)?env(?:subst)?(?:\W.*)?", DOTALL)
 _AWK_ENDLESS = Pattern(r"(?:.*\W)?(?:while\s*\(\s*(?:[1-9]\d*|\"[^\"]+\")\s*\)|for\s*\([^;]*;\s*(?:[1-9]\d*)?\s*;).*", DOTALL)  # fmt: skip
 

@@ -26,7 +26,9 @@ __all__ = ["develop_rule", "unwrapped_git", "unwrapped_words"]
 Judge = Callable[[list[Word]], str | None]
 _MOST_WRAPPED = 6
 _METADATA = Pattern(r".*(?:169\.254\.\d+\.\d+|metadata\.google|metadata\.azure|100\.100\.100\.200|fd00:ec2::|instance-data|0xa9fe|2852039166).*", DOTALL | IGNORECASE)  # fmt: skip
-_TIME = Pattern(r"-p|--foreground|-v|--preserve-status|-k|--kill-after=\S+|-s|--signal=\w+|-n|-\d+|--adjustment=-?\d+")
+_TIME = Pattern(
+    r"-p|--foreground|-v|--preserve-status|-k|--kill-after=\S+|-s|--signal=\w+|-n|-\d+|--adjustment=-?\d+"
+)
 _DURATION = Pattern(r"\d+(?:\.\d+)?[smhd]?")
 _ENV = Pattern(r"(?:[A-Z][A-Z0-9_]*)=.*", DOTALL)
 _RUNNERS = {
@@ -119,7 +121,9 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
         return "metadata"
     if "/" in name and (not is_inside(name) or name.removeprefix("./") in written):
         return "program_name"
-    if name.removeprefix("./") in written or any(one.removeprefix("./") in written for one in texts if name in _RUNS_FILES):
+    if name.removeprefix("./") in written or any(
+        one.removeprefix("./") in written for one in texts if name in _RUNS_FILES
+    ):
         return "program_name"
     if name == "find":
         return _find(words, judge)
@@ -135,7 +139,9 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
     return _from_elsewhere(name, texts)
 
 
-_RUNS_FILES = frozenset("python python3 node ruby perl php bash sh source . chmod java Rscript lua deno bun".split())
+_RUNS_FILES = frozenset(
+    "python python3 node ruby perl php bash sh source . chmod java Rscript lua deno bun".split()
+)
 _CLOUD_MORE = {"terraform": {"fmt", "init", "validate", "get"}, "gh": {"pr create", "pr checkout", "pr comment", "issue create", "issue comment"}, "helm": {"lint", "template", "dependency build"}}  # fmt: skip
 
 
@@ -191,7 +197,9 @@ def _FIND(words: list[Word]) -> str | None:  # noqa: N802 - the table's rule, as
     return find(words[1:])
 
 
-_XARGS = Pattern(r"-[0rt]+|-[nPL]\d*|-I|-I\S+|--null|--no-run-if-empty|--max-args=\d+|--max-procs=\d+|\d+")
+_XARGS = Pattern(
+    r"-[0rt]+|-[nPL]\d*|-I|-I\S+|--null|--no-run-if-empty|--max-args=\d+|--max-procs=\d+|\d+"
+)
 
 
 def _xargs(words: list[Word], judge: Judge) -> str | None:
@@ -204,7 +212,10 @@ def _xargs(words: list[Word], judge: Judge) -> str | None:
             at += 1 if text[2:] else 2
         else:
             at += 1
-    inner = [one._replace(text=one.text.replace(placed, "./found")) if placed else one for one in words[at:]]
+    inner = [
+        one._replace(text=one.text.replace(placed, "./found")) if placed else one
+        for one in words[at:]
+    ]
     if not inner:
         return None
     return develop_rule(inner if placed else [*inner, Word("./found")], judge, set())
@@ -221,12 +232,20 @@ _READS_SETTINGS = Pattern(r"-K.*|-[a-zA-Z]*K|--config(?:=.*)?|-i|--input-file(?:
 
 
 def _client(name: str, texts: Sequence[str], written: set[str]) -> str | None:
-    urls = [one for one in texts if not one.startswith("-") and ("://" in one or "." in one or "localhost" in one)]
+    urls = [
+        one
+        for one in texts
+        if not one.startswith("-") and ("://" in one or "." in one or "localhost" in one)
+    ]
     local = all(map(is_harmless_url, urls)) and bool(urls)
     for at, text in enumerate(texts):
         if _READS_SETTINGS.fits(text) and not (name == "wget" and text == "-x"):
             return "option"
-        if not local and _SENDS.fits(text) and not (text.startswith("-") and name == "wget" and not text.startswith("--")):
+        if (
+            not local
+            and _SENDS.fits(text)
+            and not (text.startswith("-") and name == "wget" and not text.startswith("--"))
+        ):
             return "sends_away"
         found = _WRITES.fullmatch(text)
         if found is not None:
@@ -237,7 +256,11 @@ def _client(name: str, texts: Sequence[str], written: set[str]) -> str | None:
                     return "outside"
                 written.add(value.removeprefix("./"))
     written.update(one.rpartition("/")[2] for one in texts if "://" in one)
-    if name in {"http", "https", "xh", "httpie"} and not local and any("@" in one or "=" in one for one in texts):
+    if (
+        name in {"http", "https", "xh", "httpie"}
+        and not local
+        and any("@" in one or "=" in one for one in texts)
+    ):
         return "sends_away"
     return None
 
@@ -263,7 +286,12 @@ def _from_elsewhere(name: str, texts: Sequence[str]) -> str | None:
     if name in _MANAGERS:
         if any(operands[: len(one)] == one for one in _SETS):
             return "subcommand"
-        if any("://" in one or one.startswith(("git+", "git@")) or (is_elsewhere(one) and not _SCOPED.fits(one)) for one in texts):
+        if any(
+            "://" in one
+            or one.startswith(("git+", "git@"))
+            or (is_elsewhere(one) and not _SCOPED.fits(one))
+            for one in texts
+        ):
             return "outside"
     before = ""
     for text in texts:
@@ -273,7 +301,12 @@ def _from_elsewhere(name: str, texts: Sequence[str]) -> str | None:
             return "outside"
         if before and _SETTINGS.fits(before) and not text.startswith("-") and _is_outside(text):
             return "outside"
-        if text[:1] == "-" and text[1:2] not in {"-", ""} and _SETTINGS.fits(text[:2]) and _is_outside(text[2:].removeprefix("=")):
+        if (
+            text[:1] == "-"
+            and text[1:2] not in {"-", ""}
+            and _SETTINGS.fits(text[:2])
+            and _is_outside(text[2:].removeprefix("="))
+        ):
             return "outside"
         before = text if text.startswith("-") else ""
     if name in _SENDERS and any(map(holds_sensitive_files, operands)):

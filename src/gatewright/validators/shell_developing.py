@@ -77,22 +77,35 @@ def _deletes(texts: Texts) -> str | None:
     if any(one.startswith("--no-p") for one in texts):
         return "recursive_delete"
     operands = _operands(texts)
-    fine = operands and all(is_written_inside(one) and one.rstrip("/") not in _ALL for one in operands)
+    fine = operands and all(
+        is_written_inside(one) and one.rstrip("/") not in _ALL for one in operands
+    )
     return None if fine else "recursive_delete"
 
 
 def _changes(texts: Texts) -> str | None:
     values = [one.partition("=")[2] for one in texts if one.startswith("--") and "=" in one]
-    return None if all(map(is_written_inside, [*_operands(texts), *filter(None, values)])) else "outside"
+    return (
+        None
+        if all(map(is_written_inside, [*_operands(texts), *filter(None, values)]))
+        else "outside"
+    )
 
 
 def _copies(texts: Texts) -> str | None:
     """Only where it goes to has to be inside; whole homes and the host's folders are not copied."""
     operands = _operands(texts)
-    target = next((texts[at + 1] for at, one in enumerate(texts[:-1]) if one in {"-t", "--target-directory"}), operands[-1] if operands else "")
-    target = next((one.partition("=")[2] for one in texts if one.startswith("--target-directory=")), target)
+    target = next(
+        (texts[at + 1] for at, one in enumerate(texts[:-1]) if one in {"-t", "--target-directory"}),
+        operands[-1] if operands else "",
+    )
+    target = next(
+        (one.partition("=")[2] for one in texts if one.startswith("--target-directory=")), target
+    )
     # An address (`host:path`) is elsewhere.
-    return None if is_written_inside(target) and not any(":" in one for one in operands) else "outside"
+    return (
+        None if is_written_inside(target) and not any(":" in one for one in operands) else "outside"
+    )
 
 
 def _syncs(texts: Texts) -> str | None:
@@ -102,7 +115,11 @@ def _syncs(texts: Texts) -> str | None:
 
 def _rights(texts: Texts) -> str | None:
     setting = any("s" in one and not one.startswith("-") for one in _operands(texts)[:1])
-    return "changes_rights" if setting or any(one in {"-R", "--recursive"} and "/" in texts for one in texts) else _changes(_operands(texts)[1:])
+    return (
+        "changes_rights"
+        if setting or any(one in {"-R", "--recursive"} and "/" in texts for one in texts)
+        else _changes(_operands(texts)[1:])
+    )
 
 
 def _edits(texts: Texts) -> str | None:
@@ -113,7 +130,9 @@ def _edits(texts: Texts) -> str | None:
     if rule or not in_place:
         return rule
     scripts = [at for at, one in enumerate(rest) if _BRINGS_SCRIPT.fits(one)]
-    files = [one for at, one in enumerate(rest) if not one.startswith("-") and at - 1 not in scripts]
+    files = [
+        one for at, one in enumerate(rest) if not one.startswith("-") and at - 1 not in scripts
+    ]
     files = files if any(one.startswith(("-e", "--e")) for one in rest) or scripts else files[1:]
     return None if all(map(is_written_inside, files)) else "outside"
 
@@ -127,9 +146,14 @@ _PACKS = Pattern(
 
 
 def _packs(texts: Texts) -> str | None:
-    if not texts or not all(_PACKS.fits(one) for at, one in enumerate(texts) if not at or one.startswith("-")):
+    if not texts or not all(
+        _PACKS.fits(one) for at, one in enumerate(texts) if not at or one.startswith("-")
+    ):
         return "option"
-    if any(one.startswith("--transform") and one.rstrip().endswith("e") for one in texts) or "P" in texts[0]:
+    if (
+        any(one.startswith("--transform") and one.rstrip().endswith("e") for one in texts)
+        or "P" in texts[0]
+    ):
         return "option"
     return _changes([one for one in texts[1:] if not one.startswith("--exclude")])
 
@@ -165,7 +189,7 @@ _MODULES = (
 def _python(texts: Texts) -> str | None:
     rest = list(texts)
     while rest and _PYTHON_FLAGS.fits(rest[0]):
-        del rest[:2 if rest[0] in {"-W", "-X"} else 1]
+        del rest[: 2 if rest[0] in {"-W", "-X"} else 1]
     if rest[:2] == ["-m", "pip"]:
         return option_rule(_PIP, [Word(one) for one in rest[2:]])
     return option_rule(_PYTHON, [Word(one) for one in rest]) if rest else "inline_code"
@@ -180,7 +204,9 @@ def _java(texts: Texts) -> str | None:
     return "option" if bad or any(map(is_elsewhere, texts)) else None
 
 
-_JAVA_RUNS = Pattern(r"-(?:javaagent|agentlib|agentpath|Xrun|XX:On|XX:Flags|XX:VMOptions|Djava\.security|Djdk\.|Xbootclasspath|-patch-module|-source).*|@.*")
+_JAVA_RUNS = Pattern(
+    r"-(?:javaagent|agentlib|agentpath|Xrun|XX:On|XX:Flags|XX:VMOptions|Djava\.security|Djdk\.|Xbootclasspath|-patch-module|-source).*|@.*"
+)
 _PLACE = r"[\w@][\w.^~@{}/-]*"
 _FILE = r"[\w@*][\w.*@ +/-]*|\.|\./[\w.*@ +/-]*|\.[\w][\w./*-]*"
 
@@ -188,13 +214,27 @@ _FILE = r"[\w@*][\w.*@ +/-]*|\.|\./[\w.*@ +/-]*|\.[\w][\w./*-]*"
 def _go(texts: Texts) -> str | None:
     if texts[:1] == ["run"]:
         script = next((one for one in texts[1:] if not one.startswith("-")), "")
-        inner = [one for one in texts[1:] if one.startswith("-") and texts.index(one) < texts.index(script)] if script else []
-        fine = (script.startswith("./") or script == "." or script.endswith(".go")) and is_inside(script)
+        inner = (
+            [
+                one
+                for one in texts[1:]
+                if one.startswith("-") and texts.index(one) < texts.index(script)
+            ]
+            if script
+            else []
+        )
+        fine = (script.startswith("./") or script == "." or script.endswith(".go")) and is_inside(
+            script
+        )
         return None if fine and all(one in {"-race", "-v"} for one in inner) else "operand"
     if texts[:1] == ["get"]:
         return None if all(_GO_MODULE.fits(one) for one in texts[1:]) else "operand"
     if texts[:1] == ["generate"]:
-        return None if all(one in {"-v", "-x", "-n"} or is_inside(one) for one in texts[1:]) else "operand"
+        return (
+            None
+            if all(one in {"-v", "-x", "-n"} or is_inside(one) for one in texts[1:])
+            else "operand"
+        )
     return option_rule(BUILDING["go"], [Word(one) for one in texts])
 
 
@@ -314,6 +354,10 @@ DEVELOPING: Mapping[str, Program] = MappingProxyType(
 """Program → what of it passes in `develop`, in place of the other tables' rules."""
 _SQUEEZES = Pattern(r"-[cdfkltvq1-9T]+\d*|--(?:decompress|keep|force|stdout|best|fast|list|test)")
 _ACTIVATES = Pattern(r"(?:\./)?\.?[\w-]+/(?:bin|Scripts)/activate(?:\.fish|\.csh)?")
-_BUN = frozenset("install i add remove rm update outdated test run build pm link audit -v --version".split())
+_BUN = frozenset(
+    "install i add remove rm update outdated test run build pm link audit -v --version".split()
+)
 _SCRIPT = Pattern(r"[\w./-]+\.(?:ts|tsx|js|jsx|mjs|cjs)")
-_INLINE = Pattern(r"-e|-p|-pe|-r|--eval(?:=.*)?|--print(?:=.*)?|--require(?:=.*)?|--import(?:=.*)?|--loader(?:=.*)?|--exec(?:=.*)?")
+_INLINE = Pattern(
+    r"-e|-p|-pe|-r|--eval(?:=.*)?|--print(?:=.*)?|--require(?:=.*)?|--import(?:=.*)?|--loader(?:=.*)?|--exec(?:=.*)?"
+)

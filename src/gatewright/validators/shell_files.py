@@ -99,7 +99,9 @@ def is_sensitive(text: str, *, glob: bool = False) -> bool:
     return _means(folded, glob=glob) or (glob and folded != text and _means(text, glob=True))
 
 
-_HOLDING = Pattern(r"/*|~[^/]*|/(?:etc|root|home(?:/[^/]+)?|users(?:/[^/]+)?|proc(?:/[^/]+)?|run|var(?:/lib|/spool|/run)?|dev|etc/(?:ssl|security))")
+_HOLDING = Pattern(
+    r"/*|~[^/]*|/(?:etc|root|home(?:/[^/]+)?|users(?:/[^/]+)?|proc(?:/[^/]+)?|run|var(?:/lib|/spool|/run)?|dev|etc/(?:ssl|security))"
+)
 
 
 def holds_sensitive_files(folder: str) -> bool:

@@ -37,7 +37,9 @@ def pipe_rule(commands: Sequence[Sequence[Word]]) -> str | None:
                 return "unknown_arguments"
             continue
         before = commands[:at]
-        if any(names_sensitive_file(word._replace(glob=True)) for one in before for word in one[1:]):
+        if any(
+            names_sensitive_file(word._replace(glob=True)) for one in before for word in one[1:]
+        ):
             return "host_file"
         if not _is_text(command) and not _lists(before):
             return "unknown_arguments"

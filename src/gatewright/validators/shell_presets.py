@@ -106,7 +106,11 @@ def _command_rule(
 
 
 def _is_harmless(variable: str) -> bool:
-    return _VARIABLE.fits(variable) or _VALUED.fits(variable) or (_PATHS.fits(variable) and ".." not in variable)
+    return (
+        _VARIABLE.fits(variable)
+        or _VALUED.fits(variable)
+        or (_PATHS.fits(variable) and ".." not in variable)
+    )
 
 
 def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> str | None:

@@ -79,9 +79,12 @@ _TAGS = (
     "ImageSize ImageWidth ImageHeight DateTimeOriginal CreateDate ModifyDate Make Model FileType FileSize MIMEType Orientation Title Author "
     "Duration All GPSLatitude GPSLongitude GPSPosition Software ColorSpace LensModel ISO"
 )
-_SQLITE = Pattern(r"-{1,2}(?:readonly|header|noheader|csv|json|column|line|list|markdown|box|table|bail|batch|safe)")
+_SQLITE = Pattern(
+    r"-{1,2}(?:readonly|header|noheader|csv|json|column|line|list|markdown|box|table|bail|batch|safe)"
+)
 _SQLITE_SHOWS = Pattern(
-    r"\.(?:schema|tables|indexes|indices|databases|dbinfo|fullschema|show|version)(?: [\w %]*)?|\s*(?i:select|with|explain|pragma)\s[^;]*;?\s*", DOTALL
+    r"\.(?:schema|tables|indexes|indices|databases|dbinfo|fullschema|show|version)(?: [\w %]*)?|\s*(?i:select|with|explain|pragma)\s[^;]*;?\s*",
+    DOTALL,
 )
 _SQLITE_BEYOND = Pattern(r"(?i).*(?:edit|load_extension|readfile|writefile|fsdir|fts3_tokenizer|lsdir|attach|insert|update|delete|replace|writable_schema)\b.*", ASCII | DOTALL)  # fmt: skip
 
@@ -253,6 +256,7 @@ _SAYING_VERSIONS = frozenset(
     """.split()
 )
 """Programs that do other things, but say without any danger which version they are."""
+
 
 def _of_known_options(name: str, program: Program) -> Program:
     by_options = program.check is None and program.subs is None

@@ -144,7 +144,9 @@ def tar(arguments: Sequence[Word]) -> str | None:
 
 
 _TAR_FIRST = Pattern("[txvzjJafO]+")
-_TAR_OPTION = Pattern(r"-[vzjJafO]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*|--to-stdout")
+_TAR_OPTION = Pattern(
+    r"-[vzjJafO]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*|--to-stdout"
+)
 _IP_OPTIONS = frozenset(
     "-s -4 -6 -br -brief -c -color -o -oneline -d -details -h -human -j -json -p -pretty -0 -V -r -resolve".split()
 )
@@ -248,9 +250,7 @@ def wrapper(
     return rule
 
 
-_XARGS_VALUED = Pattern(
-    r"-[LnPsdEI]|--(max-lines|max-args|max-procs|max-chars|delimiter|replace)"
-)
+_XARGS_VALUED = Pattern(r"-[LnPsdEI]|--(max-lines|max-args|max-procs|max-chars|delimiter|replace)")
 _XARGS_PLAIN = Pattern(
     r"-[0rtx]+|-[LnPsdEI].+|--(null|no-run-if-empty|verbose|exit)|--(max-|delim|replace)[a-z]*=.*|-i"
 )

@@ -10,14 +10,20 @@ from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 
 __all__ = ["is_elsewhere", "is_harmless_url", "is_inside", "is_written_inside"]
 
-_OUTSIDE = Pattern(r"[/~\\].*|(?:.*[/\\])?\.\.(?:[/\\].*)?|[A-Za-z]:[/\\].*|.*[$`].*|[a-z][\w+.-]*::?//?.*|@.*", DOTALL | IGNORECASE)
+_OUTSIDE = Pattern(
+    r"[/~\\].*|(?:.*[/\\])?\.\.(?:[/\\].*)?|[A-Za-z]:[/\\].*|.*[$`].*|[a-z][\w+.-]*::?//?.*|@.*",
+    DOTALL | IGNORECASE,
+)
 _TEMPORARY = Pattern(r"/(?:private/)?tmp/[\w][\w. -]*(?:/[\w. +@-]+)*/?")
 _STARTED = Pattern(
     r"(?:.*/)?(?:\.git|\.hg|\.husky|\.vscode|\.idea|\.\w*rc|\.\w*profile|\.bash_\w+|\.z(?:sh)?env|\.zlog\w+|\.envrc|\.ssh|authorized_keys|"
     r"\.claude|\.codex|\.cursor|\.gemini|\.mcp\.json|autostart|launchagents|launchdaemons|\.config/(?:systemd|fish|autostart))(?:/.*)?",
     DOTALL | IGNORECASE,
 )
-_LOCAL_URL = Pattern(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|host\.docker\.internal)(?::\d+)?(?:[/?#].*)?", DOTALL | IGNORECASE)
+_LOCAL_URL = Pattern(
+    r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\]|0\.0\.0\.0|host\.docker\.internal)(?::\d+)?(?:[/?#].*)?",
+    DOTALL | IGNORECASE,
+)
 
 
 def is_inside(path: str) -> bool:
