@@ -13,6 +13,7 @@ from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 from gatewright.validators.shell_developing import NODE_TOOLS
 from gatewright.validators.shell_files import holds_sensitive_files
 from gatewright.validators.shell_programs import program_name
+from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
 from gatewright.validators.shell_workspace import (
     is_elsewhere,
@@ -273,6 +274,10 @@ _SETTINGS = Pattern(
 )
 _ALWAYS = Pattern(r"--(?:init-hook|script-shell|on-[\w-]+|use-compress-program|to-command|trusted-host|extra-index-url|dangerously[\w-]*|pre-exec|post-exec|node-options)(?:=.*)?|-pre", DOTALL)  # fmt: skip
 _MANAGERS = frozenset("npm pnpm yarn bun gem pip pip3 pipenv poetry uv cargo composer conda mamba brew apt apt-get dnf yum apk pacman snap flatpak luarocks cpan cpanm opam cabal stack nuget".split())  # fmt: skip
+_NODE = frozenset({"npm", "pnpm", "yarn", "bun"})
+_ADDS = frozenset("i install add a in update up".split())
+_BY_ADDRESS = Pattern(r"(?:github|gitlab|bitbucket|gist|git|file|link|http|https|npm):.*|[\w.-]+/[\w.-]+(?:#.*)?")
+"""A package from a repository or under another name."""
 _SCOPED = Pattern(r"@[\w.-]+/[\w.-]+(?:@[\w.^~<>=*-]+)?")
 """A package, or a member of a workspace, by its scope."""
 _SETS = (["config", "set"], ["config", "edit"], ["config", "delete"], ["set"], ["env", "-w"], ["publish"], ["push"], ["login"], ["adduser"], ["token"], ["owner"], ["access"])  # fmt: skip
@@ -281,11 +286,15 @@ _SETS = (["config", "set"], ["config", "edit"], ["config", "delete"], ["set"], [
 def _from_elsewhere(name: str, texts: Sequence[str]) -> str | None:
     """Settings, code and packages from outside, and what changes a manager's own settings or publishes."""
     operands = [one for one in texts if not one.startswith("-")]
+    if name in READERS or name in {"sed", "gsed"}:  # which have no settings, and patterns for values
+        return None
     if any(map(_ALWAYS.fits, texts)):
         return "program_option"
     if name in _MANAGERS:
         if any(operands[: len(one)] == one for one in _SETS):
             return "subcommand"
+        if name in _NODE and operands[:1] and operands[0] in _ADDS and any(map(_BY_ADDRESS.fits, operands[1:])):
+            return "outside"
         if any(
             "://" in one
             or one.startswith(("git+", "git@"))
@@ -309,13 +318,23 @@ def _from_elsewhere(name: str, texts: Sequence[str]) -> str | None:
         ):
             return "outside"
         before = text if text.startswith("-") else ""
+    if name.removeprefix("./") in _RUNS_PROJECT and any(
+        is_elsewhere(one) or _FOREIGN_GOAL.fits(one) for one in texts
+    ):
+        return "outside"
     if name in _SENDERS and any(map(holds_sensitive_files, operands)):
         return "host_file"
     return None
 
 
+_RUNS_PROJECT = frozenset(
+    "pytest py.test tox nox behave robot rspec cucumber phpunit pest gradle gradlew mvn mvnw ant sbt lein rake make ninja cmake ctest bazel meson scons invoke "
+    "just task mypy pylint flake8 pyright pre-commit swift xcodebuild dotnet composer".split()
+)
+"""What runs the code of a project, by the project's own settings."""
+_FOREIGN_GOAL = Pattern(r"(?:exec|antrun|groovy):.*|[\w.-]+\.[\w.-]+:[\w.-]+(?::[\w.-]+)+|-Dexec\..*")
 _SENDERS = frozenset("cp rsync tar zip 7z docker podman scp".split())
 
 
 def _is_outside(text: str) -> bool:
-    return bool(text) and text[0] in "/~." and is_elsewhere(text)
+    return bool(text) and ((text[0] in "/~." and is_elsewhere(text)) or text[0] == "{")

@@ -114,7 +114,7 @@ def _syncs(texts: Texts) -> str | None:
 
 
 def _rights(texts: Texts) -> str | None:
-    setting = any("s" in one and not one.startswith("-") for one in _operands(texts)[:1])
+    setting = any(_SETS_ID.fits(one) for one in _operands(texts)[:1])
     return (
         "changes_rights"
         if setting or any(one in {"-R", "--recursive"} and "/" in texts for one in texts)
@@ -137,6 +137,7 @@ def _edits(texts: Texts) -> str | None:
     return None if all(map(is_written_inside, files)) else "outside"
 
 
+_SETS_ID = Pattern(r"[ugoa]*[+=][rwxXt]*s.*|0?[2-7]\d{3}")
 _BRINGS_SCRIPT = Pattern(r"-[nErsuz]*e|--expression")
 _IN_PLACE = Pattern(r"-[nErsuz]*i(?:\.[\w~]+)?|--in-place(?:=\.[\w~]+)?")
 _PACKS = Pattern(
@@ -269,7 +270,7 @@ _PIP = Program(
 )  # fmt: skip
 
 _GIT_MORE = {
-    "commit": Program(short="F", valued="mC", long=("file",)),
+    "commit": Program(short="Ft", valued="mC", long=("file", "template", "pathspec-from-file")),
     "restore": Program(
         check=lambda words: None
         if any(one.text in {"--staged", "-S"} for one in words) and not any(one.text in {"-W", "--worktree", "-SW", "-WS"} for one in words)
@@ -317,7 +318,8 @@ DEVELOPING: Mapping[str, Program] = MappingProxyType(
         "git": _GIT._replace(subs={**(_GIT.subs or {}), **_GIT_MORE}),
         **dict.fromkeys(("rm", "rmdir", "unlink", "shred", "rimraf"), _by(_deletes)),
         **dict.fromkeys(("mkdir", "touch", "tee", "truncate", "sponge", "mv", "patch", "mkdirp"), _by(_changes)),
-        **dict.fromkeys(("cp", "ln", "install", "ditto"), _by(_copies)),
+        **dict.fromkeys(("cp", "install", "ditto"), _by(_copies)),
+        "ln": _by(_changes),
         "rsync": _by(_syncs),
         **dict.fromkeys(("chmod", "chown", "chgrp"), _by(_rights)),
         **dict.fromkeys(("sed", "gsed"), _by(_edits)),

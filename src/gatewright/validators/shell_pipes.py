@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatewright.patterns import Pattern
-from gatewright.validators.shell_files import names_sensitive_file
+from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
 from gatewright.validators.shell_programs import PROGRAMS, program_name
 from gatewright.validators.shell_syntax import Word
 
@@ -41,8 +41,13 @@ def pipe_rule(commands: Sequence[Sequence[Word]]) -> str | None:
             names_sensitive_file(word._replace(glob=True)) for one in before for word in one[1:]
         ):
             return "host_file"
-        if not _is_text(command) and not _lists(before):
+        if _is_text(command):
+            continue
+        if not _lists(before):
             return "unknown_arguments"
+        # What lists the host's own files hands them to whoever reads.
+        if any(holds_sensitive_files(word.text) for word in before[0][1:]):
+            return "host_file"
     return None
 
 
@@ -61,7 +66,11 @@ def _is_text(command: Sequence[Word]) -> bool:
     texts = [program_name(word.text) for word in command]
     if "xargs" not in texts:
         return False
-    run = [one for one in texts[texts.index("xargs") + 1 :] if one in PROGRAMS]
+    behind = texts[texts.index("xargs") + 1 :]
+    run = [one for one in behind if one in PROGRAMS]
+    # A program that is not in the table may take files; without any `xargs` runs `echo`.
+    if not run and any(one[:1].isalpha() for one in behind):
+        return False
     return all(PROGRAMS[one].textual or one in {"basename", "dirname"} for one in run)
 
 

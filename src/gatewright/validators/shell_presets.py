@@ -15,7 +15,7 @@ from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unw
 from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
 from gatewright.validators.shell_lists import Command, Redirection, Step
 from gatewright.validators.shell_pipes import pipe_rule
-from gatewright.validators.shell_programs import program_name
+from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["steps_rule"]
@@ -52,57 +52,80 @@ def steps_rule(
     steps: Sequence[Step], judge: Judge, granted: frozenset[str], *, writes: bool
 ) -> str | None:
     """What speaks against a line: a rule's name, or None. `judge` speaks of one command; `granted` are the capabilities."""
-    folders: list[str] = []
-    if writes:
-        fetched: set[str] = set()
-        plain = judge
+    line = _Line(judge, granted, writes=writes)
+    return next(filter(None, map(line.step_rule, steps)), None)
 
-        def judge(words: list[Word]) -> str | None:
-            return develop_rule(words, plain, fetched)
 
-    else:
-        reads = judge
+class _Line:
+    """What is known of a line up to a command: where it has gone, and which files it has made."""
 
-        def judge(words: list[Word]) -> str | None:
-            return reads(unwrapped_git(words))
+    def __init__(self, judge: Judge, granted: frozenset[str], *, writes: bool) -> None:
+        self._judge, self._granted, self._writes = judge, granted, writes
+        self._folders: list[str] = []
+        self._made: set[str] = set()
 
-    for step in steps:
+    def step_rule(self, step: Step) -> str | None:
+        """What speaks against the next pipeline."""
         for command in step.commands:
-            rule = _command_rule(command, judge, folders, granted, writes=writes)
+            rule = self._command_rule(command)
             if rule is not None:
                 return rule
         commands = [one.words for one in step.commands if one.words]
         rule = pipe_rule(commands) if commands else None
-        if rule is not None:
-            return rule
-        folders += _gone_to(step, folders)
-        if len(folders) > _MOST_FOLDERS:
-            return "too_long"
-    return None
+        self._folders += _gone_to(step, self._folders)
+        return rule if len(self._folders) <= _MOST_FOLDERS else "too_long"
 
-
-def _command_rule(
-    command: Command, judge: Judge, folders: list[str], granted: frozenset[str], *, writes: bool
-) -> str | None:
-    for variable in command.variables:
-        if not _is_harmless(variable):
+    def _command_rule(self, command: Command) -> str | None:
+        if not all(map(_is_harmless, command.variables)):
             return "assignment"
-    for one in command.redirections:
-        rule = _redirection_rule(one, folders, writes=writes)
+        if _takes_unseen(command):
+            return "unknown_arguments"
+        rule = self._redirections_rule(command)
+        return rule or (self._words_rule(command.words) if command.words else None)
+
+    def _redirections_rule(self, command: Command) -> str | None:
+        for one in command.redirections:
+            rule = _redirection_rule(one, self._folders, writes=self._writes)
+            if rule is not None:
+                return rule
+            # A file that the line itself writes is code that nobody has seen as such.
+            if one.sign != "<":
+                self._made.add(one.target.text.removeprefix("./"))
+        return None
+
+    def _words_rule(self, words: list[Word]) -> str | None:
+        rule = self._preset_rule(words)
         if rule is not None:
             return rule
-    words = command.words
-    if not words:
-        return None
-    rule = judge(words)
-    if rule is not None:
-        return rule
-    missing = needs(unwrapped_words(words)) - granted
-    if missing:
-        return min(missing)
-    if any(map(names_sensitive_file, _below(words[1:], folders))):
-        return "host_file"
-    return "host_file" if _reads_below(words, folders) else None
+        missing = needs(unwrapped_words(words)) - self._granted
+        if missing:
+            return min(missing)
+        secret = any(map(names_sensitive_file, _below(words[1:], self._folders)))
+        return "host_file" if secret or _reads_below(words, self._folders) else None
+
+    def _preset_rule(self, words: list[Word]) -> str | None:
+        if not self._writes:
+            return self._judge(unwrapped_git(words))
+        rule = develop_rule(words, self._judge, self._made)
+        if rule is not None:
+            return rule
+        # What changes something by a name that is relative to a folder of the host.
+        outside = any(map(_FOREIGN.fits, self._folders)) and program_rule(unwrapped_words(words))
+        return "outside" if outside else None
+
+
+_FOREIGN = Pattern(
+    r"/*|~[^/]*|-|(?:.*/)?\.\.(?:/.*)?|/(?:etc|usr|bin|sbin|lib|boot|dev|proc|sys|var|opt|root|home|Users|System|Library)(?:/[^/]*)?/*",
+    DOTALL,
+)
+"""Where nothing is changed by names that are relative to it: the host's folders, homes, and whatever lies above."""
+
+
+def _takes_unseen(command: Command) -> bool:
+    """Whether what becomes arguments stands in a file."""
+    return any(one.sign == "<" for one in command.redirections) and any(
+        program_name(word.text) == "xargs" for word in command.words
+    )
 
 
 def _is_harmless(variable: str) -> bool:

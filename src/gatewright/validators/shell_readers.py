@@ -185,7 +185,7 @@ host !network -aAcCdilNrRsTwvV46 -t:W:m:
 nslookup !network -type!= -query!= -querytype!= -q!= -port!= -vc! -novc! -debug! -nodebug! -timeout!= -retry!= -class!= -norecurse! -recurse! -all!
 dig !network -46ruvmi -t:c:q:p:b:x:
 getent -A -i -s: service= no-idn no-addrconfig
-ping,ping6 !network -46aAbBCdDfhLnOqrRUvV -c:e:F:i:I:l:m:M:N:p:Q:s:S:t:T:w:W:
+ping,ping6 !network -46aAbBCdDfhLnOqrRUvV -c:e:F:i:I:l:m:M:N:Q:s:S:t:T:w:W:
 traceroute,tracepath,mtr !network -46bdFnrTUImAVe -f:g:i:m:N:p:q:s:t:w:z:l: icmp tcp udp
 whois !network -HaAbcdgilLmMQrRSV
 locate,plocate -AbceEiLlNpPqSswr0H -l:n:r: all basename count existing ignore-case limit= null literal regexp= regex wholename nofollow statistics quiet
