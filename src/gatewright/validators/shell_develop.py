@@ -328,7 +328,7 @@ def _from_elsewhere(name: str, texts: Sequence[str]) -> str | None:
 
 
 _RUNS_PROJECT = frozenset(
-    "pytest py.test tox nox behave robot rspec cucumber phpunit pest gradle gradlew mvn mvnw ant sbt lein rake make ninja cmake ctest bazel meson scons invoke "
+    "pytest py.test tox nox behave robot rspec cucumber phpunit pest gradle gradlew mvn mvnw ant sbt lein rake make ninja cmake ctest meson scons invoke "
     "just task mypy pylint flake8 pyright pre-commit swift xcodebuild dotnet composer".split()
 )
 """What runs the code of a project, by the project's own settings."""

@@ -7,11 +7,13 @@ expansions, substitutions, jobs and here-documents stay refused by the name of t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 from tree_sitter import Node
 
 from gatewright.patterns import Pattern
+from gatewright.validators.shell_heredocs import without_heredocs
 from gatewright.validators.shell_syntax import (
     MAX_BYTES,
     Unacceptable,
@@ -22,6 +24,7 @@ from gatewright.validators.shell_syntax import (
     named,
     node_words,
     root_of,
+    split_simple,
 )
 
 __all__ = ["Command", "Redirection", "Step", "read_list"]
@@ -58,12 +61,19 @@ _MOST_DEPTH = 8
 
 def read_list(text: str) -> list[Step]:
     """The pipelines of one line, in their order. Raises `Unacceptable`."""
-    if not is_plain(text):
+    if not is_plain(text.translate(_BLANKS)):
         raise Unacceptable("control_character")
     source = text.encode()
-    if len(source) > MAX_BYTES or is_too_much(text):
+    if len(source) > MAX_BYTES:
         raise Unacceptable("too_long")
+    if (simple := split_simple(text)) is not None:
+        return [Step([Command(words) for words in simple])]
     root = root_of(source)
+    if b"<<" in source:
+        source = without_heredocs(source, root)
+        root = root_of(source)
+    if is_too_much(source.decode()):
+        raise Unacceptable("too_long")
     known = list(_known_expansions(root)) if b"$" in source else []
     if known:
         for start, end, text_ in reversed(known):
@@ -75,7 +85,26 @@ def read_list(text: str) -> list[Step]:
             steps += _steps(part, 0)
     if not steps:
         raise Unacceptable("empty")
+    if b"\n" in source or b"\t" in source:
+        _hold_lines(steps)
     return steps
+
+
+_BLANKS = str.maketrans("\n\t", "  ")
+
+
+def _hold_lines(steps: list[Step]) -> None:
+    """A word of several lines is a message, and nothing that a rule reads as one line."""
+    for command in (one for step in steps for one in step.commands):
+        texts = [word.text for word in command.words]
+        told = texts[:2] == ["git", "commit"]
+        for before, text in pairwise(["", *texts]):
+            if ("\n" in text or "\t" in text) and not (told and before in {"-m", "--message", "-am"}):
+                raise Unacceptable("control_character")
+        if any("\n" in one or "\t" in one for one in command.variables):
+            raise Unacceptable("control_character")
+        if any("\n" in one.target.text for one in command.redirections):
+            raise Unacceptable("control_character")
 
 
 _EXPANSIONS = {

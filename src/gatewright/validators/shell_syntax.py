@@ -31,6 +31,7 @@ __all__ = [
     "node_words",
     "read",
     "root_of",
+    "split_simple",
 ]
 
 MAX_BYTES = 4096
@@ -177,6 +178,11 @@ _KEYWORDS = frozenset(
     "declare typeset export readonly local unset unsetenv test".split()
 )
 """First words with which the grammar reads what follows in another way."""
+
+
+def split_simple(text: str) -> list[list[Word]] | None:
+    """The commands of a pipeline that no shell rewrites and no grammar has to be asked about; None for all other lines."""
+    return _split(text, pipes=True) if _SIMPLE.fits(text) else None
 
 
 def _split(text: str, *, pipes: bool) -> list[list[Word]] | None:
