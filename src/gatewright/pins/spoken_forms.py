@@ -31,7 +31,9 @@ def other_forms(texts: Iterable[str]) -> Iterator[str]:
             if folded != short.casefold():
                 yield folded
         if _SPACED.within(short):
-            yield _SPACED.sub(lambda found: found[0].replace(" ", ""), short.replace("  ", " \x1f ")).replace("\x1f", " ")
+            yield _SPACED.sub(
+                lambda found: found[0].replace(" ", ""), short.replace("  ", " \x1f ")
+            ).replace("\x1f", " ")
         if _NAME.fits(short):
             yield " ".join(words_of(short))
         if len(short) > 2 * 12:

@@ -276,7 +276,9 @@ _ALWAYS = Pattern(r"--(?:init-hook|script-shell|on-[\w-]+|use-compress-program|t
 _MANAGERS = frozenset("npm pnpm yarn bun gem pip pip3 pipenv poetry uv cargo composer conda mamba brew apt apt-get dnf yum apk pacman snap flatpak luarocks cpan cpanm opam cabal stack nuget".split())  # fmt: skip
 _NODE = frozenset({"npm", "pnpm", "yarn", "bun"})
 _ADDS = frozenset("i install add a in update up".split())
-_BY_ADDRESS = Pattern(r"(?:github|gitlab|bitbucket|gist|git|file|link|http|https|npm):.*|[\w.-]+/[\w.-]+(?:#.*)?")
+_BY_ADDRESS = Pattern(
+    r"(?:github|gitlab|bitbucket|gist|git|file|link|http|https|npm):.*|[\w.-]+/[\w.-]+(?:#.*)?"
+)
 """A package from a repository or under another name."""
 _SCOPED = Pattern(r"@[\w.-]+/[\w.-]+(?:@[\w.^~<>=*-]+)?")
 """A package, or a member of a workspace, by its scope."""
@@ -286,14 +288,22 @@ _SETS = (["config", "set"], ["config", "edit"], ["config", "delete"], ["set"], [
 def _from_elsewhere(name: str, texts: Sequence[str]) -> str | None:
     """Settings, code and packages from outside, and what changes a manager's own settings or publishes."""
     operands = [one for one in texts if not one.startswith("-")]
-    if name in READERS or name in {"sed", "gsed"}:  # which have no settings, and patterns for values
+    if name in READERS or name in {
+        "sed",
+        "gsed",
+    }:  # which have no settings, and patterns for values
         return None
     if any(map(_ALWAYS.fits, texts)):
         return "program_option"
     if name in _MANAGERS:
         if any(operands[: len(one)] == one for one in _SETS):
             return "subcommand"
-        if name in _NODE and operands[:1] and operands[0] in _ADDS and any(map(_BY_ADDRESS.fits, operands[1:])):
+        if (
+            name in _NODE
+            and operands[:1]
+            and operands[0] in _ADDS
+            and any(map(_BY_ADDRESS.fits, operands[1:]))
+        ):
             return "outside"
         if any(
             "://" in one
@@ -332,7 +342,9 @@ _RUNS_PROJECT = frozenset(
     "just task mypy pylint flake8 pyright pre-commit swift xcodebuild dotnet composer".split()
 )
 """What runs the code of a project, by the project's own settings."""
-_FOREIGN_GOAL = Pattern(r"(?:exec|antrun|groovy):.*|[\w.-]+\.[\w.-]+:[\w.-]+(?::[\w.-]+)+|-Dexec\..*")
+_FOREIGN_GOAL = Pattern(
+    r"(?:exec|antrun|groovy):.*|[\w.-]+\.[\w.-]+:[\w.-]+(?::[\w.-]+)+|-Dexec\..*"
+)
 _SENDERS = frozenset("cp rsync tar zip 7z docker podman scp".split())
 
 

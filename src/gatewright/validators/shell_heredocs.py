@@ -69,7 +69,9 @@ def _document(source: bytes, node: Node) -> Iterator[Edit]:
 def _message(source: bytes, node: Node) -> Edit | None:
     """The edit for a message of `git commit` that is nothing but a here-document; None for any other substitution."""
     inner = [part for part in node.children if part.is_named]
-    command = node.parent.parent if node.parent is not None and node.parent.type == "string" else None
+    command = (
+        node.parent.parent if node.parent is not None and node.parent.type == "string" else None
+    )
     if len(inner) != 1 or inner[0].type != "redirected_statement" or command is None:
         return None
     words = [part.text for part in command.children[:_COMMITTING]]

@@ -52,6 +52,8 @@ class Step(NamedTuple):
 
     commands: list[Command]
     depth: int = 0
+    lists: bool = False
+    """Whether its output becomes names on the line, so that it must be what lists files, or tells a revision."""
 
 
 _JOINING = frozenset({"&&", "||", ";"})
@@ -74,12 +76,12 @@ def read_list(text: str) -> list[Step]:
         root = root_of(source)
     if is_too_much(source.decode()):
         raise Unacceptable("too_long")
-    known = list(_known_expansions(root)) if b"$" in source else []
+    steps: list[Step] = []
+    known = list(_known_expansions(root, steps)) if b"$" in source else []
     if known:
         for start, end, text_ in reversed(known):
             source = source[:start] + text_ + source[end:]
         root = root_of(source)
-    steps: list[Step] = []
     for part in root.children:
         if part.type not in {";", "comment"}:
             steps += _steps(part, 0)
@@ -99,7 +101,9 @@ def _hold_lines(steps: list[Step]) -> None:
         texts = [word.text for word in command.words]
         told = texts[:2] == ["git", "commit"]
         for before, text in pairwise(["", *texts]):
-            if ("\n" in text or "\t" in text) and not (told and before in {"-m", "--message", "-am"}):
+            if ("\n" in text or "\t" in text) and not (
+                told and before in {"-m", "--message", "-am"}
+            ):
                 raise Unacceptable("control_character")
         if any("\n" in one or "\t" in one for one in command.variables):
             raise Unacceptable("control_character")
@@ -115,8 +119,21 @@ _EXPANSIONS = {
 _ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
 
 
-def _known_expansions(root: Node) -> Iterator[tuple[int, int, bytes]]:
-    """Start, end and meaning of each expansion whose value needs no guess."""
+def _substituted(node: Node) -> bytes | None:
+    """What stands for the output of a command on the line: a revision, or, for a whole word, a file inside. None where nothing may."""
+    inner = [part for part in node.children if part.is_named]
+    if len(inner) != 1 or inner[0].type not in {"command", "pipeline"}:
+        return None
+    if (inner[0].text or b"").startswith(_TELLING) and inner[0].type == "command":
+        return b"HEAD"
+    return b"./found" if node.parent is not None and node.parent.type == "command" else None
+
+
+_TELLING = (b"git merge-base ", b"git rev-parse ", b"git describe", b"git branch --show-current")
+
+
+def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int, bytes]]:
+    """Start, end and meaning of each expansion whose value needs no guess. What runs for one is added to the steps."""
     stack = [root]
     found = []
     while stack:
@@ -125,6 +142,11 @@ def _known_expansions(root: Node) -> Iterator[tuple[int, int, bytes]]:
             found.append((node.start_byte, node.end_byte, _EXPANSIONS[node.text or b""]))
         elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
             found.append((node.start_byte, node.end_byte, b"0"))
+        elif node.type == "command_substitution" and (instead := _substituted(node)) is not None:
+            found.append((node.start_byte, node.end_byte, instead))
+            for part in node.children:
+                if part.is_named:
+                    steps += [one._replace(lists=instead != b"HEAD") for one in _steps(part, 1)]
         else:
             stack.extend(node.children)
     yield from sorted(found)

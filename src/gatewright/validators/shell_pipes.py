@@ -14,7 +14,7 @@ from gatewright.validators.shell_files import holds_sensitive_files, names_sensi
 from gatewright.validators.shell_programs import PROGRAMS, program_name
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["pipe_rule"]
+__all__ = ["lists_names", "pipe_rule"]
 
 _FORMATS = Pattern(r"(?i).*(?:printf|-form|-pretty|-template).*")
 """Options that write what they are told."""
@@ -43,7 +43,7 @@ def pipe_rule(commands: Sequence[Sequence[Word]]) -> str | None:
             return "host_file"
         if _is_text(command):
             continue
-        if not _lists(before):
+        if not lists_names(before):
             return "unknown_arguments"
         # What lists the host's own files hands them to whoever reads.
         if any(holds_sensitive_files(word.text) for word in before[0][1:]):
@@ -74,7 +74,8 @@ def _is_text(command: Sequence[Word]) -> bool:
     return all(PROGRAMS[one].textual or one in {"basename", "dirname"} for one in run)
 
 
-def _lists(commands: Sequence[Sequence[Word]]) -> bool:
+def lists_names(commands: Sequence[Sequence[Word]]) -> bool:
+    """Whether what these print are names of files that a folder holds, and nothing that the line itself says."""
     first, *others = ([program_name(one[0].text), *(word.text for word in one[1:])] for one in commands)  # fmt: skip
     if any(_FORMATS.fits(text) for one in (first, *others) for text in one[1:]):
         return False

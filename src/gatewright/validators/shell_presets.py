@@ -14,7 +14,7 @@ from gatewright.validators.shell_capabilities import needs
 from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unwrapped_words
 from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
 from gatewright.validators.shell_lists import Command, Redirection, Step
-from gatewright.validators.shell_pipes import pipe_rule
+from gatewright.validators.shell_pipes import lists_names, pipe_rule
 from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_syntax import Word
 
@@ -71,6 +71,10 @@ class _Line:
             if rule is not None:
                 return rule
         commands = [one.words for one in step.commands if one.words]
+        if step.lists and not (commands and lists_names(commands)):
+            return "command_substitution"
+        if step.lists and any(holds_sensitive_files(one.text) for one in commands[0][1:]):
+            return "host_file"
         rule = pipe_rule(commands) if commands else None
         self._folders += _gone_to(step, self._folders)
         return rule if len(self._folders) <= _MOST_FOLDERS else "too_long"
