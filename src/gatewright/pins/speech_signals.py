@@ -30,7 +30,7 @@ SIGNALS = (
         "it says into which parameter",
         (
             rf"{_TAKES}.{{0,90}}\b(?:in|into|as|to|after|before|via|through)\b (?:the |its |this )?(?:['\"`]\w+['\"`]|\w+ {_FIELDS}\b|text\b|url\b|query\b|next call\b|side ?note\b)"
-            rf"|\b{_FIELDS}\b.{{0,4}}['\"`»«“”‘’]\w+|['\"`]\w+['\"`] (?:{_FIELDS})|\bpaste (?:it|them|the .{{0,40}}) here\b|\b(?:parameter|field|argument|value) must (?:hold|contain|be)\b"
+            rf"|\b{_FIELDS}\b.{{0,4}}['\"`\x{{ab}}\x{{bb}}\x{{2018}}-\x{{201f}}]\w+|['\"`]\w+['\"`] (?:{_FIELDS})|\bpaste (?:it|them|the .{{0,40}}) here\b|\b(?:parameter|field|argument|value) must (?:hold|contain|be)\b"
         ),
     ),
     (5, "it wants all of the prompt", r"\b(?:full|whole|complete|entire) (?:text|copy|contents?) of (?:your|the) (?:system prompt|conversation|instructions)"),

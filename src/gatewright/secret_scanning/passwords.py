@@ -126,7 +126,8 @@ def _before_next(said: bytes) -> bytes:
     return said if found is None else said[: found[0][0]]
 
 
-_MARKS = tuple(one.encode() for one in "」』”»’。，！")
+_MARKS = tuple(map(bytes.fromhex, "e3808d e3808f e2809d c2bb e28099 e38082 efbc8c efbc81".split()))
+"""Closing quotation marks and full stops of other scripts, as UTF-8."""
 
 
 def _before_mark(said: bytes) -> bytes:

@@ -117,7 +117,7 @@ def cloud_rule(texts: Sequence[str]) -> str | None:
         del rest[: 1 if "=" in rest[0] or rest[0] in _BEFORE_ALONE else 2]
     words = list(takewhile(lambda one: not one.startswith("-"), rest))
     options = [one for one in texts[1:] if one.startswith("-")]
-    if options == ["--version"] or options == ["--help"] or words[:1] == ["help"]:
+    if options in (["--version"], ["--help"]) or words[:1] == ["help"]:
         return None
     if any(map(tool.options.fits, options)) or any(map(_FROM_FILE.fits, texts)):
         return "option"

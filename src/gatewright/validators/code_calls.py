@@ -89,12 +89,10 @@ def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
         yield from _named_call(walk, node, func)
     elif isinstance(func, ast.Attribute) and func.attr in _READERS:
         yield from _READERS[func.attr](folded(func.value), node)
-    if _is_attrgetter(walk, func):
-        for arg in node.args:
-            yield from _member_text(folded(arg), "attrgetter")
+    for arg in node.args if _is_attrgetter(walk, func) else ():
+        yield from _member_text(folded(arg), "attrgetter")
     yield from _file_violation(node, closed=walk.rules.allowed_imports is not None)
-    if walk.frames:
-        yield from frame_call(walk, node)
+    yield from frame_call(walk, node) if walk.frames else ()
     if _gives_environment_away(walk, node):
         walk.found["Blocked use: the whole of 'os.environ' in code that uses the network"] = None
     yield from _switch_violation(node)

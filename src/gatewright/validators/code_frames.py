@@ -72,21 +72,23 @@ def frame_call(walk: Walk, node: ast.Call) -> Iterator[str]:
     """What speaks against a call in code that uses tables or arrays; what only turns one into text is marked as harmless."""
     func = node.func
     paths = walk.names.paths(func)
-    hidden = any(isinstance(one, ast.Starred) for one in node.args) or any(one.arg is None for one in node.keywords)  # fmt: skip
+    hidden = any(isinstance(one, ast.Starred) for one in node.args) or any(
+        one.arg is None for one in node.keywords
+    )
     if paths and paths <= _WITH_TEXT:
         if not hidden and node.args and _is_text(walk, node.args[0]):
             walk.harmless.add(id(func))
-        return
-    if "pandas.set_option" in paths or "pandas.option_context" in paths:
+    elif not paths.isdisjoint(_SETTING):
         names = [folded(one) for one in node.args[::2]]
-        if (
-            hidden
-            or not names
-            or not all(one is not None and one.startswith(_OPTIONS) for one in names)
-        ):
+        shown = all(one is not None and one.startswith(_OPTIONS) for one in names)
+        if hidden or not names or not shown:
             yield "Blocked call: an option that is not about what is shown"
-    if not isinstance(func, ast.Attribute) or paths:
-        return
+    elif isinstance(func, ast.Attribute) and not paths:
+        yield from _method_call(walk, node, func, hidden=hidden)
+
+
+def _method_call(walk: Walk, node: ast.Call, func: ast.Attribute, *, hidden: bool) -> Iterator[str]:
+    """The same of a method of some object."""
     if func.attr in _AS_TEXT:
         placed = any(one.arg in _PLACES for one in node.keywords)
         if not hidden and not placed and all(_is_text(walk, one) for one in node.args[:1]):
@@ -95,10 +97,11 @@ def frame_call(walk: Walk, node: ast.Call) -> Iterator[str]:
         text = folded(node.args[0]) if node.args else None
         if text is None or hidden or _REACHES.search(text):
             yield f"Blocked query: '{func.attr}' with a text that is computed or reaches members"
-        elif func.attr == "eval":
-            walk.harmless.add(id(func))
-    elif func.attr in _BY_NAME and any(_is_computed(one) for one in node.args[:1]):
+    elif func.attr in _BY_NAME and any(map(_is_computed, node.args[:1])):
         yield f"Blocked call: '{func.attr}' with a computed name"
+
+
+_SETTING = frozenset({"pandas.set_option", "pandas.option_context"})
 
 
 def _is_text(walk: Walk, node: ast.expr) -> bool:

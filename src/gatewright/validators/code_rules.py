@@ -200,8 +200,7 @@ def _visit_attribute(walk: Walk, node: ast.Attribute) -> Iterator[str]:
         elif not isinstance(node.ctx, ast.Load) and _is_patched(path):
             yield f"Blocked assignment: '{path}'"
     yield from attribute_violation(node.attr)
-    if walk.frames and id(node) not in walk.harmless:
-        yield from frame_attribute(node)
+    yield from frame_attribute(node) if walk.frames and id(node) not in walk.harmless else ()
     if node.attr == "__dict__":
         yield from _dict_of(walk, node.value)
 

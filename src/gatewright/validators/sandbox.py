@@ -218,20 +218,19 @@ def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str
     if program is not None and program.textual:
         return None
     # The first operand of `grep` is a pattern, unless an option brings one: then all are files.
-    pattern = (
-        name in _SCRIPTED
-        or name in _SEEKERS
-        and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
-    )
+    seeks = name in _SEEKERS and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
+    pattern = name in _SCRIPTED or seeks
     for word in arguments:
         if pattern and not word.text.startswith("-"):
             pattern = False
-        elif names_sensitive_file(word):
+        elif names_sensitive_file(word) or _globs_sensitive(word):
             return "host_file"
-        elif found := _GLOBBING.fullmatch(word.text):
-            if names_sensitive_file(Word(found[1] or found[2] or "", glob=True)):
-                return "host_file"
     return None
+
+
+def _globs_sensitive(word: Word) -> bool:
+    found = _GLOBBING.fullmatch(word.text)
+    return found is not None and names_sensitive_file(Word(found[1] or found[2] or "", glob=True))
 
 
 _NO_OPTION = Pattern(r"-(?:[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)?")

@@ -7,8 +7,10 @@ asked, settings and code from outside the workspace are refused, and what a line
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise, starmap, takewhile
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
+from gatewright.validators import shell_special as special
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 from gatewright.validators.shell_developing import NODE_TOOLS
 from gatewright.validators.shell_files import holds_sensitive_files
@@ -67,34 +69,50 @@ def unwrapped_words(words: list[Word]) -> list[Word]:
 
 def _inner(words: list[Word]) -> list[Word] | None:
     name, texts = program_name(words[0].text), [one.text for one in words]
-    at = 1
-    if name in {"time", "timeout", "nice"}:
-        while at < len(texts) and texts[at].startswith("-"):
-            if not _TIME.fits(texts[at]):
-                return None
-            at += 2 if texts[at] in {"-k", "-s", "-n"} else 1
-        if name == "timeout":
-            if at >= len(texts) or not _DURATION.fits(texts[at]):
-                return None
-            at += 1
-    elif name == "valgrind":
-        while at < len(texts) and (texts[at] in _LINKS or texts[at].startswith("--tool=")):
-            at += 1
-        return words[at:] if at < len(words) and is_inside(texts[at]) and "/" in texts[at] else None
-    elif name in _RUNNERS:
-        subcommand, options = _RUNNERS[name]
-        if tuple(texts[1 : 1 + len(subcommand)]) != subcommand:
-            return None
-        at += len(subcommand)
-        while at < len(texts) and (texts[at] in options or texts[at] == "--"):
-            at += 1
-        if at < len(texts) and name in _FETCHED and texts[at] not in NODE_TOOLS:
-            return None
-    elif name == "git":
+    if name == "git":
         return _plain_git(words, texts)
-    else:
+    behind = _STARTING.get(name, _behind_runner if name in _RUNNERS else None)
+    at = behind(name, texts) if behind is not None else None
+    return words[at:] if at is not None and at < len(words) and texts[at][:1] != "-" else None
+
+
+def _behind_timer(name: str, texts: Sequence[str]) -> int | None:
+    """Where the other program stands behind `time`, `nice` or `timeout`."""
+    at = 1
+    while at < len(texts) and texts[at].startswith("-"):
+        if not _TIME.fits(texts[at]):
+            return None
+        at += 2 if texts[at] in {"-k", "-s", "-n"} else 1
+    if name != "timeout":
+        return at
+    return at + 1 if at < len(texts) and _DURATION.fits(texts[at]) else None
+
+
+def _behind_checker(name: str, texts: Sequence[str]) -> int | None:
+    """The same behind `valgrind`, which runs what the project built."""
+    del name
+    at = 1
+    while at < len(texts) and (texts[at] in _LINKS or texts[at].startswith("--tool=")):
+        at += 1
+    return at if at < len(texts) and is_inside(texts[at]) and "/" in texts[at] else None
+
+
+def _behind_runner(name: str, texts: Sequence[str]) -> int | None:
+    """The same behind the runner of a project's own tools."""
+    subcommand, options = _RUNNERS[name]
+    at = 1 + len(subcommand)
+    if tuple(texts[1:at]) != subcommand:
         return None
-    return words[at:] if at < len(words) and not texts[at].startswith("-") else None
+    while at < len(texts) and (texts[at] in options or texts[at] == "--"):
+        at += 1
+    fetches = name in _FETCHED and at < len(texts) and texts[at] not in NODE_TOOLS
+    return None if fetches else at
+
+
+_STARTING: dict[str, Callable[[str, Sequence[str]], int | None]] = {
+    **dict.fromkeys(("time", "timeout", "nice"), _behind_timer),
+    "valgrind": _behind_checker,
+}
 
 
 def unwrapped_git(words: list[Word]) -> list[Word]:
@@ -114,30 +132,30 @@ def _plain_git(words: list[Word], texts: Sequence[str]) -> list[Word] | None:
 
 
 def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | None:
-    """What speaks against one command: a rule's name, or None. `written` are the files that this line has fetched before, and gets those
+    """What speaks against one command: a rule's name, or None. `written` are the files that this line has made before, and gets those
     that this command fetches."""
     words = unwrapped_words(words)
     name, texts = program_name(words[0].text), [one.text for one in words[1:]]
     if any(map(_METADATA.fits, texts)):
         return "metadata"
-    if "/" in name and (not is_inside(name) or name.removeprefix("./") in written):
+    if _runs_made(name, texts, written):
         return "program_name"
-    if name.removeprefix("./") in written or any(
-        one.removeprefix("./") in written for one in texts if name in _RUNS_FILES
-    ):
-        return "program_name"
-    if name == "find":
-        return _find(words, judge)
-    if name == "xargs":
-        return _xargs(words, judge)
+    if name in _RUNNING:
+        return _RUNNING[name](words, judge)
     if name in CLOUD:
         return _cloud(name, texts)
     rule = judge(words)
     if rule is not None:
         return rule
-    if name in _CLIENTS:
-        return _client(name, texts, written)
-    return _from_elsewhere(name, texts)
+    return _client(name, texts, written) if name in _CLIENTS else _from_elsewhere(name, texts)
+
+
+def _runs_made(name: str, texts: Sequence[str], written: set[str]) -> bool:
+    """Whether a program is run from outside, or one that the line itself has made."""
+    if "/" in name and not is_inside(name):
+        return True
+    run = [name, *texts] if name in _RUNS_FILES else [name]
+    return any(one.removeprefix("./") in written for one in run)
 
 
 _RUNS_FILES = frozenset(
@@ -159,43 +177,32 @@ _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 def _find(words: list[Word], judge: Judge) -> str | None:
     """What is found is below the folders that it begins in, so that these decide where something is deleted or changed."""
-    texts = [one.text for one in words[1:]]
-    roots: list[str] = []
-    for text in texts:
-        if text.startswith(("-", "(", "!")):
-            break
-        roots.append(text)
-    plain, at, acts = [words[0]], 0, False
-    while at < len(texts):
-        if texts[at] in _FIND_RUNS:
-            end = next((to for to in range(at, len(texts)) if texts[to] in {";", "+"}), None)
-            if end is None:
-                return "option"
-            inner = [one for one in words[at + 2 : end + 1]]
-            # A name that is found stands for a file inside.
-            inner = [one._replace(text="./found") if one.text == "{}" else one for one in inner]
-            if not inner:
-                return "option"
-            rule = develop_rule(inner, judge, set())
-            if rule is not None:
-                return rule
-            acts, at = True, end + 1
-        elif texts[at] == "-delete":
-            acts, at = True, at + 1
+    roots = list(takewhile(lambda one: not one.startswith(("-", "(", "!")), (one.text for one in words[1:])))  # fmt: skip
+    plain, run = [words[0]], []
+    rest = words[1:]
+    while rest:
+        if rest[0].text in _FIND_RUNS:
+            end = next((at for at, one in enumerate(rest) if one.text in {";", "+"}), 0)
+            run.append(rest[1:end])
+            rest = rest[end + 1 :] if end else []
         else:
-            plain.append(words[at + 1])
-            at += 1
-    if acts and not all(one in {".", "./"} or is_written_inside(one) for one in roots or ["."]):
+            plain.append(rest.pop(0))
+    tests = [one for one in plain if one.text != "-delete"]
+    deletes = len(tests) < len(plain)
+    if (run or deletes) and not all(one in {".", "./"} or is_written_inside(one) for one in roots):
         return "outside"
-    if acts and "-delete" in texts and len(plain) <= 1 + len(roots):
+    if deletes and len(tests) <= 1 + len(roots):
         return "recursive_delete"
-    return _FIND(plain)
+    rules = (_found_rule(one, judge) for one in run)
+    return next(filter(None, rules), None) or special.find(tests[1:])
 
 
-def _FIND(words: list[Word]) -> str | None:  # noqa: N802 - the table's rule, asked late
-    from gatewright.validators.shell_special import find
-
-    return find(words[1:])
+def _found_rule(command: list[Word], judge: Judge) -> str | None:
+    """The same of a command that gets what is found, in whose place a file inside stands."""
+    if not command:
+        return "option"
+    given = [one._replace(text="./found") if one.text == "{}" else one for one in command]
+    return develop_rule(given, judge, set())
 
 
 _XARGS = Pattern(
@@ -222,6 +229,7 @@ def _xargs(words: list[Word], judge: Judge) -> str | None:
     return develop_rule(inner if placed else [*inner, Word("./found")], judge, set())
 
 
+_RUNNING: dict[str, Callable[[list[Word], Judge], str | None]] = {"find": _find, "xargs": _xargs}
 _CLIENTS = frozenset({"curl", "wget", "http", "https", "xh", "httpie", "curlie"})
 _SENDS = Pattern(
     r"-[a-zA-Z]*[TF].*|--(?:upload-file|form|form-string|post-file|body-file|data-binary|data-urlencode|data-raw|data|data-ascii|json|url-query|"
@@ -287,54 +295,43 @@ _SETS = (["config", "set"], ["config", "edit"], ["config", "delete"], ["set"], [
 
 def _from_elsewhere(name: str, texts: Sequence[str]) -> str | None:
     """Settings, code and packages from outside, and what changes a manager's own settings or publishes."""
-    operands = [one for one in texts if not one.startswith("-")]
-    if name in READERS or name in {
-        "sed",
-        "gsed",
-    }:  # which have no settings, and patterns for values
+    # These have no settings, and patterns for values.
+    if name in READERS or name in {"sed", "gsed"}:
         return None
+    operands = [one for one in texts if not one.startswith("-")]
     if any(map(_ALWAYS.fits, texts)):
         return "program_option"
-    if name in _MANAGERS:
-        if any(operands[: len(one)] == one for one in _SETS):
-            return "subcommand"
-        if (
-            name in _NODE
-            and operands[:1]
-            and operands[0] in _ADDS
-            and any(map(_BY_ADDRESS.fits, operands[1:]))
-        ):
-            return "outside"
-        if any(
-            "://" in one
-            or one.startswith(("git+", "git@"))
-            or (is_elsewhere(one) and not _SCOPED.fits(one))
-            for one in texts
-        ):
-            return "outside"
-    before = ""
-    for text in texts:
-        option, sign, value = text.partition("=")
-        valued = value if sign else ""
-        if valued and _SETTINGS.fits(option) and _is_outside(valued):
-            return "outside"
-        if before and _SETTINGS.fits(before) and not text.startswith("-") and _is_outside(text):
-            return "outside"
-        if (
-            text[:1] == "-"
-            and text[1:2] not in {"-", ""}
-            and _SETTINGS.fits(text[:2])
-            and _is_outside(text[2:].removeprefix("="))
-        ):
-            return "outside"
-        before = text if text.startswith("-") else ""
-    if name.removeprefix("./") in _RUNS_PROJECT and any(
-        is_elsewhere(one) or _FOREIGN_GOAL.fits(one) for one in texts
-    ):
+    rule = _managed(name, texts, operands) if name in _MANAGERS else None
+    if rule is not None:
+        return rule
+    project = name.removeprefix("./") in _RUNS_PROJECT
+    foreign = project and any(is_elsewhere(one) or _FOREIGN_GOAL.fits(one) for one in texts)
+    if foreign or any(starmap(_is_set_outside, pairwise(["", *texts]))):
         return "outside"
-    if name in _SENDERS and any(map(holds_sensitive_files, operands)):
-        return "host_file"
-    return None
+    sends = name in _SENDERS and any(map(holds_sensitive_files, operands))
+    return "host_file" if sends else None
+
+
+def _managed(name: str, texts: Sequence[str], operands: list[str]) -> str | None:
+    """What speaks against a package manager's command: its settings and what it publishes, and packages by an address."""
+    if any(operands[: len(one)] == one for one in _SETS):
+        return "subcommand"
+    adds = name in _NODE and operands[:1] and operands[0] in _ADDS
+    if adds and any(map(_BY_ADDRESS.fits, operands[1:])):
+        return "outside"
+    addressed = ("://" in one or one.startswith(("git+", "git@")) for one in texts)
+    elsewhere = (is_elsewhere(one) and not _SCOPED.fits(one) for one in texts)
+    return "outside" if any(addressed) or any(elsewhere) else None
+
+
+def _is_set_outside(before: str, text: str) -> bool:
+    """Whether a word, or with it the option before it, leads to settings or code outside."""
+    if not text.startswith("-"):
+        return bool(_SETTINGS.fits(before)) and _is_outside(text)
+    option, sign, value = text.partition("=")
+    if sign and _SETTINGS.fits(option):
+        return _is_outside(value)
+    return text[1:2] not in {"-", ""} and bool(_SETTINGS.fits(text[:2])) and _is_outside(text[2:])
 
 
 _RUNS_PROJECT = frozenset(

@@ -313,6 +313,15 @@ _GIT_MORE = {
     "lfs": Program(subs=dict.fromkeys("ls-files status pull fetch".split(), Program())),
 }  # fmt: skip
 _GIT = BUILDING["git"]
+_SQUEEZES = Pattern(r"-[cdfkltvq1-9T]+\d*|--(?:decompress|keep|force|stdout|best|fast|list|test)")
+_ACTIVATES = Pattern(r"(?:\./)?\.?[\w-]+/(?:bin|Scripts)/activate(?:\.fish|\.csh)?")
+_BUN = frozenset(
+    "install i add remove rm update outdated test run build pm link audit -v --version".split()
+)
+_SCRIPT = Pattern(r"[\w./-]+\.(?:ts|tsx|js|jsx|mjs|cjs)")
+_INLINE = Pattern(
+    r"-e|-p|-pe|-r|--eval(?:=.*)?|--print(?:=.*)?|--require(?:=.*)?|--import(?:=.*)?|--loader(?:=.*)?|--exec(?:=.*)?"
+)
 DEVELOPING: Mapping[str, Program] = MappingProxyType(
     {
         "git": _GIT._replace(subs={**(_GIT.subs or {}), **_GIT_MORE}),
@@ -354,12 +363,3 @@ DEVELOPING: Mapping[str, Program] = MappingProxyType(
     }
 )  # fmt: skip
 """Program → what of it passes in `develop`, in place of the other tables' rules."""
-_SQUEEZES = Pattern(r"-[cdfkltvq1-9T]+\d*|--(?:decompress|keep|force|stdout|best|fast|list|test)")
-_ACTIVATES = Pattern(r"(?:\./)?\.?[\w-]+/(?:bin|Scripts)/activate(?:\.fish|\.csh)?")
-_BUN = frozenset(
-    "install i add remove rm update outdated test run build pm link audit -v --version".split()
-)
-_SCRIPT = Pattern(r"[\w./-]+\.(?:ts|tsx|js|jsx|mjs|cjs)")
-_INLINE = Pattern(
-    r"-e|-p|-pe|-r|--eval(?:=.*)?|--print(?:=.*)?|--require(?:=.*)?|--import(?:=.*)?|--loader(?:=.*)?|--exec(?:=.*)?"
-)

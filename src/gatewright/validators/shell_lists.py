@@ -6,7 +6,7 @@ expansions, substitutions, jobs and here-documents stay refused by the name of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -68,21 +68,19 @@ def read_list(text: str) -> list[Step]:
     source = text.encode()
     if len(source) > MAX_BYTES:
         raise Unacceptable("too_long")
-    if (simple := split_simple(text)) is not None:
-        return [Step([Command(words) for words in simple])]
-    root = root_of(source)
-    if b"<<" in source:
-        source = without_heredocs(source, root)
-        root = root_of(source)
+    simple = split_simple(text)
+    return _read(source) if simple is None else [Step([Command(words) for words in simple])]
+
+
+def _read(source: bytes) -> list[Step]:
+    source, root = _plain_form(source)
     if is_too_much(source.decode()):
         raise Unacceptable("too_long")
     steps: list[Step] = []
     known = list(_known_expansions(root, steps)) if b"$" in source else []
-    if known:
-        for start, end, text_ in reversed(known):
-            source = source[:start] + text_ + source[end:]
-        root = root_of(source)
-    for part in root.children:
+    for start, end, instead in reversed(known):
+        source = source[:start] + instead + source[end:]
+    for part in (root_of(source) if known else root).children:
         if part.type not in {";", "comment"}:
             steps += _steps(part, 0)
     if not steps:
@@ -90,6 +88,15 @@ def read_list(text: str) -> list[Step]:
     if b"\n" in source or b"\t" in source:
         _hold_lines(steps)
     return steps
+
+
+def _plain_form(source: bytes) -> tuple[bytes, Node]:
+    """A text without its here-documents, and what the grammar makes of it."""
+    root = root_of(source)
+    if b"<<" not in source:
+        return source, root
+    source = without_heredocs(source, root)
+    return source, root_of(source)
 
 
 _BLANKS = str.maketrans("\n\t", "  ")
@@ -155,26 +162,20 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
 def _steps(node: Node, depth: int) -> Iterator[Step]:
     if depth > _MOST_DEPTH:
         raise Unacceptable("too_long")
-    kind = node.type
-    if kind == "list":
-        for part in _leaves(node):
-            yield from _steps(part, depth)
-    elif kind in {"subshell", "compound_statement"}:
-        for part in node.children[1:-1]:
-            if part.type != ";":
-                yield from _steps(part, depth + 1)
-    elif kind == "negated_command":
-        yield from _steps(node.children[-1], depth)
-    elif kind in {"if_statement", "elif_clause", "else_clause"}:
-        for part in node.children:
-            if part.is_named:
-                yield from _steps(part, depth + 1)
-    elif kind == "pipeline":
+    inner = _INNER.get(node.type)
+    if inner is not None:
+        deeper = depth + (node.type not in {"list", "negated_command"})
+        for part in inner(node):
+            yield from _steps(part, deeper)
+    elif node.type == "pipeline":
         yield Step(list(_piped(node)), depth)
-    elif kind == "redirected_statement" and node.children[0].type in {"list", "pipeline", "negated_command"}:  # fmt: skip
+    elif node.type == "redirected_statement" and node.children[0].type in _OF_SEVERAL:
         yield from _redirected(node, depth)
     else:
         yield Step([_one(node)], depth)
+
+
+_OF_SEVERAL = frozenset({"list", "pipeline", "negated_command"})
 
 
 def _leaves(node: Node) -> list[Node]:
@@ -187,6 +188,23 @@ def _leaves(node: Node) -> list[Node]:
         found.append(last)
         node = before[0]
     return [node, *reversed(found)]
+
+
+def _grouped(node: Node) -> list[Node]:
+    return [part for part in node.children[1:-1] if part.type != ";"]
+
+
+def _named_parts(node: Node) -> list[Node]:
+    return [part for part in node.children if part.is_named]
+
+
+_INNER: dict[str, Callable[[Node], list[Node]]] = {
+    "list": _leaves,
+    "negated_command": lambda node: [node.children[-1]],
+    **dict.fromkeys(("subshell", "compound_statement"), _grouped),
+    **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), _named_parts),
+}
+"""Kind of node → the statements in it, each judged by itself."""
 
 
 def _redirected(node: Node, depth: int) -> Iterator[Step]:
@@ -214,26 +232,36 @@ def _one(node: Node) -> Command:
         return inner._replace(redirections=(*inner.redirections, *map(_redirection, others)))
     if kind == "negated_command":
         return _one(node.children[-1])
-    if kind in {"variable_assignment", "variable_assignments"}:
-        parts = node.children if kind.endswith("s") else [node]
-        return Command([], tuple(_assignment(part) for part in parts))
-    if kind == "declaration_command" and node.children[0].type == "export":
-        return Command([], tuple(_assignment(part) for part in node.children[1:]))
     if kind == "test_command":
         return Command(list(_test(node)))
-    if kind != "command":
+    if kind == "command":
+        return _plain_command(list(node.children))
+    set_ = _set_parts(node)
+    if set_ is None:
         raise Unacceptable(named(kind))
+    return Command([], tuple(map(_assignment, set_)))
+
+
+def _set_parts(node: Node) -> list[Node] | None:
+    """The assignments that a statement is made of; None where it is none."""
+    if node.type == "variable_assignment":
+        return [node]
+    if node.type == "variable_assignments":
+        return list(node.children)
+    exports = node.type == "declaration_command" and node.children[0].type == "export"
+    return list(node.children[1:]) if exports else None
+
+
+def _plain_command(parts: list[Node]) -> Command:
     variables, redirections = [], []
-    parts = list(node.children)
     while parts and parts[0].type in {"variable_assignment", "file_redirect"}:
         part = parts.pop(0)
         if part.type == "file_redirect":
             redirections.append(_redirection(part))
         else:
             variables.append(_assignment(part))
-    if not parts:
-        return Command([], tuple(variables), tuple(redirections))
-    return Command(command_words(parts), tuple(variables), tuple(redirections))
+    words = command_words(parts) if parts else []
+    return Command(words, tuple(variables), tuple(redirections))
 
 
 def _test(node: Node) -> Iterator[Word]:

@@ -29,26 +29,23 @@ _GIT_LISTING = (["ls-files"], ["grep", "-l"], ["diff", "--name-only"])
 
 def pipe_rule(commands: Sequence[Sequence[Word]]) -> str | None:
     """What speaks against commands that are joined by pipes: a rule's name, or None."""
-    for at, command in enumerate(commands):
-        if not _feeds(command):
-            continue
-        if not at:
-            if _takes_names(command):
-                return "unknown_arguments"
-            continue
-        before = commands[:at]
-        if any(
-            names_sensitive_file(word._replace(glob=True)) for one in before for word in one[1:]
-        ):
-            return "host_file"
-        if _is_text(command):
-            continue
-        if not lists_names(before):
-            return "unknown_arguments"
-        # What lists the host's own files hands them to whoever reads.
-        if any(holds_sensitive_files(word.text) for word in before[0][1:]):
-            return "host_file"
-    return None
+    rules = (_fed_rule(commands[:at], one) for at, one in enumerate(commands) if _feeds(one))
+    return next(filter(None, rules), None)
+
+
+def _fed_rule(before: Sequence[Sequence[Word]], command: Sequence[Word]) -> str | None:
+    """What speaks against what one command gets as arguments."""
+    if not before:
+        return "unknown_arguments" if _takes_names(command) else None
+    if any(names_sensitive_file(word._replace(glob=True)) for one in before for word in one[1:]):
+        return "host_file"
+    if _is_text(command):
+        return None
+    if not lists_names(before):
+        return "unknown_arguments"
+    # What lists the host's own files hands them to whoever reads.
+    held = any(holds_sensitive_files(word.text) for word in before[0][1:])
+    return "host_file" if held else None
 
 
 def _feeds(command: Sequence[Word]) -> bool:

@@ -15,10 +15,11 @@ the same word or none; `width=` is a long option that takes a value, `color?` on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["CAPABILITIES", "READERS", "Known", "option_capabilities"]
+__all__ = ["CAPABILITIES", "READERS", "Known"]
 
 CAPABILITIES = frozenset({"network", "environment", "endless", "recursive"})
 """What a program may do besides reading the files that stand on its line."""
@@ -296,47 +297,36 @@ def _entries() -> Iterator[tuple[str, Known]]:
         yield from ((name, made) for name in names.split(","))
 
 
-def _read(tokens: list[str]) -> Known:
-    needs: set[str] = set()
-    letters: dict[str, int] = {}
-    long: dict[str, int] = {}
-    words: dict[str, int] = {}
+def _read(words: list[str]) -> Known:
+    tables: dict[str, dict[str, int]] = {"letter": {}, "long": {}, "word": {}}
+    needs = frozenset(one[1:] for one in words if one[0] == "!")
     of_options: dict[str, str] = {}
-    from_input: set[str] = set()
-    capability, new = "", False
-    for token in tokens:
-        if token == ";":
-            new = True
-            continue
-        if new:
-            capability, new = token, False
-            continue
-        if token[0] == "!":
-            needs.add(token[1:])
-            continue
-        if token == "*":
-            continue
-        if token.endswith("=-"):
-            from_input.add(token[:-2])
-            token = token[:-1]  # noqa: PLW2901 - the same option without its mark
-        for kind, name, values in _options_of(token):
-            {"letter": letters, "long": long, "word": words}[kind][name] = values
-            if capability:
-                of_options[name] = capability
-    return Known(frozenset(needs), letters, long, words, of_options, frozenset(from_input))
+    capability = ""
+    for before, word in pairwise(["", *words]):
+        if before == ";":
+            capability = word
+        elif word[0] not in "!;*":
+            for kind, name, values in _options_of(
+                word.removesuffix("-") if word.endswith("=-") else word
+            ):
+                tables[kind][name] = values
+                if capability:
+                    of_options[name] = capability
+    from_input = frozenset(one[:-2] for one in words if one.endswith("=-"))
+    return Known(needs, tables["letter"], tables["long"], tables["word"], of_options, from_input)
 
 
-def _options_of(token: str) -> Iterator[tuple[str, str, int]]:
+def _options_of(word: str) -> Iterator[tuple[str, str, int]]:
     """Kind, name and number of values of each option in one word of the table."""
-    if "!" in token:
-        name, _, value = token[1:].partition("!")
+    if "!" in word:
+        name, _, value = word[1:].partition("!")
         yield "word", name, 1 if value else 0
-    elif token[0] != "-":
-        name, sign, values = token.rstrip("?").partition("=")
-        optional = -1 if token[-1] == "?" else 0
+    elif word[0] != "-":
+        name, sign, values = word.rstrip("?").partition("=")
+        optional = -1 if word[-1] == "?" else 0
         yield "long", name, int(values or 1) if sign else optional
     else:
-        signs = iter(token[1:])
+        signs = iter(word[1:])
         letters = list(signs)
         for at, letter in enumerate(letters):
             behind = letters[at + 1] if at + 1 < len(letters) else ""
