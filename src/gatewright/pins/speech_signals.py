@@ -11,7 +11,7 @@ __all__ = ["SIGNALS"]
 
 _TAKES = (
     r"\b(?:read|send|pass|includ|append|attach|collect|copy|copied|upload|encod|put|writ|load|open|dump|repeat|gather|forward|past|hand|fetch|tak|post|leak|"
-    r"contain|hold|add|enter|look|find|stor|obey)\w*\b"
+    r"contain|hold|add|enter|look|find|obey)\w*\b"
 )
 _PRIVATE = (
     r"(?:~/\.?[a-z]|(?:^|[\s'\"`(/])\.env\b|\.npmrc\b|\.netrc\b|\.pgpass\b|/etc/(?:passwd|shadow)|\bid_(?:rsa|ed25519)\b|process\.env\b|\b(?:bash|zsh|shell) history\b|"
@@ -24,7 +24,7 @@ _PRIVATE = (
 _FIELDS = r"(?:field|parameter|argument|campo|champ|feld|alan\w*|veld|pole|поле|字段|参数|フィールド|필드|parámetro|parâmetro|paramètre|parametro)"
 
 SIGNALS = (
-    (3, "it takes something private", rf"{_TAKES}.{{0,80}}{_PRIVATE}|{_PRIVATE}.{{0,80}}{_TAKES}"),
+    (3, "it takes something private", rf"{_TAKES}[^;\n]{{0,80}}{_PRIVATE}|{_PRIVATE}[^.;:\n]{{0,80}}{_TAKES}"),
     (
         2,
         "it says into which parameter",
@@ -33,6 +33,7 @@ SIGNALS = (
             rf"|\b{_FIELDS}\b.{{0,4}}['\"`\x{{ab}}\x{{bb}}\x{{2018}}-\x{{201f}}]\w+|['\"`]\w+['\"`] (?:{_FIELDS})|\bpaste (?:it|them|the .{{0,40}}) here\b|\b(?:parameter|field|argument|value) must (?:hold|contain|be)\b"
         ),
     ),
+    (5, "it has an address with a place for what was said", r"[?&]\w+=<[a-z' ]{3,}"),
     (5, "it wants all of the prompt", r"\b(?:full|whole|complete|entire) (?:text|copy|contents?) of (?:your|the) (?:system prompt|conversation|instructions)"),
     (
         3,
@@ -95,7 +96,7 @@ SIGNALS = (
         4,
         "it has things sent to an address",
         (
-            r"https?://\S*[?&]\w+=(?:<|\{|$|\s)|[?&]\w+=<|\bfollowed by the user'?s\b|https?://[\w.-]*attacker\b|@attacker\b|!\[[^\]]*\]\(https?://[^)]*[?&]\w+=<|\bpost (?:the|all|every)\b.{0,40}\bto https?://|"
+            r"https?://\S*[?&]\w+=(?:\{|$|\s)|\bfollowed by the user'?s\b|https?://[\w.-]*attacker\b|@attacker\b|\bpost (?:the|all|every)\b.{0,40}\bto https?://|"
             r"\bpush there\b|\bupload ~/|\bupload\b.{0,30}\bto the share\b"
         ),
     ),

@@ -10,11 +10,17 @@ import binascii
 from collections.abc import Iterable, Iterator
 
 from gatewright.patterns import ASCII, Pattern, words_of
-from gatewright.schemas.lookalikes import seen
 
 __all__ = ["other_forms"]
 
 _SPACED = Pattern(r"(?:\w ){5,}\w\b", ASCII)
+_LETTERS = Pattern(r"\b\w(?: \w)+\b", ASCII)
+_ALIKE = str.maketrans(
+    "".join(map(chr, (0x430, 0x435, 0x43E, 0x440, 0x441, 0x443, 0x445, 0x456, 0x458, 0x455, 0x501, 0x4BB, 0x406, 0x410, 0x415, 0x41E, 0x420, 0x421, 0x422, 0x425,
+                      0x41D, 0x41A, 0x41C, 0x412, 0x3B1, 0x3BF, 0x3BD, 0x3C1, 0x3B9, 0x578, 0x261, 0x26A))),
+    "aeopcyxijsdhIAEOPCTXHKMBaovpingi",
+)  # fmt: skip
+"""Letters of other scripts by the Latin ones that they look like."""
 _NAME = Pattern(r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){3,}")
 _ENCODED = Pattern(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _MOST_ENCODED = 8
@@ -27,13 +33,13 @@ def other_forms(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         short = text[:_MOST_LOOKED]
         if not short.isascii():
-            folded = seen(short)
-            if folded != short.casefold():
+            folded = short.translate(_ALIKE)
+            if folded != short:
                 yield folded
         if _SPACED.within(short):
-            yield _SPACED.sub(
-                lambda found: found[0].replace(" ", ""), short.replace("  ", " \x1f ")
-            ).replace("\x1f", " ")
+            apart = short.replace("  ", " \x1f ")
+            joined = _LETTERS.sub(lambda found: found[0].replace(" ", ""), apart)
+            yield joined.replace("\x1f", " ")
         if _NAME.fits(short):
             yield " ".join(words_of(short))
         if len(short) > 2 * 12:

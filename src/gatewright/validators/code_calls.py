@@ -135,6 +135,8 @@ def _loads_only_data(walk: Walk, node: ast.Call) -> bool:
     ):
         return False
     named = {one.arg: one.value for one in node.keywords}
+    if paths == {"numpy.load"} and walk.frames:  # which listed members alone pass
+        return False
     if paths == {"numpy.load"}:
         return len(node.args) <= _BEFORE_ALLOW_PICKLE and _is(named.get("allow_pickle"), False)
     if paths == {"torch.load"}:

@@ -77,6 +77,7 @@ _SAY = {
     "secrets": "shows secrets",
     "metadata": "asks for a cloud's metadata, which hold credentials",
     "changes_host": "changes the host or what is allowed on it",
+    "changes_shell": "changes the shell itself; set what a command needs before it (`NAME=value command`)",
     "runs_agents": "starts another agent, or changes what one may do",
     "destroys": "starts a program that can destroy what is kept elsewhere",
     "leading_dash": "begins like an option; send a value",

@@ -236,6 +236,10 @@ _SENDS = Pattern(
     r"method|body-data|post-data)(?:=.*)?|-[a-zA-Z]*d.*",
     DOTALL,
 )
+_TAKES_VALUE = Pattern(
+    r"-[a-zA-Z]*[dHoXuAFTbcemwD]|--(?:data[a-z-]*|header|output|request|user|user-agent|form|json|cookie|cookie-jar|max-time|connect-timeout|retry|"
+    r"write-out|upload-file|cacert|cert|key|resolve|range|referer|post-data|post-file|body-file|body-data)"
+)
 _WRITES = Pattern(r"(?:-[a-zA-Z]*[oO]|--output(?:-document)?|--dump-header|-D|--cookie-jar|--output-dir|--trace|--trace-ascii|--stderr|-P|--directory-prefix|--libcurl|--etag-save|--hsts|--alt-svc)(?:=?(.*))", DOTALL)  # fmt: skip
 _READS_SETTINGS = Pattern(r"-K.*|-[a-zA-Z]*K|--config(?:=.*)?|-i|--input-file(?:=.*)?|-e|--execute(?:=.*)?|--netrc-file(?:=.*)?|--proxy(?:=.*)?|-x.*|--preproxy(?:=.*)?|--socks\w*(?:=.*)?|--unix-socket(?:=.*)?|--abstract-unix-socket(?:=.*)?|--engine(?:=.*)?|--variable(?:=.*)?", DOTALL)  # fmt: skip
 
@@ -243,8 +247,10 @@ _READS_SETTINGS = Pattern(r"-K.*|-[a-zA-Z]*K|--config(?:=.*)?|-i|--input-file(?:
 def _client(name: str, texts: Sequence[str], written: set[str]) -> str | None:
     urls = [
         one
-        for one in texts
-        if not one.startswith("-") and ("://" in one or "." in one or "localhost" in one)
+        for before, one in pairwise(["", *texts])
+        if not one.startswith("-")
+        and ("://" in one or not _TAKES_VALUE.fits(before))
+        and ("://" in one or "." in one or "localhost" in one)
     ]
     local = all(map(is_harmless_url, urls)) and bool(urls)
     for at, text in enumerate(texts):

@@ -36,6 +36,10 @@ _REFUSED = {
         pmset nvram fdesetup profiles softwareupdate grub-install efibootmgr swapoff umount mount losetup cryptsetup lvremove zpool zfs btrfs
     """,
     "runs_agents": "claude codex gemini aider cursor-agent goose opencode amp qwen copilot cody crush droid auggie openhands",
+    "changes_shell": """
+        export declare typeset readonly local unset let ulimit umask getopts bind complete compgen compopt caller logout disown fg bg jobs wait suspend
+        unalias
+    """,
     "runs_programs": """
         ansible ansible-playbook ansible-console salt fab pssh clush parallel-ssh dc m4 aria2c crond atd incrontab incrond systemd-socket-activate
         gnuplot expect socat ssh-keygen ssh-add ssh-copy-id mosh lua5 tcc guile racket sbcl clisp swipl ghci bpython ptpython pry radare2 r2
@@ -141,7 +145,7 @@ _SETS_ID = Pattern(r"[ugoa]*[+=][rwxXt]*s.*|0?[2-7]\d{3}")
 _BRINGS_SCRIPT = Pattern(r"-[nErsuz]*e|--expression")
 _IN_PLACE = Pattern(r"-[nErsuz]*i(?:\.[\w~]+)?|--in-place(?:=\.[\w~]+)?")
 _PACKS = Pattern(
-    r"-?[cxtvzjJafpkhP]+|-C|--(?:create|extract|list|file|verbose|gzip|bzip2|xz|zstd|directory|exclude|strip-components|"
+    r"-?[cxtvzjJafpkhPO]+|-C|--(?:create|extract|list|file|verbose|gzip|bzip2|xz|zstd|directory|exclude|strip-components|"
     r"exclude-vcs|no-same-owner|transform|to-stdout|wildcards)(?:=.*)?"
 )
 

@@ -32,7 +32,7 @@ _PLACES: tuple[tuple[str, ...], ...] = tuple(
     .config/rclone .config/hub .config/op .config/doctl .config/hcloud .config/flyctl .config/netlify .config/configstore .fly/config.yml
     .config/containers/auth.json .config/sops .config/age .config/pip/pip.conf .config/git/credentials .config/glab-cli .config/stripe
     .cargo/credentials .cargo/credentials.toml .gem/credentials .bundle/config .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties
-    .terraform.d/credentials.tfrc.json .aws/sso .aws/cli .docker/contexts .composer/auth.json .subversion/auth .putty .oci/config .databricks/token
+    .terraform.d/credentials.tfrc.json .aws/sso .aws/cli .docker/contexts .composer/auth.json .subversion/auth .oci/config .databricks/token
     etc/kubernetes etc/rancher etc/NetworkManager/system-connections etc/wireguard etc/openvpn etc/mysql/debian.cnf etc/letsencrypt etc/docker/key.json
     root/.local var/lib/kubelet var/lib/docker var/lib/rancher run/user proc/*/auxv var/run/secrets var/run/docker.sock
     """.split()
@@ -46,7 +46,7 @@ _NAMES = tuple(
     .dockercfg .boto .s3cfg .passwd-s3fs .terraformrc .vault_pass .vault-pass .netrc.gpg .authinfo .authinfo.gpg .mylogin.cnf .pgpass.conf
     terraform.tfstate terraform.tfstate.backup secrets.json secrets.toml secrets.env credentials.xml credentials.yml credentials.yml.enc
     master.key application_default_credentials.json service-account.json service_account.json
-    key4.db logins.json cookies.sqlite keychain.db login.keychain login.keychain-db keystore.jks .fetchmailrc .msmtprc .smbcredentials
+    .putty key4.db logins.json cookies.sqlite keychain.db login.keychain login.keychain-db keystore.jks .fetchmailrc .msmtprc .smbcredentials
     """.split()
 )
 _ENDINGS = Pattern(

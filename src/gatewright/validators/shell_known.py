@@ -37,7 +37,9 @@ def _options(known: Known, texts: Sequence[str]) -> Iterator[str | None]:
             if not values:
                 return
             values -= 1
-        elif not _OPTION.begins(text) or _NUMBER.fits(text):
+        elif not _OPTION.begins(text) or (
+            _NUMBER.fits(text) and known.letters.get(text[1], 0) <= 0
+        ):
             values = max(0, values - 1)
         elif text.startswith("--"):
             values = yield from _long(known, text)

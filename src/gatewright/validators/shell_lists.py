@@ -66,7 +66,8 @@ def read_list(text: str) -> list[Step]:
     if not is_plain(text.translate(_BLANKS)):
         raise Unacceptable("control_character")
     source = text.encode()
-    if len(source) > MAX_BYTES:
+    # Of a here-document nobody counts the operators; what is left of it is counted when it is taken out.
+    if len(source) > MAX_BYTES or ("<<" not in text and is_too_much(text)):
         raise Unacceptable("too_long")
     simple = split_simple(text)
     return _read(source) if simple is None else [Step([Command(words) for words in simple])]
@@ -168,7 +169,7 @@ def _steps(node: Node, depth: int) -> Iterator[Step]:
         for part in inner(node):
             yield from _steps(part, deeper)
     elif node.type == "pipeline":
-        yield Step(list(_piped(node)), depth)
+        yield from _pipeline(node, depth)
     elif node.type == "redirected_statement" and node.children[0].type in _OF_SEVERAL:
         yield from _redirected(node, depth)
     else:
@@ -214,6 +215,19 @@ def _redirected(node: Node, depth: int) -> Iterator[Step]:
     last = last._replace(redirections=(*last.redirections, *map(_redirection, node.children[1:])))
     yield from steps[:-1]
     yield steps[-1]._replace(commands=[*others, last])
+
+
+def _pipeline(node: Node, depth: int) -> Iterator[Step]:
+    """The grammar takes `a && b 2>&1 | c` for a pipe from both; only the last of a list is joined by it."""
+    first = node.children[0]
+    inner = first.children[0] if first.type == "redirected_statement" else first
+    if inner.type != "list":
+        yield Step(list(_piped(node)), depth)
+        return
+    *before, last = _steps(first, depth)
+    yield from before
+    others = [_one(part) for part in node.children[1:] if part.type not in _PIPES]
+    yield last._replace(commands=[*last.commands, *others])
 
 
 def _piped(node: Node) -> Iterator[Command]:

@@ -98,8 +98,10 @@ def option_rule(program: Program, arguments: Sequence[Word]) -> str | None:
         return "option"
     if program.refused is not None and any(map(program.refused, texts)):
         return "operand"
-    if program.known is not None and not options_known(program.known, texts):
-        return "option"
+    if program.known is not None:
+        plain = ["key" if _is_key(program, texts, at) else one for at, one in enumerate(texts)]
+        if not options_known(program.known, plain):
+            return "option"
     return _options(program, texts)
 
 

@@ -169,6 +169,8 @@ journalctl -aehkqrxlNWm -b?D:F:g:n:o:p:S:t:T:u:U:c: all boot? catalog no-full fu
 dmesg -edHkLPprStTux -f:l:s: ctime color? decode facility= human kernel level= nopager notime raw reltime show-delta time-format= userspace
     force-prefix json syslog since= until= noescape ; endless -wW follow follow-new
 lastlog -hb -b:t:u: before= time= user= help
+ps -AadefFlHjcLMNTVwxyZmvXSr -C:G:g:o:O:p:q:s:t:u:U:k:n: forest no-headers headers sort= format= user= User= pid= ppid= tty= group= Group= sid= quick-pid= cols=
+    columns= rows= lines= width= deselect cumulative info context
 pgrep,pidof -acfilLnovwxAqSz -d:g:G:P:s:t:u:U:O:r: delimiter= list-name list-full count ignore-case older= parent= pgroup= group= newest oldest
     inverse lightweight uid= euid= exact terminal= runstates= full session=  single-shot
 pstree,pwdx -aAcghGlnNpsStTuUZ -H:C:n: arguments ascii compact-not hide-threads highlight-all highlight-pid= long ns-changes= numeric-sort

@@ -132,7 +132,9 @@ def tar(arguments: Sequence[Word]) -> str | None:
     if texts[0] == "--list":
         first = "t"
     shown = "O" in first or not {"-O", "--to-stdout"}.isdisjoint(rest)
-    if not _TAR_FIRST.fits(first) or not ("t" in first or ("x" in first and shown)):
+    if not _TAR_FIRST.fits(first) or not (
+        ("x" in first and shown) or ("t" in first and "x" not in first)
+    ):
         return "option"
     for text in rest:
         if text.startswith("-") and not _TAR_OPTION.fits(text):
