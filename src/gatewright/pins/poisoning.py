@@ -279,14 +279,7 @@ _ADVISABLE = {
 }
 """What an honest warning or comparison may say in nearly the same words."""
 _INDEX = {what: index for index, (_, what, _) in enumerate(_RULES)}
-_SAME = {
-    _INDEX["it reaches for secrets"]: {_INDEX["it takes something private"]},
-    _INDEX["it wants what was said"]: {
-        _INDEX["it takes something private"],
-        _INDEX["it says into which parameter"],
-    },
-}
-"""Signal → others for the same words, which count once."""
+_PRIVATE, _INTO = _INDEX["it takes something private"], _INDEX["it says into which parameter"]
 _SPACE = Pattern(r"\s+")
 
 
@@ -300,9 +293,11 @@ def score(texts: Iterable[str]) -> tuple[int, list[str]]:
     hits = set(_ANY.Match(lines) or ())
     if not hits.isdisjoint(_ADVISABLE):
         hits -= _ADVISABLE - set(_ANY.Match(without_advice(lines)) or ())
-    for what, same in _SAME.items():
-        if what in hits:
-            hits -= same
+    if _INDEX["it wants what was said"] in hits:
+        hits -= {_PRIVATE, _INTO}
+    elif _INDEX["it reaches for secrets"] in hits:
+        # The same words once: as something private that is taken, or as a secret that is spoken of.
+        hits.discard(_PRIVATE if _PRIVATE in hits else _INTO)
     found = [_RULES[index] for index in sorted(hits)]
     return sum(points for points, _, _ in found), [what for _, what, _ in found]
 
