@@ -86,7 +86,7 @@ OUTSIDE = [
     "curl http://169.254.169.254/latest/",
     "npx evil-package",
     "npm config set registry http://x",
-    "pip install --index-url http://x y",
+    "pip install --extra-index-url=x y",
     "pytest -c /tmp/x.ini",
     "./gradlew -I /tmp/x.gradle build",
     "gh auth token",

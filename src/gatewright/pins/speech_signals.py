@@ -1,4 +1,4 @@
-"""Table of signals that a tool's definition speaks to the model: what it reaches for, where it wants it, whom it hides that from, what it poses as.
+"""Table of signals that a tool definition speaks to the model: what it takes, where to, whom it hides that from, what it poses as.
 
 A row is points, what is said of it, and a pattern of RE2 without regard to capitals. Rows of 2 and 3 points are what an honest tool may say
 in part: something private, a parameter to put it into, a word of secrecy. Together they are no description any more. Rows of 5 are no
