@@ -28,7 +28,10 @@ __all__ = ["develop_rule", "unwrapped_git", "unwrapped_words"]
 
 Judge = Callable[[list[Word]], str | None]
 _MOST_WRAPPED = 6
-_METADATA = Pattern(r".*(?:169\.254\.\d+\.\d+|metadata\.google|metadata\.azure|100\.100\.100\.200|fd00:ec2::|instance-data|0xa9fe|2852039166).*", DOTALL | IGNORECASE)  # fmt: skip
+_METADATA = Pattern(
+    r"169\.254\.\d+\.\d+|metadata\.google|metadata\.azure|100\.100\.100\.200|fd00:ec2::|instance-data|0xa9fe|2852039166",
+    IGNORECASE,
+)
 _TIME = Pattern(
     r"-p|--foreground|-v|--preserve-status|-k|--kill-after=\S+|-s|--signal=\w+|-n|-\d+|--adjustment=-?\d+"
 )
@@ -136,7 +139,7 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
     that this command fetches."""
     words = unwrapped_words(words)
     name, texts = program_name(words[0].text), [one.text for one in words[1:]]
-    if any(map(_METADATA.fits, texts)):
+    if _METADATA.within(" ".join(texts)):
         return "metadata"
     if _runs_made(name, texts, written):
         return "program_name"
