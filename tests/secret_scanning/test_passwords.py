@@ -30,7 +30,8 @@ def cleaned(text: str) -> str:
         "db.example:5432:orders:me:@", "me:@@tcp(10.0.0.5:3306)/orders", "WIFI:T:WPA;S:x;P:@;;", "scott/@@//db:1521/x".join(["jdbc:oracle:thin:", ""]),
         "ldapsearch -x -D cn=x -w @ -b dc=x", "mongosh -u me -p @", "lftp -u me,@ sftp://x", "smbclient //x/y -U me%@", "zip -P @ a.zip f",
         "openssl rsa -in k -passin pass:@", "echo '@' | sudo -S ls", 'echo "me:@" | chpasswd', "net user me @ /add", "keytool -storepass @",
-        "GRANT ALL ON x TO y IDENTIFIED BY '@'", "> AUTH default @", "a1 LOGIN me @", "Unseal Key 1: @", '<input type="password" value="@">',
+        "A senha nova é @", "La password è @", "密码是@", "パスワードは「@」です", "PGPASSWORD=@ psql -h db", "net use Z: \\\\a\\b /user:me @",
+        "mysqldump -u me -p'@' shop", "GRANT ALL ON x TO y IDENTIFIED BY '@'", "> AUTH default @", "a1 LOGIN me @", "Unseal Key 1: @", '<input type="password" value="@">',
     ],
 )  # fmt: skip
 def test_a_chosen_password_is_found_where_it_is_introduced(shape: str) -> None:

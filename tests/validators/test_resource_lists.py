@@ -46,6 +46,35 @@ def test_a_text_that_begins_with_a_path_is_taken_apart_whatever_it_is_called(bet
         assert not passes("text", f"https://allowed.example/x{between.rstrip() or between}{other}")
 
 
+@pytest.mark.parametrize(
+    ("member", "text"),
+    [
+        ("files", "src/a,config.env,/srv/data/b"),
+        ("files", "/srv/data/b,config.env"),
+        ("files", "/srv/data/b;config.env;src/a"),
+        ("paths", "src/a,.env,src/b"),
+        ("files", "https://allowed.example/a,config.env"),
+        ("urls", "https://allowed.example/a,evil.example/b"),
+        ("urls", "https://allowed.example/a evil.example/b"),
+        ("urls", "https://allowed.example/a evil"),
+        ("urls", "evil.example/b,https://allowed.example/a"),
+        ("urls", "https://allowed.example/a?x=1,evil.example/b"),
+        ("urls", "https://allowed.example/a\nevil.example"),
+    ],
+)
+def test_one_whole_name_does_not_hide_the_others(member: str, text: str) -> None:
+    assert not passes(member, text)
+
+
+def test_an_element_of_a_list_is_one_url() -> None:
+    def all_pass(arguments: object) -> bool:
+        return all(JUDGE.allows(value) for _, value in JUDGE.parts(arguments))
+
+    assert all_pass({"urls": ["https://allowed.example/a?fields=a,b", "https://allowed.example/b"]})
+    assert not all_pass({"urls": ["https://allowed.example/a,https://evil.example/"]})
+    assert not all_pass({"files": ["src/a,config.env"]})
+
+
 @pytest.mark.parametrize("between", [",", ";", "|", ":", "\n", " "])
 def test_names_in_the_plural_are_several(between: str) -> None:
     assert not passes("files", f"src/a.py{between}etc/passwd")

@@ -7,6 +7,7 @@ import pytest
 from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell_programs import PROGRAMS
 from gatewright.validators.shell_runners import RUNNERS, known_as
+from gatewright.validators.shell_strict import DANGEROUS
 
 KNOWN = {**PROGRAMS, **BUILDING}
 
@@ -31,12 +32,21 @@ KNOWN = {**PROGRAMS, **BUILDING}
         ("x.sh", "x.sh"),
         ("time.py", "time.py"),
         ("g", "g"),
+        ("perl5.36-x86_64-linux-gnu", "perl"),
+        ("bash-static", "bash"),
+        ("python3-dbg", "python3"),
+        ("python3.13t", "python"),
+        ("i686-w64-mingw32-gcc-12-posix", "gcc"),
+        ("sh.distrib", "sh"),
+        ("PERL.exe", "perl"),
+        ("bash-language-server", "bash-language-server"),
+        ("node-gyp", "node-gyp"),
         ("-", "-"),
         ("", ""),
     ],
 )
 def test_a_name_is_taken_for_the_program_that_it_is(name: str, expected: str) -> None:
-    assert known_as(name, KNOWN) == expected
+    assert known_as(name, KNOWN, DANGEROUS) == expected
 
 
 @pytest.mark.parametrize("name", KNOWN)

@@ -18,6 +18,8 @@ import re2  # type: ignore[import-untyped]
 
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.pins.advice import without_advice
+from gatewright.pins.speech_signals import SIGNALS
+from gatewright.pins.spoken_forms import other_forms
 from gatewright.schemas.lookalikes import seen
 from gatewright.secret_scanning.invisible import hidden
 
@@ -247,6 +249,7 @@ _RULES = (
         "it insists",
         r"(?:\b(?:IMPORTANT|CRITICAL|MANDATORY|URGENT)\b\s*[:!]|!!!|\btop priority\b|\bhighest priority\b)",
     ),
+    *SIGNALS,
 )
 
 
@@ -266,9 +269,17 @@ _ANY = _set()
 _ADVISABLE = {
     index
     for index, (_, what, _) in enumerate(_RULES)
-    if what in ("it reaches for secrets", "it wants to come before all others")
+    if what
+    in (
+        "it reaches for secrets",
+        "it wants to come before all others",
+        "it takes something private",
+        "it says into which parameter",
+    )
 }
 """What an honest warning or comparison may say in nearly the same words."""
+_INDEX = {what: index for index, (_, what, _) in enumerate(_RULES)}
+_PRIVATE, _INTO = _INDEX["it takes something private"], _INDEX["it says into which parameter"]
 _SPACE = Pattern(r"\s+")
 
 
@@ -276,11 +287,17 @@ def score(texts: Iterable[str]) -> tuple[int, list[str]]:
     """How much texts speak to a model instead of describing something, and by what. A phrase may be broken by white
     space of any kind, but not between two texts."""
     kept = list(texts)
+    kept += other_forms(kept)
     # Twice: phrases may be broken by line ends, and some rules want a line's beginning.
     lines = "\n".join([*(_SPACE.sub(" ", text) for text in kept), *kept])
     hits = set(_ANY.Match(lines) or ())
     if not hits.isdisjoint(_ADVISABLE):
         hits -= _ADVISABLE - set(_ANY.Match(without_advice(lines)) or ())
+    if _INDEX["it wants what was said"] in hits:
+        hits -= {_PRIVATE, _INTO}
+    elif _INDEX["it reaches for secrets"] in hits:
+        # The same words once: as something private that is taken, or as a secret that is spoken of.
+        hits.discard(_PRIVATE if _PRIVATE in hits else _INTO)
     found = [_RULES[index] for index in sorted(hits)]
     return sum(points for points, _, _ in found), [what for _, what, _ in found]
 

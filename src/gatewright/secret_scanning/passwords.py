@@ -37,6 +37,7 @@ _CALLS = (
 _BRIEF = (
     r"-pass(?:in|out)? pass:|\bIDENTIFIED BY|\bWITH PASSWORD|[|][ \t]*(?:sudo -S|chpasswd|kinit|passwd --stdin)|/p:|\bnet user|"
     r"-(?:store|key)pass |add_user|change_password|rclone obscure|sqlplus|authToken |jdbc:oracle:thin:|\bPSK |nmcli |"
+    r"\bPGPASSWORD=|\bMYSQL_PWD=|\bSSHPASS=|\bnet use |(?:mysql|mariadb)[a-z_-]* [^\r\n|;]{0,80}-p'|[?&][a-z_]{0,32}(?:token|secret|signature)=|"
     r"@(?:tcp|unix)\(|type=\\{0,3}[\"']password|\bAUTH |temporary password| as (?:\w+ ){0,3}(?i:password|passphrase|pw)|(?i:log ?in|sign in) (?:with|as|using)|passphrase|secret set \w+ -|\bPASS |\bLOGIN \w+|WIFI:|CHAP|validation[kK]ey|decryption[kK]ey"
 )
 _PHRASE_WORD = r"(?i:mnemonic|(?:seed|recovery|backup|secret)[ _-]?(?:phrase|words))"
@@ -86,9 +87,13 @@ _SIGN = Pattern(
     captures=True,
 )
 _COPULA = Pattern(
-    r"(?:\b(?:is|was|to|ist|lautet|est|es|are|be)(?: now)?|\xe3\x81\xaf)[ \t]+" + _OPEN + _VALUE,
+    r"(?:(?:\b(?:is|was|to|ist|lautet|est|es|are|be|jest|adalah|zijn)(?: now)?|[ \t](?:\xc3[\xa9\xa8]|\xc3\xa4r|\xd1\x8d\xd1\x82\xd0\xbe)|\xe3\x81\xaf)[ \t]+|"
+    r"(?:\xe3\x81\xaf|\xe6\x98\xaf|\xe4\xb8\xba|\xe7\x82\xba)[ \t]*)(?:\xe3\x80[\x8c\x8e]|\xe2\x80[\x9c-\x9e\x98]|\xc2\xab)?"
+    + _OPEN
+    + _VALUE,
     captures=True,
 )
+"""Verbs before a value: `is`, é, è, är, это, は, 是, 为, 為, with the quotation marks of their languages."""
 _QUOTED = Pattern(r"[^\r\n;=:]{0,40}?[\s\x0b@b(\[=,][\"']([^\s\x0b\"']{6,64})[\"']", captures=True)
 _DIRECT = Pattern(r"[\"'`*)]{0,3}(?:[ \t]+|\\t)" + _OPEN + _VALUE, captures=True)
 _PHRASE = Pattern(r"[^\r\n:=]{0,72}")
@@ -110,7 +115,7 @@ def _introduced(text: bytes) -> Iterator[Finding]:
             continue
         # The word may have taken its sign along (`token:`), which the patterns begin with.
         for start, end in _candidates(text, at - text.endswith((b":", b"=", b"->"), 0, at)):
-            said = _before_next(text[start:end]).rstrip(b".,;:)*_")
+            said = _before_mark(_before_next(text[start:end])).rstrip(b".,;:)*_")
             if _is_chosen(said):
                 yield start, start + len(said), "named"
                 break
@@ -119,6 +124,17 @@ def _introduced(text: bytes) -> Iterator[Finding]:
 def _before_next(said: bytes) -> bytes:
     found = _NEXT.after(said, 0) if b"&" in said else None
     return said if found is None else said[: found[0][0]]
+
+
+_MARKS = tuple(map(bytes.fromhex, "e3808d e3808f e2809d c2bb e28099 e38082 efbc8c efbc81".split()))
+"""Closing quotation marks and full stops of other scripts, as UTF-8."""
+
+
+def _before_mark(said: bytes) -> bytes:
+    """A value without the quotation mark or the full stop of another script, and what follows."""
+    for mark in () if said.isascii() else _MARKS:
+        said = said.partition(mark)[0]
+    return said
 
 
 def _candidates(text: bytes, at: int) -> Iterator[tuple[int, int]]:
@@ -174,6 +190,10 @@ _COMMANDS = either(
         r"\bPSK [\"']?([^\s\"']{8,128})",
         r"\bAUTH (?:PLAIN |LOGIN |default )?([A-Za-z0-9+/=]{8,256})",
         r"\b(?:PASS|LOGIN \w{1,32}) ([^\s\"']{6,128})",
+        r"\b(?:PGPASSWORD|MYSQL_PWD|SSHPASS)=[\"']?([^\s\"'$]{6,128})",
+        r"\bnet use [^\r\n]{0,128}/user:\S{1,64} ([^\s\"'/]{6,128})",
+        r"\b(?:mysql|mariadb)[a-z_-]* [^\r\n|;]{0,80}-p'([^\s']{6,128})'",
+        r"[?&](?:[a-z]{1,24}_){0,3}(?:token|secret|signature)=([0-9a-f]{32,128})",
         r"WIFI:[^\r\n]{0,64}?;P:([^;\r\n]{8,63});",
         r"(?m:^[\w.*-]{1,255}:(?:[0-9]{2,5}|[*]):[^:\s]{1,64}:[^:\s]{1,64}:([^\s:]{4,128})[ \t]*\r?$)",
         r"(?:validation|decryption)[kK]ey=[\"']([0-9A-Fa-f]{32,128})[\"']",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators import code_lists as lists
+from gatewright.validators.code_frames import frame_call
 from gatewright.validators.code_members import Walk, attribute_violation
 from gatewright.validators.code_names import Names, folded
 from gatewright.validators.shell_files import is_sensitive
@@ -88,10 +89,10 @@ def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
         yield from _named_call(walk, node, func)
     elif isinstance(func, ast.Attribute) and func.attr in _READERS:
         yield from _READERS[func.attr](folded(func.value), node)
-    if _is_attrgetter(walk, func):
-        for arg in node.args:
-            yield from _member_text(folded(arg), "attrgetter")
-    yield from _file_violation(node)
+    for arg in node.args if _is_attrgetter(walk, func) else ():
+        yield from _member_text(folded(arg), "attrgetter")
+    yield from _file_violation(node, closed=walk.rules.allowed_imports is not None)
+    yield from frame_call(walk, node) if walk.frames else ()
     if _gives_environment_away(walk, node):
         walk.found["Blocked use: the whole of 'os.environ' in code that uses the network"] = None
     yield from _switch_violation(node)
@@ -134,6 +135,8 @@ def _loads_only_data(walk: Walk, node: ast.Call) -> bool:
     ):
         return False
     named = {one.arg: one.value for one in node.keywords}
+    if paths == {"numpy.load"} and walk.frames:  # which listed members alone pass
+        return False
     if paths == {"numpy.load"}:
         return len(node.args) <= _BEFORE_ALLOW_PICKLE and _is(named.get("allow_pickle"), False)
     if paths == {"torch.load"}:
@@ -282,6 +285,7 @@ _OPENERS = frozenset(
     "open Path PurePath PosixPath expanduser expandvars FileIO join joinpath copyfile listdir scandir walk "
     "read_csv read_table read_fwf read_json loadtxt genfromtxt fromfile".split()
 )
+_CLIMBS = Pattern(r"(?:[^/]+/)*\.\.(?:/|\n?\Z)|[A-Za-z]:[/\\]|[a-z]+://")
 _JOINERS = frozenset({"Path", "PurePath", "PosixPath", "join", "joinpath"})
 _OWN_FILES = frozenset({".env", ".env.local", ".env.production", ".npmrc", ".pypirc"})
 """Secrets of the project itself, which its own code may well read."""
@@ -301,7 +305,7 @@ def _is_foreign_secret(path: str) -> bool:
     return path.rpartition("/")[2].casefold() not in _OWN_FILES and is_sensitive(path)
 
 
-def _file_violation(node: ast.Call) -> Iterator[str]:
+def _file_violation(node: ast.Call, *, closed: bool) -> Iterator[str]:
     func = node.func
     name = (
         func.id
@@ -312,7 +316,10 @@ def _file_violation(node: ast.Call) -> Iterator[str]:
     )
     if name in _OPENERS and node.args:
         parts = node.args if name in _JOINERS else node.args[:1]
-        yield from _path_violation("/".join(map(_pieces, parts)))
+        path = "/".join(map(_pieces, parts))
+        yield from _path_violation(path)
+        if closed and (path.startswith(("/", "~", "\\")) or _CLIMBS.begins(path)):
+            yield f"Blocked file: '{path[:100]}' is outside of the program's folder"
     elif node.args and isinstance(node.args[0], ast.Constant):
         text = node.args[0].value
         if isinstance(text, str) and text[:5].lower() == "file:":

@@ -53,7 +53,7 @@ ALLOWED_IMPORTS = tuple(
     decimal fractions statistics random string textwrap time calendar zoneinfo uuid hashlib hmac secrets base64
     binascii heapq bisect array copy abc contextlib numbers pprint unicodedata difflib html csv struct zlib
     queue graphlib types warnings logging urllib.parse ipaddress typing_extensions __future__ keyword colorsys
-    pathlib io locale gettext stringprep
+    pathlib io locale gettext stringprep numpy pandas
     """.split()
 )
 """The default of the levels `strict` and `readonly`. `os`, `asyncio` and others only in parts, see below."""

@@ -11,6 +11,7 @@ import msgspec
 
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
+from gatewright.validators.code_frame_lists import FRAME_MEMBERS, FRAMES
 from gatewright.validators.code_names import Names
 
 __all__ = ["Rules", "Walk", "attribute_violation"]
@@ -42,6 +43,10 @@ class Walk:
         )
         """Names that need a look; all others stand for nothing that is known."""
         self.networked = names.reaches(lists.NETWORK)
+        self.frames = rules.allowed_imports is not None and names.reaches(FRAMES)
+        """Whether the code uses tables or arrays at a level at which only listed members of them pass."""
+        self.buffers: set[str] = set()
+        """Names that are bound to texts in memory, and to nothing else."""
         self.harmless: set[int] = set()
         """Nodes of blocked functions that are called in a way that makes them harmless."""
         self.docstrings: set[int] = set()
@@ -66,6 +71,13 @@ class Walk:
         allowed = self.rules.allowed_imports
         if allowed is not None and not _covered(module, allowed):
             return f"Blocked import: '{module}'"
+        # What is inside of these packages is listed, too.
+        if (
+            allowed is not None
+            and parent.partition(".")[0] in FRAMES
+            and self._blocked_member(parent, member)
+        ):
+            return f"Blocked import: '{module}'"
         return None
 
     def member_violation(self, path: str) -> str | None:
@@ -87,8 +99,21 @@ class Walk:
         if self.rules.read_only and member in lists.WRITING_MEMBERS.get(module, ()):
             return True
         # Closed lists hold at `strict` and above, the levels that have `allowed_imports`.
-        only = lists.ONLY_MEMBERS.get(module) if self.rules.allowed_imports is not None else None
+        only = None
+        if self.rules.allowed_imports is not None:
+            only = self._only(module)
         return only is not None and member not in only and not member.startswith("__")
+
+    def _only(self, module: str) -> frozenset[str] | None:
+        if module.partition(".")[0] not in FRAMES:
+            return lists.ONLY_MEMBERS.get(module)
+        # What an operator allowed by name is allowed as a whole.
+        allowed = self.rules.allowed_imports or frozenset()
+        if module in FRAME_MEMBERS:
+            return FRAME_MEMBERS[module]
+        parent, _, name = module.rpartition(".")
+        known = name in FRAME_MEMBERS.get(parent, ()) and name[:1].isupper()
+        return None if known or name in _VALUES or module in allowed - FRAMES else _NOTHING
 
     @staticmethod
     def _is_foreign_module(module: str, member: str, path: str) -> bool:
@@ -101,6 +126,13 @@ class Walk:
         ):
             return False
         return path not in lists.SUBMODULES and module.rpartition(".")[2] != member
+
+
+_NOTHING: frozenset[str] = frozenset()
+_VALUES = frozenset(
+    "add multiply maximum minimum logical_and logical_or subtract r_ c_ s_ display mode NaT NA nan pi e default_rng".split()
+)
+"""Members whose own members are methods of values."""
 
 
 def _is_object(path: str) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_calls import call_violations, joined_violation
+from gatewright.validators.code_frames import frame_attribute, frame_class, frame_text
 from gatewright.validators.code_members import Rules, Walk, attribute_violation
 from gatewright.validators.code_names import Names, folded
 from gatewright.validators.code_source import BadSource, parsed
@@ -32,6 +33,8 @@ def violations(tree: ast.Module, rules: Rules) -> list[str]:
     """Every sentence that speaks against the tree, in its order, each once."""
     nodes = _ordered(tree)
     walk = Walk(rules, Names(nodes), _rebound(tree))
+    if walk.frames:
+        walk.buffers |= _buffers(nodes, walk)
     interesting, rule_of = walk.interesting, _VISITS.get
     for node in nodes:
         rule = rule_of(type(node))
@@ -43,6 +46,23 @@ def violations(tree: ast.Module, rules: Rules) -> list[str]:
             if len(walk.found) >= _MAX_VIOLATIONS:
                 break
     return list(walk.found)
+
+
+def _buffers(nodes: list[Any], walk: Walk) -> set[str]:
+    """Names that nothing binds but calls that make a text in memory."""
+    bound: dict[str, bool] = {}
+    made: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            paths = walk.names.paths(node.value.func)
+            if paths and paths <= {"io.StringIO", "io.BytesIO"}:
+                made.update(map(id, node.targets))
+        elif isinstance(node, ast.arg):
+            bound[node.arg] = False
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            bound[node.id] = bound.get(node.id, True) and id(node) in made
+    return {name for name, only in bound.items() if only}
 
 
 def _ordered(tree: ast.Module) -> list[Any]:
@@ -154,7 +174,9 @@ def _builtin_violation(walk: Walk, node: ast.Name) -> Iterator[str]:
         yield f"Blocked pattern: '{pattern}'" if known else f"Blocked name: '{name}'"
     elif name in _GUARDED and isinstance(node.ctx, ast.Load) and id(node) not in walk.followed:
         yield f"Blocked use: '{name}' as a value"
-    elif name == "open" and walk.rules.read_only and id(node) not in walk.followed:
+    elif (
+        name == "open" and walk.rules.allowed_imports is not None and id(node) not in walk.followed
+    ):
         yield "Blocked use: 'open' as a value"
 
 
@@ -178,6 +200,7 @@ def _visit_attribute(walk: Walk, node: ast.Attribute) -> Iterator[str]:
         elif not isinstance(node.ctx, ast.Load) and _is_patched(path):
             yield f"Blocked assignment: '{path}'"
     yield from attribute_violation(node.attr)
+    yield from frame_attribute(node) if walk.frames and id(node) not in walk.harmless else ()
     if node.attr == "__dict__":
         yield from _dict_of(walk, node.value)
 
@@ -209,6 +232,8 @@ def _visit_constant(walk: Walk, node: ast.Constant) -> Iterator[str]:
         return
     if "__" in text:
         yield from _text_violation(text)
+    if walk.frames:
+        yield from frame_text(text)
     if "{" in text and _SPLICED.search(text):
         yield "Blocked format: a member that is put together"
 
@@ -218,6 +243,8 @@ def _visit_computed(walk: Walk, node: ast.expr) -> Iterator[str]:
     text = folded(node)
     if text is not None and "__" in text:
         yield from _text_violation(text)
+    if text is not None and walk.frames:
+        yield from frame_text(text)
 
 
 def _visit_sum(walk: Walk, node: ast.BinOp) -> Iterator[str]:
@@ -309,7 +336,7 @@ def _visit_binding(walk: Walk, node: ast.Assign | ast.AnnAssign | ast.NamedExpr)
 def _visit_class(walk: Walk, node: ast.ClassDef) -> Iterator[str]:
     """What a class body binds is a member of the class, which is not followed."""
     walk.in_class.update(map(id, node.body))
-    return iter(())
+    yield from frame_class(node) if walk.frames else ()
 
 
 def _visit_match(walk: Walk, node: ast.MatchClass) -> Iterator[str]:

@@ -17,6 +17,7 @@ import re2  # type: ignore[import-untyped]
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern, words_of
 from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
+from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 from gatewright.validators.options import BadOptions, read_options
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
@@ -320,7 +321,17 @@ def _wget(words: Sequence[Word]) -> str | None:
     return None if not kept and all(map(_WGET.fits, options)) else "option"
 
 
-_COMMANDS = {**PROGRAMS, "curl": Program(check=_fetch), "wget": Program(check=_wget)}
+def _cloud(name: str) -> Program:
+    """A command of a cloud's tool that only reads."""
+    return Program(check=lambda words: cloud_rule([name, *(word.text for word in words)]))
+
+
+_COMMANDS = {
+    **PROGRAMS,
+    "curl": Program(check=_fetch),
+    "wget": Program(check=_wget),
+    **{name: _cloud(name) for name in CLOUD},
+}
 """What reads is more here than in the sandbox, which also keeps the network closed."""
 
 

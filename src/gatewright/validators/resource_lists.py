@@ -33,15 +33,21 @@ _AROUND = " \t\r\n,:;|\"'`[](){}<>="
 _CUT = str.maketrans(dict.fromkeys(";|\n\r\"'`", ","))
 
 
-def listed(key: str, text: str) -> list[str]:
-    """The parts of a text that names something, under the name of its member; empty where it is no list."""
+def listed(key: str, text: str, *, element: bool = False) -> list[str]:
+    """The parts of a text that names something, under the name of its member; empty where it is no list.
+
+    `element` says that it is one of a JSON list: a URL there may have a comma in it, as none has that is a list by its member's name.
+    """
     uri = is_uri(text)
     starts = (found.start(1) for found in (_URI_BEGINS if uri else _PATH_BEGINS).finditer(text))
     parts = _between(text, starts)
     if uri and not _is_called(key) and any(len(one.split(maxsplit=1)) > 1 for one in parts):
         return []  # a text that begins with a URL
-    if not parts and not uri and _is_plural(key):
-        parts = _cut(text, "/.:" if is_called_url(key) else "/")
+    if _is_plural(key) and not (uri and element):
+        # To one reader the names begin where a root or a scheme does, to another wherever there is a comma.
+        begun = set(parts)
+        cut = _cut(text, "/.:" if is_called_url(key) else "/")
+        parts += [one for one in cut if one not in begun]
     return (
         [*parts[:PARTS_MOST], Nobodys(f"more than {PARTS_MOST} names")]
         if len(parts) > PARTS_MOST
@@ -66,11 +72,15 @@ def _cut(text: str, signs_of_one: str) -> list[str]:
     signs = text.translate(_CUT)
     found = [one for part in signs.split(",", PARTS_MOST + 1) if (one := part.strip())]
     words = [one for part in found for one in part.split(maxsplit=PARTS_MOST + 1)]
-    words = [one for word in words for one in word.split(":", PARTS_MOST + 1) if one]
-    # `src/my file.py` has a blank in it.
-    if all(any(sign in one for sign in signs_of_one) for one in words):
+    words = [one for word in words for one in _at_colons(word)]
+    # `src/my file.py` has a blank in it. A URL has none.
+    if any(map(is_uri, words)) or all(any(sign in one for sign in signs_of_one) for one in words):
         found = words
     return found if len(found) > 1 else []
+
+
+def _at_colons(word: str) -> list[str]:
+    return [word] if is_uri(word) else [one for one in word.split(":", PARTS_MOST + 1) if one]
 
 
 def _is_called(key: str) -> bool:

@@ -114,7 +114,10 @@ class Resources:
                 key = _key_of(above)
             else:
                 key = _key_of(place)
-            yield [(place, one) for one in _named(key, text.lstrip(_BEFORE).rstrip())]
+            element = place is not None and not isinstance(place.step, str)
+            yield [
+                (place, one) for one in _named(key, text.lstrip(_BEFORE).rstrip(), element=element)
+            ]
 
     def allows(self, text: str) -> bool:
         """Whether it may be touched, by everybody's reading: `//x` is a file to Linux, and a host to a browser."""
@@ -177,12 +180,12 @@ class Resources:
         )
 
 
-def _named(key: str, text: str) -> list[str]:
+def _named(key: str, text: str, *, element: bool) -> list[str]:
     """What a text names, blanks around it taken away, under the name of its member; to some of its readers it may be several."""
     found = _one(key, text)
     if not found and not is_called_url(key):
         return []
-    for part in listed(key, unwrapped(text)):
+    for part in listed(key, unwrapped(text), element=element):
         found += [part] if isinstance(part, Nobodys) else _one(key, part)
     return found
 

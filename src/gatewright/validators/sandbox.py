@@ -22,9 +22,12 @@ from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
 from gatewright.validators.shell_builds import BUILDING
+from gatewright.validators.shell_developing import DEVELOPING
 from gatewright.validators.shell_files import names_sensitive_file
+from gatewright.validators.shell_lists import Command, Step, read_list
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_pipes import pipe_rule
+from gatewright.validators.shell_presets import steps_rule
 from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
 from gatewright.validators.shell_runners import known_as
 from gatewright.validators.shell_strict import DANGEROUS, SENTENCES, strict, strict_rule, text_rule
@@ -33,12 +36,16 @@ from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is
 __all__ = ["Options", "Sandbox", "Value", "command_rule", "prepare"]
 
 Mode = Literal["allow-list", "deny-list", "strict"]
+Allowed = Literal["inspect", "develop", "reads", "network", "environment", "endless"]
 
 
 class Options(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What an operator may set for one tool."""
 
     mode: Mode = "allow-list"
+    allow: tuple[Allowed, ...] = ()
+    """What a line may do, in place of `mode` and `pipes`: a preset (`inspect`, `develop`) or single capabilities; each of its commands is
+    judged by itself."""
     pipes: bool = False
     """Whether commands may be joined by a pipe."""
     programs: tuple[str, ...] = ()
@@ -61,6 +68,18 @@ _SAY = {
     "subcommand": "has a subcommand that does not only read",
     "script": "has a script that runs programs, writes files, or cannot be read",
     "host_file": "names a file that holds secrets or belongs to the host",
+    "network": "opens a connection; the operator may allow `network`",
+    "environment": "shows variables of the environment; the operator may allow `environment`",
+    "endless": "goes on without an end; give it a count, or the operator may allow `endless`",
+    "outside": "reads settings or writes outside of the workspace; name what is inside of it",
+    "sends_away": "sends something from here to another machine",
+    "shows_secrets": "shows secrets",
+    "secrets": "shows secrets",
+    "metadata": "asks for a cloud's metadata, which hold credentials",
+    "changes_host": "changes the host or what is allowed on it",
+    "changes_shell": "changes the shell itself; set what a command needs before it (`NAME=value command`)",
+    "runs_agents": "starts another agent, or changes what one may do",
+    "destroys": "starts a program that can destroy what is kept elsewhere",
     "leading_dash": "begins like an option; send a value",
 }
 
@@ -82,12 +101,19 @@ class Sandbox:
         self._options = options
         # An empty description refuses nothing.
         extra = dict.fromkeys(options.programs, Program())
-        known = PROGRAMS if options.mode != "deny-list" else {**PROGRAMS, **BUILDING}
+        develops = "develop" in options.allow
+        self._mode: Mode = (
+            options.mode if not options.allow else "deny-list" if develops else "allow-list"
+        )
+        self._granted = _granted(options.allow)
+        known = PROGRAMS if self._mode != "deny-list" else {**PROGRAMS, **BUILDING}
+        if develops:
+            known = {**known, **DEVELOPING}
         self._known = {**known, **extra} if extra else known
 
     def judge(self, value: Any) -> Objection | None:
         """What speaks against one value."""
-        if self._options.mode == "strict":
+        if self._mode == "strict":
             return strict(value)
         if self._options.value and isinstance(value, str):
             value = Value(value)
@@ -108,12 +134,35 @@ class Sandbox:
         return iter([(None, arguments)]) if self._options.mode == "strict" else _parts(arguments)
 
     def _rule(self, value: Any) -> str | None:
+        if self._options.allow:
+            return self._steps_rule(value)
         try:
             commands = _commands(value, pipes=self._options.pipes)
         except Unacceptable as problem:
             return problem.what
-        found = (command_rule(one, self._known, self._options.mode) for one in commands)
+        found = (command_rule(one, self._known, self._mode) for one in commands)
         return next(filter(None, found), None) or pipe_rule(commands)
+
+    def _steps_rule(self, value: Any) -> str | None:
+        try:
+            if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+                value = value[0]
+            if isinstance(value, str):
+                steps = read_list(value)
+            else:
+                steps = [Step([Command(one) for one in _commands(value, pipes=False)])]
+        except Unacceptable as problem:
+            return problem.what
+        return steps_rule(
+            steps,
+            lambda words: command_rule(words, self._known, self._mode),
+            self._granted,
+            writes=self._mode == "deny-list",
+        )
+
+
+def _granted(allow: tuple[Allowed, ...]) -> frozenset[str]:
+    return frozenset({"network", "environment", "endless"} if "develop" in allow else allow)
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -157,6 +206,11 @@ _SEEKERS = frozenset(
     {"grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "rg"}
 )
 
+_SCRIPTED = frozenset({"jq", "yq", "gojq"})
+"""The first operand is a filter: `.env` is a member."""
+_GLOBBING = Pattern(r"--(?:include|i?glob)=(.*)|-g(.+)", DOTALL)
+"""Options whose value is a pattern of names that are read."""
+
 _BRINGS_PATTERN = Pattern(r"-[A-Za-z0-9]*[ef].*|--(?:reg|file).*", DOTALL)
 """Also as the last letter of a cluster (`-ie`)."""
 
@@ -165,13 +219,19 @@ def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str
     if program is not None and program.textual:
         return None
     # The first operand of `grep` is a pattern, unless an option brings one: then all are files.
-    pattern = name in _SEEKERS and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
+    seeks = name in _SEEKERS and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
+    pattern = name in _SCRIPTED or seeks
     for word in arguments:
         if pattern and not word.text.startswith("-"):
             pattern = False
-        elif names_sensitive_file(word):
+        elif names_sensitive_file(word) or _globs_sensitive(word):
             return "host_file"
     return None
+
+
+def _globs_sensitive(word: Word) -> bool:
+    found = _GLOBBING.fullmatch(word.text)
+    return found is not None and names_sensitive_file(Word(found[1] or found[2] or "", glob=True))
 
 
 _NO_OPTION = Pattern(r"-(?:[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)?")

@@ -14,7 +14,7 @@ from gatewright.patterns import Pattern, escape
 from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["is_sensitive", "names_sensitive_file"]
+__all__ = ["holds_sensitive_files", "is_sensitive", "names_sensitive_file"]
 
 _PLACES: tuple[tuple[str, ...], ...] = tuple(
     tuple(line.casefold().split("/"))
@@ -26,7 +26,15 @@ _PLACES: tuple[tuple[str, ...], ...] = tuple(
     proc/*/cmdline proc/*/fd proc/*/root proc/*/cwd proc/*/exe dev/mem dev/kmem dev/port dev/kmsg dev/tcp dev/udp
     dev/sd[a-z]* dev/hd[a-z]* dev/vd[a-z]* dev/xvd[a-z]* dev/nvme* dev/mmcblk* dev/mapper dev/dm-* dev/disk dev/loop*
     .aws/credentials .aws/config .config/gcloud .kube/config .docker/config.json .config/gh
-    Library/Keychains .local/share/keyrings .config/google-chrome
+    Library/Keychains .local/share/keyrings .config/google-chrome .config/chromium .config/BraveSoftware Library/Cookies
+    .claude/.credentials.json .claude/projects .claude/history.jsonl .codex/auth.json .codex/sessions .codex/history.jsonl .gemini/oauth_creds.json
+    .config/github-copilot .config/goose .local/share/goose .local/share/opencode .config/opencode/auth.json .cursor/mcp.json .continue/config.json
+    .config/rclone .config/hub .config/op .config/doctl .config/hcloud .config/flyctl .config/netlify .config/configstore .fly/config.yml
+    .config/containers/auth.json .config/sops .config/age .config/pip/pip.conf .config/git/credentials .config/glab-cli .config/stripe
+    .cargo/credentials .cargo/credentials.toml .gem/credentials .bundle/config .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties
+    .terraform.d/credentials.tfrc.json .aws/sso .aws/cli .docker/contexts .composer/auth.json .subversion/auth .oci/config .databricks/token
+    etc/kubernetes etc/rancher etc/NetworkManager/system-connections etc/wireguard etc/openvpn etc/mysql/debian.cnf etc/letsencrypt etc/docker/key.json
+    root/.local var/lib/kubelet var/lib/docker var/lib/rancher run/user proc/*/auxv var/run/secrets var/run/docker.sock
     """.split()
 )
 _NAMES = tuple(
@@ -34,8 +42,18 @@ _NAMES = tuple(
     .ssh .gnupg .azure .mozilla .password-store .netrc .pgpass .my.cnf .git-credentials .htpasswd .vault-token .bash_history .zsh_history
     .psql_history .mysql_history .python_history .node_repl_history .env .env.local .env.production id_rsa
     id_dsa id_ecdsa id_ed25519 wp-config.php secrets.yml secrets.yaml credentials.json .npmrc .pypirc
+    .env.development .env.staging .env.test .env.prod .env.dev .envrc .irb_history .rediscli_history .sqlite_history .lesshst .local_history
+    .dockercfg .boto .s3cfg .passwd-s3fs .terraformrc .vault_pass .vault-pass .netrc.gpg .authinfo .authinfo.gpg .mylogin.cnf .pgpass.conf
+    terraform.tfstate terraform.tfstate.backup secrets.json secrets.toml secrets.env credentials.xml credentials.yml credentials.yml.enc
+    master.key application_default_credentials.json service-account.json service_account.json
+    .putty key4.db logins.json cookies.sqlite keychain.db login.keychain login.keychain-db keystore.jks .fetchmailrc .msmtprc .smbcredentials
     """.split()
 )
+_ENDINGS = Pattern(
+    r"[^/]*(?:\.(?:p12|pfx|ppk|jks|keystore|kdbx?|tfstate(?:\.backup)?|ovpn)|(?:^|[._-])(?:priv(?:ate)?[_-]?key|privkey|server[_-]?key|key)\.pem|"
+    r"^id_(?:rsa|dsa|ecdsa|ed25519)(?:_\w+)?)"
+)
+"""Names of keys and of states that hold them: what is a key by its ending alone (`.key`) is a member of JSON to others."""
 _BY_FIRST = {
     first: [place for place in _PLACES if place[0] == first]
     for first in dict.fromkeys(place[0] for place in _PLACES)
@@ -43,7 +61,10 @@ _BY_FIRST = {
 _FIRST = frozenset(_BY_FIRST)
 _MOST_WILD = 32
 """Components of a word that hold a joker. With more of them it names no file that anybody means."""
-_HINT = Pattern("|".join(escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES})))
+_HINT = Pattern(
+    "|".join(escape(part) for part in sorted(_FIRST | {name[:4] for name in _NAMES}))
+    + r"|\.(?:p12|pfx|ppk|jks|key|kdb|tfs|ovp|pem)"
+)
 _JOKERS = Pattern(r"\[[^\]]*\]|[*?]")
 _WILD = Pattern(r"[*?\[]")
 
@@ -76,6 +97,19 @@ def is_sensitive(text: str, *, glob: bool = False) -> bool:
     folded = text.casefold()
     # As it stands, too: a pattern such as `[!E]` does not mean in lower case what it means.
     return _means(folded, glob=glob) or (glob and folded != text and _means(text, glob=True))
+
+
+_HOLDING = Pattern(
+    r"/*|~[^/]*|/(?:etc|root|home(?:/[^/]+)?|users(?:/[^/]+)?|proc(?:/[^/]+)?|run|var(?:/lib|/spool|/run)?|dev|etc/(?:ssl|security))"
+)
+
+
+def holds_sensitive_files(folder: str) -> bool:
+    """Whether a folder, with all that is below it, holds secrets of the host or of a person: `/etc`, a home, the root."""
+    if not folder.startswith(("/", "~")):
+        return False
+    names = "/".join(_components(folder.casefold()))
+    return _HOLDING.fits(names if folder[0] == "~" else f"/{names}")
 
 
 def _means(text: str, *, glob: bool) -> bool:
@@ -124,7 +158,7 @@ def _same(parts: list[str], place: tuple[str, ...], text: str, *, glob: bool) ->
 
 
 def _named(part: str, *, glob: bool) -> bool:
-    if part in _NAMES:
+    if part in _NAMES or _ENDINGS.fits(part):
         return True
     letters = _JOKERS.sub("", part)
     return (

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from gatewright.patterns import DOTALL, Pattern
+from gatewright.validators.shell_known import options_known
+from gatewright.validators.shell_readers import Known
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Program", "option_rule", "shaped"]
@@ -54,11 +56,13 @@ class Program(NamedTuple):
     """Asked instead of all this: a rule's name, or None where nothing speaks against it."""
     textual: bool = False
     """Whether its arguments are text and never files."""
+    known: Known | None = None
+    """Its options that only read; no other passes then. None: all that are not refused."""
 
     @property
     def closed(self) -> bool:
         """Whether some of its arguments are refused, so that unknown ones cannot be added."""
-        return self._replace(valued="", plain=frozenset(), textual=False) != Program()
+        return self._replace(valued="", plain=frozenset(), textual=False, known=None) != Program()
 
 
 def shaped(options: str, operands: str = ".*") -> Program:
@@ -96,6 +100,10 @@ def option_rule(program: Program, arguments: Sequence[Word]) -> str | None:
         return "option"
     if program.refused is not None and any(map(program.refused, texts)):
         return "operand"
+    if program.known is not None:
+        plain = ["key" if _is_key(program, texts, at) else one for at, one in enumerate(texts)]
+        if not options_known(program.known, plain):
+            return "option"
     return _options(program, texts)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatewright.patterns import Pattern
-from gatewright.validators.shell_files import names_sensitive_file
+from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
 from gatewright.validators.shell_programs import PROGRAMS, program_name
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["pipe_rule"]
+__all__ = ["lists_names", "pipe_rule"]
 
 _FORMATS = Pattern(r"(?i).*(?:printf|-form|-pretty|-template).*")
 """Options that write what they are told."""
@@ -31,30 +31,58 @@ def pipe_rule(commands: Sequence[Sequence[Word]]) -> str | None:
     """What speaks against commands that are joined by pipes: a rule's name, or None."""
     looked = 0
     for at, command in enumerate(commands):
-        if not at or not _feeds(command):
+        if not _feeds(command):
             continue
-        # What stands before the last `xargs` was looked at for that.
+        if not at:
+            if _takes_names(command):
+                return "unknown_arguments"
+            continue
+        # What stands before the last of them was looked at for that.
         fresh, looked = commands[looked:at], at
-        if any(map(names_sensitive_file, (word for one in fresh for word in one[1:]))):
+        if any(names_sensitive_file(word._replace(glob=True)) for one in fresh for word in one[1:]):
             return "host_file"
-        if not _is_text(command) and not _lists(commands[:at]):
-            return "unknown_arguments"
+        rule = _fed_rule(commands[:at], command)
+        if rule:
+            return rule
     return None
+
+
+def _fed_rule(before: Sequence[Sequence[Word]], command: Sequence[Word]) -> str | None:
+    """What speaks against what one command gets as arguments from those before it, which name no sensitive file."""
+    if _is_text(command):
+        return None
+    if not lists_names(before):
+        return "unknown_arguments"
+    # What lists the host's own files hands them to whoever reads.
+    held = any(holds_sensitive_files(word.text) for word in before[0][1:])
+    return "host_file" if held else None
 
 
 def _feeds(command: Sequence[Word]) -> bool:
     """Whether `xargs` is in it, also behind `time` and the like."""
-    return any(program_name(word.text) == "xargs" for word in command)
+    return _takes_names(command) or any(program_name(word.text) == "xargs" for word in command)
+
+
+def _takes_names(command: Sequence[Word]) -> bool:
+    """Whether a program reads names of files from its input by an option, which is `xargs` without its name."""
+    return any(word.text.startswith("--files0-from") for word in command[1:])
 
 
 def _is_text(command: Sequence[Word]) -> bool:
     """Whether what `xargs` runs takes no files: `echo`, which it is without a program, too."""
     texts = [program_name(word.text) for word in command]
-    run = [one for one in texts[texts.index("xargs") + 1 :] if one in PROGRAMS]
+    if "xargs" not in texts:
+        return False
+    behind = texts[texts.index("xargs") + 1 :]
+    run = [one for one in behind if one in PROGRAMS]
+    # A program that is not in the table may take files; without any `xargs` runs `echo`.
+    if not run and any(one[:1].isalpha() for one in behind):
+        return False
     return all(PROGRAMS[one].textual or one in {"basename", "dirname"} for one in run)
 
 
-def _lists(commands: Sequence[Sequence[Word]]) -> bool:
+def lists_names(commands: Sequence[Sequence[Word]]) -> bool:
+    """Whether what these print are names of files that a folder holds, and nothing that the line itself says."""
     first, *others = ([program_name(one[0].text), *(word.text for word in one[1:])] for one in commands)  # fmt: skip
     if any(_FORMATS.fits(text) for one in (first, *others) for text in one[1:]):
         return False

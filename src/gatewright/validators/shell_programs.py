@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from gatewright.patterns import DOTALL, NEVER, Pattern
+from gatewright.patterns import ASCII, DOTALL, NEVER, Pattern
 from gatewright.validators import shell_special as special
 from gatewright.validators.shell_options import Program, option_rule, shaped
+from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_subcommands import WITH_SUBCOMMANDS
 from gatewright.validators.shell_syntax import Word
 
@@ -22,6 +23,7 @@ _HARMLESS = """
     column comm csvcut csvgrep csvjoin csvjson csvlook csvsort csvstack csvstat cut df diff dig dir
     dircolors dirname dpkg-query du duf egrep envsubst exa expand expr eza factor false fgrep fmt fold
     free getcap getconf getenforce getfacl grep groups hd head hexdump host hostid id iostat join jq
+    pushd popd dirs pdfinfo
     last lastb locale locate logname look ls lsattr lsb_release lsblk lscpu lsd lsipc lslocks lslogins
     lsmem lsmod lsns lspci lsusb lzcat lzgrep md5 md5sum modinfo mpstat ncal nl nproc nslookup numfmt od
     paste pathchk pgrep pidof ping ping6 plocate pr printenv ps pstree pwd pwdx readelf readlink
@@ -55,6 +57,47 @@ def _to_output(words: Sequence[Word]) -> str | None:
 
 _KEEPING_LONG = frozenset({"--stdout", "--to-stdout", "--list", "--test"})
 _COMPRESSING = Pattern(r"-[cdfkltvqn1-9]+|--(decompress|uncompress|keep|force|verbose|quiet)")
+
+
+def _to_text(words: Sequence[Word]) -> str | None:
+    """A document's text, written to the output: without the second operand a file beside the first one is."""
+    texts = [word.text for word in words]
+    known = all(_TO_TEXT.fits(one) for one in texts if one.startswith("-") and one != "-")
+    return None if known and texts[-1:] == ["-"] else "option"
+
+
+_TO_TEXT = Pattern(r"-(?:layout|raw|nopgbrk|bbox|htmlmeta|q|[flrxyWH]|enc|eol)")
+_OPENSSL = {
+    "version": shaped("-[a-z]"),
+    "list": shaped("-[a-z0-9-]+"),
+    "dgst": shaped(r"-(?:md5|sha\d+(?:-\d+)?|blake2\w+|hex|r|c|binary)"),
+    **dict.fromkeys(("x509", "req", "crl"), shaped(
+        r"-(?:in|inform|noout|text|subject|issuer|dates|enddate|startdate|fingerprint|serial|pubkey|modulus|purpose|hash|email|ext|"
+        r"nameopt|checkend|sha\d+|verify)")),
+}  # fmt: skip
+_TAGS = (
+    "ImageSize ImageWidth ImageHeight DateTimeOriginal CreateDate ModifyDate Make Model FileType FileSize MIMEType Orientation Title Author "
+    "Duration All GPSLatitude GPSLongitude GPSPosition Software ColorSpace LensModel ISO"
+)
+_SQLITE = Pattern(
+    r"-{1,2}(?:readonly|header|noheader|csv|json|column|line|list|markdown|box|table|bail|batch|safe)"
+)
+_SQLITE_SHOWS = Pattern(
+    r"\.(?:schema|tables|indexes|indices|databases|dbinfo|fullschema|show|version)(?: [\w %]*)?|\s*(?i:select|with|explain|pragma)\s[^;]*;?\s*",
+    DOTALL,
+)
+_SQLITE_BEYOND = Pattern(r"(?i).*(?:edit|load_extension|readfile|writefile|fsdir|fts3_tokenizer|lsdir|attach|insert|update|delete|replace|writable_schema)\b.*", ASCII | DOTALL)  # fmt: skip
+
+
+def _database(words: Sequence[Word]) -> str | None:
+    """One question to a database that is opened for reading, or what it is made of."""
+    texts = [word.text for word in words]
+    options = [one for one in texts if one.startswith("-")]
+    operands = [one for one in texts if not one.startswith("-")]
+    if not all(map(_SQLITE.fits, options)) or not {"-readonly", "--readonly"}.intersection(options):
+        return "option"
+    shows = len(operands) == 2 and _SQLITE_SHOWS.fits(operands[1])
+    return None if shows and not _SQLITE_BEYOND.fits(operands[1]) else "operand"
 
 
 _PAGER = shaped(r"-[aceEfFgGiIJmMnNqQrRsSuUwWX]+|-\d+|--(no-init|quit-if-one-screen|chop-long-lines)",
@@ -95,7 +138,7 @@ _DESCRIBED: dict[str, Program] = {
     "echo": _TEXT,
     "printf": Program(short="v", textual=True),
     # `-o` and `-T` write files, `--compress-program` runs a program.
-    "sort": Program(short="oT", valued="kStT", long=("output", "compress-program", "temporary-directory")),
+    "sort": Program(short="oT", valued="kStT", long=("output", "compress-program", "temporary-directory", "files0-from")),
     "shuf": Program(short="o", valued="in", long=("output",)),
     # A second operand is the file that it writes.
     "uniq": Program(valued="fsw", operands=1),
@@ -125,6 +168,15 @@ _DESCRIBED: dict[str, Program] = {
     "yq": Program(short="is", valued="oIp", long=("inplace", "in-place", "split-exp", "split-exp-file", "from-file"),
                   refused=Pattern(r"(?:.*\W)?load(_\w+)?\s*\(.*", DOTALL).fits),
     "xmllint": Program(words=frozenset({"o", "output", "shell", "load-trace"})),
+    "pdftotext": Program(check=_to_text),
+    "openssl": Program(subs=_OPENSSL),
+    "jar": _only_first("tf", "tvf", "-tf", "-tvf"),
+    "ar": _only_first("t", "tv", "-t", "-tv"),
+    "exiftool": shaped(r"-(?:json|j|csv|X|g\d?|G\d?|s{1,3}|S|a|n|u|U|l|fast\d?|q|ee|" + _TAGS.replace(" ", "|") + ")"),
+    "ffprobe": shaped(
+        r"-(?:v|loglevel|hide_banner|show_(?:entries|format|streams|chapters|packets|frames|error|programs)|of|print_format|select_streams|i|pretty|"
+        r"count_frames|count_packets|unit|sexagesimal|read_intervals)", r"[\w./ =,:-]*"),
+    "sqlite3": Program(check=_database),
     "unzip": _only_first("-l", "-v", "-Z", "-t", "-p", "-lv"),
     **dict.fromkeys("gzip gunzip bzip2 bunzip2 xz unxz".split(), Program(check=_to_output)),
     "top": Program(check=lambda words: None if any("b" in w.text.partition("n")[0] for w in words
@@ -199,14 +251,28 @@ _INTERPRETERS = {
 }
 _SAYING_VERSIONS = frozenset(
     """
-    bash zsh fish make cmake ninja g++ clang aws az gcloud psql mysql sqlite3 redis-cli curl wget yarn pnpm pytest
+    bash zsh fish make cmake ninja g++ clang aws az gcloud psql mysql redis-cli curl wget yarn pnpm pytest
     tox poetry uv gem bundle ansible vim nano tmux rsync dotnet swift split csplit sudo helm terraform
     """.split()
 )
 """Programs that do other things, but say without any danger which version they are."""
 
+
+def _of_known_options(name: str, program: Program) -> Program:
+    by_options = program.check is None and program.subs is None
+    return program._replace(known=READERS[name]) if by_options and name in READERS else program
+
+
 PROGRAMS: Mapping[str, Program] = MappingProxyType(
-    {**dict.fromkeys(_HARMLESS, _NONE), **_INTERPRETERS, **_DESCRIBED, **WITH_SUBCOMMANDS}
+    {
+        name: _of_known_options(name, program)
+        for name, program in {
+            **dict.fromkeys(_HARMLESS, _NONE),
+            **_INTERPRETERS,
+            **_DESCRIBED,
+            **WITH_SUBCOMMANDS,
+        }.items()
+    }
 )
 """Program → what of it is refused."""
 

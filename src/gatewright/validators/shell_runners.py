@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import DOTALL, Pattern
 
 __all__ = ["RUNNERS", "known_as"]
 
@@ -45,6 +45,15 @@ _OF_MACHINE = Pattern(
 )
 _VARIANT = Pattern(r"(r?vim|vi|ex|view|nc|netcat|emacs)\.[a-z]\w*")
 """`vim.basic`, as distributions call what an alternative leads to."""
+_BUILT = Pattern(
+    r"(.*?)(?:[-._](?:x86[-_]64|amd64|i[3-6]86|aarch64|arm\w*|riscv\d*|powerpc\w*|ppc\w*|mips\w*|s390x|universal|intel64|linux|darwin|freebsd|"
+    r"w64|mingw32|pc|unknown|apple|gnu\w*|musl\w*|posix|win32|static|shared|dynamic|dbg|debug|gdb|minimal|tiny|basic|nox|gtk\d?|full|huge|"
+    r"cli|cgi|fpm|embed|threads?|multi|nogil|lto|bin|real|orig|original|distrib|dist|wrapped|unwrapped|exe|old|new|stable|dev|\d[\d.]*))+",
+    DOTALL,
+)
+"""What a build adds behind a name: a machine, a way of linking, a variant (`perl5.36-x86_64-linux-gnu`, `bash-static`, `python3-dbg`)."""
+_MARKED = Pattern(r"((?:python|pypy|ruby|perl|lua)\d[\d.]*)(?:[dmtu]{1,3}|-c)")
+"""`python3.13t`, `python3.11d`: builds of one version."""
 _GNU = Pattern(r"g([a-z]{2,})")
 
 
@@ -57,13 +66,14 @@ def known_as(name: str, *known: Container[str]) -> str:
             return form
         if form in _NAMES:
             return _NAMES[form]
-        forms += _plainer(form)
+        # Some file systems make no difference between capitals and others.
+        forms += _plainer(form) or ([form.casefold()] if form != form.casefold() else [])
     return name
 
 
 def _plainer(form: str) -> list[str]:
     """The same name with less around it."""
-    for pattern in (_VERSIONED, _OF_MACHINE, _VARIANT, _GNU):
+    for pattern in (_VERSIONED, _OF_MACHINE, _VARIANT, _MARKED, _BUILT, _GNU):
         found = pattern.fullmatch(form)
         if found is not None:
             return [str(found[1])]

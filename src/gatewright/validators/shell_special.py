@@ -124,14 +124,17 @@ _AWK_OPTION = Pattern(r"-[Fv].+|--(field-separator|assign)=.*|--(re-interval|pos
 
 
 def tar(arguments: Sequence[Word]) -> str | None:
-    """Only listing, of a file that is here."""
+    """Only listing, or writing what is in it to the output, of a file that is here."""
     if not arguments:
         return "option"
     texts = [word.text for word in arguments]
     first, rest = texts[0].removeprefix("-"), texts[1:]
     if texts[0] == "--list":
         first = "t"
-    if "t" not in first or not _TAR_FIRST.fits(first):
+    shown = "O" in first or not {"-O", "--to-stdout"}.isdisjoint(rest)
+    if not _TAR_FIRST.fits(first) or not (
+        ("x" in first and shown) or ("t" in first and "x" not in first)
+    ):
         return "option"
     for text in rest:
         if text.startswith("-") and not _TAR_OPTION.fits(text):
@@ -142,8 +145,10 @@ def tar(arguments: Sequence[Word]) -> str | None:
     return None
 
 
-_TAR_FIRST = Pattern("[tvzjJaf]+")
-_TAR_OPTION = Pattern(r"-[vzjJaf]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*")
+_TAR_FIRST = Pattern("[txvzjJafO]+")
+_TAR_OPTION = Pattern(
+    r"-[vzjJafO]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*|--to-stdout"
+)
 _IP_OPTIONS = frozenset(
     "-s -4 -6 -br -brief -c -color -o -oneline -d -details -h -human -j -json -p -pretty -0 -V -r -resolve".split()
 )
@@ -247,16 +252,14 @@ def wrapper(
     return rule
 
 
-_XARGS_VALUED = Pattern(
-    r"-[LnPsdEIa]|--(max-lines|max-args|max-procs|max-chars|delimiter|replace|arg-file)"
-)
+_XARGS_VALUED = Pattern(r"-[LnPsdEI]|--(max-lines|max-args|max-procs|max-chars|delimiter|replace)")
 _XARGS_PLAIN = Pattern(
     r"-[0rtx]+|-[LnPsdEI].+|--(null|no-run-if-empty|verbose|exit)|--(max-|delim|replace)[a-z]*=.*|-i"
 )
 
 
 def xargs(judged: Judged) -> Callable[[Sequence[Word]], str | None]:
-    """Arguments for a program that none of whose options is refused."""
+    """Arguments for a program that none of whose options is refused. From its input only: what a file holds (`-a`) nobody has seen."""
 
     def rule(arguments: Sequence[Word]) -> str | None:
         rest = list(arguments)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators.shell_options import Program, shaped
+from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["WITH_SUBCOMMANDS"]
@@ -113,6 +114,17 @@ _GIT = {
     "submodule": Program(subs=_reading("status summary")),
     "config": Program(check=_git_config),
 }
+
+_GIT = {
+    name: one._replace(known=READERS[f"git.{name}"]) if f"git.{name}" in READERS else one
+    for name, one in _GIT.items()
+}
+for _outer in ("stash", "worktree", "submodule"):
+    _inner = {
+        name: one._replace(known=READERS[f"git.{_outer}-{name}"])
+        for name, one in (_GIT[_outer].subs or {}).items()
+    }
+    _GIT[_outer] = _GIT[_outer]._replace(subs=_inner)
 
 _SECRETS = Pattern(r"(?:.*,)?secrets?(?:[./,].*)?", IGNORECASE).fits
 _ELSEWHERE = tuple(

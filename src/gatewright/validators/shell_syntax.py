@@ -19,7 +19,20 @@ from tree_sitter import Language, Node, Parser, Point
 
 from gatewright.patterns import Match, Pattern
 
-__all__ = ["MAX_BYTES", "Unacceptable", "Word", "by_grammar", "is_plain", "read"]
+__all__ = [
+    "MAX_BYTES",
+    "Unacceptable",
+    "Word",
+    "by_grammar",
+    "command_words",
+    "is_plain",
+    "is_too_much",
+    "named",
+    "node_words",
+    "read",
+    "root_of",
+    "split_simple",
+]
 
 MAX_BYTES = 4096
 """Longest command line that is parsed; a longer one is no line that somebody typed."""
@@ -104,29 +117,35 @@ def read(text: str, *, pipes: bool) -> list[list[Word]]:
     if not is_plain(text):
         raise Unacceptable("control_character")
     source = text.encode()
-    if len(source) > MAX_BYTES or _operators(text) > _MAX_OPERATORS:
+    if len(source) > MAX_BYTES or is_too_much(text):
         raise Unacceptable("too_long")
     if _SIMPLE.fits(text) and (commands := _split(text, pipes=pipes)) is not None:
         return commands
     return by_grammar(source, pipes=pipes)
 
 
-def _operators(text: str) -> int:
-    return len(_OPERATOR.findall(text)) if len(text) > _MAX_OPERATORS else 0
+def is_too_much(text: str) -> bool:
+    """Whether a text has more operators than anybody types."""
+    return len(text) > _MAX_OPERATORS and len(_OPERATOR.findall(text)) > _MAX_OPERATORS
 
 
 def by_grammar(source: bytes, *, pipes: bool) -> list[list[Word]]:
     """What `read` gives, by the grammar alone, of a text that is neither too long nor hides anything."""
+    parts = root_of(source).children
+    if len(parts) != 1:
+        raise Unacceptable(_first_strange(parts) if parts else "empty")
+    return [command_words(node.children) for node in _commands(parts[0], pipes=pipes)]
+
+
+def root_of(source: bytes) -> Node:
+    """What the grammar makes of a text. Raises `Unacceptable` where it is none of it."""
     if len(source) > _SHORT and not _read_soon(source):
         raise Unacceptable("syntax_error")
     root = _parser.parse(source).root_node
     # The parser goes on behind an error; what it makes of the rest is a guess.
     if root.has_error:
         raise Unacceptable("syntax_error")
-    parts = root.children
-    if len(parts) != 1:
-        raise Unacceptable(_first_strange(parts) if parts else "empty")
-    return [_command(node) for node in _commands(parts[0], pipes=pipes)]
+    return root
 
 
 def _read_soon(source: bytes) -> bool:
@@ -161,6 +180,11 @@ _KEYWORDS = frozenset(
 """First words with which the grammar reads what follows in another way."""
 
 
+def split_simple(text: str) -> list[list[Word]] | None:
+    """The commands of a pipeline that no shell rewrites and no grammar has to be asked about; None for all other lines."""
+    return _split(text, pipes=True) if _SIMPLE.fits(text) else None
+
+
 def _split(text: str, *, pipes: bool) -> list[list[Word]] | None:
     """The commands of a simple line; None where the grammar has to be asked."""
     lines = text.split("|")
@@ -177,10 +201,10 @@ def _split(text: str, *, pipes: bool) -> list[list[Word]] | None:
 
 def _first_strange(parts: list[Node]) -> str:
     strange = (part.type for part in parts if part.type != "command")
-    return _named(next(strange, "list"))
+    return named(next(strange, "list"))
 
 
-def _named(kind: str) -> str:
+def named(kind: str) -> str:
     """A word for a node; operators have no name in the grammar but themselves."""
     return _TOKENS.get(kind, kind)
 
@@ -196,16 +220,16 @@ def _commands(node: Node, *, pipes: bool) -> Iterator[Node]:
             if part.type == "command":
                 yield part
             elif part.type not in {"|", "|&"}:
-                raise Unacceptable(_named(part.type))
+                raise Unacceptable(named(part.type))
     else:
-        raise Unacceptable(_named(node.type))
+        raise Unacceptable(named(node.type))
 
 
-def _command(node: Node) -> list[Word]:
-    parts = node.children
+def command_words(parts: list[Node]) -> list[Word]:
+    """The words of one command, its program first."""
     head = parts[0]
     if head.type != "command_name":
-        raise Unacceptable(_named(head.type))
+        raise Unacceptable(named(head.type))
     name = _text(head)
     if not _PROGRAM.fits(name):
         raise Unacceptable("program_name")
@@ -215,7 +239,7 @@ def _command(node: Node) -> list[Word]:
         if part.start_byte == end:  # one word to a shell, which the grammar has cut: `{a$,b}c`
             raise Unacceptable("gap")
         end = part.end_byte
-        words.extend(_words(part))
+        words.extend(node_words(part))
     return words
 
 
@@ -223,7 +247,7 @@ def _text(node: Node) -> str:
     return (node.text or b"").decode()
 
 
-def _words(node: Node) -> Iterator[Word]:
+def node_words(node: Node) -> Iterator[Word]:
     """The words that one argument becomes: more than one where braces multiply it."""
     kind = node.type
     if kind == "word":
@@ -241,14 +265,14 @@ def _words(node: Node) -> Iterator[Word]:
     elif kind == "number" and not node.children:
         yield Word(_text(node))
     else:
-        raise Unacceptable(_named(kind))
+        raise Unacceptable(named(kind))
 
 
 def _joined(node: Node) -> Iterator[Word]:
     """A word of several pieces. Where one is quoted, braces in the others are not expanded by us."""
     kinds = {part.type for part in node.children}
     if strange := kinds - _PLAIN_NODES - {"$"}:
-        raise Unacceptable(_named(min(strange)))
+        raise Unacceptable(named(min(strange)))
     if kinds <= {"word", "number", "brace_expression", "$"}:
         yield from _unquoted(_text(node))
         return
@@ -258,7 +282,7 @@ def _joined(node: Node) -> Iterator[Word]:
         if part.start_byte != at:
             raise Unacceptable("gap")
         at = part.end_byte
-        found = [Word("$")] if part.type == "$" else list(_words(part))
+        found = [Word("$")] if part.type == "$" else list(node_words(part))
         if len(found) != 1 or ("{" in found[0].text and found[0].bare):
             raise Unacceptable("brace_expression")
         pieces += found
@@ -273,7 +297,7 @@ def _quoted(node: Node) -> str:
         strange = next(p.type for p in node.children if p.type not in {'"', "string_content"})
         # A lone dollar before the closing quote is only a dollar.
         if strange != "$":
-            raise Unacceptable(_named(strange))
+            raise Unacceptable(named(strange))
     text = _text(node)
     # The grammar does not name every expansion in quotes, so the text itself is looked at as well.
     if not text.startswith('"') or _LIVE_DOLLAR.within(text[:-1]) or "`" in text:

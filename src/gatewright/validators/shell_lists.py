@@ -1,0 +1,320 @@
+"""Parses shell lines of several commands with bash's grammar: lists (`&&`, `||`, `;`), pipes, redirections and assignments before a command.
+
+What one line may hold is what coding agents write all day. Each command is taken out of it, to be judged by itself; loops, functions,
+expansions, substitutions, jobs and here-documents stay refused by the name of their node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+from gatewright.patterns import Pattern
+from gatewright.validators.shell_heredocs import without_heredocs
+from gatewright.validators.shell_syntax import (
+    MAX_BYTES,
+    Unacceptable,
+    Word,
+    command_words,
+    is_plain,
+    is_too_much,
+    named,
+    node_words,
+    root_of,
+    split_simple,
+)
+
+__all__ = ["Command", "Redirection", "Step", "read_list"]
+
+
+class Redirection(NamedTuple):
+    """`2>>log`: what is redirected is not told, only how and where to."""
+
+    sign: str
+    target: Word
+
+
+class Command(NamedTuple):
+    """One command of a line."""
+
+    words: list[Word]
+    """Empty for an assignment that stands alone."""
+    variables: tuple[str, ...] = ()
+    """`NAME=value`, as they stand before it."""
+    redirections: tuple[Redirection, ...] = ()
+
+
+class Step(NamedTuple):
+    """The commands of one pipeline, and whether it runs in a shell of its own, so that a `cd` in it ends with it."""
+
+    commands: list[Command]
+    depth: int = 0
+    lists: bool = False
+    """Whether its output becomes names on the line, so that it must be what lists files, or tells a revision."""
+
+
+_JOINING = frozenset({"&&", "||", ";"})
+_PIPES = frozenset({"|", "|&"})
+_MOST_DEPTH = 8
+
+
+def read_list(text: str) -> list[Step]:
+    """The pipelines of one line, in their order. Raises `Unacceptable`."""
+    if not is_plain(text.translate(_BLANKS)):
+        raise Unacceptable("control_character")
+    source = text.encode()
+    # Of a here-document nobody counts the operators; what is left of it is counted when it is taken out.
+    if len(source) > MAX_BYTES or ("<<" not in text and is_too_much(text)):
+        raise Unacceptable("too_long")
+    simple = split_simple(text)
+    return _read(source) if simple is None else [Step([Command(words) for words in simple])]
+
+
+def _read(source: bytes) -> list[Step]:
+    source, root = _plain_form(source)
+    if is_too_much(source.decode()):
+        raise Unacceptable("too_long")
+    steps: list[Step] = []
+    known = list(_known_expansions(root, steps)) if b"$" in source else []
+    for start, end, instead in reversed(known):
+        source = source[:start] + instead + source[end:]
+    for part in (root_of(source) if known else root).children:
+        if part.type not in {";", "comment"}:
+            steps += _steps(part, 0)
+    if not steps:
+        raise Unacceptable("empty")
+    if b"\n" in source or b"\t" in source:
+        _hold_lines(steps)
+    return steps
+
+
+def _plain_form(source: bytes) -> tuple[bytes, Node]:
+    """A text without its here-documents, and what the grammar makes of it."""
+    root = root_of(source)
+    if b"<<" not in source:
+        return source, root
+    source = without_heredocs(source, root)
+    return source, root_of(source)
+
+
+_BLANKS = str.maketrans("\n\t", "  ")
+
+
+def _hold_lines(steps: list[Step]) -> None:
+    """A word of several lines is a message, and nothing that a rule reads as one line."""
+    for command in (one for step in steps for one in step.commands):
+        texts = [word.text for word in command.words]
+        told = texts[:2] == ["git", "commit"]
+        for before, text in pairwise(["", *texts]):
+            if ("\n" in text or "\t" in text) and not (
+                told and before in {"-m", "--message", "-am"}
+            ):
+                raise Unacceptable("control_character")
+        if any("\n" in one or "\t" in one for one in command.variables):
+            raise Unacceptable("control_character")
+        if any("\n" in one.target.text for one in command.redirections):
+            raise Unacceptable("control_character")
+
+
+_EXPANSIONS = {
+    b"$PWD": b".", b"${PWD}": b".", b"$HOME": b"~", b"${HOME}": b"~", b"$?": b"0", b"$#": b"0", b"$$": b"0", b"$RANDOM": b"0", b"$SECONDS": b"0",
+    b"$LINENO": b"0",
+}  # fmt: skip
+"""What is known of a line's own variables, as far as it can be a path."""
+_ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
+
+
+def _substituted(node: Node) -> bytes | None:
+    """What stands for the output of a command on the line: a revision, or, for a whole word, a file inside. None where nothing may."""
+    inner = [part for part in node.children if part.is_named]
+    if len(inner) != 1 or inner[0].type not in {"command", "pipeline"}:
+        return None
+    if (inner[0].text or b"").startswith(_TELLING) and inner[0].type == "command":
+        return b"HEAD"
+    return b"./found" if node.parent is not None and node.parent.type == "command" else None
+
+
+_TELLING = (b"git merge-base ", b"git rev-parse ", b"git describe", b"git branch --show-current")
+
+
+def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int, bytes]]:
+    """Start, end and meaning of each expansion whose value needs no guess. What runs for one is added to the steps."""
+    stack = [root]
+    found = []
+    while stack:
+        node = stack.pop()
+        if node.type in {"simple_expansion", "expansion"} and (node.text or b"") in _EXPANSIONS:
+            found.append((node.start_byte, node.end_byte, _EXPANSIONS[node.text or b""]))
+        elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
+            found.append((node.start_byte, node.end_byte, b"0"))
+        elif node.type == "command_substitution" and (instead := _substituted(node)) is not None:
+            found.append((node.start_byte, node.end_byte, instead))
+            for part in node.children:
+                if part.is_named:
+                    steps += [one._replace(lists=instead != b"HEAD") for one in _steps(part, 1)]
+        else:
+            stack.extend(node.children)
+    yield from sorted(found)
+
+
+def _steps(node: Node, depth: int) -> Iterator[Step]:
+    if depth > _MOST_DEPTH:
+        raise Unacceptable("too_long")
+    inner = _INNER.get(node.type)
+    if inner is not None:
+        deeper = depth + (node.type not in {"list", "negated_command"})
+        for part in inner(node):
+            yield from _steps(part, deeper)
+    elif node.type == "pipeline":
+        yield from _pipeline(node, depth)
+    elif node.type == "redirected_statement" and node.children[0].type in _OF_SEVERAL:
+        yield from _redirected(node, depth)
+    else:
+        yield Step([_one(node)], depth)
+
+
+_OF_SEVERAL = frozenset({"list", "pipeline", "negated_command"})
+
+
+def _leaves(node: Node) -> list[Node]:
+    """The parts of a list, which the grammar nests to the left."""
+    found: list[Node] = []
+    while node.type == "list":
+        *before, last = node.children
+        if len(before) != 2 or before[1].type not in _JOINING:
+            raise Unacceptable("list")
+        found.append(last)
+        node = before[0]
+    return [node, *reversed(found)]
+
+
+def _grouped(node: Node) -> list[Node]:
+    return [part for part in node.children[1:-1] if part.type != ";"]
+
+
+def _named_parts(node: Node) -> list[Node]:
+    return [part for part in node.children if part.is_named]
+
+
+_INNER: dict[str, Callable[[Node], list[Node]]] = {
+    "list": _leaves,
+    "negated_command": lambda node: [node.children[-1]],
+    **dict.fromkeys(("subshell", "compound_statement"), _grouped),
+    **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), _named_parts),
+}
+"""Kind of node → the statements in it, each judged by itself."""
+
+
+def _redirected(node: Node, depth: int) -> Iterator[Step]:
+    """The grammar hangs a redirection at the end on all commands before it; it belongs to the last."""
+    steps = list(_steps(node.children[0], depth))
+    *others, last = steps[-1].commands
+    last = last._replace(redirections=(*last.redirections, *map(_redirection, node.children[1:])))
+    yield from steps[:-1]
+    yield steps[-1]._replace(commands=[*others, last])
+
+
+def _pipeline(node: Node, depth: int) -> Iterator[Step]:
+    """The grammar takes `a && b 2>&1 | c` for a pipe from both; only the last of a list is joined by it."""
+    first = node.children[0]
+    inner = first.children[0] if first.type == "redirected_statement" else first
+    if inner.type != "list":
+        yield Step(list(_piped(node)), depth)
+        return
+    *before, last = _steps(first, depth)
+    yield from before
+    others = [_one(part) for part in node.children[1:] if part.type not in _PIPES]
+    yield last._replace(commands=[*last.commands, *others])
+
+
+def _piped(node: Node) -> Iterator[Command]:
+    for part in node.children:
+        if part.type == "pipeline":
+            yield from _piped(part)
+        elif part.type not in _PIPES:
+            yield _one(part)
+
+
+def _one(node: Node) -> Command:
+    kind = node.type
+    if kind == "redirected_statement":
+        body, *others = node.children
+        inner = _one(body)
+        return inner._replace(redirections=(*inner.redirections, *map(_redirection, others)))
+    if kind == "negated_command":
+        return _one(node.children[-1])
+    if kind == "test_command":
+        return Command(list(_test(node)))
+    if kind == "command":
+        return _plain_command(list(node.children))
+    set_ = _set_parts(node)
+    if set_ is None:
+        raise Unacceptable(named(kind))
+    return Command([], tuple(map(_assignment, set_)))
+
+
+def _set_parts(node: Node) -> list[Node] | None:
+    """The assignments that a statement is made of; None where it is none."""
+    if node.type == "variable_assignment":
+        return [node]
+    if node.type == "variable_assignments":
+        return list(node.children)
+    exports = node.type == "declaration_command" and node.children[0].type == "export"
+    return list(node.children[1:]) if exports else None
+
+
+def _plain_command(parts: list[Node]) -> Command:
+    variables, redirections = [], []
+    while parts and parts[0].type in {"variable_assignment", "file_redirect"}:
+        part = parts.pop(0)
+        if part.type == "file_redirect":
+            redirections.append(_redirection(part))
+        else:
+            variables.append(_assignment(part))
+    words = command_words(parts) if parts else []
+    return Command(words, tuple(variables), tuple(redirections))
+
+
+def _test(node: Node) -> Iterator[Word]:
+    """`[ -f x ]`, as a command of plain words."""
+    yield Word("test")
+    for part in node.children[1:-1]:
+        yield from _tested(part)
+
+
+def _tested(node: Node) -> Iterator[Word]:
+    if node.type in {"unary_expression", "binary_expression", "negation_expression"}:
+        for part in node.children:
+            yield from _tested(part)
+    elif node.type in {"word", "string", "raw_string", "concatenation", "number"}:
+        yield from node_words(node)
+    elif node.type in {"test_operator", "=", "!=", "==", "!", "<", ">"}:
+        yield Word((node.text or b"").decode())
+    else:
+        raise Unacceptable(named(node.type))
+
+
+def _assignment(node: Node) -> str:
+    name, *rest = node.children
+    values = rest[1:]
+    if name.type != "variable_name" or not rest or rest[0].type != "=" or len(values) > 1:
+        raise Unacceptable("assignment")
+    words = [word for value in values for word in node_words(value)]
+    if len(words) > 1:
+        raise Unacceptable("assignment")
+    return f"{(name.text or b'').decode()}={words[0].text if words else ''}"
+
+
+def _redirection(node: Node) -> Redirection:
+    if node.type != "file_redirect":
+        raise Unacceptable(named(node.type))
+    parts = [part for part in node.children if part.type != "file_descriptor"]
+    if len(parts) != 2:
+        raise Unacceptable("file_redirect")
+    words = list(node_words(parts[1]))
+    if len(words) != 1:
+        raise Unacceptable("file_redirect")
+    return Redirection(parts[0].type, words[0])

@@ -1,0 +1,192 @@
+"""Judges a whole shell line part by part for the presets `inspect` and `develop` of `sandbox`: commands, folders, variables, redirections.
+
+A line passes where each of its commands does. `inspect` reads and writes nothing; `develop` is what coding agents do all day, inside their
+workspace. What a capability allows besides (`network`, `environment`, `endless`) is said by the operator.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+
+from gatewright.patterns import DOTALL, Pattern
+from gatewright.validators.shell_capabilities import needs
+from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unwrapped_words
+from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
+from gatewright.validators.shell_lists import Command, Redirection, Step
+from gatewright.validators.shell_pipes import lists_names, pipe_rule
+from gatewright.validators.shell_programs import program_name, program_rule
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["steps_rule"]
+
+_MOST_FOLDERS = 8
+_NOWHERE = frozenset({"/dev/null"})
+_STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
+_DESCRIPTOR = Pattern(r"\d?-?")
+_OUTSIDE = Pattern(r"[/~-].*|(?:.*/)?\.\.(?:/.*)?|[A-Za-z]:.*", DOTALL)
+_TEMPORARY = Pattern(r"/tmp/[\w][\w./-]*")  # noqa: S108 - a place that others may write, not one of ours
+_STARTED = Pattern(r"(?:.*/)?(?:\.git|\.hg|\.husky|\.vscode|\.idea|\.\w*rc|\.\w*profile|\.bash_\w+|\.zsh\w+|\.envrc|\.ssh|authorized_keys)(?:/.*)?", DOTALL)  # fmt: skip
+"""What somebody's program runs later without being asked."""
+_VARIABLE = Pattern(
+    r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|POSIXLY_CORRECT|CI|DEBUG|VERBOSE|PORT|HOST|"
+    r"NODE_ENV|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PYTHONHASHSEED|PYTHONUTF8|PYTHONIOENCODING|RUST_LOG|RUST_BACKTRACE|CGO_ENABLED|GOOS|GOARCH|"
+    r"GO111MODULE|DEBIAN_FRONTEND|DJANGO_SETTINGS_MODULE|FLASK_APP|GIT_(?:AUTHOR|COMMITTER)_(?:NAME|EMAIL|DATE)|HUSKY|DOCKER_BUILDKIT|"
+    r"CMAKE_BUILD_TYPE|(?:[A-Z][A-Z0-9]*_)*(?:ENV|LEVEL|DEBUG|TEST|TESTS|SEED|TIMEOUT|MODE|VERBOSE|WORKERS|THREADS|COUNT|SKIP)|"
+    r"(?:TEST|SKIP|VITE|NEXT_PUBLIC|REACT_APP|JEST)_[A-Z0-9_]+)=.*",
+    DOTALL,
+)
+_VALUED = Pattern(
+    r"(?:CC|CXX|LD|AR)=(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld|ar|llvm-ar|ccache)(?:-\d+)?|RUSTFLAGS=(?:-[DWA] ?[\w-]+ ?)+|"
+    r"(?:C|CXX|CPP|LD)FLAGS=(?:-[OgWDI][\w=.+-]*[ ]?)*|NODE_OPTIONS=(?:--max-old-space-size=\d+|--no-warnings|--trace-warnings|"
+    r"--experimental-vm-modules|--enable-source-maps|[ ])+|(?:GIT_)?(?:EDITOR|SEQUENCE_EDITOR|PAGER)=(?:true|:|cat)|GOFLAGS=(?:-mod=\w+|-v|[ ])*|"
+    r"GIT_TERMINAL_PROMPT=[01]|PIP_[A-Z_]*=(?:[01]|true|false)|npm_config_(?:yes|loglevel)=\w+"
+)
+_PATHS = Pattern(r"PYTHONPATH=[\w.][\w./:-]*")
+
+Judge = Callable[[list[Word]], str | None]
+"""What speaks against the words of one command."""
+
+
+def steps_rule(
+    steps: Sequence[Step], judge: Judge, granted: frozenset[str], *, writes: bool
+) -> str | None:
+    """What speaks against a line: a rule's name, or None. `judge` speaks of one command; `granted` are the capabilities."""
+    line = _Line(judge, granted, writes=writes)
+    return next(filter(None, map(line.step_rule, steps)), None)
+
+
+class _Line:
+    """What is known of a line up to a command: where it has gone, and which files it has made."""
+
+    def __init__(self, judge: Judge, granted: frozenset[str], *, writes: bool) -> None:
+        self._judge, self._granted, self._writes = judge, granted, writes
+        self._folders: list[str] = []
+        self._made: set[str] = set()
+
+    def step_rule(self, step: Step) -> str | None:
+        """What speaks against the next pipeline."""
+        for command in step.commands:
+            rule = self._command_rule(command)
+            if rule is not None:
+                return rule
+        commands = [one.words for one in step.commands if one.words]
+        if step.lists and not (commands and lists_names(commands)):
+            return "command_substitution"
+        if step.lists and any(holds_sensitive_files(one.text) for one in commands[0][1:]):
+            return "host_file"
+        rule = pipe_rule(commands) if commands else None
+        self._folders += _gone_to(step, self._folders)
+        return rule if len(self._folders) <= _MOST_FOLDERS else "too_long"
+
+    def _command_rule(self, command: Command) -> str | None:
+        if not all(map(_is_harmless, command.variables)):
+            return "assignment"
+        if _takes_unseen(command):
+            return "unknown_arguments"
+        rule = self._redirections_rule(command)
+        return rule or (self._words_rule(command.words) if command.words else None)
+
+    def _redirections_rule(self, command: Command) -> str | None:
+        for one in command.redirections:
+            rule = _redirection_rule(one, self._folders, writes=self._writes)
+            if rule is not None:
+                return rule
+            # A file that the line itself writes is code that nobody has seen as such.
+            if one.sign != "<":
+                self._made.add(one.target.text.removeprefix("./"))
+        return None
+
+    def _words_rule(self, words: list[Word]) -> str | None:
+        rule = self._preset_rule(words)
+        if rule is not None:
+            return rule
+        missing = needs(unwrapped_words(words)) - self._granted
+        if missing:
+            return min(missing)
+        secret = any(map(names_sensitive_file, _below(words[1:], self._folders)))
+        return "host_file" if secret or _reads_below(words, self._folders) else None
+
+    def _preset_rule(self, words: list[Word]) -> str | None:
+        if not self._writes:
+            return self._judge(unwrapped_git(words))
+        rule = develop_rule(words, self._judge, self._made)
+        if rule is not None:
+            return rule
+        # What changes something by a name that is relative to a folder of the host.
+        outside = any(map(_FOREIGN.fits, self._folders)) and program_rule(unwrapped_words(words))
+        return "outside" if outside else None
+
+
+_FOREIGN = Pattern(
+    r"/*|~[^/]*|-|(?:.*/)?\.\.(?:/.*)?|/(?:etc|usr|bin|sbin|lib|boot|dev|proc|sys|var|opt|root|home|Users|System|Library)(?:/[^/]*)?/*",
+    DOTALL,
+)
+"""Where nothing is changed by names that are relative to it: the host's folders, homes, and whatever lies above."""
+
+
+def _takes_unseen(command: Command) -> bool:
+    """Whether what becomes arguments stands in a file."""
+    return any(one.sign == "<" for one in command.redirections) and any(
+        program_name(word.text) == "xargs" for word in command.words
+    )
+
+
+def _is_harmless(variable: str) -> bool:
+    return (
+        _VARIABLE.fits(variable)
+        or _VALUED.fits(variable)
+        or (_PATHS.fits(variable) and ".." not in variable)
+    )
+
+
+def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> str | None:
+    target = one.target.text
+    if one.sign in {">&", "<&"} and _DESCRIPTOR.fits(target):
+        return None
+    if target in _NOWHERE or (one.sign[-1] != "<" and target in _STREAMS):
+        return None
+    if names_sensitive_file(one.target) or any(map(names_sensitive_file, _below([one.target], folders))):  # fmt: skip
+        return "host_file"
+    if one.sign == "<":
+        return None
+    if not writes or one.sign not in {">", ">>", ">|", "&>", "&>>", ">&"} or one.target.glob:
+        return "file_redirect"
+    inside = not _OUTSIDE.fits(target) and not any(map(_OUTSIDE.fits, folders))
+    inside = inside or (_TEMPORARY.fits(target) and ".." not in target)
+    return None if inside and not _STARTED.fits(target) else "file_redirect"
+
+
+def _below(words: Sequence[Word], folders: list[str]) -> Iterator[Word]:
+    """Words as they are meant after a `cd`."""
+    for folder in folders:
+        for word in words:
+            if word.text and word.text[0] not in "/~-":
+                yield word._replace(text=f"{folder}/{word.text}")
+
+
+def _gone_to(step: Step, folders: list[str]) -> list[str]:
+    """The folders in which what follows may run."""
+    words = step.commands[0].words if len(step.commands) == 1 else []
+    if not words or program_name(words[0].text) not in {"cd", "pushd"}:
+        return []
+    operands = [one.text for one in words[1:] if not one.text.startswith("-")]
+    to = operands[0] if operands else "~"
+    return [to, *(posixpath.join(folder, to) for folder in folders)]
+
+
+_READS_BELOW = frozenset({"rg", "ag", "ack", "zipgrep"})
+_RECURSIVE = Pattern(r"-[A-Za-z]*[rR][A-Za-z]*|--(?:dereference-)?recursive|--directories=recurse")
+_SEEKING = frozenset({"grep", "egrep", "fgrep", "zgrep", "diff", "gdiff", "colordiff", "ggrep"})
+
+
+def _reads_below(words: Sequence[Word], folders: list[str]) -> bool:
+    """Whether a program reads everything below a folder that holds the host's secrets."""
+    name = program_name(words[0].text)
+    if name not in _READS_BELOW and not (
+        name in _SEEKING and any(_RECURSIVE.fits(one.text) for one in words[1:])
+    ):
+        return False
+    operands = [one.text for one in words[1:] if not one.text.startswith("-")]
+    roots = [*operands, *(posixpath.join(folder, one) for folder in folders for one in (".", *operands))]  # fmt: skip
+    return any(map(holds_sensitive_files, roots))

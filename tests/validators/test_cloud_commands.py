@@ -1,0 +1,41 @@
+"""Commands of cloud tools that read, and others."""
+
+from __future__ import annotations
+
+import pytest
+
+from gatewright.validators.cloud_commands import CLOUD, cloud_rule
+
+READING = [
+    "aws ec2 describe-instances --region x", "aws --profile a --output json iam list-users", "aws s3 ls s3://x", "aws dynamodb scan --table-name x",
+    "gcloud compute instances list", "gcloud projects describe x", "gcloud config list", "az vm list -g x", "az account show", "gh pr list", "gh api repos/a/b",
+    "gh run view 1 --log", "terraform state list", "terraform show -json", "helm list -A", "helm get values x", "aws --version",
+]  # fmt: skip
+OTHER = [
+    "aws s3 rm s3://x", "aws ec2 terminate-instances --instance-ids describe-x", "aws secretsmanager get-secret-value --secret-id x", "aws configure export-credentials",
+    "aws ecr get-login-password", "aws ec2 describe-instances --endpoint-url http://x", "aws lambda list-functions --cli-input-json file://x", "aws ssm send-command x",
+    "gcloud compute instances delete list", "gcloud compute ssh list", "gcloud auth print-access-token", "gcloud secrets versions access latest", "az group delete -n list",
+    "az account get-access-token", "az rest --method put", "gh api -XDELETE repos/a/b", "gh api repos/a/b -fa=b", "gh pr merge 1", "gh auth token", "gh pr view 1 -w",
+    "terraform apply", "terraform destroy", "terraform state rm show", "terraform providers mirror x", "terraform state pull", "helm upgrade list x", "helm template x --post-renderer y", "aws", "gh",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", READING)
+def test_what_reads_passes(line: str) -> None:
+    assert cloud_rule(line.split()) is None
+
+
+@pytest.mark.parametrize("line", OTHER)
+def test_everything_else_is_refused(line: str) -> None:
+    assert cloud_rule(line.split()) is not None
+
+
+@pytest.mark.parametrize(
+    "verb",
+    "create delete update add remove set start stop invoke put attach import restore ssh submit deploy".split(),
+)
+@pytest.mark.parametrize("name", CLOUD)
+def test_no_writing_verb_passes_before_a_reading_word(name: str, verb: str) -> None:
+    for last in ("list", "show", "describe", "ls", "view", "status"):
+        assert cloud_rule([name, verb, last]) is not None
+        assert cloud_rule([name, "compute" if name == "gcloud" else "vm", verb, last]) is not None
