@@ -61,6 +61,10 @@ _MAKE_IN = Pattern(r"-[^CIoWjlO-]*C(.*)|--di[a-z]*(?:=(.*))?", DOTALL)
 """`-C` in a cluster, before any letter that takes the rest of the word; its value, unless that is the next word."""
 
 
+_ONE_WORD = Pattern(r"[\w./,:+@%-]*")
+_OPTIONS = Pattern(r"(?:[\w./,:+@%=-]+ ?)*")
+
+
 def _make(words: Sequence[Word]) -> str | None:
     """The project's own makefiles: another folder has rules from elsewhere, as `-f` would bring them."""
     texts = [word.text for word in words]
@@ -70,6 +74,10 @@ def _make(words: Sequence[Word]) -> str | None:
             value = found[1] or found[2] or next(iter(texts[at + 1 : at + 2]), "")
             if not is_folder_inside(str(value)):
                 return "option"
+        name, equals, said = text.partition("=")
+        # Built-in rules run `$(CC) $(CFLAGS) …` by a shell: a value is one word, or options.
+        if equals and not text.startswith("-") and not (_OPTIONS if name.endswith("FLAGS") else _ONE_WORD).fits(said):
+            return "option"
     return option_rule(_MAKE, words)
 
 

@@ -48,7 +48,7 @@ def _manager(subs: Mapping[str, Program], leading: str = "", valued: str = "") -
 # number of dashes, and letters together.
 _NODE = Program(
     refused=Pattern(
-        r"-+(?:scr|node-o|globalc|userc|onload|init.m)[\w.-]*(?:=.*)?|-+(?:git|prefix?|shell|dir|cwd|use-yarnrc|yarn-path)(?:=.*)?|"
+        r"-+(?:scr|node-o|globalc|userc|onload|init.m|bro|vie|edi|config\.)[\w.-]*(?:=.*)?|-+(?:git|prefix?|shell|dir|cwd|use-yarnrc|yarn-path)(?:=.*)?|"
         r"-[a-zA-Z]*C.*",
         DOTALL,
     ).fits
@@ -62,7 +62,7 @@ _FOLDERS = Program(short="CP", long=("directory", "project"))
 # A module by its address is fetched and run.
 _DENO = Program(
     refused=Pattern(r".*://.*|(?:.*=)?(?:data|blob|npm|jsr|node):.*", DOTALL).fits,
-    long=("config", "import-map"),
+    long=("config", "import-map", "eval", "cwd"),
 )
 _PYENV = _manager(
     _named(
