@@ -154,5 +154,6 @@ function move(by) {
   const next = items[Math.max(0, Math.min(items.length - 1, at < 0 ? 0 : at + by))];
   const link = next.matches("a, button") ? next : (next.querySelector("a[data-opens-item]") ?? next.querySelector("summary, a, button"));
   link?.focus();
-  if (link?.matches("[data-opens-item]")) link.click();
+  // What opens in place opens at once; what leads elsewhere waits for Enter.
+  if (link?.matches("[data-opens-item][hx-get]")) link.click();
 }
