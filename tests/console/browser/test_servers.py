@@ -102,7 +102,6 @@ def test_refusing_and_hiding_are_two_things_with_two_words(opened: Open, console
     program.write_text(program.read_text().replace("Tell the date and time.", "Tell the time."))
     Api(console).post("/servers/changing/restart", reason="another version")
     page = opened("/servers/changing").page
-    page.get_by_text("now", exact=True).focus()
     page.locator("summary", has_text="now").focus()
     page.keyboard.press("Enter")
     page.get_by_label("Or why not?").fill("it lies")

@@ -132,7 +132,8 @@ def test_refused_means_held_back_wherever_it_is_said(api: Api, console: Console)
     program = console.config.parent / "quiet.py"
     program.write_text(program.read_text().replace("Tell the date and time.", "Tell the time."))
     api.post("/servers/quiet/restart", reason="another version")
-    assert api.get("/servers/quiet")["row"]["held"] == 1
+    eventually(lambda: bool(api.get("/servers/quiet")["row"]["held"] == 1))
+    eventually(lambda: bool(api.get("/held-definitions")))
     before = console.config.read_text()
     (waiting,) = api.get("/held-definitions")
     assert (waiting["tool"], waiting["standing"]) == ("now", "changed")
@@ -146,7 +147,7 @@ def test_refused_means_held_back_wherever_it_is_said(api: Api, console: Console)
     (held,) = api.get("/servers/quiet")["held"]
     assert (held["tool"], held["by"]) == ("now", "local")
     assert console.config.read_text() == before
-    (record,) = records(console, "dev.gatewright.pin.refused")
+    *_, record = records(console, "dev.gatewright.tool.refused")
     assert "now" in json.dumps(record)
     # Somebody may think better of it.
     accepted = api.post("/servers/quiet/pin/accept", **said)

@@ -67,6 +67,12 @@ window.setInterval(() => {
   }
 }, 1000);
 
+// -- on a narrow screen the screens stand in a row that is wider than it
+
+const here = document.querySelector("nav.main [aria-current]");
+const row = document.querySelector("nav.main");
+if (here && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+
 // -- copies
 
 body.addEventListener("click", (event) => {

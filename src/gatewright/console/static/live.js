@@ -123,8 +123,9 @@ function drawn() {
     {
       width: chart.clientWidth,
       height: 160,
+      padding: [null, 28, null, null],
       series: [{ value: (self, at) => (at == null ? "" : clock(at, true)) }, line("calls / s", "accent"), line("refused / s", "bad", [6, 3]), line("errors / s", "warn", [2, 3])],
-      axes: [{ ...axis, values: (self, at, axis, space, step) => at.map((one) => clock(one, step < 60)) }, { ...axis, size: 48 }],
+      axes: [{ ...axis, space: 76, values: (self, at, axis, space, step) => at.map((one) => clock(one, step < 60)) }, { ...axis, size: 48 }],
       scales: { y: { range: (self, low, high) => [0, Math.max(1, high)] } },
       cursor: { y: false },
     },
@@ -144,9 +145,10 @@ async function fetched() {
   });
   total = more.total;
   if (paused()) tell();
-  const minute = (at) => data[at].slice(-60).reduce((sum, one) => sum + one, 0).toLocaleString("en");
+  const said = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+  const minute = (at) => data[at].slice(-60).reduce((sum, one) => sum + one, 0);
   document.getElementById("chart-sum").textContent =
-    `Last minute: ${minute(1)} calls, ${minute(2)} refused, ${minute(3)} errors. ${total.toLocaleString("en")} since the gateway was started.`;
+    `Last minute: ${said(minute(1), "call")}, ${minute(2).toLocaleString("en")} refused, ${said(minute(3), "error")}. ${total.toLocaleString("en")} since the gateway was started.`;
   // A range that somebody drew stays; a double click goes back to all of it.
   const { min, max } = plot.scales.x;
   const zoomed = min != null && (min > data[0][0] || max < data[0][data[0].length - 1] - 2);
