@@ -66,7 +66,6 @@ class Connect(Screen):
         shown, at = partial(Page, power="change"), "/connect/{host}"
         self.pages = (
             Page(path="/connect", power="see", run=self._page, takes=Hosts),
-            Page(path="/connect/list", power="see", run=self._list_part, takes=Hosts),
             posted("/connect/from/plan", self._plan_of(self.planning), From),
             posted("/connect/from/import", self._done(self.take_in), AgreedFrom),
             shown(
@@ -82,6 +81,7 @@ class Connect(Screen):
 
     def _api(self) -> tuple[Operation, ...]:
         at = "/hosts/{host}/"
+        host, plan = partial(change, gives=HostChange), partial(change, gives=ImportPlan)
         return (
             change(
                 "connect.list",
@@ -92,71 +92,63 @@ class Connect(Screen):
                 gives=HostPage,
                 method="GET",
             ),
-            change(
+            host(
                 "connect.connecting",
                 f"{at}connecting",
                 "Show what connecting a host would change",
                 self.connecting,
                 takes=Taking,
-                gives=HostChange,
                 method="GET",
             ),
-            change(
+            host(
                 "connect.disconnecting",
                 f"{at}disconnecting",
                 "Show what taking the gateway out of a host would change",
                 self.disconnecting,
-                gives=HostChange,
                 method="GET",
             ),
-            change(
+            plan(
                 "connect.importing",
                 f"{at}importing",
                 "Show which servers of a host would be imported",
                 self.importing,
                 takes=Some,
-                gives=ImportPlan,
                 method="GET",
             ),
-            change(
+            host(
                 "connect.connect",
                 f"{at}connect",
                 "Write the gateway into a host's file, as it was shown",
                 self.connect,
                 takes=AgreedTaking,
-                gives=HostChange,
             ),
-            change(
+            host(
                 "connect.disconnect",
                 f"{at}disconnect",
                 "Take the gateway out of a host's file, as it was shown",
                 self.disconnect,
                 takes=Agreed,
-                gives=HostChange,
             ),
-            change(
+            plan(
                 "connect.import",
                 f"{at}import",
                 "Import servers of a host into mgp.toml, as it was shown",
                 self.bring_in,
                 takes=AgreedSome,
-                gives=ImportPlan,
             ),
-            change(
+            plan(
                 "imports.plan",
                 "/imports/plan",
                 "Show which servers of a file, or of a text, would be imported",
                 self.planning,
                 takes=From,
-                gives=ImportPlan,
             ),
-            change(
+            plan(
                 "imports.import",
                 "/imports",
                 "Import servers of a file, or of a text, into mgp.toml, as it was shown",
                 self.take_in,
                 takes=AgreedFrom,
-                gives=ImportPlan,
             ),
         )
 
@@ -199,9 +191,8 @@ class Connect(Screen):
     async def disconnect(self, asking: Asking) -> HostChange:
         """Raises `ApiError`, `Unrecorded`."""
         files, host = self._known(asking.person), asking.path["host"]
-        return await self._agreed(
-            asking, "disconnected", host, files.disconnecting, files.disconnect
-        )
+        look, act = files.disconnecting, files.disconnect
+        return await self._agreed(asking, "disconnected", host, look, act)
 
     async def bring_in(self, asking: Asking) -> ImportPlan:
         """Raises `ApiError`, `Unrecorded`."""
@@ -255,9 +246,6 @@ class Connect(Screen):
         there = [one.id for one in values["found"].hosts if one.there] if "found" in values else []
         command = to_type("connect {} --dry-run", there[0]) if there else to_type("connect --help")
         return View("connect/page.html", values, Copies(command, call))
-
-    async def _list_part(self, asking: Asking) -> View:
-        return View("connect/list.html", await self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         values: dict[str, Any] = {"title": "Connect", "topics": "connect", "asked": asking.given}
