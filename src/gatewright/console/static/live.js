@@ -123,7 +123,7 @@ function drawn() {
     {
       width: chart.clientWidth,
       height: 160,
-      padding: [null, 28, null, null],
+      padding: [null, 44, null, null],
       series: [{ value: (self, at) => (at == null ? "" : clock(at, true)) }, line("calls / s", "accent"), line("refused / s", "bad", [6, 3]), line("errors / s", "warn", [2, 3])],
       axes: [{ ...axis, space: 76, values: (self, at, axis, space, step) => at.map((one) => clock(one, step < 60)) }, { ...axis, size: 48 }],
       scales: { y: { range: (self, low, high) => [0, Math.max(1, high)] } },
