@@ -224,7 +224,7 @@ class Rooms(Screen):
             call = f"GET /api/v1{url_of('/rooms', asking.given)}"
             values = await self._list_values(asking)
             first = [to_type("room who {}", one.topic) for one in values["found"].rooms[:1]]
-            copies = Copies((first or [to_type("room --help")])[0], call)
+            copies = Copies((first or [to_type("config show")])[0], call)
             return View("rooms/rooms.html", values, copies)
         copies = Copies(
             to_type("room join {}", topic), f"GET /api/v1/rooms/talk?topic={quote(topic, safe='')}"
