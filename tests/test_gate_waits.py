@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -131,3 +132,30 @@ async def test_what_is_no_verdict_does_not_pass() -> None:
         await waited(Person(), verdict)
     with pytest.raises(TypeError, match="confirm"):
         await GateWaits().verdict(Person(), verdict, a_call())
+
+
+async def test_who_is_where_and_since_when_is_known_while_it_runs() -> None:
+    """First in the gate, then with its owner, then nowhere."""
+    person, book, answered = Person(), Book(), asyncio.Event()
+
+    async def slow(call: Call, back: Back) -> Any:
+        await answered.wait()
+        return ANSWER
+
+    kernel = Kernel([person], slow, [], book)
+    began = monotonic()
+    task = asyncio.create_task(kernel.handle(a_call(), Line()))
+    await person.reached(1)
+    (waits,) = kernel.present()
+    assert (waits.call.id, waits.gate) == ("c1", "confirm")
+    person.yes.set()
+    await person.reached(0)
+    async with asyncio.timeout(10):
+        while not (found := kernel.present()) or found[0].gate:
+            await asyncio.sleep(0)
+    (runs,) = found
+    assert (runs.call.id, runs.gate) == ("c1", "")
+    assert began <= waits.since <= runs.since <= monotonic()
+    answered.set()
+    await task
+    assert kernel.present() == []

@@ -240,7 +240,16 @@ def test_nobody_can_reach_the_owner_but_through_the_gates() -> None:
         for name in dir(world.kernel)
         if not name.startswith("_") and callable(getattr(world.kernel, name))
     ]
-    assert public == ["end_refused", "handle", "rehearse", "running", "swap", "tokens", "walk"]
+    assert public == [
+        "end_refused",
+        "handle",
+        "present",
+        "rehearse",
+        "running",
+        "swap",
+        "tokens",
+        "walk",
+    ]
 
 
 async def test_what_a_filter_held_back_is_told_before_the_answer() -> None:

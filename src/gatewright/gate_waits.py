@@ -8,16 +8,26 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Sequence
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from gatewright.call import Call, Gate, Refusal
 from gatewright.call_policy import Judge
 
-__all__ = ["GateWaits", "waited"]
+__all__ = ["GateWaits", "Present", "waited"]
 
 log = logging.getLogger("gatewright.kernel")
+
+
+class Present(NamedTuple):
+    """A call that has not ended, and since when (`time.monotonic`) it is where it is: with its owner, or in the gate it waits in."""
+
+    call: Call
+    since: float
+    gate: str = ""
+    """Which gate; empty for a call that is with its owner."""
 
 
 async def waited(gate: Gate, verdict: Any) -> Call | Refusal:
@@ -35,10 +45,12 @@ async def waited(gate: Gate, verdict: Any) -> Call | Refusal:
 class _Wait:
     """A call that waits, the task that does, and why it is to end."""
 
-    __slots__ = ("call", "refusal", "task")
+    __slots__ = ("call", "gate", "refusal", "since", "task")
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, gate: str) -> None:
         self.call = call
+        self.gate = gate
+        self.since = monotonic()
         self.refusal: Refusal | None = None
         self.task = asyncio.current_task()
 
@@ -57,7 +69,7 @@ class GateWaits:
         """What `gate` says of a call, once it says so; the refusal of whoever ends the call first."""
         if not isinstance(verdict, Awaitable):
             return await waited(gate, verdict)
-        wait = _Wait(call)
+        wait = _Wait(call, gate.name)
         self._all.add(wait)
         try:
             said = await waited(gate, verdict)
@@ -73,6 +85,10 @@ class GateWaits:
         finally:
             self._all.discard(wait)
             wait.task = None  # it holds what it was cancelled with, and that all of this
+
+    def present(self) -> list[Present]:
+        """Those that wait now."""
+        return [Present(one.call, one.since, one.gate) for one in self._all]
 
     def end(self, judges: Sequence[Judge]) -> int:
         """End those that these refuse: nothing of them was forwarded. How many those are. The call that asks for this is left

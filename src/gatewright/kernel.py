@@ -11,6 +11,7 @@ import logging
 import weakref
 from collections.abc import Callable, Coroutine, Generator, Sequence
 from functools import partial, reduce
+from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
@@ -31,7 +32,7 @@ from gatewright.call import (
     Unrecorded,
 )
 from gatewright.call_policy import Dispatch, Judge, Policy
-from gatewright.gate_waits import GateWaits, waited
+from gatewright.gate_waits import GateWaits, Present, waited
 from gatewright.mcp.protocol.recovery import interrupted, marked
 from gatewright.return_path import FilteredBack
 from gatewright.transport.slices import begun
@@ -126,10 +127,11 @@ class Verdict(msgspec.Struct, frozen=True):
 class _Running:
     """A call that is with its owner, the task that waits for it, and why it is to end."""
 
-    __slots__ = ("call", "policy", "refusal", "task")
+    __slots__ = ("call", "policy", "refusal", "since", "task")
 
     def __init__(self, call: Call, policy: Policy) -> None:
         self.call = call
+        self.since = monotonic()
         self.policy = policy
         self.refusal: Refusal | None = None
         self.task = asyncio.current_task()
@@ -328,6 +330,10 @@ class Kernel:
     def running(self) -> list[Call]:
         """The calls that are with their owner."""
         return [one.call for one in self._forwarded]
+
+    def present(self) -> list[Present]:
+        """The calls that are with their owner, and those that wait in a gate, in any order."""
+        return [Present(one.call, one.since) for one in self._forwarded] + self._waits.present()
 
     def tokens(self) -> set[str]:
         """The access tokens with which calls came that are with their owner."""

@@ -31,6 +31,8 @@ def test_a_call_that_waits_is_found_by_its_request() -> None:
     assert found.facts == {"access": "grant"}
     assert found.rule.startswith("dangerous tools ask a person")
     assert kept.of("ap_2") is None
+    kept.note("ap_3", call, WIPE)
+    assert (kept.approval_of(call.id), kept.approval_of("none")) == ("ap_3", "")
 
 
 def test_of_too_many_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
 
-from gatewright.approvals.lists import ApprovalLists, Before, Wanted
+from gatewright.approvals.lists import ApprovalLists, Before, Order, Wanted, place_of
 from gatewright.approvals.request import Approval, Asked
 from gatewright.approvals.store import Approvals
 from tests.storage.parts import state_in
@@ -51,11 +52,32 @@ def test_pages_follow_upon_each_other(world: World) -> None:
         made.append(world.ask(replace(ASKED, arguments_digest=f"{number:064}")))
     made.sort(key=lambda one: (one.requested, one.id))
     found: list[Approval] = []
-    while page := world.lists.waiting(
-        EVERY, 3, (found[-1].requested, found[-1].id) if found else None
-    ):
+    while page := world.lists.waiting(EVERY, 3, place_of(found[-1], "oldest") if found else None):
         found += page
     assert found == made
+
+
+@pytest.mark.parametrize("order", get_args(Order))
+def test_every_order_has_pages_that_follow_upon_each_other(world: World, order: Order) -> None:
+    """Also where several are alike in it, and where names are written in other letters."""
+    made = []
+    for number in range(12):
+        world.now += number % 2
+        agent, tool = ("ann", "Zoë", "bob", "é")[number % 4], ("wipe", "read")[number % 2]
+        one = replace(ASKED, agent=agent, tool=tool, arguments_digest=f"{number:064}")
+        made.append(world.ask(one, lasts_s=90 - 7 * (number % 5)))
+    found: list[Approval] = []
+    while page := world.lists.waiting(
+        EVERY, 3, place_of(found[-1], order) if found else None, order
+    ):
+        found += page
+    assert found == sorted(made, key=lambda one: place_of(one, order))
+    assert len({one.id for one in found}) == len(made)
+
+
+def test_how_many_wait_is_counted(world: World) -> None:
+    for number in range(7):
+        world.ask(replace(ASKED, arguments_digest=f"{number:064}"))
     assert world.lists.count(EVERY) == (7, 100.0)
 
 

@@ -28,12 +28,12 @@ class Api:
         self._headers = headers or {"Authorization": f"Bearer {_token(console)}"}
         self._opener = _opener(jar or http.cookiejar.CookieJar())
 
-    def get(self, path: str, **query: Any) -> Any:
+    def get(self, path: str, /, **query: Any) -> Any:
         """Ask for something."""
         asked = f"?{urllib.parse.urlencode(query)}" if query else ""
         return self._send("GET", path + asked, None)
 
-    def post(self, path: str, **given: Any) -> Any:
+    def post(self, path: str, /, **given: Any) -> Any:
         """Have something done."""
         return self._send("POST", path, json.dumps(given).encode())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace
@@ -135,24 +135,26 @@ async def test_of_many_calls_the_last_are_shown_and_the_others_page_by_page(
     assert len(set(seen)) == 5
 
 
-async def test_runs_are_listed_the_last_used_first_page_by_page(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(agent_runs, "PAGE", 2)
+async def test_runs_are_listed_the_last_used_first_page_by_page(world: World) -> None:
     world.call(0, session="cd" * 32)
     world.now += 10
     world.call(0, Refusal("policy_violation", "no", gate="flow"))
     world.now += 10
     world.call(0, session=None)
     world.standing[SESSION] = Standing("http", "", ANN, world.now - 20, world.now - 10)
-    first, next_page = await world.runs.page(RunsAsked())
-    assert [(one.session, one.open, one.calls, one.refused) for one in first] == [
+    first = await world.runs.page(RunsAsked(limit=2))
+    assert [(one.session, one.open, one.calls, one.refused) for one in first.rows] == [
         ("", False, 1, 0),
         (SHORT, True, 1, 1),
     ]
-    rest, end = await world.runs.page(RunsAsked(after=next_page))
-    assert ([one.session for one in rest], end) == (["cd" * 6], "")
-    assert await world.runs.page(RunsAsked(agent="bob")) == ([], "")
+    rest = await world.runs.page(RunsAsked(limit=2, after=first.next))
+    assert ([one.session for one in rest.rows], rest.total, rest.next) == (["cd" * 6], 3, "")
+    assert await world.runs.page(RunsAsked(agent="bob")) == ([], 0, "")
+    by_refused = await world.runs.page(RunsAsked(sort="refused"))
+    assert by_refused.rows[0].session == SHORT
+    words: tuple[Literal["open", "ended", "none"], ...] = ("open", "ended", "none")
+    states = [(await world.runs.page(RunsAsked(state=one))).rows for one in words]
+    assert [[one.session for one in rows] for rows in states] == [[SHORT], ["cd" * 6], [""]]
 
 
 async def test_a_session_is_ended_once_and_it_is_in_the_record(world: World) -> None:

@@ -13,7 +13,7 @@ from gatewright.cli.finding import Finding
 from gatewright.console.audit_verifying import Verifying
 from gatewright.console.changes import Changes
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.health import Health
+from gatewright.console.health import Findings, Health, Overview
 from gatewright.feature import Examination
 
 
@@ -45,20 +45,23 @@ class Rig:
             raise OSError("a test")
         return [Finding(check="x", subject="y", level="warning", what="is odd", fix="mend it")]
 
+    async def overview(self) -> Overview:
+        return await self.health.overview(Findings())
+
     async def looked(self) -> None:
-        while self.health.overview().looking:
+        while (await self.overview()).looking:
             await asyncio.sleep(0.01)
 
 
 async def test_checks_are_made_once_until_they_are_old() -> None:
     rig = Rig()
-    assert rig.health.overview().looked is None
+    assert (await rig.overview()).looked is None
     for _ in range(3):
         rig.health.look()
     await rig.looked()
     rig.health.look()
-    assert (rig.looks, rig.health.overview().looking) == (1, False)
-    assert [one.what for one in rig.health.overview().things] == ["is odd"]
+    assert (rig.looks, (await rig.overview()).looking) == (1, False)
+    assert [one.what for one in (await rig.overview()).things] == ["is odd"]
     rig.health.look(anew=True)
     assert not rig.health.overview().looking  # they were made just now
     rig.now += 4
@@ -70,8 +73,8 @@ async def test_checks_are_made_once_until_they_are_old() -> None:
     assert rig.looks == 3
 
 
-def test_a_record_that_cannot_be_written_is_the_first_thing() -> None:
-    (thing,) = Rig("the disk is full").health.overview().things
+async def test_a_record_that_cannot_be_written_is_the_first_thing() -> None:
+    (thing,) = (await Rig("the disk is full").overview()).things
     assert (thing.level, thing.why) == ("problem", "the disk is full")
 
 
@@ -81,7 +84,7 @@ async def test_checks_that_break_are_said_and_not_begun_with_every_page() -> Non
     for _ in range(3):
         rig.health.look()
         await rig.looked()
-    found = rig.health.overview()
+    found = await rig.overview()
     assert (rig.looks, found.looked, [one.check for one in found.things]) == (1, 1000.0, ["doctor"])
     rig.breaks = False
     rig.health.look(anew=True)
@@ -89,17 +92,17 @@ async def test_checks_that_break_are_said_and_not_begun_with_every_page() -> Non
     rig.now += 4
     rig.health.look(anew=True)
     await rig.looked()
-    assert [one.what for one in rig.health.overview().things] == ["is odd"]
+    assert [one.what for one in (await rig.overview()).things] == ["is odd"]
 
 
 async def test_a_verification_is_known_here_whoever_asked_for_it() -> None:
     rig = Rig()
     rig.verifying.begin("ann")
-    assert rig.health.overview().verifying
-    while rig.health.overview().verifying:
+    assert (await rig.overview()).verifying
+    while (await rig.overview()).verifying:
         await asyncio.sleep(0)
-    found = rig.health.overview()
+    found = await rig.overview()
     assert found.chain is not None
     assert (found.chain.last, found.things[0].what) == (2, "is not whole")
     rig.health.verify("bob")
-    assert not rig.health.overview().verifying
+    assert not (await rig.overview()).verifying

@@ -10,8 +10,17 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.console import inbox_list
-from gatewright.console.inbox_list import InboxList, ListAsked, list_of
-from gatewright.console.operations import ApiError
+from gatewright.console.inbox_decisions import Decision
+from gatewright.console.inbox_list import (
+    InboxList,
+    ListAsked,
+    asked_at,
+    list_of,
+    placed,
+    where_of,
+)
+from gatewright.console.operations import ApiError, read
+from gatewright.console.paging import url_of
 from tests.console.inbox_parts import ASKED, World
 
 
@@ -159,10 +168,13 @@ def test_filters_keep_the_rest_out(world: World) -> None:
     assert lines(world, ListAsked(server="none")).rows == []
 
 
-@pytest.mark.parametrize("after", ["x", "x,ap_1", ","])
+@pytest.mark.parametrize("after", ["x", "x,ap_1", "[1]", '["a",1,"b"]', "[1,2,3]", "[" * 999])
 def test_a_place_that_no_list_gave_out_is_refused(world: World, after: str) -> None:
     with pytest.raises(ApiError) as caught:
         lines(world, ListAsked(after=after))
+    assert caught.value.status == 422
+    with pytest.raises(ApiError) as caught:
+        lines(world, ListAsked(after='[1.0,1.0,"ap_1"]', sort="agent"))
     assert caught.value.status == 422
 
 
@@ -177,3 +189,25 @@ def test_a_page_that_is_open_for_days_keeps_only_so_much_of_what_ended(world: Wo
     found = lines(world, ListAsked(shown=shown))
     assert len(found.rows) == inbox_list._IDS
     assert msgspec.convert({"shown": found.shown}, ListAsked).shown == found.shown
+
+
+def test_the_order_holds_for_what_waits_and_for_what_ended_meanwhile(world: World) -> None:
+    long = world.ask(asked=replace(ASKED, agent="zoe"), lasts_s=90)
+    world.now += 1
+    short = world.ask(asked=replace(ASKED, agent="bob"), lasts_s=30)
+    assert ids(lines(world)) == [long.id, short.id]
+    by_time = lines(world, ListAsked(sort="left"))
+    assert ids(by_time) == [short.id, long.id]
+    assert ids(lines(world, ListAsked(sort="agent"))) == [short.id, long.id]
+    world.store.deny(short.id, by="ana")
+    assert ids(lines(world, ListAsked(sort="left", shown=by_time.shown))) == [short.id, long.id]
+
+
+def test_a_decision_says_in_which_list_it_was_made() -> None:
+    place = url_of("", where_of(ListAsked(agent="a&b", sort="left", open="ap_1", since=3.0)))
+    assert asked_at(place, 5.0) == ListAsked(agent="a&b", sort="left", since=5.0)
+    assert asked_at("", 5.0) == ListAsked(since=5.0)
+    with pytest.raises(ApiError):
+        asked_at("?sort=nothing", 5.0)
+    form = placed(Decision)
+    assert read(form, {"digest": "d", "place": place}, texts=True).place == place

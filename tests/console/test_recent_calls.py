@@ -12,8 +12,9 @@ import msgspec
 import pytest
 
 from gatewright.audit.records import INTENT
+from gatewright.console.operations import ApiError
 from gatewright.console.recent import Recent
-from gatewright.console.recent_calls import CallsAsked, RecentCalls, row_of
+from gatewright.console.recent_calls import CallPage, CallsAsked, RecentCalls, row_of
 from gatewright.listeners import Signal
 from gatewright.transport.slices import in_slices
 
@@ -69,7 +70,7 @@ async def test_a_call_is_one_row_and_what_is_no_call_is_none(
     trail.write("dev.gatewright.approval.requested")
     trail.write("VALIDATION_FAILED", call=call)
     trail.write(call=call, result={"is_error": False, "bytes": 7})
-    (row,) = await calls.newest(EVERY)
+    (row,) = (await calls.page(EVERY)).calls
     assert (row.id, row.decision, row.ms, row.bytes) == (call, "allowed", 1.5, 7)
     assert (row.agent, row.server, row.name) == ("ann", "files", "read")
 
@@ -90,7 +91,7 @@ async def test_how_it_ended_is_a_word(
     trail: Trail, calls: RecentCalls, record: dict[str, Any], decision: str, reason: str
 ) -> None:
     trail.write(**record)
-    (row,) = await calls.newest(EVERY)
+    (row,) = (await calls.page(EVERY)).calls
     assert (row.decision, row.reason) == (decision, reason)
 
 
@@ -102,11 +103,13 @@ async def test_filters_hold_together_and_names_may_be_anything(
     # The name stands in it, and somewhere else.
     trail.write(client={"name": odd})
     other = trail.write(target={"server_id": "mail", "tool_name": "send"}, outcome="denied")
-    assert [one.id for one in await calls.newest(CallsAsked(agent=odd))] == [wanted]
-    assert [one.id for one in await calls.newest(CallsAsked(server="mail", tool="send"))] == [other]
-    assert await calls.newest(CallsAsked(server="mail", decision="allowed")) == []
-    assert [one.id for one in await calls.newest(CallsAsked(decision="refused"))] == [other]
-    assert len(await calls.newest(EVERY, most=2)) == 2
+    assert [one.id for one in (await calls.page(CallsAsked(agent=odd))).calls] == [wanted]
+    assert [one.id for one in (await calls.page(CallsAsked(server="mail", tool="send"))).calls] == [
+        other
+    ]
+    assert (await calls.page(CallsAsked(server="mail", decision="allowed"))).calls == []
+    assert [one.id for one in (await calls.page(CallsAsked(decision="refused"))).calls] == [other]
+    assert len((await calls.page(CallsAsked(limit=2))).calls) == 2
 
 
 async def test_one_call_is_found_by_its_id_with_its_last_record(
@@ -146,11 +149,42 @@ async def test_what_is_nowhere_is_looked_for_in_slices(
 
     beside = asyncio.create_task(others())
     for look in (
-        calls.newest(CallsAsked(agent="nobody")),
-        calls.newest(CallsAsked(decision="running")),
+        calls.page(CallsAsked(agent="nobody")),
+        calls.page(CallsAsked(decision="running")),
+        calls.page(CallsAsked(agent="nobody", sort="ms")),
         calls.record("call-none"),
     ):
         before = turns
-        assert not await look
+        found = await look
+        assert found is None or (isinstance(found, CallPage) and found.calls == [])
         assert turns - before >= 50
     beside.cancel()
+
+
+@pytest.mark.parametrize(
+    ("sort", "desc"), [("time", True), ("time", False), ("ms", True), ("call", False)]
+)
+async def test_pages_in_every_order_have_each_call_once(
+    trail: Trail, calls: RecentCalls, sort: Any, desc: bool
+) -> None:
+    """Also with an intent between them, and calls that are alike."""
+    made = set()
+    for number in range(11):
+        if number % 3 == 0:
+            trail.write(INTENT, outcome="pending", call=f"call-{number:02}x")
+        made.add(trail.write(call=f"call-{number:02}x", details={"duration_ms": float(number % 4)}))
+    found: list[str] = []
+    asked = CallsAsked(sort=sort, desc=desc, limit=3)
+    while True:
+        page = await calls.page(asked)
+        found += [one.id for one in page.calls]
+        if not page.next:
+            break
+        asked = msgspec.structs.replace(asked, after=page.next)
+    assert (len(found), set(found)) == (len(made), made)
+
+
+async def test_a_page_behind_a_call_that_is_not_kept_is_refused(calls: RecentCalls) -> None:
+    with pytest.raises(ApiError) as caught:
+        await calls.page(CallsAsked(after="call-gone"))
+    assert caught.value.status == 422

@@ -16,6 +16,7 @@ from gatewright.console.rendering import (
     environment,
     foreign,
     line,
+    took,
     when,
 )
 from tests.costs import lines_run
@@ -84,6 +85,21 @@ def test_arguments_that_are_no_object_are_shown_as_they_are(text: str) -> None:
 )
 def test_times_are_said_in_their_largest_unit(seconds: float, said: str) -> None:
     assert duration(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (0.1, "0.1 ms"),
+        (9.94, "9.9 ms"),
+        (9.96, "10 ms"),
+        (994, "994 ms"),
+        (996, "1.0 s"),
+        (61_000, "61 s"),
+    ],
+)
+def test_what_calls_took_is_said_to_two_digits(ms: float, said: str) -> None:
+    assert took(ms) == said
 
 
 def test_a_moment_has_its_exact_time_beside_it() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from gatewright.console.operations import ApiError, read
-from gatewright.console.server_requests import Accepting, Listing, OfTool, Refusing
+from gatewright.console.server_requests import Accepting, Hiding, Listing, OfTool, Refusing
 
 
 @pytest.mark.parametrize(
@@ -22,8 +22,10 @@ from gatewright.console.server_requests import Accepting, Listing, OfTool, Refus
         (OfTool, {}),
         (OfTool, {"tool": "x" * 513}),
         (Accepting, {"tool": "x", "digest": "0" * 63}),
-        (Refusing, {"tool": "x", "reason": ""}),
-        (Refusing, {"tool": "x", "reason": "x" * 501}),
+        (Refusing, {"tool": "x", "digest": "0" * 64, "reason": ""}),
+        (Refusing, {"tool": "x", "digest": "0" * 64, "reason": "x" * 501}),
+        (Refusing, {"tool": "x", "reason": "x"}),
+        (Hiding, {"tool": "x", "reason": ""}),
     ],
 )
 def test_what_is_out_of_bounds_is_refused(kind: type[msgspec.Struct], given: Any) -> None:

@@ -46,3 +46,7 @@ def test_only_the_last_quarter_of_an_hour_is_kept() -> None:
     found = traffic.since(0)
     assert (len(found.time), sum(found.calls), found.total) == (KEPT_S, KEPT_S, KEPT_S * 2)
     assert traffic.since(int(clock.now) + 9).time == []
+
+
+def test_a_chart_that_has_just_begun_has_some_width() -> None:
+    assert Traffic(Clock()).since(0).time == list(range(940, 1000))

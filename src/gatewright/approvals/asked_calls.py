@@ -63,6 +63,11 @@ class AskedCalls:
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
 
+    def approval_of(self, call: str) -> str:
+        """The request for which a call waits, or waited; empty where there is none."""
+        found = (id for id, one in reversed(self._kept.items()) if one.id == call)
+        return next(found, "")
+
     def of(self, approval: str) -> AskedCall | None:
         """The call behind a request; None where this process has not seen it."""
         return self._kept.get(approval)

@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
 from gatewright.approvals.request import Approval, approval_of
 from gatewright.storage.state import StateDatabase
 
-__all__ = ["ApprovalLists", "Before", "Wanted"]
+__all__ = ["ApprovalLists", "Before", "Order", "Place", "Wanted", "place_of"]
 
 _COLUMNS = ", ".join(Approval.__struct_fields__)
+
+
+Order = Literal["oldest", "left", "agent", "server"]
+"""What comes first: what has waited longest, what ends first, or by the name of the caller or of server and tool."""
+
+_ORDERS = {
+    "oldest": "requested",
+    "left": "expires",
+    "agent": "agent",
+    "server": "server || '/' || tool",
+}
+Place = tuple[float | str, float, str]
+"""Of one request in an order: what it is ordered by, when it was made, and its id."""
+
+
+def place_of(one: Approval, order: Order) -> Place:
+    """Where a request stands."""
+    value: float | str = one.requested
+    if order == "left":
+        value = one.expires
+    elif order == "agent":
+        value = one.agent
+    elif order == "server":
+        value = f"{one.server}/{one.tool}"
+    return value, one.requested, one.id
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,15 +69,16 @@ class ApprovalLists:
         self._clock = clock
 
     def waiting(
-        self, wanted: Wanted, most: int, after: tuple[float, str] | None = None
+        self, wanted: Wanted, most: int, after: Place | None = None, order: Order = "oldest"
     ) -> list[Approval]:
-        """Those that wait, oldest first: the first, or those behind one of which this is the time and the id."""
+        """Those that wait, in an order: the first, or those behind one of which this is the place."""
         where, values = self._where(wanted)
+        by = _ORDERS[order]
         if after is not None:
-            where += " AND (requested > ? OR (requested = ? AND id > ?))"
-            values += (after[0], after[0], after[1])
+            where += f" AND ({by}, requested, id) > (?, ?, ?)"
+            values += after
         rows = self._rows.rows(
-            f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY requested, id LIMIT ?",  # noqa: S608 - constants
+            f"SELECT {_COLUMNS} FROM approvals {where} ORDER BY {by}, requested, id LIMIT ?",  # noqa: S608 - constants
             (*values, most),
         )
         return [approval_of(row) for row in rows]

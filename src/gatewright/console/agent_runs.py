@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -18,16 +18,26 @@ from gatewright.audit.records import Actor
 from gatewright.audit.rows import Query
 from gatewright.call import Target
 from gatewright.console.dependencies import Dependencies
+from gatewright.console.lists import Column, Paged, Rows, Table
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
 from gatewright.console.recent_calls import CallRow, RecentCalls, row_of
 from gatewright.mcp.server.server_context import Standing
 
-__all__ = ["GAP_S", "PAGE", "AgentRuns", "Gone", "Run", "RunAsked", "RunsAsked", "Step", "Timeline"]
+__all__ = [
+    "GAP_S",
+    "TABLE",
+    "AgentRuns",
+    "Gone",
+    "Run",
+    "RunAsked",
+    "RunsAsked",
+    "Step",
+    "Timeline",
+]
 
 SHOWN = 12
 """So many characters of a session's id are shown, and name it."""
-PAGE = 50
 STEPS = 200
 _LOOKED_AT = 5_000
 """So many records of one agent are looked through for those of one session."""
@@ -37,12 +47,13 @@ GAP_S = 5.0
 Text = Annotated[str, Meta(max_length=500)]
 
 
-class RunsAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs."""
+class RunsAsked(Paged, frozen=True, kw_only=True):
+    """Which runs, in which order: the last used first unless said otherwise."""
 
     agent: Text = ""
-    after: Text = ""
-    """`key` of the last run of the page before."""
+    state: Literal["", "open", "ended", "none"] = ""
+    """`none`: calls that were made in no session."""
+    sort: Literal["agent", "state", "opened", "used", "calls", "refused"] = "used"
 
 
 class RunAsked(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +69,6 @@ class RunAsked(msgspec.Struct, frozen=True, kw_only=True):
 class Run(msgspec.Struct, frozen=True, kw_only=True):
     """One run. Times are Unix seconds."""
 
-    key: str
     agent: str
     session: str
     door: str
@@ -71,6 +81,29 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     calls: int
     """Of the newest calls."""
     refused: int
+
+    @property
+    def state(self) -> str:
+        """`open`, `ended`, or `none` for calls without a session."""
+        return "open" if self.open else "ended" if self.session else "none"
+
+
+TABLE: Table[Run] = Table(
+    "/sessions",
+    RunsAsked,
+    (
+        Column("Agent", "agent", lambda one: one.agent),
+        Column("Session"),
+        Column("State", "state", lambda one: one.state),
+        Column("Began", "opened", lambda one: one.opened or 0.0, falls=True),
+        Column("Last used", "used", lambda one: one.used, falls=True),
+        Column("Calls", "calls", lambda one: one.calls, numeric=True),
+        Column("Refused", "refused", lambda one: one.refused, numeric=True),
+    ),
+    lambda one: f"{one.agent} {one.session}",
+    lambda one, asked: asked.agent in ("", one.agent) and asked.state in ("", one.state),
+)
+"""The list of runs."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,23 +152,16 @@ class AgentRuns:
         self._changes = parts.changes
         self._clock = parts.clock
 
-    async def page(self, asked: RunsAsked) -> tuple[list[Run], str]:
-        """The runs that were used last, first, and the key behind which the next page begins."""
-        standing = [
-            *self._front.standing.items()
-        ]  # thousands, perhaps: the rest is done beside the loop
+    async def page(self, asked: RunsAsked) -> Rows[Run]:
+        """Sorted, filtered, one page. Raises `ApiError`."""
+        standing = [*self._front.standing.items()]
         ahead = self._clock() - self._front.clock()
-        return await asyncio.to_thread(self._page, asked, standing, ahead)
+        # Thousands, perhaps: beside the loop.
+        found = await asyncio.to_thread(self._every, standing, ahead)
+        return await TABLE.page(found, asked)
 
-    def _page(
-        self, asked: RunsAsked, standing: Sequence[tuple[str, Standing]], ahead: float
-    ) -> tuple[list[Run], str]:
-        counts = _counted(self._calls.every())
-        runs = [one for one in _all(counts, standing, ahead) if asked.agent in ("", one.agent)]
-        runs.sort(key=lambda one: one.key, reverse=True)
-        if asked.after:
-            runs = [one for one in runs if one.key < asked.after]
-        return runs[:PAGE], runs[PAGE - 1].key if len(runs) > PAGE else ""
+    def _every(self, standing: Sequence[tuple[str, Standing]], ahead: float) -> list[Run]:
+        return _all(_counted(self._calls.every()), standing, ahead)
 
     async def timeline(self, asked: RunAsked) -> Timeline:
         """Raises `ApiError`, `StoreError`."""
@@ -234,7 +260,6 @@ def _all(
         used = max(ahead + one.used, count.last)
         found.append(
             Run(
-                key=_key(used, short, one.caller.id),
                 agent=one.caller.id,
                 session=short,
                 door=one.door,
@@ -248,7 +273,6 @@ def _all(
         )
     return found + [
         Run(
-            key=_key(count.last, session, agent),
             agent=agent,
             session=session,
             door="",
@@ -261,11 +285,6 @@ def _all(
         )
         for (agent, session), count in counts.items()
     ]
-
-
-def _key(used: float, session: str, agent: str) -> str:
-    """What runs are sorted by: the last used first."""
-    return f"{used:017.6f} {session} {agent}"
 
 
 def _steps(

@@ -62,6 +62,7 @@ class ConsoleFeature(Feature):
 
         def changed(change: Change) -> None:
             side.changed(change)
+            self._traffic.states.changed(change)
             if self._parts is not None:
                 self._parts.changes.tell("servers", "health")
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from gatewright.command_text import to_type
 from gatewright.console.audit_verifying import Verified, Verifying
 from gatewright.console.dependencies import Dependencies
+from gatewright.console.lists import Column, Paged, Table
 from gatewright.feature import Examination, Examined
 
-__all__ = ["Chain", "Health", "Overview", "Thing"]
+__all__ = ["FINDINGS", "Chain", "Findings", "Health", "Overview", "Thing"]
 
 log = logging.getLogger("gatewright.console")
 
@@ -60,11 +62,43 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
     """Empty where it is whole."""
 
 
+class Findings(Paged, frozen=True, kw_only=True):
+    """Which findings, in which order: what is to be done first comes first."""
+
+    q: Annotated[str, Meta(max_length=200)] = ""
+    """A part of what was looked at, or of what was found."""
+    level: Literal["", "problem", "warning", "ok"] = ""
+    sort: Literal["level", "check", "subject"] = "level"
+
+
+def _fits(one: Thing, asked: Findings) -> bool:
+    wanted, texts = asked.q.casefold(), (one.check, one.subject, one.what, one.why)
+    return asked.level in ("", one.level) and any(wanted in text.casefold() for text in texts)
+
+
+FINDINGS: Table[Thing] = Table(
+    "/health",
+    Findings,
+    (
+        Column("What is to be done", "level", lambda one: _ORDER.index(one.level)),
+        Column("Check", "check", lambda one: one.check),
+        Column("Subject", "subject", lambda one: one.subject),
+    ),
+    lambda one: f"{one.check} {one.subject} {one.what}",
+    _fits,
+)
+"""The list of findings."""
+
+
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
     """How everything is."""
 
     things: list[Thing]
     """What is to be done first: problems, warnings, then what is well."""
+    total: int
+    """Of all that fit."""
+    next: str
+    """`after` of the next page; empty where there is none."""
     looked: float | None
     """When the checks were made last; None before the first time."""
     looking: bool
@@ -90,11 +124,22 @@ class Health:
         """Whether somebody gave the gateway the checks."""
         return self._examination is not None
 
-    def overview(self) -> Overview:
-        """As far as it is known now."""
-        things = [*self._running(), *self._found]
+    @property
+    def looked(self) -> bool:
+        """Whether the checks were made."""
+        return self._looked is not None
+
+    def every(self) -> list[Thing]:
+        """All that was found, as far as it is known now."""
+        return [*self._running(), *self._found]
+
+    async def overview(self, asked: Findings) -> Overview:
+        """A page of it. Raises `ApiError`."""
+        things, total, more = await FINDINGS.page(self.every(), asked)
         return Overview(
-            things=sorted(things, key=lambda one: _ORDER.index(one.level)),
+            things=things,
+            total=total,
+            next=more,
             looked=self._looked,
             looking=_goes_on(self._looking),
             chain=_chain(self._verifying.last),

@@ -12,7 +12,7 @@ from msgspec import Meta
 
 from gatewright.console.definition_diff import Line, difference
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, Operation
+from gatewright.console.operations import ApiError, Asking, Operation, change, see
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pin
 
@@ -63,41 +63,33 @@ class HeldDefinitions:
         self._listed: dict[str, tuple[str, str]] = {}
         """Server and tool of those that were listed last, by id."""
         self.operations: Sequence[Operation] = (
-            Operation(
-                name="held_definitions.list",
-                method="GET",
-                path="/held-definitions",
-                power="see",
-                summary="List tools whose definition is held back, and on which nobody has decided",
-                run=self.all,
+            see(
+                "held_definitions.list",
+                "/held-definitions",
+                "List tools whose definition is held back, and on which nobody has decided",
+                self.all,
                 gives=list[HeldDefinition],
             ),
-            Operation(
-                name="held_definitions.show",
-                method="GET",
-                path="/held-definitions/{id}",
-                power="see",
-                summary="Show what has changed in a definition that is held back",
-                run=self.show,
+            see(
+                "held_definitions.show",
+                "/held-definitions/{id}",
+                "Show what has changed in a definition that is held back",
+                self.show,
                 gives=HeldDetail,
             ),
-            Operation(
-                name="held_definitions.accept",
-                method="POST",
-                path="/held-definitions/{id}/accept",
-                power="change",
-                summary="Accept a definition as it was shown",
-                run=self.accept,
+            change(
+                "held_definitions.accept",
+                "/held-definitions/{id}/accept",
+                "Accept a definition as it was shown",
+                self.accept,
                 takes=Looked,
                 gives=HeldDefinition,
             ),
-            Operation(
-                name="held_definitions.refuse",
-                method="POST",
-                path="/held-definitions/{id}/refuse",
-                power="change",
-                summary="Leave a tool held back for as long as its definition stays as it was shown",
-                run=self.refuse,
+            change(
+                "held_definitions.refuse",
+                "/held-definitions/{id}/refuse",
+                "Leave a tool held back for as long as its definition stays as it was shown",
+                self.refuse,
                 takes=Looked,
                 gives=HeldDefinition,
             ),

@@ -14,8 +14,8 @@ from gatewright.approvals.request import Approval, CannotDecideError, canonical
 from gatewright.console.approval_details import ApprovalDetails, Detail, Waiting, waiting
 from gatewright.console.definition_diff import Line, difference
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.inbox_list import PAGE, ListAsked, requests_of
-from gatewright.console.operations import ApiError, Asking, Operation
+from gatewright.console.inbox_list import PAGE, Where, requests_of
+from gatewright.console.operations import ApiError, Asking, Operation, decide, see
 
 __all__ = [
     "ApprovalDecisions",
@@ -89,7 +89,7 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaitingPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Some of what waits, oldest first."""
+    """Some of what waits."""
 
     approvals: list[Waiting]
     next: str
@@ -104,69 +104,57 @@ class ApprovalDecisions:
         self._changes = parts.changes
         self._details = details
         self.operations: Sequence[Operation] = (
-            Operation(
-                name="inbox.list",
-                method="GET",
-                path="/approvals",
-                power="see",
-                summary="List what waits for a person",
-                run=self.all,
-                takes=ListAsked,
+            see(
+                "inbox.list",
+                "/approvals",
+                "List what waits for a person",
+                self.all,
+                takes=Where,
                 gives=WaitingPage,
             ),
-            Operation(
-                name="inbox.show",
-                method="GET",
-                path="/approvals/{id}",
-                power="see",
-                summary="Show what is known of one request",
-                run=self.show,
+            see(
+                "inbox.show",
+                "/approvals/{id}",
+                "Show what is known of one request",
+                self.show,
                 gives=Detail,
             ),
-            Operation(
-                name="inbox.compare",
-                method="POST",
-                path="/approvals/{id}/difference",
-                power="decide",
-                summary="Compare other arguments with those that were asked with",
-                run=self.compare,
+            decide(
+                "inbox.compare",
+                "/approvals/{id}/difference",
+                "Compare other arguments with those that were asked with",
+                self.compare,
                 takes=Edited,
                 gives=Difference,
             ),
-            Operation(
-                name="inbox.approve",
-                method="POST",
-                path="/approvals/{id}/approve",
-                power="decide",
-                summary="Approve one request",
-                run=self.approve,
+            decide(
+                "inbox.approve",
+                "/approvals/{id}/approve",
+                "Approve one request",
+                self.approve,
                 takes=Decision,
                 gives=Waiting,
             ),
-            Operation(
-                name="inbox.deny",
-                method="POST",
-                path="/approvals/{id}/deny",
-                power="decide",
-                summary="Deny one request",
-                run=self.deny,
+            decide(
+                "inbox.deny",
+                "/approvals/{id}/deny",
+                "Deny one request",
+                self.deny,
                 takes=Decision,
                 gives=Waiting,
             ),
-            Operation(
-                name="inbox.decide",
-                method="POST",
-                path="/approvals/decisions",
-                power="decide",
-                summary="Approve or deny several requests",
-                run=self.decide,
+            decide(
+                "inbox.decide",
+                "/approvals/decisions",
+                "Approve or deny several requests",
+                self.decide,
                 takes=Batch,
                 gives=list[Decided],
             ),
         )
 
     async def all(self, asking: Asking) -> WaitingPage:
-        """Oldest first. Raises `ApiError`."""
+        """Oldest first, unless another order is asked for. Raises `ApiError`."""
         found, next_page = requests_of(self._details.lists, asking.given)
         return WaitingPage(approvals=[waiting(one) for one in found], next=next_page)
 

@@ -2,32 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
-from gatewright.approvals.lists import ApprovalLists, Wanted
+from gatewright.approvals.lists import ApprovalLists, Order, Place, Wanted, place_of
 from gatewright.approvals.request import Approval
 from gatewright.console.approval_details import ApprovalDetails
 from gatewright.console.held_definitions import HeldDefinition, HeldDefinitions
-from gatewright.console.operations import ApiError
+from gatewright.console.operations import ApiError, read
+from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["PAGE", "InboxList", "ListAsked", "Row", "list_of", "requests_of"]
+__all__ = [
+    "PAGE",
+    "InboxList",
+    "ListAsked",
+    "Row",
+    "Where",
+    "asked_at",
+    "list_of",
+    "placed",
+    "requests_of",
+    "where_of",
+]
 
 PAGE = 50
 _IDS = 200
 
 
-class ListAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """Which lines a page shows. The first three are in the URL; the others say what an open page has on it already."""
+class Where(msgspec.Struct, frozen=True, kw_only=True):
+    """Which lines, in which order: what stands in the URL."""
 
     agent: Annotated[str, Meta(max_length=500)] = ""
     server: Annotated[str, Meta(max_length=500)] = ""
     risk: Annotated[str, Meta(max_length=20)] = ""
-    after: Annotated[str, Meta(max_length=100)] = ""
-    """The time and the id of the request behind which the page begins: `1790000000.25,ap_0123456789abcdef`."""
+    sort: Order = "oldest"
+    after: Annotated[str, Meta(max_length=2000)] = ""
+    """The place of the request behind which the page begins: `next` of the page before."""
+
+
+class ListAsked(Where, frozen=True, kw_only=True):
+    """The same, and what an open page has on it already."""
+
     open: Annotated[str, Meta(max_length=100)] = ""
     """Which one is open; empty: the first."""
     since: float = 0.0
@@ -111,15 +130,35 @@ def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -
     )
 
 
-def requests_of(lists: ApprovalLists, asked: ListAsked) -> tuple[list[Approval], str]:
+def requests_of(lists: ApprovalLists, asked: Where) -> tuple[list[Approval], str]:
     """One page of what waits, and `after` of the next one. Raises `ApiError`, `StoreError`."""
-    found = lists.waiting(_wanted(asked), PAGE + 1, _place(asked.after))
+    found = lists.waiting(_wanted(asked), PAGE + 1, _place(asked), asked.sort)
     more = len(found) > PAGE
     found = found[:PAGE]
-    return found, f"{found[-1].requested!r},{found[-1].id}" if more else ""
+    last = msgspec.json.encode(place_of(found[-1], asked.sort)).decode() if more else ""
+    return found, last
 
 
-def _wanted(asked: ListAsked) -> Wanted:
+def where_of(asked: Where, **other: Any) -> Where:
+    """What of it stands in the URL; `other` members in place of its own."""
+    said = {name: getattr(asked, name) for name in Where.__struct_fields__}
+    return Where(**{**said, **other})
+
+
+def placed(decision: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The shape of a form for a decision, which says as well in which list it was made."""
+    members: Any = [("place", Annotated[str, Meta(max_length=4000)], "")]
+    name = f"{decision.__name__}OnPage"
+    return msgspec.defstruct(name, members, bases=(decision,), frozen=True, kw_only=True)
+
+
+def asked_at(place: str, since: float) -> ListAsked:
+    """The list in which a decision was made, by the query of its URL, as a page that is opened now. Raises `ApiError`."""
+    where: Where = read(Where, dict(parse_qsl(place.removeprefix("?"))), texts=True)
+    return ListAsked(**msgspec.structs.asdict(where), since=since)
+
+
+def _wanted(asked: Where) -> Wanted:
     return Wanted(agent=asked.agent, server=asked.server, risk=asked.risk)
 
 
@@ -134,16 +173,21 @@ def _with_ended(
         for one in (details.lists.some(tuple(ids)) if ids else ())
         if one.state != "pending" or one.id == asked.open
     ]
-    return sorted([*waiting, *ended], key=lambda one: (one.requested, one.id))
+    return sorted([*waiting, *ended], key=lambda one: place_of(one, asked.sort))
 
 
-def _place(after: str) -> tuple[float, str] | None:
-    if not after:
+def _place(asked: Where) -> Place | None:
+    if not asked.after:
         return None
-    time, _, id = after.partition(",")
+    kind = float if asked.sort in ("oldest", "left") else str
     try:
-        return float(time), id
-    except ValueError:
+        value, requested, id = msgspec.convert(
+            jsonrpc.decode(asked.after.encode()), tuple[float | str, float, str]
+        )
+    except (ValueError, msgspec.ValidationError):
+        value, requested, id = None, 0.0, ""
+    if not isinstance(value, kind):
         raise ApiError(
             422, "invalid", "`after` is none that this list gave out", "begin without it"
-        ) from None
+        )
+    return value, requested, id

@@ -9,7 +9,20 @@ import msgspec
 
 from gatewright.console.people import Person, Power
 
-__all__ = ["ApiError", "Asking", "Download", "Nothing", "Operation", "read"]
+__all__ = [
+    "ApiError",
+    "Asking",
+    "Download",
+    "Nothing",
+    "Operation",
+    "change",
+    "decide",
+    "read",
+    "see",
+]
+
+
+Method = Literal["GET", "POST", "PUT", "DELETE"]
 
 
 class Nothing(msgspec.Struct, frozen=True):
@@ -50,7 +63,7 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """Its id in the OpenAPI document: `inbox.approve`."""
-    method: Literal["GET", "POST", "PUT", "DELETE"]
+    method: Method
     path: str
     """Below `/api/v1`, with `{name}` for what a request names."""
     power: Power
@@ -62,6 +75,41 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Of GET: the query. Of others: the body, JSON."""
     gives: Any = Nothing
     """The type of the answer; `Download` for a file."""
+
+
+class _Declaring:
+    """Declares operations that take one power: `see("servers.list", "/servers", "List tool servers", self.listed, gives=…)`."""
+
+    def __init__(self, power: Power, method: Method) -> None:
+        self._power = power
+        self._method = method
+
+    def __call__(
+        self,
+        name: str,
+        path: str,
+        summary: str,
+        run: Callable[[Asking], Awaitable[Any]],
+        *,
+        takes: type[msgspec.Struct] = Nothing,
+        gives: Any = Nothing,
+        method: Method | None = None,
+    ) -> Operation:
+        return Operation(
+            name=name,
+            method=method or self._method,
+            path=path,
+            power=self._power,
+            summary=summary,
+            run=run,
+            takes=takes,
+            gives=gives,
+        )
+
+
+see = _Declaring("see", "GET")
+decide = _Declaring("decide", "POST")
+change = _Declaring("change", "POST")
 
 
 def read(takes: type[msgspec.Struct], given: Mapping[str, Any], *, texts: bool) -> Any:

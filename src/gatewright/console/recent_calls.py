@@ -1,4 +1,4 @@
-"""`RecentCalls`: the newest calls among the newest audit records, a row a call, filtered; one call with both of its records."""
+"""`RecentCalls`: the newest calls among the newest audit records, a row a call, filtered, sorted, paged; one call with both records."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.audit.records import INTENT
+from gatewright.console.lists import Column, Paged, Table
+from gatewright.console.operations import ApiError
 from gatewright.console.recent import Recent
 from gatewright.transport.slices import in_slices
 
-__all__ = ["DECISIONS", "ROWS", "CallRow", "CallsAsked", "RecentCalls", "row_of"]
+__all__ = ["COLUMNS", "DECISIONS", "CallPage", "CallRow", "CallsAsked", "RecentCalls", "row_of"]
 
-ROWS = 50
 _KINDS = frozenset(
     {
         "TOOL_EXECUTED",
@@ -40,8 +41,8 @@ DECISIONS: dict[str, DecisionName] = {
 Text = Annotated[str, Meta(max_length=500)]
 
 
-class CallsAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """Which calls. Members left empty do not restrict."""
+class CallsAsked(Paged, frozen=True, kw_only=True):
+    """Which calls, in which order: the newest first unless said otherwise. Members left empty do not restrict."""
 
     agent: Text = ""
     server: Text = ""
@@ -49,6 +50,7 @@ class CallsAsked(msgspec.Struct, frozen=True, kw_only=True):
     decision: Literal[
         "", "allowed", "approved", "refused", "failed", "error", "cancelled", "running"
     ] = ""
+    sort: Literal["time", "agent", "call", "decision", "ms", "bytes"] = "time"
 
 
 class CallRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,6 +77,25 @@ class CallRow(msgspec.Struct, frozen=True, kw_only=True):
     def at(self) -> float:
         """`time` in Unix seconds."""
         return dt.datetime.fromisoformat(self.time).timestamp()
+
+
+class CallPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of the newest calls."""
+
+    calls: list[CallRow]
+    next: str
+    """`after` of the next page; empty where there is none."""
+
+
+COLUMNS = (
+    Column("When", "time", lambda one: one.time, falls=True),
+    Column("Agent", "agent", lambda one: one.agent),
+    Column("Call", "call", lambda one: f"{one.server}/{one.name}"),
+    Column("Decision", "decision", lambda one: one.decision),
+    Column("ms", "ms", lambda one: -1.0 if one.ms is None else one.ms, numeric=True),
+    Column("Bytes", "bytes", lambda one: -1 if one.bytes is None else one.bytes, numeric=True),
+    Column("Reason"),
+)
 
 
 class _Actor(msgspec.Struct):
@@ -126,29 +147,57 @@ class RecentCalls:
 
     def __init__(self, recent: Recent) -> None:
         self._recent = recent
+        self._table: Table[CallRow] = Table("/live", CallsAsked, COLUMNS, lambda one: one.id)
 
-    async def newest(self, asked: CallsAsked, most: int = ROWS) -> list[CallRow]:
-        """The newest calls that fit, newest first. Looks at no more records than are kept in memory, in slices."""
-        return await in_slices(self._newest(asked, most))
+    async def page(self, asked: CallsAsked) -> CallPage:
+        """One page. Looks at no more records than are kept in memory, in slices; for the newest at no more than it needs. Raises
+        `ApiError`."""
+        if asked.sort == "time" and asked.desc is not False:
+            return await in_slices(self._newest(asked))
+        rows, _, more = await self._table.page(await in_slices(self._all(asked)), asked)
+        return CallPage(calls=rows, next=more)
 
-    def _newest(self, asked: CallsAsked, most: int) -> Generator[None, None, list[CallRow]]:
+    def _all(self, asked: CallsAsked) -> Generator[None, None, list[CallRow]]:
         found: list[CallRow] = []
+        for row in self._rows(asked):
+            yield
+            if row is not None:
+                found.append(row)
+        return found
+
+    def _newest(self, asked: CallsAsked) -> Generator[None, None, CallPage]:
+        found: list[CallRow] = []
+        behind = not asked.after
+        for row in self._rows(asked):
+            yield
+            if row is None:
+                continue
+            if behind and len(found) == asked.limit:
+                return CallPage(calls=found, next=found[-1].id)
+            if behind:
+                found.append(row)
+            behind = behind or row.id == asked.after
+        if not behind:
+            raise ApiError(
+                422,
+                "invalid",
+                "`after` is no call that is kept any more",
+                "begin without it, or look for older ones in the record",
+            )
+        return CallPage(calls=found, next="")
+
+    def _rows(self, asked: CallsAsked) -> Iterator[CallRow | None]:
+        """Those that fit, newest first, None for each record that is of no such call."""
         ended: set[str] = set()
         for line in self._lines(asked.agent, asked.server, asked.tool):
-            yield
-            if line is None:
-                continue
-            one = _decoder.decode(line)
+            one = None if line is None else _decoder.decode(line)
             # The newer record of a call says more: its end, which stands behind its intent.
-            if not one.call or one.event_type not in _KINDS or one.call in ended:
+            if one is None or not one.call or one.event_type not in _KINDS or one.call in ended:
+                yield None
                 continue
             ended.add(one.call)
             row = _row(one)
-            if _fits(row, asked):
-                found.append(row)
-                if len(found) == most:
-                    break
-        return found
+            yield row if _fits(row, asked) else None
 
     def every(self) -> Iterator[CallRow]:
         """All calls that are kept in memory, newest first. Not on the event loop: there may be thousands."""

@@ -7,6 +7,7 @@ Everything that a server, an agent or a caller wrote is text: templates escape b
 from __future__ import annotations
 
 import datetime as dt
+import shlex
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -20,11 +21,13 @@ from gatewright.secret_scanning.escape_invisible import is_seen, is_unseen, spel
 __all__ = [
     "FOLD_CHARS",
     "arguments",
+    "curl",
     "duration",
     "environment",
     "foreign",
     "line",
     "since",
+    "took",
     "when",
 ]
 
@@ -172,6 +175,26 @@ def duration(seconds: float) -> str:
     return f"{int(seconds)} s"
 
 
+def took(ms: float) -> str:
+    """How long calls took, to two digits: `0.4 ms`, `37 ms`, `1.2 s`."""
+    if ms >= 9_950:
+        return f"{ms / 1000:,.0f} s"
+    if ms >= 995:
+        return f"{ms / 1000:.1f} s"
+    return f"{ms:.0f} ms" if ms >= 9.95 else f"{ms:.1f} ms"
+
+
+def curl(call: str, base: str) -> str:
+    """A call of the API (`POST /api/v1/…`, with its body) as a command to type, by the console's URL; the key stands in a variable."""
+    method, _, rest = call.partition(" ")
+    path, _, body = rest.partition(" ")
+    line = "curl" if method == "GET" else f"curl -X {method}"
+    line += ' -H "Authorization: Bearer $GATEWRIGHT_KEY"'
+    if body:
+        line += f" -H 'Content-Type: application/json' -d {shlex.quote(body)}"
+    return f"{line} {shlex.quote(base + path)}"
+
+
 def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Environment:
     """The templates. `clock` gives Unix seconds, `static` the address of a vendored or own file by its name."""
     made = Environment(
@@ -186,6 +209,8 @@ def environment(clock: Callable[[], float], static: Callable[[str], str]) -> Env
         line=line,
         arguments=arguments,
         duration=duration,
+        took=took,
+        curl=curl,
         spelled=spelled,
         when=lambda moment: when(moment, clock()),
         since=lambda moment: since(moment, clock()),

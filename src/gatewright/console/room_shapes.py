@@ -8,15 +8,20 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from gatewright.console.lists import Column, Paged, Table
 from gatewright.console.room_seats import Line, ProposalCard
 from gatewright.rooms.participants.rules import Rule
 
 __all__ = [
+    "ROOMS",
     "RoomDecision",
+    "RoomList",
     "RoomMessage",
     "RoomQuery",
     "RoomRow",
     "RoomStop",
+    "RoomsAsked",
+    "RoomsPage",
     "Stopped",
     "Talk",
 ]
@@ -26,7 +31,22 @@ Reason = Annotated[str, Meta(max_length=500)]
 
 
 class RoomQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which room; none for the list of them."""
+    """Which room."""
+
+    topic: Annotated[str, Meta(max_length=128)] = ""
+
+
+class RoomsAsked(Paged, frozen=True, kw_only=True):
+    """Which rooms, in which order."""
+
+    find: Annotated[str, Meta(max_length=128)] = ""
+    """A part of the name."""
+    access: Literal["", "public", "restricted", "private"] = ""
+    sort: Literal["topic", "here", "access"] = "topic"
+
+
+class RoomsPage(RoomsAsked, frozen=True, kw_only=True):
+    """The same, or one room."""
 
     topic: Annotated[str, Meta(max_length=128)] = ""
 
@@ -62,8 +82,35 @@ class RoomRow(msgspec.Struct, frozen=True, kw_only=True):
 
     topic: str
     participants: Sequence[str]
+    """The first of those who are there, by name."""
+    here: int
     access: str
     """`public`, `restricted` or `private`."""
+
+
+class RoomList(msgspec.Struct, frozen=True, kw_only=True):
+    """Some rooms."""
+
+    rooms: list[RoomRow]
+    total: int
+    """Of all that fit."""
+    next: str
+    """`after` of the next page; empty where there is none."""
+
+
+ROOMS: Table[RoomRow] = Table(
+    "/rooms",
+    RoomsAsked,
+    (
+        Column("Room", "topic", lambda one: one.topic),
+        Column("Here", "here", lambda one: one.here, numeric=True),
+        Column("Who"),
+        Column("Access", "access", lambda one: one.access),
+    ),
+    lambda one: one.topic,
+    lambda one, asked: asked.find in one.topic and asked.access in ("", one.access),
+)
+"""The list of rooms."""
 
 
 class Talk(msgspec.Struct, frozen=True, kw_only=True):

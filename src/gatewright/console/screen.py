@@ -10,7 +10,7 @@ import msgspec
 from gatewright.console.operations import Asking, Download, Nothing, Operation
 from gatewright.console.people import Person, Power
 
-__all__ = ["Badge", "Copies", "Page", "Screen", "View"]
+__all__ = ["Badge", "Copies", "Page", "Screen", "View", "posted"]
 
 
 class Copies(msgspec.Struct, frozen=True):
@@ -47,6 +47,16 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     method: Literal["GET", "POST"] = "GET"
     takes: type[msgspec.Struct] = Nothing
     """Of GET: the query. Of POST: the fields of the form."""
+
+
+def posted(
+    path: str,
+    run: Callable[[Asking], Awaitable[View]],
+    takes: type[msgspec.Struct] = Nothing,
+    power: Power = "change",
+) -> Page:
+    """What a form of a page has done, and answers with."""
+    return Page(path=path, run=run, method="POST", power=power, takes=takes)
 
 
 class Badge(msgspec.Struct, frozen=True):

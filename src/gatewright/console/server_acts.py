@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import msgspec
@@ -133,10 +134,29 @@ class Acts:
 
     def accept(self, person: Person, server: str, tool: str, digest: str) -> Pin:
         """Rely on what a tool says now. Raises `ApiError`, `StoreError`."""
+        return self._decided(lambda of: of.accept(server, tool, digest=digest, by=person.id))
+
+    def refuse(self, person: Person, server: str, tool: str, digest: str, why: str) -> Pin:
+        """Leave a tool held back for as long as it says what it says now. Raises `ApiError`, `StoreError`."""
+        if not why.strip():
+            raise ApiError(422, "no_reason", "a refusal needs a reason", "say why, in a sentence")
+        return self._decided(
+            lambda of: of.refuse(server, tool, digest=digest, by=person.id, why=why)
+        )
+
+    async def hide(self, person: Person, server: str, tool: str, why: str) -> Acted:
+        """Hide a tool from everybody, in `mgp.toml`; nobody is asked about its definition any more. Raises `ApiError`, `StoreError`."""
+        found = await self.switch_tool(person, server, tool, why, enabled=False)
+        known = None if self._decisions is None else self._decisions.some(server, [tool]).get(tool)
+        if known is not None and known.standing != "pinned" and not known.by:
+            self.refuse(person, server, tool, known.digest, why)
+        return found
+
+    def _decided(self, decide: Callable[[Decisions], Pin]) -> Pin:
         if self._decisions is None:
             raise ApiError(404, "not_found", "this gateway pins no tools")
         try:
-            found = self._decisions.accept(server, tool, digest=digest, by=person.id)
+            found = decide(self._decisions)
         except KeyError:
             raise ApiError(409, "over", "it has been forgotten meanwhile") from None
         except ValueError as problem:

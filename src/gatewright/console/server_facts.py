@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -13,6 +14,7 @@ from gatewright.command_text import to_type
 from gatewright.config import Server as Configured
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.operations import ApiError
+from gatewright.console.server_traffic import ServerLoad
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Pin
 from gatewright.servers.server import Server
@@ -49,6 +51,10 @@ class ServerRow(msgspec.Struct, frozen=True, kw_only=True):
     sessions: int
     held: int
     """How many of its tools are held back: changed, new or suspicious definitions."""
+    running: int
+    """Calls that it has now, or that wait on their way to it."""
+    load: ServerLoad
+    """The last five minutes."""
     enabled: bool
 
 
@@ -59,6 +65,8 @@ class HeldTool(msgspec.Struct, frozen=True, kw_only=True):
     standing: str
     why: str
     since: float | None
+    by: str
+    """Who looked at it and left it held back; empty where nobody has."""
     digest: str
     """SHA-256 of what it says now; who accepts names it, so that nobody agrees to what they have not seen."""
 
@@ -103,6 +111,8 @@ class ServerFacts:
         self._now = parts.ground.now
         self._clock = parts.clock
         self._counted = parts.lookup
+        self._traffic = parts.traffic.servers
+        self._kernel = parts.gateway.inside.kernel
         self.decisions = parts.ground.of(Decisions)
 
     # -- lists
@@ -112,7 +122,10 @@ class ServerFacts:
         fleet = self._now.servers
         await fleet.catalogue.warm(("",))
         tokens, held = await in_slices(self._tokens()), await in_slices(self._held_counts())
-        return [self._row(one, tokens, held) for one in fleet.status()]
+        running = Counter(
+            one.call.target.server for one in self._kernel.present() if one.call.target is not None
+        )
+        return [self._row(one, tokens, held, running[one.id]) for one in fleet.status()]
 
     def _tokens(self) -> Generator[None, None, Mapping[str, int]]:
         """What the tools of each server cost."""
@@ -136,7 +149,9 @@ class ServerFacts:
                     found[server] = found.get(server, 0) + 1
         return found
 
-    def _row(self, status: Status, tokens: Mapping[str, int], held: Mapping[str, int]) -> ServerRow:
+    def _row(
+        self, status: Status, tokens: Mapping[str, int], held: Mapping[str, int], running: int
+    ) -> ServerRow:
         server = self._now.servers.servers.get(status.id)
         mgp = f" · MGP {status.mgp_version}" if status.mgp_version else ""
         return ServerRow(
@@ -151,6 +166,8 @@ class ServerFacts:
             restarts=status.restarts,
             sessions=status.sessions,
             held=held.get(status.id, 0),
+            running=running,
+            load=self._traffic.of(status.id),
             enabled=server is None or server.spec.enabled,
         )
 
@@ -208,8 +225,10 @@ class ServerFacts:
 
 def _shown(tool: str, why: str, pin: Pin | None) -> HeldTool:
     if pin is None:  # there is no room to remember what it says
-        return HeldTool(tool=tool, standing="crowded", why=why, since=None, digest="")
-    return HeldTool(tool=tool, standing=pin.standing, why=why, since=pin.since, digest=pin.digest)
+        return HeldTool(tool=tool, standing="crowded", why=why, since=None, by="", digest="")
+    return HeldTool(
+        tool=tool, standing=pin.standing, why=why, since=pin.since, by=pin.by, digest=pin.digest
+    )
 
 
 def acts_of(server: Server, configured: Configured | None) -> list[Act]:

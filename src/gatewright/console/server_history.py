@@ -1,9 +1,9 @@
-"""A tool server's history by the audit trail: connected, disconnected, what operators did and why; and as spans of time up and down."""
+"""A tool server's history: by the audit trail, and each state it was in since the gateway started; and as spans of time by state."""
 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,9 +11,12 @@ import msgspec
 
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import Query
+from gatewright.console.server_traffic import Turn
+from gatewright.servers.states import State
 from gatewright.servers.supervisor import REPLACED
+from gatewright.timestamps import as_recorded
 
-__all__ = ["KINDS", "Span", "Step", "history", "spans", "window_of"]
+__all__ = ["KINDS", "STATE", "Span", "Step", "history", "spans", "window_of", "with_turns"]
 
 KINDS: Mapping[str, str] = {
     "SERVER_CONNECTED": "connected",
@@ -27,29 +30,35 @@ KINDS: Mapping[str, str] = {
 }
 """Kind of record → what happened, in words."""
 _WINDOWS_S = (600.0, 3600.0, 6 * 3600.0, 24 * 3600.0, 7 * 24 * 3600.0)
-_UP, _DOWN = "SERVER_CONNECTED", "SERVER_DISCONNECTED"
-
-
-State = Literal["up", "down", "unknown"]
+STATE = "state"
+"""The kind of a step that is in no record: the server came into a state."""
+_IN_RECORD: Mapping[str, State] = {
+    "SERVER_CONNECTED": "connected",
+    "SERVER_DISCONNECTED": "disconnected",
+}
+_SAME_S = 2.0
+"""A record of a state that is no further away from it is of that."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One thing that happened to a server."""
 
     seq: int
-    """The number of its record."""
+    """The number of its record; 0 where it is in none."""
     time: str
     kind: str
     what: str
     by: str
     """The operator; empty where it happened by itself."""
     why: str
+    state: str = ""
+    """That it is in since then; empty where the step says nothing of that."""
 
 
 class Span(msgspec.Struct, frozen=True):
     """A part of the time that is shown: where it begins and how long it is, each as a part of the whole."""
 
-    state: State
+    state: State | Literal["unknown"]
     begins: float
     lasts: float
 
@@ -76,7 +85,27 @@ def _step(record: Mapping[str, Any]) -> Step:
         what=KINDS[kind],
         by=str(actor.get("id", "")) if actor.get("type") == "operator" else "",
         why=str(details.get("reason", "")),
+        state="" if details.get("reason") == REPLACED else _IN_RECORD.get(kind, ""),
     )
+
+
+def with_turns(steps: Sequence[Step], turns: Sequence[Turn]) -> list[Step]:
+    """The same with the states that no record of them tells, newest first."""
+    told = [(_unix(one), one.state) for one in steps if one.state]
+    found = [
+        Step(
+            seq=0,
+            time=as_recorded(one.at),
+            kind=STATE,
+            what=one.state,
+            by="",
+            why=one.cause.replace("_", " "),
+            state=one.state,
+        )
+        for one in turns
+        if not any(one.state == state and abs(one.at - at) < _SAME_S for at, state in told)
+    ]
+    return sorted([*steps, *found], key=lambda one: (one.time, one.seq), reverse=True)
 
 
 def window_of(steps: Sequence[Step], now: float) -> float:
@@ -85,13 +114,12 @@ def window_of(steps: Sequence[Step], now: float) -> float:
     return next((one for one in _WINDOWS_S if one >= now - oldest), _WINDOWS_S[-1])
 
 
-def spans(steps: Sequence[Step], now: float, window_s: float, *, up: bool) -> list[Span]:
-    """The last `window_s` seconds as spans, oldest first, by steps in any order; `up` says how it is now, which holds for all of it
-    where nothing is recorded. What was before the first step is not known."""
+def spans(steps: Sequence[Step], now: float, window_s: float, *, state: State) -> list[Span]:
+    """The last `window_s` seconds as spans, oldest first, by steps in any order; `state` is the one that it is in now, which holds
+    for all of it where nothing is known of others. What was before the first step is not known."""
     begin = now - window_s
-    turns: list[tuple[float, State]] = sorted(_turns(steps))
-    state: State = "unknown" if turns else ("up" if up else "down")
-    edges: list[tuple[float, State]] = [(begin, state)]
+    turns: list[tuple[float, Any]] = sorted((_unix(one), one.state) for one in steps if one.state)
+    edges: list[tuple[float, Any]] = [(begin, "unknown" if turns else state)]
     for at, after in turns:
         if at <= begin:
             edges = [(begin, after)]
@@ -103,12 +131,6 @@ def spans(steps: Sequence[Step], now: float, window_s: float, *, up: bool) -> li
         for (at, after), end in zip(edges, ends, strict=True)
         if end > at
     ]
-
-
-def _turns(steps: Sequence[Step]) -> Iterator[tuple[float, State]]:
-    for one in steps:
-        if one.kind in (_UP, _DOWN) and one.why != REPLACED:
-            yield _unix(one), "up" if one.kind == _UP else "down"
 
 
 def _unix(step: Step) -> float:

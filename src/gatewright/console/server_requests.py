@@ -8,23 +8,22 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.console.definition_diff import Line
+from gatewright.console.lists import Column, Paged, Table
 from gatewright.console.server_facts import ServerRow
 from gatewright.servers.states import State
 
-__all__ = ["Accepting", "Held", "Listing", "OfTool", "Refusing", "ServerPage"]
+__all__ = ["TABLE", "Accepting", "Held", "Hiding", "Listing", "OfTool", "Refusing", "ServerPage"]
 
 
-class Listing(msgspec.Struct, frozen=True, kw_only=True):
+class Listing(Paged, frozen=True, kw_only=True):
     """Which servers, and in which order."""
 
     q: Annotated[str, Meta(max_length=200)] = ""
     """A part of the id."""
     state: State | Literal[""] = ""
-    sort: Literal["id", "state", "tools", "tokens", "restarts", "held"] = "id"
-    desc: bool = False
-    after: Annotated[str, Meta(max_length=500)] = ""
-    """Where the page before ended: its `next`."""
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
+    sort: Literal[
+        "id", "state", "running", "p95", "errors", "tools", "tokens", "restarts", "held"
+    ] = "id"
 
 
 class ServerPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +34,27 @@ class ServerPage(msgspec.Struct, frozen=True, kw_only=True):
     """Of all servers that fit."""
     next: str
     """`after` of the next page; empty where there is none."""
+
+
+TABLE: Table[ServerRow] = Table(
+    "/servers",
+    Listing,
+    (
+        Column("Server", "id", lambda one: ""),
+        Column("State", "state", lambda one: one.state),
+        Column("Speaks"),
+        Column("Running", "running", lambda one: one.running, numeric=True),
+        Column("p95", "p95", lambda one: one.load.p95_ms or 0.0, numeric=True),
+        Column("Errors", "errors", lambda one: one.load.error_rate, numeric=True),
+        Column("Tools", "tools", lambda one: one.tools, numeric=True),
+        Column("Tokens", "tokens", lambda one: one.tokens, numeric=True),
+        Column("Restarts", "restarts", lambda one: one.restarts, numeric=True),
+        Column("Held back", "held", lambda one: one.held, numeric=True),
+    ),
+    lambda one: one.id,
+    lambda one, asked: asked.q.casefold() in one.id.casefold() and asked.state in ("", one.state),
+)
+"""The list of servers."""
 
 
 class OfTool(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,8 +70,14 @@ class Accepting(msgspec.Struct, frozen=True, kw_only=True):
     digest: Annotated[str, Meta(min_length=64, max_length=64)]
 
 
-class Refusing(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that is to be hidden, and why."""
+class Refusing(Accepting, frozen=True, kw_only=True):
+    """The same, and why it stays held back."""
+
+    reason: Annotated[str, Meta(min_length=1, max_length=500)]
+
+
+class Hiding(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool that is to be hidden from everybody, and why."""
 
     tool: Annotated[str, Meta(max_length=512)]
     reason: Annotated[str, Meta(min_length=1, max_length=500)]
@@ -66,3 +92,5 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     digest: str
     lines: list[Line]
+    by: str = ""
+    """Who accepted it, or left it held back."""

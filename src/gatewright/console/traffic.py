@@ -7,11 +7,14 @@ from collections.abc import Callable
 import msgspec
 
 from gatewright.call import Answer, Call, Outcome, Refusal
+from gatewright.console.server_traffic import ServerTraffic, StateHistory
 
 __all__ = ["KEPT_S", "Counted", "Traffic"]
 
 KEPT_S = 900
 """Seconds."""
+_BEFORE_S = 60
+"""A chart that has just begun has some width."""
 
 
 class Counted(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,11 +36,13 @@ class Traffic:
     def __init__(self, clock: Callable[[], float]) -> None:
         """`clock` gives Unix seconds."""
         self._clock = clock
-        self._second = int(clock())
+        self._second = self._began = int(clock())
         self._now = [0, 0, 0]
         self._counts: dict[int, tuple[int, int, int]] = {}
         """By second, the oldest first; none of those in which nothing ended."""
         self.total = 0
+        self.servers = ServerTraffic(clock)
+        self.states = StateHistory(clock)
 
     def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
         """A call ended: `kernel.Ended`."""
@@ -51,6 +56,7 @@ class Traffic:
             self._now[1] += 1
         elif kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
             self._now[2] += 1
+        self.servers.ended(call, outcome, spent_s)
 
     def _turn(self, second: int) -> None:
         if any(self._now):
@@ -62,11 +68,12 @@ class Traffic:
             del self._counts[oldest]
 
     def since(self, second: int) -> Counted:
-        """The seconds that are over, from this one on, as far as they are kept."""
+        """The seconds that are over, from this one on, as far as they are kept; of those before the gateway was started a minute."""
         now = int(self._clock())
         if now != self._second:
             self._turn(now)
-        seconds = list(range(max(second, now - KEPT_S), now))
+        first = max(now - KEPT_S, self._began - _BEFORE_S)
+        seconds = list(range(max(second, first), now))
         rows = [self._counts.get(one, (0, 0, 0)) for one in seconds]
         return Counted(
             time=seconds,

@@ -13,6 +13,7 @@ __all__ = [
     "HostFiles",
     "HostState",
     "ImportPlan",
+    "ImportSource",
     "ImportedServer",
     "OfferedHosts",
 ]
@@ -43,6 +44,17 @@ class HostState(msgspec.Struct, frozen=True, kw_only=True):
     """Why its file cannot be read."""
 
 
+class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that would be written into mgp.toml."""
+
+    id: str
+    action: str
+    transport: str
+    target: str
+    secrets: list[str]
+    """Names under which secrets of it move to the secret store."""
+
+
 class HostChange(msgspec.Struct, frozen=True, kw_only=True):
     """What would be done, or was done, to a host's file."""
 
@@ -57,17 +69,10 @@ class HostChange(msgspec.Struct, frozen=True, kw_only=True):
     """Of file, text before and text after: who agrees names it."""
     remarks: list[str] = []
     backup: str = ""
-
-
-class ImportedServer(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that would be written into mgp.toml."""
-
-    id: str
-    action: str
-    transport: str
-    target: str
-    secrets: list[str]
-    """Names under which secrets of it move to the secret store."""
+    moves: list[ImportedServer] = []
+    """Servers of the host that go behind the gateway with it: out of its file, into ours."""
+    moves_to: str = ""
+    """Our file, where any moves."""
 
 
 class ImportPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +85,16 @@ class ImportPlan(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
 
 
+class ImportSource(msgspec.Struct, frozen=True, kw_only=True):
+    """Where servers are read from: exactly one of these is said."""
+
+    host: str = ""
+    path: str = ""
+    """Of a file on this machine, absolute or below `~`."""
+    text: str = ""
+    """What such a file would have in it."""
+
+
 class HostFiles(ABC):
     """Every method reads and writes files: in a thread. Each raises `CannotChange`."""
 
@@ -88,11 +103,11 @@ class HostFiles(ABC):
         """Those that have a place on this machine."""
 
     @abstractmethod
-    def connecting(self, host: str) -> HostChange:
-        """What connecting would do."""
+    def connecting(self, host: str, *, take_over: bool = False) -> HostChange:
+        """What connecting would do; with `take_over` its other servers are imported, and leave its file."""
 
     @abstractmethod
-    def connect(self, host: str, digest: str) -> HostChange:
+    def connect(self, host: str, digest: str, *, take_over: bool = False) -> HostChange:
         """Do exactly what was shown."""
 
     @abstractmethod
@@ -104,11 +119,11 @@ class HostFiles(ABC):
         """Do exactly what was shown."""
 
     @abstractmethod
-    def importing(self, host: str, only: Sequence[str] = ()) -> ImportPlan:
-        """What importing the servers of a host would do; of those named alone, where any is named."""
+    def importing(self, source: ImportSource, only: Sequence[str] = ()) -> ImportPlan:
+        """What importing servers would do; those named alone, where any is named."""
 
     @abstractmethod
-    def bring_in(self, host: str, digest: str, only: Sequence[str] = ()) -> ImportPlan:
+    def bring_in(self, source: ImportSource, digest: str, only: Sequence[str] = ()) -> ImportPlan:
         """Do exactly what was shown."""
 
 

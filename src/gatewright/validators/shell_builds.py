@@ -76,7 +76,11 @@ def _make(words: Sequence[Word]) -> str | None:
                 return "option"
         name, equals, said = text.partition("=")
         # Built-in rules run `$(CC) $(CFLAGS) …` by a shell: a value is one word, or options.
-        if equals and not text.startswith("-") and not (_OPTIONS if name.endswith("FLAGS") else _ONE_WORD).fits(said):
+        if (
+            equals
+            and not text.startswith("-")
+            and not (_OPTIONS if name.endswith("FLAGS") else _ONE_WORD).fits(said)
+        ):
             return "option"
     return option_rule(_MAKE, words)
 

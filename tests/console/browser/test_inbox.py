@@ -212,3 +212,39 @@ def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> 
         found.page.get_by_label("Why not?").fill("enough")
         found.page.get_by_role("dialog").get_by_role("button", name="Deny", exact=True).click()
         expect(found.page.get_by_text("Nothing waits")).to_be_visible()
+
+
+def test_the_order_is_in_the_url_and_holds_while_things_happen(
+    opened: Open, console: Console
+) -> None:
+    """By mouse and by key; over a live update, a decision, and a page that is loaded anew."""
+    api = Api(console)
+    page = opened("/inbox?risk=moderate").page
+    with ExitStack() as calls:
+        for name in ("one", "two"):
+            calls.enter_context(console.calling("demo__write_note", name=name, text="x"))
+            expect(
+                page.locator("#list [data-item]").filter(has_text="write_note").last
+            ).to_be_visible()
+        expect(page.locator("#list [data-item]")).to_have_count(2)
+        page.get_by_role("link", name="time left").focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("link", name="time left")).to_have_attribute("aria-current", "true")
+        assert "sort=left" in page.url
+        assert "risk=moderate" in page.url
+        calls.enter_context(console.calling("demo__write_note", name="three", text="x"))
+        expect(page.locator("#list [data-item]")).to_have_count(3)
+        calls.enter_context(console.calling("demo__delete_all_notes"))
+        shown = api.get("/approvals", sort="left", risk="moderate")["approvals"]
+        assert items(page) == [f"item-{one['id']}" for one in shown]
+        page.keyboard.press("a")
+        expect(page.locator("#sum")).to_contain_text("2 waiting")
+        assert "sort=left" in page.url
+        assert "risk=moderate" in page.url
+        expect(page.get_by_text("delete_all_notes")).to_have_count(0)
+        page.reload()
+        expect(page.locator("#list [data-item]")).to_have_count(2)
+        page.get_by_role("link", name="server", exact=True).click()
+        expect(page.get_by_role("link", name="server", exact=True)).to_have_attribute(
+            "aria-current", "true"
+        )

@@ -80,3 +80,60 @@ def test_how_it_looks(opened: Open, console: Console, look: tuple[str, int]) -> 
     expect(page.get_by_role("complementary", name="One call")).to_be_visible()
     found.check()
     found.shot("live-open")
+
+
+def test_a_call_that_runs_is_seen_and_stopped_by_keys_and_by_mouse(
+    opened: Open, console: Console
+) -> None:
+    """Who, what, where and since when; its caller is told why it ended."""
+    page = opened("/live").page
+    running = page.locator("#running tbody tr")
+    for by_mouse in (False, True):
+        with console.calling("demo__write_note", name=f"n{by_mouse}", text="x") as call:
+            expect(running).to_have_count(1)
+            expect(running).to_contain_text("write_note")
+            expect(running).to_contain_text("waits for a person")
+            stop = running.get_by_role("button", name="Stop…")
+            if by_mouse:
+                stop.click()
+                page.get_by_label("Why?").fill("nobody asked for it")
+                page.get_by_role("button", name="Stop the call").click()
+            else:
+                stop.focus()
+                page.keyboard.press("Enter")
+                page.keyboard.type("nobody asked for it")
+                page.keyboard.press("Enter")
+            expect(running).to_have_count(0)
+            assert "nobody asked for it" in call.communicate(timeout=20)[0]
+    ended = page.locator("tr[data-item]", has_text="write_note")
+    expect(ended.first).to_contain_text("refused")
+
+
+def test_those_that_run_have_a_page_that_is_sorted_and_linked_to(
+    opened: Open, console: Console
+) -> None:
+    found = opened("/live/running")
+    page = found.page
+    expect(page.get_by_text("No call runs now")).to_be_visible()
+    with console.calling("demo__delete_all_notes"):
+        expect(page.get_by_role("link", name="waits for a person")).to_be_visible()
+        page.get_by_role("link", name="Call", exact=True).click()
+        expect(page.locator("th[aria-sort=ascending]")).to_have_text("Call ↑")
+        assert "sort=tool" in page.url
+        found.check()
+        page.goto(f"{console.url}/live/running?server=none")
+        expect(page.get_by_text("No such call runs now")).to_be_visible()
+
+
+def test_calls_are_sorted_by_what_they_took(opened: Open, console: Console) -> None:
+    host = McpSession(console)
+    host.call("demo__count", to=3)
+    host.call("demo__echo", text="x")
+    page = opened("/live").page
+    page.get_by_role("link", name="ms", exact=True).focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("th[aria-sort=descending]")).to_have_text("ms ↓")
+    took = [one.inner_text() for one in page.locator("tr[data-item] td:nth-child(5)").all()]
+    found = [float(one.replace(",", "") or -1) for one in took]
+    assert (len(found) > 1, found) == (True, sorted(found, reverse=True))
+    assert "sort=ms" in page.url

@@ -75,3 +75,44 @@ def test_how_servers_look(opened: Open, look: tuple[str, int]) -> None:
         found.page.goto(f"{found.console.url}/servers/{server}")
         expect(found.page.locator("#history svg")).to_be_visible()
         found.check()
+
+
+def test_the_list_says_how_each_server_does_and_is_sorted_by_it(
+    opened: Open, console: Console
+) -> None:
+    console.command("tool", "call", "demo__count", "to=2")
+    console.command("tool", "call", "demo__read_note", "name=none of this name")
+    found = opened("/servers")
+    page = found.page
+    row = page.locator("tr", has=page.get_by_role("link", name="demo", exact=True))
+    expect(row.locator('[data-title="p95"]')).to_contain_text("ms")
+    expect(row.locator('[data-title="Errors"]')).to_contain_text("%")
+    page.get_by_role("link", name="p95").click()
+    expect(page.locator("tbody tr").first).to_contain_text("demo")
+    assert "sort=p95" in page.url
+    with console.calling("demo__delete_all_notes"):
+        page.goto(f"{console.url}/servers/demo")
+        expect(page.locator("#running")).to_contain_text("waits for a person")
+    expect(page.locator("#history")).to_contain_text("connecting")
+
+
+def test_refusing_and_hiding_are_two_things_with_two_words(opened: Open, console: Console) -> None:
+    """By keys: what is refused stays held back and says by whom; what is hidden is in mgp.toml."""
+    program = console.config.parent / "changing.py"
+    program.write_text(program.read_text().replace("Tell the date and time.", "Tell the time."))
+    Api(console).post("/servers/changing/restart", reason="another version")
+    page = opened("/servers/changing").page
+    page.locator("summary", has_text="now").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Or why not?").fill("it lies")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("refused by local").first).to_be_visible()
+    assert "enabled = false" not in console.config.read_text()
+    page.reload()
+    page.locator("summary", has_text="now").click()
+    expect(page.get_by_role("button", name="Refuse it")).to_have_count(0)
+    page.get_by_text("Hide this tool whatever it says…").click()
+    page.get_by_label("Why? It is written").fill("nobody needs it")
+    page.get_by_role("button", name="Hide the tool").click()
+    expect(page.locator("summary", has_text="now")).to_have_count(0)
+    assert "enabled = false" in console.config.read_text()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gatewright.console.recent_calls import CallRow, RecentCalls
+from gatewright.console.recent_calls import CallPage, RecentCalls
 from tests.console.asking import Api
 from tests.console.in_process import within
 from tests.console.mcp_session import McpSession
@@ -30,13 +30,13 @@ def test_a_call_is_a_row_and_opens_to_what_each_gate_said(api: Api, console: Con
     host = McpSession(console, "claude")
     host.call("demo__echo", text="x")
     host.call("demo__nothing")
-    refused, allowed, *_ = api.get("/calls", agent="anonymous")
+    refused, allowed, *_ = api.get("/calls", agent="anonymous")["calls"]
     assert [(one["decision"], one["name"]) for one in (refused, allowed)] == [
         ("refused", "demo__nothing"),
         ("allowed", "echo"),
     ]
-    assert [one["id"] for one in api.get("/calls", decision="refused")] == [refused["id"]]
-    assert api.get("/calls", server="demo", tool="echo") == [allowed]
+    assert [one["id"] for one in api.get("/calls", decision="refused")["calls"]] == [refused["id"]]
+    assert api.get("/calls", server="demo", tool="echo")["calls"] == [allowed]
     found = api.get(f"/calls/{refused['id']}")
     assert [one["gate"] for one in found["gates"] if one["state"] == "refused"] == ["resolve"]
     assert found["client"] == "claude 1"
@@ -66,13 +66,13 @@ async def test_many_who_look_at_the_same_at_once_have_it_made_once(
 ) -> None:
     made = 0
 
-    async def newest(*_: object) -> list[CallRow]:
+    async def page(*_: object) -> CallPage:
         nonlocal made
         made += 1
         await asyncio.sleep(0.01)
-        return []
+        return CallPage(calls=[], next="")
 
-    monkeypatch.setattr(RecentCalls, "newest", newest)
+    monkeypatch.setattr(RecentCalls, "page", page)
     async with within(tmp_path) as console:
         viewer = await console.person("viewer")
         asked = [viewer.get("/live/list?agent=nobody") for _ in range(10)]

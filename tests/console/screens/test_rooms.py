@@ -52,8 +52,12 @@ async def _talk(client: Client, holds: Callable[[Any], bool]) -> Any:
 
 async def test_a_person_sits_down_hears_and_speaks(console: Within) -> None:
     operator, viewer = await console.person("operator"), await console.person("viewer")
-    rooms = (await viewer.api("GET", "/rooms")).json()
-    assert [(one["topic"], len(one["participants"])) for one in rooms] == [("deploys", 2)]
+    rooms = (await viewer.api("GET", "/rooms")).json()["rooms"]
+    assert [(one["topic"], one["here"], len(one["participants"])) for one in rooms] == [
+        ("deploys", 2, 2)
+    ]
+    assert (await viewer.api("GET", "/rooms?find=nothing")).json()["total"] == 0
+    assert "No room fits" in (await viewer.get("/rooms?access=private")).text
     before = await _talk(operator, lambda _: True)
     assert (before["joined"], before["messages"]) == (False, [])
     assert (await operator.form("/rooms/join", {"topic": "deploys"})).status == 303

@@ -118,12 +118,60 @@ def test_a_changed_definition_is_shown_accepted_and_refused(
     assert wrong["code"] == "not_shown"
     accepted = api.post("/servers/quiet/pin/accept", tool="echo", digest=pin["digest"])
     assert accepted["standing"] == "pinned"
-    assert api.post("/servers/quiet/pin/refuse", tool="add", reason="")["status"] == 422
-    api.post("/servers/quiet/pin/refuse", tool="add", reason="nobody asked for it")
+    assert api.post("/servers/quiet/hide", tool="add", reason="")["status"] == 422
+    api.post("/servers/quiet/hide", tool="add", reason="nobody asked for it")
     eventually(lambda: api.get("/servers/quiet")["held"] == [])
+    assert api.get("/held-definitions") == []  # nobody is asked about a tool that nobody sees
     assert api.get("/servers/quiet")["row"]["tools"] == 7
     (record,) = records(console, "dev.gatewright.tool.disabled")
     assert record["target"] == {"server_id": "quiet", "tool_name": "add"}
+
+
+def test_refused_means_held_back_wherever_it_is_said(api: Api, console: Console) -> None:
+    """At the server as in the inbox: nobody is asked again until the definition changes, and no file is written."""
+    program = console.config.parent / "quiet.py"
+    program.write_text(program.read_text().replace("Tell the date and time.", "Tell the time."))
+    api.post("/servers/quiet/restart", reason="another version")
+    eventually(lambda: bool(api.get("/servers/quiet")["row"]["held"] == 1))
+    eventually(lambda: bool(api.get("/held-definitions")))
+    before = console.config.read_text()
+    (waiting,) = api.get("/held-definitions")
+    assert (waiting["tool"], waiting["standing"]) == ("now", "changed")
+    said = {"tool": "now", "digest": waiting["digest"]}
+    assert api.post("/servers/quiet/pin/refuse", **said, reason=" ")["code"] == "no_reason"
+    wrong = {**said, "digest": "0" * 64}
+    assert api.post("/servers/quiet/pin/refuse", **wrong, reason="x")["code"] == "not_shown"
+    refused = api.post("/servers/quiet/pin/refuse", **said, reason="it lies")
+    assert (refused["standing"], refused["by"]) == ("changed", "local")
+    assert api.get("/held-definitions") == []
+    (held,) = api.get("/servers/quiet")["held"]
+    assert (held["tool"], held["by"]) == ("now", "local")
+    assert console.config.read_text() == before
+    assert "now" in json.dumps(records(console, "dev.gatewright.tool.refused"))
+    # Somebody may think better of it.
+    accepted = api.post("/servers/quiet/pin/accept", **said)
+    assert accepted["standing"] == "pinned"
+
+
+def test_the_last_minutes_of_a_server_are_told(api: Api, console: Console) -> None:
+    """And lists are sorted by them."""
+    before = api.get("/servers", q="demo")["servers"][0]["load"]
+    console.command("tool", "call", "demo__count", "to=2")
+    console.command("tool", "call", "demo__read_note", "name=none of this name")
+    (demo,) = api.get("/servers", q="demo")["servers"]
+    load = demo["load"]
+    assert (load["calls"], load["errors"]) == (before["calls"] + 2, before["errors"] + 1)
+    assert 200 <= load["p95_ms"] < 10_000
+    for sort in ("p95", "errors"):
+        assert api.get("/servers", sort=sort, desc="true")["servers"][0]["id"] == "demo"
+
+
+def test_states_that_no_record_has_are_part_of_the_history(api: Api) -> None:
+    api.post("/servers/demo/drain")
+    eventually(lambda: bool(api.get("/servers/demo")["row"]["state"] == "disconnected"))
+    api.post("/servers/demo/start")
+    found = [one["state"] for one in api.get("/servers/demo/history") if one["state"]]
+    assert found[:3] == ["connected", "disconnected", "draining"]
 
 
 def test_a_viewer_sees_servers_and_changes_nothing(tmp_path: Path) -> None:
@@ -134,5 +182,8 @@ def test_a_viewer_sees_servers_and_changes_nothing(tmp_path: Path) -> None:
         acts = ("start", "restart", "drain", "stop", "enable", "disable")
         said = [viewer.post(f"/servers/demo/{act}", reason="x") for act in acts]
         said.append(viewer.post("/servers/demo/pin/accept", tool="echo", digest="0" * 64))
-        said.append(viewer.post("/servers/demo/pin/refuse", tool="echo", reason="x"))
-        assert [(one["status"], one["code"]) for one in said] == [(403, "role")] * 8
+        said.append(
+            viewer.post("/servers/demo/pin/refuse", tool="echo", digest="0" * 64, reason="x")
+        )
+        said.append(viewer.post("/servers/demo/hide", tool="echo", reason="x"))
+        assert [(one["status"], one["code"]) for one in said] == [(403, "role")] * 9

@@ -14,8 +14,8 @@ from gatewright.command_text import to_type
 from gatewright.console.access_changes import AccessChange, AccessChanges, Planned
 from gatewright.console.access_table import AccessTable, Cell, Grid, Said
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, Operation
-from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.console.operations import ApiError, Asking, change, see
+from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.transport.slices import in_slices
 
 __all__ = ["Access", "AccessQuery", "Changed", "GateWord", "OpenedCell"]
@@ -86,63 +86,51 @@ class Access(Screen):
         self._parts = parts
         self._table = AccessTable(parts.ground, authority, parts.clock)
         self._changes = AccessChanges(parts.ground, authority, parts.clock)
-        see: Any = {"power": "see", "takes": AccessQuery}
-        change: Any = {"method": "POST", "power": "change"}
         self.pages = (
-            Page(path="/access", run=self._page, **see),
-            Page(path="/access/grid", run=self._grid_part, **see),
-            Page(path="/access/plan", run=self._plan_form, takes=AccessChange, **change),
-            Page(path="/access/save", run=self._save_form, takes=AccessChange, **change),
-            Page(path="/access/undo", run=self._undo_form, **change),
+            Page(path="/access", power="see", run=self._page, takes=AccessQuery),
+            Page(path="/access/grid", power="see", run=self._grid_part, takes=AccessQuery),
+            posted("/access/plan", self._plan_form, AccessChange),
+            posted("/access/save", self._save_form, AccessChange),
+            posted("/access/undo", self._undo_form),
         )
         self.operations = (
-            Operation(
-                name="access.grid",
-                method="GET",
-                path="/access",
-                power="see",
-                summary="Say who may use which tools, a part of them at a time",
-                run=self.grid,
+            see(
+                "access.grid",
+                "/access",
+                "Say who may use which tools, a part of them at a time",
+                self.grid,
                 takes=AccessQuery,
                 gives=Grid,
             ),
-            Operation(
-                name="access.cell",
-                method="GET",
-                path="/access/cell",
-                power="see",
-                summary="Say what decides whether one agent may use one tool",
-                run=self.cell,
+            see(
+                "access.cell",
+                "/access/cell",
+                "Say what decides whether one agent may use one tool",
+                self.cell,
                 takes=AccessQuery,
                 gives=OpenedCell,
             ),
-            Operation(
-                name="access.plan",
-                method="POST",
-                path="/access/plan",
-                power="change",
-                summary="Show what a change would write, and which recorded calls would end otherwise",
-                run=self.plan,
+            change(
+                "access.plan",
+                "/access/plan",
+                "Show what a change would write, and which recorded calls would end otherwise",
+                self.plan,
                 takes=AccessChange,
                 gives=Planned,
             ),
-            Operation(
-                name="access.change",
-                method="POST",
-                path="/access",
-                power="change",
-                summary="Allow, deny, or take back what was said",
-                run=self.change,
+            change(
+                "access.change",
+                "/access",
+                "Allow, deny, or take back what was said",
+                self.change,
                 takes=AccessChange,
                 gives=Changed,
             ),
-            Operation(
-                name="access.undo",
-                method="POST",
-                path="/access/undo",
-                power="change",
-                summary="Take your last change back",
-                run=self.undo,
+            change(
+                "access.undo",
+                "/access/undo",
+                "Take your last change back",
+                self.undo,
                 gives=Changed,
             ),
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -26,14 +25,13 @@ from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.audit_verifying import Verified, Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.histogram import HEIGHT, bars, edges_of
-from gatewright.console.operations import ApiError, Asking, Download, Operation
+from gatewright.console.operations import ApiError, Asking, Download, Operation, see
 from gatewright.console.people import Person
-from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.storage.errors import StoreError
 
 __all__ = ["Audit"]
 
-_SEE = partial(Operation, method="GET", power="see")
 log = logging.getLogger("gatewright.console")
 
 _PAGE = 50
@@ -66,30 +64,24 @@ class Audit(Screen):
             Page(path="/audit/list", power="see", run=self._list_part, takes=AuditQuery),
             Page(path="/audit/histogram", power="see", run=self._histogram_part, takes=AuditQuery),
             Page(path="/audit/verification", power="see", run=self._verification_part),
-            Page(
-                path="/audit/export",
-                power="export",
-                run=export,
-                method="POST",
-                takes=AuditExport,
-            ),
-            Page(path="/audit/verify", power="see", run=self._verify_form, method="POST"),
+            posted("/audit/export", export, power="export", takes=AuditExport),
+            posted("/audit/verify", self._verify_form, power="see"),
             Page(path="/audit/{seq}", power="see", run=self._record_page),
         )
         self.operations = (
-            _SEE(
-                name="audit.search",
-                path="/audit",
-                summary="Search the record, newest first",
-                run=self.search,
+            see(
+                "audit.search",
+                "/audit",
+                "Search the record, newest first",
+                self.search,
                 takes=AuditQuery,
                 gives=Records,
             ),
-            _SEE(
-                name="audit.count",
-                path="/audit/histogram",
-                summary="Count records by slices of time",
-                run=self.count,
+            see(
+                "audit.count",
+                "/audit/histogram",
+                "Count records by slices of time",
+                self.count,
                 takes=AuditQuery,
                 gives=Slices,
             ),
@@ -103,27 +95,26 @@ class Audit(Screen):
                 takes=AuditExport,
                 gives=Download,
             ),
-            _SEE(
-                name="audit.verification",
-                path="/audit/verification",
-                summary="Say how the verification of the chain stands",
-                run=self.verification,
+            see(
+                "audit.verification",
+                "/audit/verification",
+                "Say how the verification of the chain stands",
+                self.verification,
                 gives=Verified,
             ),
-            Operation(
-                name="audit.verify",
+            see(
+                "audit.verify",
+                "/audit/verification",
+                "Begin to verify the chain, unless somebody has just now",
+                self.verify,
+                gives=Verified,
                 method="POST",
-                path="/audit/verification",
-                power="see",
-                summary="Begin to verify the chain, unless somebody has just now",
-                run=self.verify,
-                gives=Verified,
             ),
-            _SEE(
-                name="audit.record",
-                path="/audit/{seq}",
-                summary="Show one record, its hashes computed anew, and its trace",
-                run=self.record,
+            see(
+                "audit.record",
+                "/audit/{seq}",
+                "Show one record, its hashes computed anew, and its trace",
+                self.record,
                 gives=OpenedRecord,
             ),
         )

@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
-import msgspec
-from msgspec import Meta
+from msgspec.structs import replace
 
 from gatewright.audit.records import Subject
 from gatewright.command_text import to_type
@@ -16,44 +15,37 @@ from gatewright.config import is_loopback
 from gatewright.console.config_edits import recorded
 from gatewright.console.definition_diff import unified
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, Operation
+from gatewright.console.host_shapes import (
+    HOSTS,
+    Agreed,
+    AgreedFrom,
+    AgreedSome,
+    AgreedTaking,
+    From,
+    HostPage,
+    Hosts,
+    Some,
+    Taking,
+)
+from gatewright.console.operations import ApiError, Asking, Operation, change
+from gatewright.console.paging import url_of
 from gatewright.console.people import Person
-from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.hosts.offered import (
     CannotChange,
     HostChange,
     HostFiles,
-    HostState,
     ImportPlan,
+    ImportSource,
     OfferedHosts,
 )
 
-__all__ = ["Agreed", "AgreedSome", "Connect", "Some"]
+__all__ = ["Connect"]
 
 T = TypeVar("T")
 C = TypeVar("C", HostChange, ImportPlan)
 _LOCAL = "local"
 """Whoever has a URL of this machine, or the token of its gateway."""
-_SEE = partial(Operation, method="GET", power="change")
-_DO = partial(Operation, method="POST", power="change")
-
-
-class Agreed(msgspec.Struct, frozen=True, kw_only=True):
-    """The digest of what was shown: exactly that is done."""
-
-    digest: Annotated[str, Meta(min_length=64, max_length=64)]
-
-
-class Some(msgspec.Struct, frozen=True, kw_only=True):
-    """The one server that is meant; empty: all of them."""
-
-    only: Annotated[str, Meta(max_length=200)] = ""
-
-
-class AgreedSome(Some, frozen=True, kw_only=True):
-    """The same, with the digest of what was shown."""
-
-    digest: Annotated[str, Meta(min_length=64, max_length=64)]
 
 
 class Connect(Screen):
@@ -71,98 +63,108 @@ class Connect(Screen):
         self._changes = parts.changes
         said = parts.ground.settings.console
         self._here = is_loopback(said.host) and not said.url
-        change = partial(Page, power="change")
+        shown, at = partial(Page, power="change"), "/connect/{host}"
         self.pages = (
-            Page(path="/connect", power="see", run=self._page),
-            change(path="/connect/{host}/connecting", run=self._shown(self.connecting, "connect")),
-            change(
-                path="/connect/{host}/disconnecting",
-                run=self._shown(self.disconnecting, "disconnect"),
+            Page(path="/connect", power="see", run=self._page, takes=Hosts),
+            posted("/connect/from/plan", self._plan_of(self.planning), From),
+            posted("/connect/from/import", self._done(self.take_in), AgreedFrom),
+            shown(
+                path=f"{at}/connecting", run=self._shown(self.connecting, "connect"), takes=Taking
             ),
-            change(path="/connect/{host}/importing", run=self._plan, takes=Some),
-            *(
-                change(
-                    path=f"/connect/{{host}}/{name}",
-                    run=self._done(run),
-                    method="POST",
-                    takes=takes,
-                )
-                for name, run, takes in (
-                    ("connect", self.connect, Agreed),
-                    ("disconnect", self.disconnect, Agreed),
-                    ("import", self.bring_in, AgreedSome),
-                )
-            ),
+            shown(path=f"{at}/disconnecting", run=self._shown(self.disconnecting, "disconnect")),
+            shown(path=f"{at}/importing", run=self._plan_of(self.importing), takes=Some),
+            posted(f"{at}/connect", self._done(self.connect), AgreedTaking),
+            posted(f"{at}/disconnect", self._done(self.disconnect), Agreed),
+            posted(f"{at}/import", self._done(self.bring_in), AgreedSome),
         )
         self.operations = self._api()
 
     def _api(self) -> tuple[Operation, ...]:
         at = "/hosts/{host}/"
+        host, plan = partial(change, gives=HostChange), partial(change, gives=ImportPlan)
         return (
-            _SEE(
-                name="connect.list",
-                path="/hosts",
-                summary="List the MCP hosts of this machine",
-                run=self.hosts,
-                gives=list[HostState],
+            change(
+                "connect.list",
+                "/hosts",
+                "List the MCP hosts of this machine",
+                self.hosts,
+                takes=Hosts,
+                gives=HostPage,
+                method="GET",
             ),
-            _SEE(
-                name="connect.connecting",
-                path=f"{at}connecting",
-                summary="Show what connecting a host would change",
-                run=self.connecting,
-                gives=HostChange,
+            host(
+                "connect.connecting",
+                f"{at}connecting",
+                "Show what connecting a host would change",
+                self.connecting,
+                takes=Taking,
+                method="GET",
             ),
-            _SEE(
-                name="connect.disconnecting",
-                path=f"{at}disconnecting",
-                summary="Show what taking the gateway out of a host would change",
-                run=self.disconnecting,
-                gives=HostChange,
+            host(
+                "connect.disconnecting",
+                f"{at}disconnecting",
+                "Show what taking the gateway out of a host would change",
+                self.disconnecting,
+                method="GET",
             ),
-            _SEE(
-                name="connect.importing",
-                path=f"{at}importing",
-                summary="Show which servers of a host would be imported",
-                run=self.importing,
+            plan(
+                "connect.importing",
+                f"{at}importing",
+                "Show which servers of a host would be imported",
+                self.importing,
                 takes=Some,
-                gives=ImportPlan,
+                method="GET",
             ),
-            _DO(
-                name="connect.connect",
-                path=f"{at}connect",
-                summary="Write the gateway into a host's file, as it was shown",
-                run=self.connect,
+            host(
+                "connect.connect",
+                f"{at}connect",
+                "Write the gateway into a host's file, as it was shown",
+                self.connect,
+                takes=AgreedTaking,
+            ),
+            host(
+                "connect.disconnect",
+                f"{at}disconnect",
+                "Take the gateway out of a host's file, as it was shown",
+                self.disconnect,
                 takes=Agreed,
-                gives=HostChange,
             ),
-            _DO(
-                name="connect.disconnect",
-                path=f"{at}disconnect",
-                summary="Take the gateway out of a host's file, as it was shown",
-                run=self.disconnect,
-                takes=Agreed,
-                gives=HostChange,
-            ),
-            _DO(
-                name="connect.import",
-                path=f"{at}import",
-                summary="Import servers of a host into mgp.toml, as it was shown",
-                run=self.bring_in,
+            plan(
+                "connect.import",
+                f"{at}import",
+                "Import servers of a host into mgp.toml, as it was shown",
+                self.bring_in,
                 takes=AgreedSome,
-                gives=ImportPlan,
+            ),
+            plan(
+                "imports.plan",
+                "/imports/plan",
+                "Show which servers of a file, or of a text, would be imported",
+                self.planning,
+                takes=From,
+            ),
+            plan(
+                "imports.import",
+                "/imports",
+                "Import servers of a file, or of a text, into mgp.toml, as it was shown",
+                self.take_in,
+                takes=AgreedFrom,
             ),
         )
 
     # -- operations
 
-    async def hosts(self, asking: Asking) -> list[HostState]:
-        """Raises `ApiError`."""
-        return await _beside(self._known(asking.person).hosts)
+    async def hosts(self, asking: Asking) -> HostPage:
+        """Sorted, filtered, one page. Raises `ApiError`."""
+        found = await _beside(self._known(asking.person).hosts)
+        hosts, total, more = await HOSTS.page(found, asking.given)
+        return HostPage(hosts=hosts, total=total, next=more)
 
     async def connecting(self, asking: Asking) -> HostChange:
         """Raises `ApiError`."""
-        return await _beside(self._known(asking.person).connecting, asking.path["host"])
+        files, given = self._known(asking.person), asking.given
+        look = partial(files.connecting, take_over=given.take_over)
+        return await _beside(look, asking.path["host"])
 
     async def disconnecting(self, asking: Asking) -> HostChange:
         """Raises `ApiError`."""
@@ -170,36 +172,60 @@ class Connect(Screen):
 
     async def importing(self, asking: Asking) -> ImportPlan:
         """Raises `ApiError`."""
-        files, host = self._known(asking.person), asking.path["host"]
-        return await _beside(files.importing, host, _only(asking.given))
+        return await self._look_in(asking, ImportSource(host=asking.path["host"]))
+
+    async def planning(self, asking: Asking) -> ImportPlan:
+        """Raises `ApiError`."""
+        return await self._look_in(asking, _source(asking.given))
+
+    async def _look_in(self, asking: Asking, source: ImportSource) -> ImportPlan:
+        return await _beside(self._known(asking.person).importing, source, _only(asking.given))
 
     async def connect(self, asking: Asking) -> HostChange:
         """Raises `ApiError`, `Unrecorded`."""
-        files = self._known(asking.person)
-        return await self._agreed(asking, "connected", files.connecting, files.connect)
+        files, taking = self._known(asking.person), {"take_over": asking.given.take_over}
+        what = "taken_over" if asking.given.take_over else "connected"
+        look, act = partial(files.connecting, **taking), partial(files.connect, **taking)
+        return await self._agreed(asking, what, asking.path["host"], look, act)
 
     async def disconnect(self, asking: Asking) -> HostChange:
         """Raises `ApiError`, `Unrecorded`."""
-        files = self._known(asking.person)
-        return await self._agreed(asking, "disconnected", files.disconnecting, files.disconnect)
+        files, host = self._known(asking.person), asking.path["host"]
+        look, act = files.disconnecting, files.disconnect
+        return await self._agreed(asking, "disconnected", host, look, act)
 
     async def bring_in(self, asking: Asking) -> ImportPlan:
         """Raises `ApiError`, `Unrecorded`."""
+        host = asking.path["host"]
+        return await self._import(asking, ImportSource(host=host), host)
+
+    async def take_in(self, asking: Asking) -> ImportPlan:
+        """Raises `ApiError`, `Unrecorded`."""
+        source = _source(asking.given)
+        return await self._import(asking, source, source.path or "pasted text")
+
+    async def _import(self, asking: Asking, source: ImportSource, name: str) -> ImportPlan:
         files, only = self._known(asking.person), _only(asking.given)
-        preview, act = partial(files.importing, only=only), partial(files.bring_in, only=only)
-        return await self._agreed(asking, "imported", preview, act)
+        look = lambda _: files.importing(source, only)  # noqa: E731
+        act = lambda _, digest: files.bring_in(source, digest, only)  # noqa: E731
+        return await self._agreed(asking, "imported", name, look, act)
 
     async def _agreed(
-        self, asking: Asking, what: str, preview: Callable[[str], C], act: Callable[[str, str], C]
+        self,
+        asking: Asking,
+        what: str,
+        name: str,
+        look: Callable[[str], C],
+        act: Callable[[str, str], C],
     ) -> C:
         """Do what was shown. Nothing is recorded of a host that is none, or of what is shown otherwise by now."""
-        host, digest = asking.path["host"], asking.given.digest
-        if (await _beside(preview, host)).digest != digest:
+        digest = asking.given.digest
+        if (await _beside(look, name)).digest != digest:
             said = "the file, or what would be done to it, is another one than was shown"
             raise ApiError(409, "not_changed", said, "look at it again")
-        event, target = f"dev.gatewright.host.{what}", Subject(name=host)
+        event, target = f"dev.gatewright.host.{what}", Subject(name=name)
         with recorded(self._audit, asking.person.id, event, target, door="console"):
-            return await _beside(act, host, digest)
+            return await _beside(act, name, digest)
 
     def _known(self, person: Person) -> HostFiles:
         """The files of hosts, for whoever may touch them. Raises `ApiError`."""
@@ -215,15 +241,22 @@ class Connect(Screen):
     # -- pages
 
     async def _page(self, asking: Asking) -> View:
-        values: dict[str, Any] = {"title": "Connect", "topics": "connect", "hosts": []}
-        copies = Copies(to_type("connect HOST"), "GET /api/v1/hosts")
+        call = f"GET /api/v1{url_of('/hosts', asking.given)}"
+        values = await self._values(asking)
+        there = [one.id for one in values["found"].hosts if one.there] if "found" in values else []
+        command = to_type("connect {} --dry-run", there[0]) if there else to_type("connect --help")
+        return View("connect/page.html", values, Copies(command, call))
+
+    async def _values(self, asking: Asking) -> dict[str, Any]:
+        values: dict[str, Any] = {"title": "Connect", "topics": "connect", "asked": asking.given}
         try:
             if not asking.person.may("change"):
                 raise ApiError(403, "role", f"the role {asking.person.role} connects no hosts")
-            values |= {"hosts": await self.hosts(asking), "problem": None}
+            found = await self.hosts(asking)
         except ApiError as problem:
-            values["problem"] = problem
-        return View("connect/page.html", values, copies)
+            return {**values, "problem": problem}
+        shown = HOSTS.shown(asking.given, found.next)
+        return {**values, "problem": None, "found": found, "list": shown}
 
     def _shown(self, preview: Callable[[Asking], Awaitable[HostChange]], act: str) -> Any:
         async def run(asking: Asking) -> View:
@@ -233,19 +266,25 @@ class Connect(Screen):
 
         return run
 
-    async def _plan(self, asking: Asking) -> View:
-        plan = await self.importing(asking)
-        values = {"plan": plan, "host": asking.path["host"], "only": asking.given.only}
-        return View("connect/plan.html", values)
+    def _plan_of(self, preview: Callable[[Asking], Awaitable[ImportPlan]]) -> Any:
+        async def run(asking: Asking) -> View:
+            values = {"host": asking.path.get("host", ""), "given": asking.given}
+            return View("connect/plan.html", {"plan": await preview(asking), **values})
+
+        return run
 
     def _done(self, operation: Callable[[Asking], Awaitable[Any]]) -> Any:
         async def run(asking: Asking) -> View:
             done = await operation(asking)
             self._changes.tell("connect")
-            hosts = await self.hosts(asking)
-            return View("connect/list.html", {"hosts": hosts, "done": done})
+            values = await self._values(replace(asking, given=Hosts()))
+            return View("connect/list.html", {**values, "done": done})
 
         return run
+
+
+def _source(given: From) -> ImportSource:
+    return ImportSource(path=given.path, text=given.text)
 
 
 async def _beside(work: Callable[..., T], *given: Any) -> T:

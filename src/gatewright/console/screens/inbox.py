@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from gatewright.approvals.lists import place_of
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.approvals.request import Approval
 from gatewright.command_text import to_type
@@ -23,16 +24,31 @@ from gatewright.console.inbox_decisions import (
     LookedAt,
     said_of,
 )
-from gatewright.console.inbox_list import InboxList, ListAsked, list_of
+from gatewright.console.inbox_list import (
+    InboxList,
+    ListAsked,
+    asked_at,
+    list_of,
+    placed,
+    where_of,
+)
 from gatewright.console.operations import ApiError, Asking
-from gatewright.console.people import Person, Power
-from gatewright.console.screen import Badge, Copies, Page, Screen, View
+from gatewright.console.paging import url_of
+from gatewright.console.people import Person
+from gatewright.console.screen import Badge, Copies, Page, Screen, View, posted
 from gatewright.storage.errors import StoreError
 
 __all__ = ["Inbox", "Several"]
 
 MINUTES = ((10, "10 min"), (60, "1 h"), (480, "8 h"), (1440, "1 d"))
 """For how long a person may agree to the same arguments again and again."""
+
+SORTS = (
+    ("oldest", "waiting longest"),
+    ("left", "time left"),
+    ("agent", "agent"),
+    ("server", "server"),
+)
 
 Run = Callable[[Asking], Awaitable[Any]]
 
@@ -70,17 +86,18 @@ class Inbox(Screen):
         self._held = HeldDefinitions(parts)
         self._decisions = decisions = ApprovalDecisions(parts, queue, self._details)
         self.operations = (*decisions.operations, *self._held.operations)
+        form = self._on_form
         self.pages = (
             Page(path="/inbox", power="see", run=self._page, takes=ListAsked),
             Page(path="/inbox/list", power="see", run=self._list_part, takes=ListAsked),
             Page(path="/inbox/batch", run=self._batch_part, takes=Several, power="decide"),
-            _post("/inbox/batch", self._batch, Several),
+            posted("/inbox/batch", self._batch, placed(Several), "decide"),
             Page(path="/inbox/{id}", power="see", run=self._page, takes=ListAsked),
-            _post("/inbox/{id}/approve", self._on_form(decisions.approve), Decision),
-            _post("/inbox/{id}/deny", self._on_form(decisions.deny), Decision),
-            _post("/inbox/{id}/difference", self._difference, Edited),
-            _post("/inbox/{id}/accept", self._on_form(self._held.accept), Looked, "change"),
-            _post("/inbox/{id}/refuse", self._on_form(self._held.refuse), Looked, "change"),
+            posted("/inbox/{id}/approve", form(decisions.approve), placed(Decision), "decide"),
+            posted("/inbox/{id}/deny", form(decisions.deny), placed(Decision), "decide"),
+            posted("/inbox/{id}/difference", self._difference, Edited, "decide"),
+            posted("/inbox/{id}/accept", form(self._held.accept), placed(Looked)),
+            posted("/inbox/{id}/refuse", form(self._held.refuse), placed(Looked)),
         )
 
     def badge(self, person: Person) -> Badge | None:
@@ -100,7 +117,7 @@ class Inbox(Screen):
             over = {"one": self._queue.get(wanted), "title": "Inbox", "said_of": said_of}
             return View("inbox/over.html", over, status=404)
         values = await self._values(found, replace(asked, since=self._clock()), part=False)
-        return View("inbox/page.html", values, _copies(values["detail"], values["held"]))
+        return View("inbox/page.html", values, _copies(values["detail"], values["held"], asked))
 
     async def _list_part(self, asking: Asking) -> View:
         found = list_of(self._details, self._held, asking.given)
@@ -123,6 +140,9 @@ class Inbox(Screen):
             "topics": "inbox",
             "found": found,
             "asked": asked,
+            "sorts": SORTS,
+            "url": lambda **other: url_of("/inbox", where_of(asked, **{"after": "", **other})),
+            "query": url_of("", where_of(asked)),
             "detail": detail,
             "held": held,
             "looked": before,
@@ -159,7 +179,7 @@ class Inbox(Screen):
         said = f"{len(done) - len(failed)} of {len(done)} decided"
         if failed:
             said += ": " + "; ".join(f"{one.id}: {one.problem}" for one in failed[:3])
-        return await self._after(None, said)
+        return await self._after(None, said, asking)
 
     def _on_form(self, operation: Run) -> Run:
         async def run(asking: Asking) -> View:
@@ -168,36 +188,32 @@ class Inbox(Screen):
             said = ""
             if before is not None and getattr(done, "state", "") == "pending":
                 said = f"Your yes counts. {before.quorum} operators have to agree."
-            return await self._after(before, said)
+            return await self._after(before, said, asking)
 
         return run
 
-    async def _after(self, before: Approval | None, said: str) -> View:
-        """The list, with the next one open: the first that came after the one that was decided."""
-        asked = ListAsked(since=self._clock())
+    async def _after(self, before: Approval | None, said: str, asking: Asking) -> View:
+        """The list in which it was decided, with the next one open: the first that comes after the one that was decided."""
+        asked = asked_at(asking.given.place, self._clock())
         found = list_of(self._details, self._held, asked)
         if before is not None:
-            place = (before.requested, before.id)
+            place = place_of(before, asked.sort)
             behind = (
                 one.id
                 for one in found.rows
-                if one.request is None or (one.request.requested, one.id) > place
+                if one.request is None or place_of(one.request, asked.sort) > place
             )
             found = replace(found, opened=next(behind, found.opened))
         return View("inbox/list.html", await self._values(found, asked, said))
 
 
-def _post(path: str, run: Run, takes: type[msgspec.Struct], power: Power = "decide") -> Page:
-    return Page(path=path, run=run, method="POST", power=power, takes=takes)
-
-
-def _copies(detail: Detail | None, held: HeldDetail | None) -> Copies:
+def _copies(detail: Detail | None, held: HeldDetail | None, asked: ListAsked) -> Copies:
     if held is not None:
         one = held.definition
         accept = f'POST /api/v1/held-definitions/{one.id}/accept {{"digest": "{one.digest}"}}'
         return Copies(to_type("server pin {} {}", one.server, one.tool), accept)
     if detail is not None:
-        asked = detail.request
-        approve = f'POST /api/v1/approvals/{asked.id}/approve {{"digest": "{asked.digest}"}}'
-        return Copies(to_type("approve {}", asked.id), approve)
-    return Copies(to_type("approve"), "GET /api/v1/approvals")
+        request = detail.request
+        approve = f'POST /api/v1/approvals/{request.id}/approve {{"digest": "{request.digest}"}}'
+        return Copies(to_type("approve {} --digest {}", request.id, request.digest), approve)
+    return Copies(to_type("approve"), f"GET /api/v1{url_of('/approvals', where_of(asked))}")

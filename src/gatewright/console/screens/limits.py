@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Sequence
+from collections.abc import Generator, Hashable, Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,10 +11,13 @@ from msgspec import Meta
 from gatewright.audit.search import AuditSearch
 from gatewright.audit.search_index import Wanted
 from gatewright.command_text import to_type
-from gatewright.console.audit_query import AuditQuery, url_of
+from gatewright.console.audit_query import AuditQuery
+from gatewright.console.audit_query import url_of as search_of
 from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import Asking, Operation
+from gatewright.console.lists import Column, Paged, Table
+from gatewright.console.operations import Asking, see
+from gatewright.console.paging import url_of
 from gatewright.console.people import Person
 from gatewright.console.screen import Badge, Copies, Page, Screen, View
 from gatewright.limits.gate import Rate
@@ -27,20 +30,20 @@ __all__ = ["Consumer", "Consumers", "Limit", "LimitQuery", "Limits", "Standings"
 
 _SUBJECTS = 500
 """Of one rule that are looked at: more would hold up the calls of a gateway with very many callers."""
-_SHOWN, _A_STEP = 100, 200
+_A_STEP = 200
 _WORDS = {SECOND: "second", MINUTE: "minute", HOUR: "hour", DAY: "day"}
 _HOUR_MS = 3_600_000
 _FULL = 1.0
 _NEAR = 0.8
 
 
-class LimitQuery(msgspec.Struct, frozen=True, kw_only=True):
-    """Which limits, in which order."""
+class LimitQuery(Paged, frozen=True, kw_only=True):
+    """Which limits, in which order: the fullest first unless said otherwise."""
 
     scope: Literal["", "total", "caller", "key", "server", "tool"] = ""
     find: Annotated[str, Meta(max_length=256)] = ""
     """A text in the name of the subject."""
-    sort: Literal["full", "used", "name"] = "full"
+    sort: Literal["name", "scope", "full", "used", "left", "wait"] = "full"
 
 
 class Limit(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,12 +68,33 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
         return self.used / self.limit if self.limit else _FULL
 
 
+TABLE: Table[Limit] = Table(
+    "/limits",
+    LimitQuery,
+    (
+        Column("Whose", "name", lambda one: one.subject),
+        Column("Counted by", "scope", lambda one: one.scope),
+        Column("Full", "full", lambda one: one.part, falls=True),
+        Column("Used", "used", lambda one: one.used, falls=True),
+        Column("Left", "left", lambda one: one.left, numeric=True),
+        Column("Refills", "wait", lambda one: one.next_in or one.empty_in, falls=True),
+    ),
+    lambda one: f"{one.scope} {one.subject} {one.endpoint} {one.per} {one.limit}",
+    lambda one, asked: asked.scope in ("", one.scope) and asked.find.lower() in one.subject.lower(),
+)
+"""The list of limits."""
+
+
 class Standings(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits, the fullest first."""
+    """Some limits."""
 
     limits: Sequence[Limit]
+    total: int
+    """Of all that fit."""
+    next: str
+    """`after` of the next page; empty where there is none."""
     whole: bool
-    """Whether all that were counted are among them."""
+    """Whether all that were counted were looked at."""
     rules: int
     """How many hold at all endpoints."""
 
@@ -105,26 +129,22 @@ class Limits(Screen):
         self._beside = threads.run
         self.pages = (
             Page(path="/limits", power="see", run=self._page, takes=LimitQuery),
-            Page(path="/limits/part", power="see", run=self._part, takes=LimitQuery),
+            Page(path="/limits/list", power="see", run=self._part, takes=LimitQuery),
         )
         self.operations = (
-            Operation(
-                name="limits.list",
-                method="GET",
-                path="/limits",
-                power="see",
-                summary="Say how far callers, keys, servers and tools have used up their limits",
-                run=self.standings,
+            see(
+                "limits.list",
+                "/limits",
+                "Say how far callers, keys, servers and tools have used up their limits",
+                self.standings,
                 takes=LimitQuery,
                 gives=Standings,
             ),
-            Operation(
-                name="limits.consumers",
-                method="GET",
-                path="/limits/consumers",
-                power="see",
-                summary="Say who called most in the last hour",
-                run=self.consumers,
+            see(
+                "limits.consumers",
+                "/limits/consumers",
+                "Say who called most in the last hour",
+                self.consumers,
                 gives=Consumers,
             ),
         )
@@ -136,25 +156,14 @@ class Limits(Screen):
     # -- operations
 
     async def standings(self, asking: Asking) -> Standings:
-        """The fullest first, unless another order is asked for."""
-        return await in_slices(self._standings(asking.given))
-
-    def _standings(self, query: LimitQuery) -> Generator[None, None, Standings]:
-        meters, whole, fits = self._meters(), True, list[Limit]()
-        for meter in meters:
-            standing, all_ = meter.standing(_SUBJECTS)
-            whole = whole and all_
-            for number, (rule, subject, said) in enumerate(standing):
-                if number % _A_STEP == 0:
-                    yield
-                one = _limit(rule, subject, said)
-                if query.scope in ("", one.scope) and query.find.lower() in one.subject.lower():
-                    fits.append(one)
-        yield
-        fits.sort(key=_orders[query.sort])
+        """The fullest first, unless another order is asked for. Raises `ApiError`."""
+        query: LimitQuery = asking.given
+        meters = self._meters()
+        found, whole = await in_slices(_standing(meters))
+        limits, total, more = await TABLE.page(found, query)
         # Those of one endpoint are what its protocol brings with it, and nobody's wish.
         rules = sum(not rule.door for meter in meters for rule in meter.rules)
-        return Standings(limits=fits[:_SHOWN], whole=whole and len(fits) <= _SHOWN, rules=rules)
+        return Standings(limits=limits, total=total, next=more, whole=whole, rules=rules)
 
     async def consumers(self, asking: Asking) -> Consumers:
         """Raises `StoreError`."""
@@ -179,23 +188,41 @@ class Limits(Screen):
     # -- pages
 
     async def _page(self, asking: Asking) -> View:
-        copies = Copies(to_type("config show"), "GET /api/v1/limits")
+        call = f"GET /api/v1{url_of('/limits', asking.given)}"
+        copies = Copies(to_type("config show"), call)
         return View("limits/page.html", await self._values(asking), copies)
 
     async def _part(self, asking: Asking) -> View:
-        return View("limits/part.html", await self._values(asking))
+        return View("limits/list.html", await self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         query: LimitQuery = asking.given
+        found = await self.standings(asking)
         return {
             "title": "Limits",
             "topics": "limits",
             "query": query,
-            "found": await self.standings(asking),
+            "found": found,
+            "list": TABLE.shown(query, found.next),
             "consumers": await self.consumers(asking),
             "near": _NEAR,
-            "record": lambda **other: url_of(AuditQuery(since="1h"), **other),
+            "record": lambda **other: search_of(AuditQuery(since="1h"), **other),
         }
+
+
+def _standing(
+    meters: Iterable[Meter],
+) -> Generator[None, None, tuple[list[Limit], bool]]:
+    """All that was counted, and whether that is all of it; some hundreds in a step."""
+    whole, found = True, list[Limit]()
+    for meter in meters:
+        standing, all_ = meter.standing(_SUBJECTS)
+        whole = whole and all_
+        for number, (rule, subject, one) in enumerate(standing):
+            if number % _A_STEP == 0:
+                yield
+            found.append(_limit(rule, subject, one))
+    return found, whole
 
 
 def _limit(rule: Rule, subject: Hashable, one: Standing) -> Limit:
@@ -220,10 +247,3 @@ def _named(rule: Rule, subject: Hashable) -> str:
         return str(subject)
     # A caller is counted as kind and id, a tool as server and name.
     return str(subject[1]) if rule.scope == "caller" else "/".join(map(str, subject))
-
-
-_orders: dict[str, Any] = {
-    "full": lambda one: (-one.part, -one.used, one.subject),
-    "used": lambda one: (-one.used, one.subject),
-    "name": lambda one: (one.subject, one.scope, one.limit),
-}

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from urllib.parse import urlencode
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from gatewright.approvals.queue import ApprovalQueue
 from gatewright.command_text import to_type
 from gatewright.console.call_details import CallDetail, detail_of
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, Operation
-from gatewright.console.recent_calls import ROWS, CallRow, CallsAsked, RecentCalls
-from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.console.lists import shown_of
+from gatewright.console.operations import ApiError, Asking, see
+from gatewright.console.paging import url_of
+from gatewright.console.recent_calls import COLUMNS, CallPage, CallsAsked, RecentCalls
+from gatewright.console.running_calls import RunningAsked, RunningCalls, StopForm
+from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.console.traffic import Counted
 
 __all__ = ["Live", "Since"]
@@ -36,42 +39,43 @@ class Live(Screen):
 
     def __init__(self, parts: Dependencies) -> None:
         self._calls = RecentCalls(parts.recent)
+        self._running_calls = RunningCalls(parts)
         self._traffic = parts.traffic
         self._kernel = parts.gateway.inside.kernel
         self._queue = parts.ground.of(ApprovalQueue)
         self.pages = (
             Page(path="/live", power="see", run=self._page, takes=CallsAsked),
             Page(path="/live/list", power="see", run=self._list_part, takes=CallsAsked),
+            Page(path="/live/running", power="see", run=self._running, takes=RunningAsked),
+            Page(
+                path="/live/running/list", power="see", run=self._running_part, takes=RunningAsked
+            ),
+            posted("/live/running/{id}/stop", self._stop, StopForm),
             Page(path="/live/{id}", power="see", run=self._page, takes=CallsAsked),
             Page(path="/live/{id}/panel", power="see", run=self._panel_part, takes=CallsAsked),
         )
         self.operations = (
-            Operation(
-                name="calls.recent",
-                method="GET",
-                path="/calls",
-                power="see",
-                summary="List the newest calls, newest first",
-                run=self.recent,
+            see(
+                "calls.recent",
+                "/calls",
+                "List the newest calls, newest first",
+                self.recent,
                 takes=CallsAsked,
-                gives=list[CallRow],
+                gives=CallPage,
             ),
-            Operation(
-                name="calls.show",
-                method="GET",
-                path="/calls/{id}",
-                power="see",
-                summary="Show one of the newest calls",
-                run=self.show,
+            *self._running_calls.operations,
+            see(
+                "calls.show",
+                "/calls/{id}",
+                "Show one of the newest calls",
+                self.show,
                 gives=CallDetail,
             ),
-            Operation(
-                name="calls.traffic",
-                method="GET",
-                path="/traffic",
-                power="see",
-                summary="Count calls, refusals and errors by the second",
-                run=self.traffic,
+            see(
+                "calls.traffic",
+                "/traffic",
+                "Count calls, refusals and errors by the second",
+                self.traffic,
                 takes=Since,
                 gives=Counted,
             ),
@@ -79,9 +83,9 @@ class Live(Screen):
 
     # -- operations
 
-    async def recent(self, asking: Asking) -> list[CallRow]:
-        """Newest first."""
-        return await self._calls.newest(asking.given)
+    async def recent(self, asking: Asking) -> CallPage:
+        """Newest first, unless another order is asked for. Raises `ApiError`."""
+        return await self._calls.page(asking.given)
 
     async def show(self, asking: Asking) -> CallDetail:
         """Raises `ApiError`."""
@@ -115,42 +119,67 @@ class Live(Screen):
             except ApiError as problem:
                 opened = problem
         missing = isinstance(opened, ApiError)
-        values = {**await self._values(asked, wanted), "opened": opened, "missing": missing}
-        query = urlencode(_said(asked))
-        copies = Copies(
-            to_type("audit tail --follow"), f"GET /api/v1/calls{'?' if query else ''}{query}"
-        )
+        values = await self._values(asked, wanted)
+        values |= {"opened": opened, "missing": missing, "embedded": True}
+        values |= await self._of_running(asking, RunningAsked(least_s=1.0, limit=_RUNNING))
+        copies = Copies(to_type("audit tail --follow"), f"GET /api/v1{url_of('/calls', asked)}")
         return View("live/page.html", values, copies, 404 if missing else 200)
 
     async def _list_part(self, asking: Asking) -> View:
         asked: CallsAsked = asking.given
         return View(
-            "live/list.html", shared=f"?{_query(asked)}", later=lambda: self._values(asked, "")
+            "live/list.html", shared=url_of("", asked), later=lambda: self._values(asked, "")
         )
 
     async def _panel_part(self, asking: Asking) -> View:
         found = await self.show(asking)
-        return View(
-            "live/panel.html", {"opened": found, "missing": False, "query": _query(asking.given)}
-        )
+        query = url_of("", asking.given)
+        return View("live/panel.html", {"opened": found, "missing": False, "query": query})
 
     async def _values(self, asked: CallsAsked, open_id: str) -> dict[str, Any]:
-        rows = await self._calls.newest(asked)
+        found = await self._calls.page(asked)
         return {
             "title": "Live",
             "topics": "live",
-            "rows": rows,
+            "rows": found.calls,
+            "list": shown_of("/live", asked, found.next, COLUMNS),
             "open": open_id,
             "asked": asked,
-            "query": _query(asked),
-            "most": ROWS,
+            "query": url_of("", asked),
             "total": self._traffic.total,
             "running": self._kernel.in_flight,
             "waiting": 0 if self._queue is None else self._queue.waiting,
             "states": _STATES,
         }
 
+    # -- those that run
 
+    async def _running(self, asking: Asking) -> View:
+        asked: RunningAsked = asking.given
+        values = {"title": "Running", "topics": "live", "embedded": False}
+        copies = Copies(to_type("top"), f"GET /api/v1{url_of('/calls/running', asked)}")
+        found = await self._of_running(asking, asked)
+        return View("live/running_page.html", {**values, **found}, copies)
+
+    async def _running_part(self, asking: Asking) -> View:
+        asked: RunningAsked = asking.given
+        return View(
+            "live/running.html", {**await self._of_running(asking, asked), "embedded": True}
+        )
+
+    async def _of_running(self, asking: Asking, asked: RunningAsked) -> dict[str, Any]:
+        page = await self._running_calls.all(replace(asking, given=asked))
+        shown = self._running_calls.shown(asked, page)
+        return {"page": page, "asked_running": asked, "around": shown}
+
+    async def _stop(self, asking: Asking) -> View:
+        await self._running_calls.stop(asking)
+        given: StopForm = asking.given
+        return await self._running_part(replace(asking, given=given.asked))
+
+
+_RUNNING = 5
+"""Of those that run, so many stand above the others."""
 _STATES = {
     "allowed": "ok",
     "approved": "ok",
@@ -161,12 +190,3 @@ _STATES = {
     "running": "",
 }
 """The state of each decision, as a class of the stylesheet."""
-
-
-def _said(asked: CallsAsked) -> dict[str, str]:
-    return {name: value for name, value in msgspec.structs.asdict(asked).items() if value}
-
-
-def _query(asked: CallsAsked) -> str:
-    query = urlencode(_said(asked))
-    return f"?{query}" if query else ""

@@ -9,18 +9,23 @@ from urllib.parse import quote
 from gatewright.command_text import to_type
 from gatewright.console import room_acts
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, Nothing, Operation
+from gatewright.console.operations import ApiError, Asking, Nothing, change, decide, see
+from gatewright.console.paging import url_of
 from gatewright.console.room_seats import RoomSeat, RoomSeats
 from gatewright.console.room_shapes import (
+    ROOMS,
     RoomDecision,
+    RoomList,
     RoomMessage,
     RoomQuery,
     RoomRow,
+    RoomsAsked,
+    RoomsPage,
     RoomStop,
     Stopped,
     Talk,
 )
-from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.participant_changes import ParticipantAdmin
 from gatewright.rooms.participants.errors import RoomError
@@ -28,6 +33,7 @@ from gatewright.rooms.participants.errors import RoomError
 __all__ = ["Rooms"]
 
 _SHOWN = 100
+_NAMED = 8
 
 
 class Rooms(Screen):
@@ -44,102 +50,63 @@ class Rooms(Screen):
         self._admin = parts.ground.of(ParticipantAdmin)
         told = lambda: parts.changes.tell("rooms")  # noqa: E731
         self._seats = None if self._hub is None else RoomSeats(self._hub, parts.clock, told)
-        post: Any = {"method": "POST", "power": "decide"}
+        form = self._on_form
         self.pages = (
-            Page(path="/rooms", power="see", run=self._page, takes=RoomQuery),
+            Page(path="/rooms", power="see", run=self._page, takes=RoomsPage),
+            Page(path="/rooms/list", power="see", run=self._list_part, takes=RoomsAsked),
             Page(path="/rooms/part", power="see", run=self._part, takes=RoomQuery),
-            Page(
-                path="/rooms/join",
-                power="see",
-                run=self._on_form(self.join),
-                method="POST",
-                takes=RoomQuery,
-            ),
-            Page(
-                path="/rooms/leave",
-                power="see",
-                run=self._on_form(self.leave),
-                method="POST",
-                takes=RoomQuery,
-            ),
-            Page(path="/rooms/post", run=self._on_form(self.post), takes=RoomMessage, **post),
-            Page(path="/rooms/decide", run=self._on_form(self.decide), takes=RoomDecision, **post),
-            Page(
-                path="/rooms/stop",
-                run=self._stop_form,
-                method="POST",
-                power="change",
-                takes=RoomStop,
-            ),
+            posted("/rooms/join", form(self.join), RoomQuery, "see"),
+            posted("/rooms/leave", form(self.leave), RoomQuery, "see"),
+            posted("/rooms/post", form(self.post), RoomMessage, "decide"),
+            posted("/rooms/decide", form(self.decide), RoomDecision, "decide"),
+            posted("/rooms/stop", self._stop_form, RoomStop),
         )
         self.operations = (
-            Operation(
-                name="rooms.list",
-                method="GET",
-                path="/rooms",
-                power="see",
-                summary="List the rooms",
-                run=self.all,
-                takes=Nothing,
-                gives=list[RoomRow],
+            see(
+                "rooms.list", "/rooms", "List the rooms", self.all, takes=RoomsAsked, gives=RoomList
             ),
-            Operation(
-                name="rooms.talk",
-                method="GET",
-                path="/rooms/talk",
-                power="see",
-                summary="Show one room",
-                run=self.talk,
+            see(
+                "rooms.talk", "/rooms/talk", "Show one room", self.talk, takes=RoomQuery, gives=Talk
+            ),
+            see(
+                "rooms.join",
+                "/rooms/join",
+                "Sit in a room: to hear, and to speak where you may decide",
+                self.join,
                 takes=RoomQuery,
                 gives=Talk,
-            ),
-            Operation(
-                name="rooms.join",
                 method="POST",
-                path="/rooms/join",
-                power="see",
-                summary="Sit in a room: to hear, and to speak where you may decide",
-                run=self.join,
-                takes=RoomQuery,
-                gives=Talk,
             ),
-            Operation(
-                name="rooms.leave",
-                method="POST",
-                path="/rooms/leave",
-                power="see",
-                summary="Leave a room",
-                run=self.leave,
+            see(
+                "rooms.leave",
+                "/rooms/leave",
+                "Leave a room",
+                self.leave,
                 takes=RoomQuery,
                 gives=Nothing,
-            ),
-            Operation(
-                name="rooms.post",
                 method="POST",
-                path="/rooms/messages",
-                power="decide",
-                summary="Say something in a room where you sit",
-                run=self.post,
+            ),
+            decide(
+                "rooms.post",
+                "/rooms/messages",
+                "Say something in a room where you sit",
+                self.post,
                 takes=RoomMessage,
                 gives=Nothing,
             ),
-            Operation(
-                name="rooms.decide",
-                method="POST",
-                path="/rooms/proposals",
-                power="decide",
-                summary="Approve or reject a proposal",
-                run=self.decide,
+            decide(
+                "rooms.decide",
+                "/rooms/proposals",
+                "Approve or reject a proposal",
+                self.decide,
                 takes=RoomDecision,
                 gives=Nothing,
             ),
-            Operation(
-                name="rooms.stop",
-                method="POST",
-                path="/rooms/stop",
-                power="change",
-                summary="Stop an agent: revoke its keys, and keep it out of every room",
-                run=self.stop,
+            change(
+                "rooms.stop",
+                "/rooms/stop",
+                "Stop an agent: revoke its keys, and keep it out of every room",
+                self.stop,
                 takes=RoomStop,
                 gives=Stopped,
             ),
@@ -147,8 +114,12 @@ class Rooms(Screen):
 
     # -- operations
 
-    async def all(self, asking: Asking) -> list[RoomRow]:
-        """By name."""
+    async def all(self, asking: Asking) -> RoomList:
+        """By name, unless another order is asked for. Raises `ApiError`."""
+        rooms, total, more = await ROOMS.page(self._rooms(), asking.given)
+        return RoomList(rooms=rooms, total=total, next=more)
+
+    def _rooms(self) -> list[RoomRow]:
         hub = self._hub
         if hub is None:
             return []
@@ -156,7 +127,8 @@ class Rooms(Screen):
         return [
             RoomRow(
                 topic=one,
-                participants=sorted(hub.rooms[one].members)[:_SHOWN] if one in hub.rooms else (),
+                participants=sorted(hub.rooms[one].members)[:_NAMED] if one in hub.rooms else (),
+                here=len(hub.rooms[one].members) if one in hub.rooms else 0,
                 access=hub.policy.topic(one).access,
             )
             for one in topics
@@ -249,21 +221,29 @@ class Rooms(Screen):
     async def _page(self, asking: Asking) -> View:
         topic = asking.given.topic
         if not topic:
-            copies = Copies(to_type("room join {}", "TOPIC"), "GET /api/v1/rooms")
-            return View(
-                "rooms/list.html",
-                {
-                    "title": "Rooms",
-                    "topics": "rooms",
-                    "rooms": await self.all(asking),
-                    "configured": self._hub is not None,
-                },
-                copies,
-            )
+            call = f"GET /api/v1{url_of('/rooms', asking.given)}"
+            values = await self._list_values(asking)
+            first = [to_type("room who {}", one.topic) for one in values["found"].rooms[:1]]
+            copies = Copies((first or [to_type("config show")])[0], call)
+            return View("rooms/rooms.html", values, copies)
         copies = Copies(
             to_type("room join {}", topic), f"GET /api/v1/rooms/talk?topic={quote(topic, safe='')}"
         )
         return View("rooms/page.html", await self._values(asking), copies)
+
+    async def _list_part(self, asking: Asking) -> View:
+        return View("rooms/list.html", await self._list_values(asking))
+
+    async def _list_values(self, asking: Asking) -> dict[str, Any]:
+        found = await self.all(asking)
+        return {
+            "title": "Rooms",
+            "topics": "rooms",
+            "asked": asking.given,
+            "found": found,
+            "list": ROOMS.shown(asking.given, found.next),
+            "configured": self._hub is not None,
+        }
 
     async def _part(self, asking: Asking) -> View:
         return View("rooms/part.html", await self._values(asking))

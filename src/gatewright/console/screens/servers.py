@@ -5,22 +5,23 @@ from __future__ import annotations
 import asyncio
 import datetime as dt
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import Any
 
 from gatewright.command_text import to_type
 from gatewright.console.definition_diff import Line, difference
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, Operation
-from gatewright.console.paging import Key, page_of, url_of
+from gatewright.console.operations import ApiError, Asking, change, see
+from gatewright.console.paging import url_of
 from gatewright.console.people import Person
-from gatewright.console.screen import Badge, Copies, Page, Screen, View
+from gatewright.console.screen import Badge, Copies, Page, Screen, View, posted
 from gatewright.console.server_acts import Acted, Acts, Why
-from gatewright.console.server_facts import Act, ServerDetail, ServerFacts, ServerRow
-from gatewright.console.server_history import Step, history, spans, window_of
+from gatewright.console.server_facts import Act, ServerDetail, ServerFacts
+from gatewright.console.server_history import Step, history, spans, window_of, with_turns
 from gatewright.console.server_requests import (
+    TABLE,
     Accepting,
     Held,
+    Hiding,
     Listing,
     OfTool,
     Refusing,
@@ -28,14 +29,9 @@ from gatewright.console.server_requests import (
 )
 from gatewright.pins.store import Pin
 from gatewright.servers.states import STATES, State
-from gatewright.transport.slices import in_slices
 
 __all__ = ["Servers"]
 
-_POST = partial(Page, method="POST", power="change")
-_ASK = partial(Operation, method="GET", power="see")
-_CHANGE = partial(Operation, method="POST", power="change")
-_ACTS: tuple[Act, ...] = ("start", "restart", "drain", "stop", "enable", "disable")
 _STEPS = 50
 _DAYS = 7
 _WRONG: frozenset[State] = frozenset(("error", "disconnected"))
@@ -55,7 +51,8 @@ class Servers(Screen):
         self._now = parts.ground.now
         self._clock = parts.clock
         self._folder = parts.ground.settings.storage.path
-        form = self._on_form
+        self._states = parts.traffic.states
+        form, at = self._on_form, "/servers/{id}"
         self.pages = (
             Page(path="/servers", power="see", run=self._list, takes=Listing),
             Page(path="/servers/list", power="see", run=self._list_part, takes=Listing),
@@ -63,69 +60,69 @@ class Servers(Screen):
             Page(path="/servers/{id}/part", power="see", run=self._part),
             Page(path="/servers/{id}/history", power="see", run=self._history_part),
             Page(path="/servers/{id}/pin", power="see", run=self._pin_part, takes=OfTool),
-            *(
-                _POST(path=f"/servers/{{id}}/{act}", run=form(self._acting(act)), takes=Why)
-                for act in _ACTS
-            ),
-            _POST(path="/servers/{id}/pin/accept", run=form(self.accept), takes=Accepting),
-            _POST(path="/servers/{id}/pin/refuse", run=form(self.refuse), takes=Refusing),
+            *(posted(f"{at}/{act}", form(self._acting(act)), Why) for act in _SUMMARIES),
+            posted(f"{at}/pin/accept", form(self.accept), Accepting),
+            posted(f"{at}/pin/refuse", form(self.refuse), Refusing),
+            posted(f"{at}/hide", form(self.hide), Hiding),
         )
         self.operations = (
-            _ASK(
-                name="servers.list",
-                path="/servers",
-                summary="List tool servers",
-                run=self.listed,
+            see(
+                "servers.list",
+                "/servers",
+                "List tool servers",
+                self.listed,
                 takes=Listing,
                 gives=ServerPage,
             ),
-            _ASK(
-                name="servers.show",
-                path="/servers/{id}",
-                summary="Show one server",
-                run=self.show,
-                gives=ServerDetail,
-            ),
-            _ASK(
-                name="servers.history",
-                path="/servers/{id}/history",
-                summary="Show what happened to a server within a week",
-                run=self.history,
+            see("servers.show", at, "Show one server", self.show, gives=ServerDetail),
+            see(
+                "servers.history",
+                f"{at}/history",
+                "Show what happened to a server within a week",
+                self.history,
                 gives=list[Step],
             ),
             *(
-                _CHANGE(
-                    name=f"servers.{act}",
-                    path=f"/servers/{{id}}/{act}",
-                    summary=said,
-                    run=self._acting(act),
+                change(
+                    f"servers.{act}",
+                    f"{at}/{act}",
+                    said,
+                    self._acting(act),
                     takes=Why,
                     gives=Acted,
                 )
                 for act, said in _SUMMARIES.items()
             ),
-            _ASK(
-                name="servers.pin",
-                path="/servers/{id}/pin",
-                summary="Show how a tool's definition differs from the one that was accepted",
-                run=self.pin,
+            see(
+                "servers.pin",
+                f"{at}/pin",
+                "Show how a tool's definition differs from the one that was accepted",
+                self.pin,
                 takes=OfTool,
                 gives=Held,
             ),
-            _CHANGE(
-                name="servers.accept",
-                path="/servers/{id}/pin/accept",
-                summary="Rely on what a tool says now",
-                run=self.accept,
+            change(
+                "servers.accept",
+                f"{at}/pin/accept",
+                "Accept a definition as it was shown",
+                self.accept,
                 takes=Accepting,
                 gives=Held,
             ),
-            _CHANGE(
-                name="servers.refuse",
-                path="/servers/{id}/pin/refuse",
-                summary="Hide a tool from everybody",
-                run=self.refuse,
+            change(
+                "servers.refuse",
+                f"{at}/pin/refuse",
+                "Leave a tool held back for as long as its definition stays as it was shown",
+                self.refuse,
                 takes=Refusing,
+                gives=Held,
+            ),
+            change(
+                "servers.hide",
+                f"{at}/hide",
+                "Hide a tool from everybody, whatever it says, in mgp.toml",
+                self.hide,
+                takes=Hiding,
                 gives=Acted,
             ),
         )
@@ -143,21 +140,8 @@ class Servers(Screen):
 
     async def listed(self, asking: Asking) -> ServerPage:
         """Sorted, filtered, one page. Raises `ApiError`."""
-        given: Listing = asking.given
-        wanted = given.q.casefold()
-        fitting = [
-            one
-            for one in await self._facts.rows()
-            if wanted in one.id.casefold() and given.state in ("", one.state)
-        ]
-
-        def key(row: ServerRow) -> Key:
-            value = getattr(row, given.sort)
-            return ("" if given.sort == "id" else value), row.id
-
-        page = page_of(fitting, key, after=given.after, limit=given.limit, descending=given.desc)
-        rows, more = await in_slices(page)
-        return ServerPage(servers=rows, total=len(fitting), next=more)
+        rows, total, more = await TABLE.page(await self._facts.rows(), asking.given)
+        return ServerPage(servers=rows, total=total, next=more)
 
     async def show(self, asking: Asking) -> ServerDetail:
         """Raises `ApiError`."""
@@ -165,7 +149,8 @@ class Servers(Screen):
 
     async def history(self, asking: Asking) -> list[Step]:
         """Newest first."""
-        return await asyncio.to_thread(self._steps, asking.path["id"])
+        id = asking.path["id"]
+        return with_turns(await asyncio.to_thread(self._steps, id), self._states.of(id))
 
     def _steps(self, id: str) -> list[Step]:
         since = dt.datetime.fromtimestamp(self._clock(), dt.UTC) - dt.timedelta(days=_DAYS)
@@ -189,14 +174,19 @@ class Servers(Screen):
         server = asking.path["id"]
         return _held(self._acts.accept(asking.person, server, given.tool, given.digest), [])
 
-    async def refuse(self, asking: Asking) -> Acted:
+    async def refuse(self, asking: Asking) -> Held:
         """Raises `ApiError`."""
         given: Refusing = asking.given
+        server = asking.path["id"]
+        pin = self._acts.refuse(asking.person, server, given.tool, given.digest, given.reason)
+        return _held(pin, [])
+
+    async def hide(self, asking: Asking) -> Acted:
+        """Raises `ApiError`."""
+        given: Hiding = asking.given
         if not given.reason.strip():
             raise ApiError(422, "no_reason", "to hide a tool needs a reason", "say why")
-        return await self._acts.switch_tool(
-            asking.person, asking.path["id"], given.tool, given.reason, enabled=False
-        )
+        return await self._acts.hide(asking.person, asking.path["id"], given.tool, given.reason)
 
     # -- pages
 
@@ -208,15 +198,14 @@ class Servers(Screen):
         return View("servers/list.html", await self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
-        given = asking.given
+        page = await self.listed(asking)
         return {
             "title": "Servers",
-            "topics": "servers",
-            "asked": given,
-            "page": await self.listed(asking),
+            "topics": "servers,live",
+            "asked": asking.given,
+            "page": page,
+            "list": TABLE.shown(asking.given, page.next),
             "states": STATES,
-            "url": lambda **changes: url_of("/servers", given, **{"after": "", **changes}),
-            "part": url_of("/servers/list", given),
         }
 
     async def _opened(self, asking: Asking) -> View:
@@ -235,10 +224,9 @@ class Servers(Screen):
         id = asking.path["id"]
         steps = await self.history(asking)
         server = self._now.servers.servers.get(id)
-        up = server is None or server.state in ("connected", "draining")
         now = self._clock()
         window_s = window_of(steps, now)
-        shown = spans(steps, now, window_s, up=up)
+        shown = spans(steps, now, window_s, state="connected" if server is None else server.state)
         values = {"steps": steps, "spans": shown, "id": id, "window": window_s}
         return View("servers/history.html", values)
 
@@ -274,4 +262,5 @@ def _held(pin: Pin, lines: list[Line]) -> Held:
         why=pin.why,
         digest=pin.digest,
         lines=lines,
+        by=pin.by,
     )

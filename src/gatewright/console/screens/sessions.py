@@ -9,6 +9,7 @@ import msgspec
 
 from gatewright.command_text import to_type
 from gatewright.console.agent_runs import (
+    TABLE,
     AgentRuns,
     Gone,
     Run,
@@ -17,17 +18,20 @@ from gatewright.console.agent_runs import (
     Timeline,
 )
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import Asking, Nothing, Operation
-from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.console.operations import Asking, change, see
+from gatewright.console.paging import url_of
+from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.console.sign_in_sessions import SignIns
 
 __all__ = ["RunPage", "Sessions"]
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
-    """Some runs, the last used first."""
+    """Some runs."""
 
     runs: list[Run]
+    total: int
+    """Of all that fit."""
     next: str
     """`after` of the next page; empty where this is the last."""
 
@@ -49,53 +53,42 @@ class Sessions(Screen):
             Page(path="/sessions/run", power="see", run=self._run_page, takes=RunAsked),
             Page(path="/sessions/run/part", power="see", run=self._run_part, takes=RunAsked),
             Page(path="/sessions/signed-in", power="see", run=self._signed_in_part),
-            Page(
-                path="/sessions/signed-in/{id}/end",
-                run=self._sign_out,
-                method="POST",
-                power="change",
-            ),
-            Page(path="/sessions/{id}/end", run=self._end, method="POST", power="change"),
+            posted("/sessions/signed-in/{id}/end", self._sign_out),
+            posted("/sessions/{id}/end", self._end),
         )
         self.operations = (
-            Operation(
-                name="sessions.list",
-                method="GET",
-                path="/sessions",
-                power="see",
-                summary="List runs of agents, the last used first",
-                run=self.list_runs,
+            see(
+                "sessions.list",
+                "/sessions",
+                "List runs of agents, the last used first",
+                self.list_runs,
                 takes=RunsAsked,
                 gives=RunPage,
             ),
-            Operation(
-                name="sessions.run",
-                method="GET",
-                path="/sessions/run",
-                power="see",
-                summary="Show the calls of one run in their order",
-                run=self.timeline,
+            see(
+                "sessions.run",
+                "/sessions/run",
+                "Show the calls of one run in their order",
+                self.timeline,
                 takes=RunAsked,
                 gives=Timeline,
             ),
-            Operation(
-                name="sessions.end",
-                method="DELETE",
-                path="/sessions/{id}",
-                power="change",
-                summary="End a session: what runs in it is cancelled",
-                run=self.end,
-                takes=Nothing,
+            change(
+                "sessions.end",
+                "/sessions/{id}",
+                "End a session: what runs in it is cancelled",
+                self.end,
                 gives=Gone,
+                method="DELETE",
             ),
         )
 
     # -- operations
 
     async def list_runs(self, asking: Asking) -> RunPage:
-        """The last used first."""
-        runs, next_page = await self._runs.page(asking.given)
-        return RunPage(runs=runs, next=next_page)
+        """The last used first, unless another order is asked for. Raises `ApiError`."""
+        runs, total, more = await self._runs.page(asking.given)
+        return RunPage(runs=runs, total=total, next=more)
 
     async def timeline(self, asking: Asking) -> Timeline:
         """Raises `ApiError`."""
@@ -113,7 +106,7 @@ class Sessions(Screen):
         return View(
             "sessions/page.html",
             values,
-            Copies(to_type("session list"), "GET /api/v1/sessions"),
+            Copies(to_type("session list"), f"GET /api/v1{url_of('/sessions', asking.given)}"),
         )
 
     async def _list_part(self, asking: Asking) -> View:
@@ -122,14 +115,12 @@ class Sessions(Screen):
     async def _values(self, asking: Asking) -> dict[str, Any]:
         asked: RunsAsked = asking.given
         found = await self.list_runs(asking)
-        said = {name: one for name, one in msgspec.structs.asdict(asked).items() if one}
-        query = urlencode(said)
         return {
             "title": "Sessions",
             "topics": "sessions",
             "found": found,
             "asked": asked,
-            "query": f"?{query}" if query else "",
+            "list": TABLE.shown(asked, found.next),
         }
 
     async def _run_page(self, asking: Asking) -> View:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,10 +10,11 @@ from msgspec import Meta
 from gatewright.call import Tool
 from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, Operation
-from gatewright.console.paging import Key, page_of, url_of
+from gatewright.console.lists import Column, Paged, Table
+from gatewright.console.operations import ApiError, Asking, change, see
+from gatewright.console.paging import url_of
 from gatewright.console.schema_form import fields_of
-from gatewright.console.screen import Copies, Page, Screen, View
+from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.console.tool_facts import RISKS, ToolDetail, ToolFacts, ToolRow
 from gatewright.console.tool_search import Search, Searching, Strategy, ToolSearch
 from gatewright.console.tool_trial import Trial, Trying, tried
@@ -22,19 +22,13 @@ from gatewright.transport.slices import in_slices
 
 __all__ = ["Catalogue", "Looking", "Named", "ToolPage", "Tools"]
 
-_ASK = partial(Operation, method="GET", power="see")
 
-
-class Catalogue(msgspec.Struct, frozen=True, kw_only=True):
+class Catalogue(Paged, frozen=True, kw_only=True):
     """Which tools, and in which order."""
 
     server: Annotated[str, Meta(max_length=200)] = ""
     risk: Literal["", "safe", "moderate", "dangerous"] = ""
     sort: Literal["name", "server", "risk", "tokens"] = "name"
-    desc: bool = False
-    after: Annotated[str, Meta(max_length=1000)] = ""
-    """Where the page before ended: its `next`."""
-    limit: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
 class Looking(Catalogue, frozen=True, kw_only=True):
@@ -78,50 +72,43 @@ class Tools(Screen):
         self._search = ToolSearch(parts, self._facts)
         self._calls = parts.calls
         self._limits = parts.gateway.front
+        self._table = _table(self._facts)
         self.pages = (
             Page(path="/tools", power="see", run=self._page, takes=Looking),
             Page(path="/tools/list", power="see", run=self._list_part, takes=Looking),
             Page(path="/tools/one", power="see", run=self._opened, takes=Named),
-            Page(
-                path="/tools/try",
-                run=self._try_part,
-                method="POST",
-                power="change",
-                takes=Trying,
-            ),
+            posted("/tools/try", self._try_part, Trying),
         )
         self.operations = (
-            _ASK(
-                name="tools.list",
-                path="/tools",
-                summary="List the tools of all servers",
-                run=self.listed,
+            see(
+                "tools.list",
+                "/tools",
+                "List the tools of all servers",
+                self.listed,
                 takes=Catalogue,
                 gives=ToolPage,
             ),
-            _ASK(
-                name="tools.search",
-                path="/tools/search",
-                summary="Search among tools as an agent would",
-                run=self.search,
+            see(
+                "tools.search",
+                "/tools/search",
+                "Search among tools as an agent would",
+                self.search,
                 takes=Searching,
                 gives=Search,
             ),
-            _ASK(
-                name="tools.show",
-                path="/tools/one",
-                summary="Show one tool: definition, security, who may call it",
-                run=self.show,
+            see(
+                "tools.show",
+                "/tools/one",
+                "Show one tool: definition, security, who may call it",
+                self.show,
                 takes=Named,
                 gives=ToolDetail,
             ),
-            Operation(
-                name="tools.try",
-                method="POST",
-                path="/tools/try",
-                power="change",
-                summary="Call a tool by hand, through every gate",
-                run=self.attempt,
+            change(
+                "tools.try",
+                "/tools/try",
+                "Call a tool by hand, through every gate",
+                self.attempt,
                 takes=Trying,
                 gives=Trial,
             ),
@@ -137,17 +124,9 @@ class Tools(Screen):
         fitting = await in_slices(facts.every(given.server, given.risk))
         total = await in_slices(_sum(facts, fitting))
 
-        def key(tool: Tool) -> Key:
-            if given.sort == "risk":
-                return RISKS.index(tool.security.risk_level), tool.exposed
-            if given.sort == "tokens":
-                return facts.tokens(tool), tool.exposed
-            return (tool.target.server if given.sort == "server" else ""), tool.exposed
-
-        page = page_of(fitting, key, after=given.after, limit=given.limit, descending=given.desc)
-        tools, more = await in_slices(page)
+        tools, found, more = await self._table.page(fitting, given)
         rows = [facts.row(one) for one in tools]
-        return ToolPage(tools=rows, total=len(fitting), tokens=total, next=more)
+        return ToolPage(tools=rows, total=found, tokens=total, next=more)
 
     async def search(self, asking: Asking) -> Search:
         """Raises `ApiError`."""
@@ -203,8 +182,7 @@ class Tools(Screen):
             "agents": self._facts.agents(),
             "servers": self._facts.servers(),
             "risks": RISKS,
-            "url": lambda **changes: url_of("/tools", given, **{"after": "", **changes}),
-            "part": url_of("/tools/list", given),
+            "list": self._table.shown(given, "" if page is None else page.next),
             "one": lambda row: url_of("/tools/one", Named(server=row.server, tool=row.tool)),
         }
 
@@ -226,6 +204,17 @@ class Tools(Screen):
 
     async def _try_part(self, asking: Asking) -> View:
         return View("tools/result.html", {"trial": await self.attempt(asking)})
+
+
+def _table(facts: ToolFacts) -> Table[Tool]:
+    columns = (
+        Column("Tool", "name", lambda one: ""),
+        Column("What it does"),
+        Column("Server", "server", lambda one: one.target.server),
+        Column("Risk", "risk", lambda one: RISKS.index(one.security.risk_level), falls=True),
+        Column("Tokens", "tokens", facts.tokens, numeric=True),
+    )
+    return Table("/tools", Catalogue, columns, lambda one: one.exposed)
 
 
 def _sum(facts: ToolFacts, tools: list[Tool]) -> Any:

@@ -152,6 +152,12 @@ window.setInterval(() => {
   }
 }, 1000);
 
+// -- on a narrow screen the screens stand in a row that is wider than it
+
+const here = document.querySelector("nav.main [aria-current]");
+const row = document.querySelector("nav.main");
+if (here && row.scrollWidth > row.clientWidth) row.scrollLeft = here.offsetLeft - (row.clientWidth - here.offsetWidth) / 2;
+
 // -- copies
 
 body.addEventListener("click", (event) => {
@@ -239,7 +245,8 @@ function move(by) {
   const next = items[Math.max(0, Math.min(items.length - 1, at < 0 ? 0 : at + by))];
   const link = next.matches("a, button") ? next : (next.querySelector("a[data-opens-item]") ?? next.querySelector("summary, a, button"));
   link?.focus();
-  if (link?.matches("[data-opens-item]")) link.click();
+  // What opens in place opens at once; what leads elsewhere waits for Enter.
+  if (link?.matches("[data-opens-item][hx-get]")) link.click();
 }
 
 // From here on keys, buttons and parts do what they say: htmx begins with the same event, before this.

@@ -9,9 +9,9 @@ list.addEventListener("htmx:after:swap", () => {
   const open = list.querySelector("#seen [name=open]")?.value;
   const path = open ? `/inbox/${open}` : "/inbox";
   const query = new URLSearchParams();
-  for (const name of ["agent", "server", "risk", "after"]) {
+  for (const name of ["agent", "server", "risk", "sort", "after"]) {
     const value = list.querySelector(`#seen [name=${name}]`)?.value;
-    if (value) query.set(name, value);
+    if (value && value !== "oldest") query.set(name, value);
   }
   const url = query.size ? `${path}?${query}` : path;
   if (url !== window.location.pathname + window.location.search) {

@@ -56,6 +56,11 @@ function stop(change) {
 }
 
 document.body.addEventListener("changed-live", refresh);
+const running = document.getElementById("running");
+window.setInterval(() => {
+  // A call that runs is in no record yet, so nothing tells of it.
+  if (!document.hidden && !paused() && !running.matches(":hover, :focus-within")) running.dispatchEvent(new CustomEvent("again"));
+}, COUNTED_MS);
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden && due) refresh();
 });
@@ -110,14 +115,17 @@ function colour(name) {
 
 function drawn() {
   plot?.destroy();
-  const line = (label, name, dash) => ({ label, stroke: colour(name), width: 1.5, dash, points: { show: false } });
+  // Without the pointer on it the chart names its lines, and says nothing of any moment.
+  const line = (label, name, dash) => ({ label, stroke: colour(name), width: 1.5, dash, points: { show: false }, value: (self, at) => (at == null ? "" : at) });
+  const clock = (at, seconds) => new Date(at * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit", ...(seconds ? { second: "2-digit" } : {}) });
   const axis = { stroke: colour("dim"), grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line"), width: 1 } };
   plot = new window.uPlot(
     {
       width: chart.clientWidth,
       height: 160,
-      series: [{}, line("calls / s", "accent"), line("refused / s", "bad", [6, 3]), line("errors / s", "warn", [2, 3])],
-      axes: [{ ...axis, values: (self, at) => at.map((one) => new Date(one * 1000).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" })) }, { ...axis, size: 48 }],
+      padding: [null, 44, null, null],
+      series: [{ value: (self, at) => (at == null ? "" : clock(at, true)) }, line("calls / s", "accent"), line("refused / s", "bad", [6, 3]), line("errors / s", "warn", [2, 3])],
+      axes: [{ ...axis, space: 76, values: (self, at, axis, space, step) => at.map((one) => clock(one, step < 60)) }, { ...axis, size: 48 }],
       scales: { y: { range: (self, low, high) => [0, Math.max(1, high)] } },
       cursor: { y: false },
     },
@@ -137,9 +145,10 @@ async function fetched() {
   });
   total = more.total;
   if (paused()) tell();
-  const minute = (at) => data[at].slice(-60).reduce((sum, one) => sum + one, 0).toLocaleString("en");
+  const said = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+  const minute = (at) => data[at].slice(-60).reduce((sum, one) => sum + one, 0);
   document.getElementById("chart-sum").textContent =
-    `Last minute: ${minute(1)} calls, ${minute(2)} refused, ${minute(3)} errors. ${total.toLocaleString("en")} since the gateway was started.`;
+    `Last minute: ${said(minute(1), "call")}, ${minute(2).toLocaleString("en")} refused, ${said(minute(3), "error")}. ${total.toLocaleString("en")} since the gateway was started.`;
   // A range that somebody drew stays; a double click goes back to all of it.
   const { min, max } = plot.scales.x;
   const zoomed = min != null && (min > data[0][0] || max < data[0][data[0].length - 1] - 2);

@@ -45,9 +45,20 @@ from gatewright.hosts.host_table import HOSTS, Host
 from gatewright.hosts.whole_file import read_text
 
 if TYPE_CHECKING:
-    from gatewright.hosts.commands.take_over import TakeOver
+    from gatewright.hosts.commands.take_over import Permits, TakeOver
 
-__all__ = ["DryRun", "EntryName", "Hosts", "Planned", "Project", "Yes", "app", "connect", "planned"]
+__all__ = [
+    "DryRun",
+    "EntryName",
+    "Hosts",
+    "Planned",
+    "Project",
+    "Yes",
+    "app",
+    "connect",
+    "moving_of",
+    "planned",
+]
 
 app = group("Point hosts at the gateway.")
 
@@ -131,7 +142,7 @@ def connect(  # noqa: PLR0913, PLR0917 - one argument for each option
     if print_:
         _print(chosen, wish, settings, json=json)
         return
-    moving = _moving(chosen, wish, settings) if take_over else None
+    moving = moving_of(chosen, wish, settings) if take_over else None
     if moving is not None:
         moving.tell()
         # The bridge is to serve the file that the servers move into, which may not be there yet.
@@ -149,8 +160,11 @@ def connect(  # noqa: PLR0913, PLR0917 - one argument for each option
         _say_what_next(settings, wish)
 
 
-def _moving(hosts: Sequence[Host], wish: Wish, settings: Settings) -> TakeOver:
-    """The servers that the hosts have. The rest of the gateway is loaded for this alone."""
+def moving_of(
+    hosts: Sequence[Host], wish: Wish, settings: Settings, permits: Permits | None = None
+) -> TakeOver:
+    """The servers that the hosts have; without `permits` whoever sits at the terminal is asked. The rest of the gateway is loaded
+    for this alone."""
     from gatewright.hosts.commands.take_over import TakeOver, read_originals  # noqa: PLC0415
 
     workspace = str(Path.cwd()) if wish.project else None
@@ -162,7 +176,7 @@ def _moving(hosts: Sequence[Host], wish: Wish, settings: Settings) -> TakeOver:
         with edited(host, file):
             text = read_text(file) or ""
             found.append(read_originals(host, file, text, ours, workspace=workspace))
-    return TakeOver(found, wish.config, str(settings.storage.path / "bundles"))
+    return TakeOver(found, wish.config, str(settings.storage.path / "bundles"), permits)
 
 
 def planned(host: Host, wish: Wish, settings: Settings, moving: TakeOver | None = None) -> Planned:

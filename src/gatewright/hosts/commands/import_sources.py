@@ -21,7 +21,7 @@ from gatewright.hosts.model import CannotRead
 from gatewright.hosts.read import Place
 from gatewright.hosts.whole_file import MAX_BYTES, read_bytes
 
-__all__ = ["Found", "fetch", "find_sources", "places_of"]
+__all__ = ["Found", "fetch", "find_sources", "places_of", "source_file"]
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +81,7 @@ def _of_word(word: str, bundles: str, *, private: bool) -> Iterator[Found]:
     host = find_host(word)
     # A file that is called like a host is the file: there is no other way to name it.
     if host is None or Path(word).is_file():
-        yield _of_file(Path(word), bundles)
+        yield source_file(Path(word), bundles)
         return
     found = list(_of_host(host, bundles))
     if not found:
@@ -111,7 +111,8 @@ def _of_host(host: Host, bundles: str) -> Iterator[Found]:
             yield _read(path, Place(file=str(path), host=host.id, bundles=bundles))
 
 
-def _of_file(path: Path, bundles: str) -> Found:
+def source_file(path: Path, bundles: str) -> Found:
+    """A file by its path."""
     whole = path.absolute()
     known = (host.id for host in HOSTS.values() if whole in places_of(host))
     place = Place(

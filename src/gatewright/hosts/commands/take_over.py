@@ -6,7 +6,7 @@ A server leaves only when it is in our file: what cannot be said there stays whe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,10 @@ from gatewright.hosts.host_table import Host
 from gatewright.hosts.read import Place
 from gatewright.secret_scanning.credentials import mask
 
-__all__ = ["Originals", "TakeOver", "read_originals"]
+__all__ = ["Originals", "Permits", "TakeOver", "read_originals"]
+
+Permits = Callable[[str, tuple[str, ...]], bool]
+"""Whether a server may set variables that choose what a program loads, or be given what is there already."""
 
 
 class Originals(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +64,13 @@ def read_originals(
 class TakeOver:
     """The servers of some hosts on their way into our file."""
 
-    def __init__(self, originals: Sequence[Originals], config: Path | None, bundles: str) -> None:
+    def __init__(
+        self,
+        originals: Sequence[Originals],
+        config: Path | None,
+        bundles: str,
+        permits: Permits | None = None,
+    ) -> None:
         self._originals = [one for one in originals if one.names]
         self._config = config
         self._found = [
@@ -73,7 +82,7 @@ class TakeOver:
             )
             for one in self._originals
         ]
-        self._permits = Consent()
+        self._permits = permits or Consent()
         # Asks for consent, and says what may leave the host's file before anything is written anywhere.
         self._planned = self._bring(dry_run=True)
 
@@ -81,6 +90,11 @@ class TakeOver:
     def file(self) -> Path | None:
         """Our file, which may not exist yet; None where nothing is written into it."""
         return self._planned.path.absolute() if self._planned is not None else None
+
+    @property
+    def planned(self) -> BroughtIn | None:
+        """What goes into our file; None where nothing does."""
+        return self._planned
 
     def taken(self, host: Host) -> list[str]:
         """The servers that may leave the file of a host."""

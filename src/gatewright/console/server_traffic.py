@@ -1,0 +1,155 @@
+"""`ServerTraffic`: calls, errors and latency of each tool server over the last minutes, in memory; `StateHistory`: states it was in.
+
+Latencies are counted in buckets, each a quarter longer than the one before, so a percentile is an upper bound: "95 % took at most so long".
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from math import log
+
+import msgspec
+
+from gatewright.call import KERNEL, Answer, Call, Outcome, Refusal
+from gatewright.servers.states import Change, State
+
+__all__ = ["MINUTES", "SERVERS", "ServerLoad", "ServerTraffic", "StateHistory", "Turn"]
+
+MINUTES = 5
+"""Whole minutes that are kept, besides the one that goes on."""
+SERVERS = 1_000
+"""So many are counted, and remembered; of more, those that came first in their minute."""
+TURNS = 50
+"""Of one server."""
+_MINUTE_S = 60
+_LEAST_MS = 0.1
+_GROWTH = 1.25
+_BUCKETS = 72
+"""The last one begins at a quarter of an hour."""
+_PER_BUCKET = 1 / log(_GROWTH)
+_SHARE = 0.95
+
+
+class ServerLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """What the last minutes were like for one server."""
+
+    calls: int = 0
+    """Those that it was given, as far as they have ended and were not cancelled."""
+    errors: int = 0
+    """Broken on the way, or the tool said that it failed."""
+    p95_ms: float | None = None
+    """95 % of them took at most so long, without what they waited for a person; None where there were none."""
+
+    @property
+    def error_rate(self) -> float:
+        """From 0 to 1."""
+        return self.errors / self.calls if self.calls else 0.0
+
+
+class Turn(msgspec.Struct, frozen=True):
+    """A server came into a state."""
+
+    at: float
+    """Unix seconds."""
+    state: State
+    cause: str
+    """A word: `connection_lost`."""
+
+
+class _Counts:
+    __slots__ = ("calls", "errors", "took")
+
+    def __init__(self) -> None:
+        self.calls = self.errors = 0
+        self.took: dict[int, int] = {}
+        """Bucket → calls, none of those in which nothing ended."""
+
+
+class ServerTraffic:
+    """Of one gateway. What it keeps has a bound: servers, times minutes, times buckets."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """`clock` gives Unix seconds."""
+        self._clock = clock
+        self._minute = int(clock()) // _MINUTE_S
+        self._now: dict[str, _Counts] = {}
+        self._before: deque[tuple[int, dict[str, _Counts]]] = deque(maxlen=MINUTES)
+
+    def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
+        """A call ended. One that was refused was not given to its server, and what its caller cancelled says nothing of it."""
+        target, kind = call.target, type(outcome)
+        if target is None or spent_s is None or kind is Refusal or target.server == KERNEL:
+            return
+        if kind is not Answer and outcome.reason == "cancelled":  # type: ignore[union-attr]
+            return
+        self._turn()
+        counts = self._now.get(target.server)
+        if counts is None:
+            if len(self._now) >= SERVERS:
+                return
+            counts = self._now[target.server] = _Counts()
+        counts.calls += 1
+        if kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
+            counts.errors += 1
+        ms = spent_s * 1000 - call.facts.get("waited_ms", 0.0)
+        bucket = min(_BUCKETS, int(log(ms / _LEAST_MS) * _PER_BUCKET)) if ms > _LEAST_MS else 0
+        counts.took[bucket] = counts.took.get(bucket, 0) + 1
+
+    def _turn(self) -> None:
+        minute = int(self._clock()) // _MINUTE_S
+        if minute != self._minute:
+            if self._now:
+                self._before.append((self._minute, self._now))
+                self._now = {}
+            self._minute = minute
+            while self._before and self._before[0][0] < minute - MINUTES:
+                self._before.popleft()
+
+    def of(self, server: str) -> ServerLoad:
+        """The last five minutes, and what there is of this one."""
+        self._turn()
+        parts = [one[server] for _, one in self._before if server in one]
+        if server in self._now:
+            parts.append(self._now[server])
+        took: dict[int, int] = {}
+        for part in parts:
+            for bucket, count in part.took.items():
+                took[bucket] = took.get(bucket, 0) + count
+        return ServerLoad(
+            calls=sum(one.calls for one in parts),
+            errors=sum(one.errors for one in parts),
+            p95_ms=_percentile(took),
+        )
+
+
+def _percentile(took: dict[int, int]) -> float | None:
+    wanted, so_far = _SHARE * sum(took.values()), 0
+    for bucket in sorted(took):
+        so_far += took[bucket]
+        if so_far >= wanted:
+            return float(_LEAST_MS * _GROWTH ** (bucket + 1))
+    return None
+
+
+class StateHistory:
+    """Transitions of servers since the gateway was started; most of them are in no record."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """`clock` gives Unix seconds."""
+        self._clock = clock
+        self._turns: dict[str, deque[Turn]] = {}
+
+    def changed(self, change: Change) -> None:
+        """A server came into another state."""
+        turns = self._turns.pop(change.server, None)
+        if turns is None:
+            turns = deque(maxlen=TURNS)
+            while len(self._turns) >= SERVERS:  # that which was quiet for the longest time goes
+                del self._turns[next(iter(self._turns))]
+        self._turns[change.server] = turns
+        turns.append(Turn(self._clock(), change.after, change.cause))
+
+    def of(self, server: str) -> list[Turn]:
+        """The last ones, oldest first."""
+        return [*self._turns.get(server, ())]
