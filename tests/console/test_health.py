@@ -63,7 +63,7 @@ async def test_checks_are_made_once_until_they_are_old() -> None:
     assert (rig.looks, (await rig.overview()).looking) == (1, False)
     assert [one.what for one in (await rig.overview()).things] == ["is odd"]
     rig.health.look(anew=True)
-    assert not rig.health.overview().looking  # they were made just now
+    assert not (await rig.overview()).looking  # they were made just now
     rig.now += 4
     rig.health.look(anew=True)
     await rig.looked()
@@ -88,7 +88,7 @@ async def test_checks_that_break_are_said_and_not_begun_with_every_page() -> Non
     assert (rig.looks, found.looked, [one.check for one in found.things]) == (1, 1000.0, ["doctor"])
     rig.breaks = False
     rig.health.look(anew=True)
-    assert not rig.health.overview().looking  # they were made just now
+    assert not (await rig.overview()).looking  # they were made just now
     rig.now += 4
     rig.health.look(anew=True)
     await rig.looked()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from gatewright.console import recent
-from gatewright.console.recent_calls import CallRow, RecentCalls
+from gatewright.console.recent_calls import CallPage, CallsAsked, RecentCalls
 from tests.console.client import Visitor
 from tests.console.in_process import within
 from tests.console.running import eventually
@@ -92,17 +91,17 @@ async def test_what_everybody_is_shown_alike_is_made_anew_when_it_has_changed_an
     """Also where it changes while it is made: whoever hears of the change may look once, and never again."""
     monkeypatch.setattr(recent, "_LOOK_S", 3600.0)
     made = 0
-    newest = RecentCalls.newest
+    page = RecentCalls.page
 
-    async def counted(self: RecentCalls, *asked: Any) -> list[CallRow]:
+    async def counted(self: RecentCalls, asked: CallsAsked) -> CallPage:
         nonlocal made
         made += 1
-        found = await newest(self, *asked)
+        found = await page(self, asked)
         if made == 2:
             console.parts.changes.tell("live")
         return found
 
-    monkeypatch.setattr(RecentCalls, "newest", counted)
+    monkeypatch.setattr(RecentCalls, "page", counted)
     async with within(tmp_path) as console:
         people = [await console.person("viewer", name) for name in ("ann", "bob")]
 

@@ -51,7 +51,7 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 def posted(
     path: str,
-    run: Callable[[Asking], Awaitable[View]],
+    run: Callable[[Asking], Awaitable[View | Download]],
     takes: type[msgspec.Struct] = Nothing,
     power: Power = "change",
 ) -> Page:
