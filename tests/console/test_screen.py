@@ -65,7 +65,7 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
 @pytest.fixture(scope="module")
 def visitor(busy: Console) -> Visitor:
     found = Visitor(busy)
-    assert found.open(busy.new_url().partition("#")[2]).status == 303
+    assert found.open(busy.new_url().partition("#")[2]).status == 200
     return found
 
 

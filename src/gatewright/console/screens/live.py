@@ -127,9 +127,8 @@ class Live(Screen):
 
     async def _list_part(self, asking: Asking) -> View:
         asked: CallsAsked = asking.given
-        return View(
-            "live/list.html", shared=url_of("", asked), later=lambda: self._values(asked, "")
-        )
+        shared = f"?{url_of('', asked)}"  # also without a query: what is empty is not shared
+        return View("live/list.html", shared=shared, later=lambda: self._values(asked, ""))
 
     async def _panel_part(self, asking: Asking) -> View:
         found = await self.show(asking)
