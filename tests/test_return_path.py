@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gatewright import return_path
 from gatewright.call import Call, CannotAsk, Event, Outcome, Question
 from gatewright.return_path import MOST, MOST_BYTES, FilteredBack
 from tests.kernel_parts import a_call
@@ -189,3 +190,34 @@ async def test_what_waits_is_no_work_for_the_garbage_collector() -> None:
     assert await way.settled() is None
     assert len(heard.events) == 21
     assert all(one.params == {"by": ["a"]} for one in heard.events)
+
+
+async def test_what_a_tool_of_this_process_says_is_not_counted_when_it_waited() -> None:
+    way, heard, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    way.emit(Event("decimals", {"by": [], "data": [0.1] * 60_000}))
+    ready.set()
+    assert await way.finished() is None
+    assert [one.method for one in heard.events] == ["slow", "decimals"]
+
+
+async def test_a_message_that_is_no_text_ends_the_call_and_breaks_nothing() -> None:
+    way, _, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    way.emit(Event("half", {"data": "\ud800"}))
+    ready.set()
+    flaw = await way.finished()
+    assert flaw is not None
+    assert flaw.reason == "output_invalid"
+
+
+async def test_what_is_waited_for_behind_a_call_has_a_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(return_path, "LATE_S", 0.01)
+    way, _, _ = a_way("a")
+    way.emit(Event("slow", {}))
+    flaw = await way.finished()
+    assert flaw is not None
+    assert flaw.details["rule"] == "too_costly"
+    way.close()

@@ -287,7 +287,7 @@ class Kernel:
             outcome = await policy.dispatch(call, way)
             if way.late is None and way.flaw is None:
                 return outcome
-            return await way.settled() or outcome
+            return await way.finished() or outcome
         except Unrecorded as problem:
             return Refusal("audit_unavailable", str(problem))
         except Exception:

@@ -16,11 +16,14 @@ from msgspec.structs import replace
 from gatewright.call import Back, Call, CannotAsk, Event, Failure, Filter, Question
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["MOST", "MOST_BYTES", "FilteredBack"]
+__all__ = ["LATE_S", "MOST", "MOST_BYTES", "FilteredBack"]
 
 MOST = 1000
 MOST_BYTES = 4 * 1024 * 1024
 """How much may wait behind one event that takes long. A call that sends more ends with that: nothing is left out unsaid."""
+
+LATE_S = 60.0
+"""How long a call waits, once it has its outcome, for its messages to pass."""
 
 
 class FilteredBack:
@@ -87,6 +90,15 @@ class FilteredBack:
                 self.late = None
         return self.flaw
 
+    async def finished(self) -> Failure | None:
+        """The same for a call that has its outcome: what its caller still waits for has a limit."""
+        try:
+            async with asyncio.timeout(LATE_S):
+                return await self.settled()
+        except TimeoutError:
+            said = f"its messages took more than {LATE_S:g} s to be cleaned of secrets"
+            return Failure("output_invalid", said, {"rule": "too_costly"})
+
     def close(self) -> None:
         """The call is over: nobody waits for what has not passed yet, or is said from now on."""
         self._over = True
@@ -95,7 +107,13 @@ class FilteredBack:
             self.late.cancel()
 
     def _wait(self, event: Event) -> None:
-        text = jsonrpc.encode(event.params)
+        try:
+            text = jsonrpc.encode(event.params)
+        except ValueError as problem:  # half a surrogate pair, say
+            self.flaw = self.flaw or Failure(
+                "output_invalid", f"a message cannot be sent: {problem}"
+            )
+            return
         if self.flaw is None and len(self._waits) < MOST and self._bytes + len(text) <= MOST_BYTES:
             self._waits.append((event.method, text))
             self._bytes += len(text)
@@ -117,7 +135,7 @@ class FilteredBack:
                 return
             method, text = self._waits.popleft()
             self._bytes -= len(text)
-            cleaned = await self._waiting(Event(method, jsonrpc.decode(text)))
+            cleaned = await self._waiting(Event(method, jsonrpc.decode_whole(text)))
             await asyncio.sleep(0)  # none of them may have needed any time
 
     def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any
@@ -235,3 +236,22 @@ async def test_what_is_left_of_a_dense_stream_holds_nobody_up(beside: Cleaners) 
     assert beside.workers.orders == orders
     assert rest is not None
     assert rest.params["content"]["text"].startswith("[REDACTED:too_costly:")
+
+
+async def test_streams_of_one_caller_leave_places_to_its_results_and_to_others() -> None:
+    class Slow(Never):
+        def __init__(self) -> None:
+            super().__init__(Busy())
+            self.now = self.most = 0
+
+        async def run(self, *asked: Any) -> tuple[bytes, bytes]:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await asyncio.sleep(0.001)
+            self.now -= 1
+            return json.dumps({"found": []}).encode(), b""
+
+    slow = Slow()
+    cleaners, call = Cleaners(slow), a_call()
+    await asyncio.gather(*(cleaners.find(call, SECRETS, b"x") for _ in range(30)))
+    assert (slow.most, cleaners._turns) == (4, {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,8 @@ from gatewright.transport.workers import Busy, Overtime, Workers
 
 __all__ = ["CLEAN_S", "Cleaners", "cleaned", "found_in", "looked_through"]
 
+_STREAMS_EACH = 4
+"""Pieces of streams of one caller that are looked through at a time: not all places that it has, which its results need as well."""
 _AGAIN_S = 0.05
 """Between two times that a piece of a stream is tried again."""
 CLEAN_S = 25
@@ -30,11 +32,21 @@ _CLEANED = "cleaned", "{} take more than {} s to be cleaned of secrets"
 _held = Held()
 
 
+class _Turn:
+    """Whose turn it is among the streams of one caller."""
+
+    def __init__(self) -> None:
+        self.places = asyncio.Semaphore(_STREAMS_EACH)
+        self.users = 0
+
+
 class Cleaners:
     """Asks the workers."""
 
     def __init__(self, workers: Workers) -> None:
         self.workers = workers
+        self._turns: dict[Hashable, _Turn] = {}
+        """Of the streams of a caller, by payer, while any wait."""
 
     async def visible(self, call: Call) -> tuple[Any, int] | Refusal:
         """The arguments of a call without what nobody sees in them, and how many pieces went."""
@@ -63,8 +75,19 @@ class Cleaners:
         return Clean(load or raw, Counter(said["rules"]), said.get("size", 0))
 
     async def find(self, call: Call, redactor: Redactor, text: bytes) -> Sequence[Finding] | None:
-        """What is to be taken out of a piece of a stream; None where that cannot be told. Where too much waits, so does this: its
-        call has a time limit, and nothing of it is left out."""
+        """What is to be taken out of a piece of a stream; None where that cannot be told. Where too much waits, so does this, behind
+        those of its caller that came before; what is waited for behind a call has a limit (`return_path`)."""
+        turn = self._turns.setdefault(call.payer, _Turn())
+        turn.users += 1
+        try:
+            async with turn.places:
+                return await self._found(call, redactor, text)
+        finally:
+            turn.users -= 1
+            if not turn.users:
+                del self._turns[call.payer]
+
+    async def _found(self, call: Call, redactor: Redactor, text: bytes) -> Sequence[Finding] | None:
         while True:
             try:
                 said, _ = await ordered(self.workers, call, _by(redactor, "find"), text, CLEAN_S)
