@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple, Protocol
 
@@ -46,7 +46,7 @@ class Trail(Protocol):
 
     @property
     def spent_s(self) -> float | None:
-        """How many seconds the call took; None where its end is not recorded."""
+        """How many seconds the call took; None where its end could not be put into a record."""
 
     def intent(self, call: Call) -> bool:
         """Write down that the call is about to be forwarded. Raises `Unrecorded`.
@@ -58,13 +58,12 @@ class Trail(Protocol):
         """Return once everything written so far would survive a power cut. Raises `Unrecorded`."""
 
     def close(self, call: Call, outcome: Outcome) -> Outcome:
-        """Write the end down and return what the caller may see: `outcome`, or a refusal when
-        it could not be recorded. Never awaits, so a cancellation cannot skip it."""
+        """Write the end down, or hand it over to be written without anybody's help, and return what the caller may see once
+        it is `settled`: `outcome`, or a refusal when it could not be recorded. Never awaits, so a cancellation cannot skip it."""
 
-    async def settled(self) -> None:
-        """Return once the record is as durable as the configuration promises.
-
-        Raises `Unrecorded`.
+    def settled(self) -> Awaitable[None] | None:
+        """What to await before the caller sees anything: the end is recorded then, as durably as the configuration promises. None
+        where it is already. Awaiting it raises `Unrecorded`.
         """
 
 
@@ -231,7 +230,9 @@ class Kernel:
         finally:
             outcome = self._end(trail, call, outcome)
         try:
-            await trail.settled()
+            unsettled = trail.settled()
+            if unsettled is not None:
+                await unsettled
         except Exception as problem:  # noqa: BLE001 - it may not have lasted
             return _after(call, outcome, _unrecorded(call, problem))
         return outcome

@@ -119,7 +119,7 @@ async def test_a_flush_that_fails_refuses_the_call_that_waited_for_it(
 async def test_a_call_that_cannot_be_put_into_a_record_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    from gatewright.audit import trail as audit  # noqa: PLC0415 - one of its parts breaks
+    from gatewright.audit import call_trail as audit  # noqa: PLC0415 - one of its parts breaks
 
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
