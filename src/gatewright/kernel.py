@@ -122,16 +122,20 @@ class Verdict(msgspec.Struct, frozen=True):
     refusal: Refusal | None = None
 
 
-class _Running:
+class _Running(msgspec.Struct, eq=False):
     """A call that is with its owner, the task that waits for it, and why it is to end."""
 
-    __slots__ = ("call", "policy", "refusal", "task")
+    call: Call
+    policy: Policy
+    task: asyncio.Task[Any] | None
+    refusal: Refusal | None = None
 
-    def __init__(self, call: Call, policy: Policy) -> None:
-        self.call = call
-        self.policy = policy
-        self.refusal: Refusal | None = None
-        self.task = asyncio.current_task()
+
+class _Settled:
+    """Nothing to wait for."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return iter(())  # type: ignore[return-value]  # all that is asked of it
 
 
 class _Nobody:
@@ -230,9 +234,7 @@ class Kernel:
         finally:
             outcome = self._end(trail, call, outcome)
         try:
-            unsettled = trail.settled()
-            if unsettled is not None:
-                await unsettled
+            await (trail.settled() or _SETTLED)
         except Exception as problem:  # noqa: BLE001 - it may not have lasted
             return _after(call, outcome, _unrecorded(call, problem))
         return outcome
@@ -250,7 +252,7 @@ class Kernel:
         return closed
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
-        running = _Running(call, policy)
+        running = _Running(call, policy, asyncio.current_task())
         # Before the wait for the disk: what is revoked meanwhile ends it, too.
         self._forwarded.add(running)
         way = FilteredBack(call, back, policy.filters)
@@ -267,8 +269,9 @@ class Kernel:
             self._forwarded.discard(running)
             if way.late is not None:
                 way.cancel()
-            # However it ended, and once: a filter keeps what it holds of a call until it is asked (`Holding`).
-            held = policy.held(call)
+            # However it ended, and once: a filter keeps what it holds of a call until it is asked (`Holding`). It can hold
+            # nothing of one that has sent nothing.
+            held = policy.held(call) if way.used else ()
         if held is None:
             return marked(call, _BROKEN)
         way.release(held)
@@ -370,6 +373,7 @@ _OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
 _NOBODY = _Nobody()
+_SETTLED = _Settled()
 
 
 def _as_meant(

@@ -95,9 +95,7 @@ async def test_what_is_recorded_at_once_comes_behind_what_waits(
     assert [b'"id-2"' in line for line in journal_lines(tmp_path)] == [False, True]
 
 
-async def test_much_is_not_kept_until_the_end_of_the_turn(
-    journal: Journal, writes: Writes
-) -> None:
+async def test_much_is_not_kept_until_the_end_of_the_turn(journal: Journal, writes: Writes) -> None:
     turn, large = TurnWrites(journal, _nobody), body(1, details={"text": "x" * TURN_BYTES})
     first, second = Heard(), Heard()
     turn.add([body(0)], first)

@@ -74,13 +74,8 @@ class Journal:
             if self.fault is not None:
                 raise Unrecorded(self.fault)
             end = self.end
-            seq, digest = end.seq, end.hash
-            lines = []
-            for body in bodies:
-                seq += 1
-                line, digest = seal(seq, body, digest)
-                lines.append(line)
-            data = lines[0] if len(lines) == 1 else b"".join(lines)
+            seq = end.seq + len(bodies)
+            data, digest = _sealed(end, bodies)
             size = len(data)
             # What is written together is never split; it may be longer by itself.
             if end.offset + size > self._segment_bytes and end.offset:
@@ -234,6 +229,17 @@ class Journal:
         finally:
             for descriptor in touched.values():
                 os.close(descriptor)
+
+
+def _sealed(end: Head, bodies: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """The lines that follow `end`, and the hash of the last."""
+    if len(bodies) == 1:
+        return seal(end.seq + 1, bodies[0], end.hash)
+    digest, lines = end.hash, []
+    for seq, body in enumerate(bodies, end.seq + 1):
+        line, digest = seal(seq, body, digest)
+        lines.append(line)
+    return b"".join(lines), digest
 
 
 def _to_disk(descriptor: int) -> None:
