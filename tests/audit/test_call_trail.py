@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from gatewright.audit.intents import read_intents
 from gatewright.audit.records import INTENT
 from gatewright.audit.segments import read_head
 from gatewright.call import Answer, Back, Call, Outcome, Refusal, Unrecorded
@@ -129,7 +130,8 @@ async def test_a_write_that_fails_refuses_all_that_ended_in_its_turn(
             assert (outcome.reason, outcome.once) == ("audit_unavailable", True)
         disk.free()
         await until(lambda: log.fault is None)
-        await until(lambda: len(records(folder, event_type=INTENT)) == _MANY)
+        await until(lambda: not read_intents(folder))
+        assert len(records(folder, event_type=INTENT)) == _MANY
         await log.close()
         assert len(_ended(folder)) == 1
         resumed = [each for each in records(folder) if each["event_type"].endswith("resumed")]

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from gatewright.audit import flusher
+from gatewright.audit.intents import read_intents
 from gatewright.audit.records import INTENT
 from gatewright.audit.segments import read_head
 from gatewright.audit.trail import Sync
@@ -169,6 +170,7 @@ class Machine(RuleBasedStateMachine):
         assert not self.wrong
         await self.log.close()
         assert verified(self.folder).problem is None
+        assert read_intents(self.folder) == []
         found = records(self.folder)
         for name in self.ran:
             mine = [each for each in found if each.get("call") == name]

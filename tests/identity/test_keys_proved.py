@@ -65,3 +65,13 @@ def test_what_is_not_a_key_is_not_remembered(callers: KeyStore) -> None:
         assert callers.verify(str(number)) == "unknown"
     assert callers.verify(secret) != "unknown"
     assert list(callers._proved) == [secret]
+    callers.create("bob", by="ops")
+    assert callers._proved == {}
+
+
+def test_what_was_proved_of_one_entry_proves_nothing_of_another(callers: KeyStore) -> None:
+    key, secret = callers.create("ann", by="ops")
+    assert callers.verify(secret) != "unknown"
+    _, *rest = callers._known[key.id]
+    callers._known[key.id] = (sha256(b"another").digest(), *rest)
+    assert callers.verify(secret) == "unknown"
