@@ -219,3 +219,16 @@ async def test_a_failure_between_the_end_and_the_wait_is_heard_in_the_wait(
             await waits
     await until(lambda: log.fault is None)
     await log.close()
+
+
+async def test_what_is_given_up_when_all_is_mended_already_is_recorded_at_once(
+    tmp_path: Path,
+) -> None:
+    log = a_log(tmp_path)
+    call = a_call(1, a_tool("moderate"))
+    trail = log.open(call)
+    trail.intent(call)
+    trail.failed(Unrecorded("the disk was full"))
+    assert [line.count(b'"call-1"') for line in journal_lines(tmp_path)] == [1]
+    assert read_intents(tmp_path) == []
+    await log.close()

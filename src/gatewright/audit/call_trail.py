@@ -126,7 +126,7 @@ class CallTrail:
                 shared.record_given_up()
             return Refusal("audit_unavailable", "the call could not be recorded")
         turn = shared.turn
-        if shared.running or turn.waits:
+        if shared.running or turn.waiters:
             self._handed = True
             turn.add(texts, self)
         else:  # nobody else could end in this turn

@@ -42,14 +42,15 @@ class TurnWrites:
         self.loop: asyncio.AbstractEventLoop | None = None
         """The loop in whose next turn is written what waits; asked for once a turn, since that costs a system call."""
         self._texts: list[bytes] = []
-        self._waiters: list[tuple[Waiter, int]] = []
+        self.waiters: list[tuple[Waiter, int]] = []
+        """Who handed over what is not yet written, and how many records."""
         self._bytes = 0
 
     def add(self, texts: Sequence[bytes], waiter: Waiter) -> None:
         """Take the records of one call, to be written in the next turn of the loop, or by `write` before it."""
-        first = not self._waiters
+        first = not self.waiters
         self._texts += texts
-        self._waiters.append((waiter, len(texts)))
+        self.waiters.append((waiter, len(texts)))
         self._bytes += sum(map(len, texts))
         if self._bytes >= TURN_BYTES:
             self.write()
@@ -69,16 +70,11 @@ class TurnWrites:
         else:
             loop.call_soon(self.write)
 
-    @property
-    def waits(self) -> bool:
-        """Whether anything is handed over and not yet written."""
-        return bool(self._waiters)
-
     def write(self) -> None:
         """Write what was handed over so far, and say how that went. Nothing to do where there is none."""
-        waiters = self._waiters
+        waiters = self.waiters
         if waiters:
-            texts, self._texts, self._waiters, self._bytes = self._texts, [], [], 0
+            texts, self._texts, self.waiters, self._bytes = self._texts, [], [], 0
             self._write(texts, waiters)
 
     def write_now(self, texts: Sequence[bytes], waiter: Waiter) -> None:
