@@ -173,7 +173,8 @@ async def _durably(log: AuditLog, width: int, seconds: float) -> float:
             trail = log.open(call)
             trail.intent(call)
             trail.close(call, ANSWER)
-            await trail.settled()
+            if (waits := trail.settled()) is not None:
+                await waits
             done += 1
 
     await asyncio.gather(*(work() for _ in range(width)))

@@ -42,7 +42,8 @@ class Holding(Protocol):
     """A filter that holds some of what a call sends back until it knows what follows."""
 
     def rest(self, call: Call) -> Event | None:
-        """What it still held when the call has ended, as the caller may see it. Asked exactly once for each call."""
+        """What it still held when the call has ended, as the caller may see it. Asked exactly once for each call that has sent
+        anything besides its answer."""
 
 
 class Policy:

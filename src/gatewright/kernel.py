@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import weakref
-from collections.abc import Callable, Coroutine, Generator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
 from functools import partial, reduce
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
@@ -47,7 +47,7 @@ class Trail(Protocol):
 
     @property
     def spent_s(self) -> float | None:
-        """How many seconds the call took; None where its end is not recorded."""
+        """How many seconds the call took; None where its end could not be put into a record."""
 
     def intent(self, call: Call) -> bool:
         """Write down that the call is about to be forwarded. Raises `Unrecorded`.
@@ -59,13 +59,12 @@ class Trail(Protocol):
         """Return once everything written so far would survive a power cut. Raises `Unrecorded`."""
 
     def close(self, call: Call, outcome: Outcome) -> Outcome:
-        """Write the end down and return what the caller may see: `outcome`, or a refusal when
-        it could not be recorded. Never awaits, so a cancellation cannot skip it."""
+        """Write the end down, or hand it over to be written without anybody's help, and return what the caller may see once
+        it is `settled`: `outcome`, or a refusal when it could not be recorded. Never awaits, so a cancellation cannot skip it."""
 
-    async def settled(self) -> None:
-        """Return once the record is as durable as the configuration promises.
-
-        Raises `Unrecorded`.
+    def settled(self) -> Awaitable[None] | None:
+        """What to await before the caller sees anything: the end is recorded then, as durably as the configuration promises. None
+        where it is already. Awaiting it raises `Unrecorded`.
         """
 
 
@@ -124,17 +123,21 @@ class Verdict(msgspec.Struct, frozen=True):
     refusal: Refusal | None = None
 
 
-class _Running:
+class _Running(msgspec.Struct, eq=False):
     """A call that is with its owner, the task that waits for it, and why it is to end."""
 
-    __slots__ = ("call", "policy", "refusal", "since", "task")
+    call: Call
+    policy: Policy
+    task: asyncio.Task[Any] | None
+    since: float
+    refusal: Refusal | None = None
 
-    def __init__(self, call: Call, policy: Policy) -> None:
-        self.call = call
-        self.since = monotonic()
-        self.policy = policy
-        self.refusal: Refusal | None = None
-        self.task = asyncio.current_task()
+
+class _Settled:
+    """Nothing to wait for."""
+
+    def __await__(self) -> Generator[None, None, None]:
+        return iter(())  # type: ignore[return-value]  # all that is asked of it
 
 
 class _Nobody:
@@ -233,7 +236,7 @@ class Kernel:
         finally:
             outcome = self._end(trail, call, outcome)
         try:
-            await trail.settled()
+            await (trail.settled() or _SETTLED)
         except Exception as problem:  # noqa: BLE001 - it may not have lasted
             return _after(call, outcome, _unrecorded(call, problem))
         return outcome
@@ -251,7 +254,7 @@ class Kernel:
         return closed
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
-        running = _Running(call, policy)
+        running = _Running(call, policy, asyncio.current_task(), monotonic())
         # Before the wait for the disk: what is revoked meanwhile ends it, too.
         self._forwarded.add(running)
         way = FilteredBack(call, back, policy.filters)
@@ -267,8 +270,8 @@ class Kernel:
         finally:
             self._forwarded.discard(running)
             way.close()
-            # However it ended, and once: a filter keeps what it holds of a call until it is asked (`Holding`).
-            held = policy.held(call)
+            # However it ended, and once: a filter keeps what it holds of a call that has sent something until it is asked (`Holding`).
+            held = policy.held(call) if way.used else ()
         if held is None:
             return marked(call, _BROKEN)
         way.release(held)
@@ -374,6 +377,7 @@ _OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
 _NOBODY = _Nobody()
+_SETTLED = _Settled()
 
 
 def _as_meant(

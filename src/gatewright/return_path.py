@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Sequence
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Back, Call, CannotAsk, Event, Failure, Filter, Question
@@ -26,23 +27,23 @@ LATE_S = 60.0
 """How long a call waits, once it has its outcome, for its messages to pass."""
 
 
-class FilteredBack:
+class FilteredBack(msgspec.Struct, eq=False):
     """A `Back` whose events and questions pass the filters. An event that a filter needs time for holds up those after it."""
 
-    __slots__ = ("_back", "_bytes", "_call", "_filters", "_over", "_waits", "flaw", "late")
-
-    def __init__(self, call: Call, back: Back, filters: Sequence[Filter]) -> None:
-        self._call = call
-        self._back = back
-        self._filters = filters
-        self._waits: deque[tuple[str, bytes]] = deque()
-        """As JSON text: a few MiB of it may be millions of objects, of which each collection of garbage takes account."""
-        self._bytes = 0
-        self._over = False
-        self.flaw: Failure | None = None
-        """Why the call ends with this instead, where more waited than may."""
-        self.late: asyncio.Task[None] | None = None
-        """What passes on the events that could not pass at once, if there are any."""
+    # A struct: one is made for every call, and mostly nothing is sent before the answer.
+    _call: Call
+    _back: Back
+    _filters: Sequence[Filter]
+    _waits: deque[tuple[str, bytes]] = msgspec.field(default_factory=deque)
+    """As JSON text: a few MiB of it may be millions of objects, of which each collection of garbage takes account."""
+    _bytes: int = 0
+    _over: bool = False
+    flaw: Failure | None = None
+    """Why the call ends with this instead, where more waited than may."""
+    late: asyncio.Task[None] | None = None
+    """What passes on the events that could not pass at once, if there are any."""
+    used: bool = False
+    """Whether anything has gone through the filters."""
 
     def emit(self, event: Event) -> None:
         """Pass an event on, now or behind those that a filter still needs time for. Of a call that is over nothing passes: a filter
@@ -139,6 +140,7 @@ class FilteredBack:
             await asyncio.sleep(0)  # none of them may have needed any time
 
     def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:
+        self.used = True
         for at in range(begin, len(self._filters)):
             cleaned = self._filters[at].event(self._call, event)
             if cleaned is None:

@@ -125,6 +125,40 @@ def test_a_write_that_ends_short_is_completed(
     assert _whole(tmp_path) == 2
 
 
+def test_what_is_written_together_is_never_split_over_two_segments(tmp_path: Path) -> None:
+    journal = Journal(tmp_path, recover(tmp_path).end, segment_bytes=2000)
+    for first in range(0, 20, 4):
+        assert journal.append_all([body(number) for number in range(first, first + 4)]) == first + 4
+    journal.append_all([body(number) for number in range(20, 40)])  # longer than a segment
+    journal.append(body(40))
+    journal.close()
+    sizes = [journal_path.read_bytes().count(b"\n") for journal_path in _segments(tmp_path)]
+    assert sizes[-2:] == [20, 1]
+    assert all(size % 4 == 0 for size in sizes[:-1])
+    assert _whole(tmp_path) == 41
+    assert read_head(tmp_path) == recover(tmp_path).end
+
+
+def _segments(folder: Path) -> list[Path]:
+    return [segment_path(folder, number) for number in segment_numbers(folder)]
+
+
+@pytest.mark.parametrize("keep", [0, 1, 100, 500, 10_000])
+def test_of_what_is_written_together_all_is_there_or_nothing(
+    journal: Journal, faults: Faults, tmp_path: Path, keep: int
+) -> None:
+    journal.append_all([body(1), body(2)])
+    faults.write(errno.ENOSPC, keep)
+    with pytest.raises(Unrecorded, match="the audit trail cannot be written"):
+        journal.append_all([body(3), body(4), body(5)])
+    assert journal.end.seq == 2
+    faults.none()
+    journal.repair()
+    assert journal.append_all([body(6), body(7)]) == 4
+    assert _whole(tmp_path) == 4
+    assert all(b"trace-%d" % n not in b"".join(journal_lines(tmp_path)) for n in (3, 4, 5))
+
+
 @pytest.mark.parametrize("error", [errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG])
 @pytest.mark.parametrize("keep", [0, 1, 100, 10_000])
 def test_a_failed_write_refuses_and_leaves_no_trace_after_the_repair(

@@ -26,7 +26,8 @@ async def _answer(log: AuditLog, number: int) -> Outcome:
     if trail.intent(call):
         await trail.on_disk()
     outcome = trail.close(call, ANSWER)
-    await trail.settled()
+    if (waits := trail.settled()) is not None:
+        await waits
     return outcome
 
 

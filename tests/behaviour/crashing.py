@@ -64,7 +64,8 @@ class _Watched:
         return found
 
     async def settled(self) -> None:
-        await self._trail.settled()
+        if (waits := self._trail.settled()) is not None:
+            await waits
         self._at("before the answer", self._call.id)
 
 

@@ -118,7 +118,7 @@ def test_callers_of_whom_nothing_waits_are_forgotten(monkeypatch: pytest.MonkeyP
     for number in range(20):
         waits(looks, asked(caller=Caller(f"c{number}")), lasts_s=3)
         clock.now += 1
-    assert len(looks._waiting) <= 5
+    assert len(looks.waiting) <= 5
     assert looks.free(asked(caller=Caller("c19")))
 
 

@@ -47,6 +47,10 @@ class Permission:
         self._value = value
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
+        tool = call.tool
+        # Most tools need nothing, and mostly no server is barred.
+        if tool is not None and not tool.security.permissions_required and not self._barred:
+            return call
         return self.judge(call) or call
 
     def judge(self, call: Call) -> Refusal | None:

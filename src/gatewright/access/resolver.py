@@ -49,13 +49,11 @@ class CatalogueResolver:
         self._fleet = fleet
         self._dispatch = dispatch
         self._catalogue = fleet.catalogue
+        self.tool: Callable[[str, str], Tool | None] = fleet.catalogue.tool
+        """A tool by any of its names in a profile."""
         self._prefixes = {
             spec.id: spec.prefix + "__" for spec in fleet.specs.values() if spec.prefix is not None
         }
-
-    def tool(self, profile: str, name: str) -> Tool | None:
-        """A tool by any of its names."""
-        return self._catalogue.tool(profile, name)
 
     def prompt(self, profile: str, name: str, caller: Caller) -> Target | None:
         """A prompt by any of its names, of the servers the caller may reach."""

@@ -99,11 +99,21 @@ class Confirm:
         self._rule = rule
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
-        tool = self._to_confirm(call)
+        tool = call.tool
         if tool is not None:
-            return self._confirmed(call, tool, back)
-        if self._operators is not None:
-            self._operators.passed(call)
+            security = tool.security
+            # What `asks_about` and `_to_confirm` look at; most tools have nothing of it.
+            if (
+                security.risk_level == "dangerous"
+                or security.hints
+                or security.confirmation_required
+                or "flow" in call.facts
+            ):
+                tool = self._to_confirm(call)
+                if tool is not None:
+                    return self._confirmed(call, tool, back)
+            if self._operators is not None:
+                self._operators.passed(call)
         return call
 
     async def _confirmed(self, call: Call, tool: Tool, back: Back) -> Call | Refusal:

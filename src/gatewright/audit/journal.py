@@ -1,8 +1,8 @@
 """`Journal`: appends chained JSON lines to segment files, rotates by size, fsyncs, updates the head file; stops at a failed write till repair.
 
-`append` is one `write` to a file opened for appending. When it returns, the bytes are with the
+`append_all` is one `write` to a file opened for appending. When it returns, the bytes are with the
 operating system, and no death of this process can take them away; `sync` makes that true for a
-power cut too. Both may run at once, `append` in the loop and `sync` in the flusher's thread.
+power cut too. Both may run at once, `append_all` in the loop and `sync` in the flusher's thread.
 
 A write that fails leaves the end of the file unknown: nothing may be there, a part, or all of it.
 A flush that fails is worse, since the system may then hold pages for written that never were. In
@@ -17,6 +17,7 @@ import errno
 import os
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from gatewright.audit.chain import BrokenChainError, Chain, seal
@@ -59,6 +60,13 @@ class Journal:
 
         Raises `Unrecorded`; the record then is not part of the trail.
         """
+        return self.append_all((body,))
+
+    def append_all(self, bodies: Sequence[bytes]) -> int:
+        """Write records, one after the other and at least one, and return the number of the last.
+
+        Raises `Unrecorded`; then none of them is part of the trail.
+        """
         if self.fault is not None:  # not to wait behind a repair
             raise Unrecorded(self.fault)
         self._lock.acquire()  # as `with` does, at half the cost
@@ -66,19 +74,19 @@ class Journal:
             if self.fault is not None:
                 raise Unrecorded(self.fault)
             end = self.end
-            seq = end.seq + 1
-            line, digest = seal(seq, body, end.hash)
-            size = len(line)
-            # A line is never split; one alone may be longer.
+            seq = end.seq + len(bodies)
+            data, digest = _sealed(end, bodies)
+            size = len(data)
+            # What is written together is never split; it may be longer by itself.
             if end.offset + size > self._segment_bytes and end.offset:
                 self.end = end = self._next_segment(end)
-            written = os.write(self._file, line)
+            written = os.write(self._file, data)
             if written != size:
-                self._write_rest(line, written)
+                self._write_rest(data, written)
             self.end = Head(seq, digest, end.segment, end.offset + size)
         except Unrecorded:
             raise
-        # Also a signal in between: nobody knows how much of the line is there.
+        # Also a signal in between: nobody knows how much of it is there.
         except BaseException as problem:
             self.fault = f"the audit trail cannot be written: {problem}"
             if isinstance(problem, OSError):
@@ -163,9 +171,9 @@ class Journal:
                 for descriptor in (*self._retired, self._file, self._head):
                     os.close(descriptor)
 
-    def _write_rest(self, line: bytes, written: int) -> None:
-        while written < len(line):
-            more = os.write(self._file, line[written:])
+    def _write_rest(self, data: bytes, written: int) -> None:
+        while written < len(data):
+            more = os.write(self._file, data[written:])
             if not more:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self._folder))
             written += more
@@ -221,6 +229,17 @@ class Journal:
         finally:
             for descriptor in touched.values():
                 os.close(descriptor)
+
+
+def _sealed(end: Head, bodies: Sequence[bytes]) -> tuple[bytes, bytes]:
+    """The lines that follow `end`, and the hash of the last."""
+    if len(bodies) == 1:
+        return seal(end.seq + 1, bodies[0], end.hash)
+    digest, lines = end.hash, []
+    for seq, body in enumerate(bodies, end.seq + 1):
+        line, digest = seal(seq, body, digest)
+        lines.append(line)
+    return b"".join(lines), digest
 
 
 def _to_disk(descriptor: int) -> None:

@@ -3,7 +3,8 @@
 The promise: every decision that a caller has seen is in the trail, in order, also after `kill -9`,
 a full disk or an outage of the store; when it cannot be recorded, the call is refused.
 
-`close` writes before the answer leaves, so the first half needs no more than `Journal.append`. Every
+`close` hands the records over, and the answer leaves once they are with the operating system: those of calls that end in one
+turn of the loop in one write (`audit/turn_writes.py`). Every
 tool call has its intent noted before it is forwarded (`audit/intents.py`), so that nothing runs unrecorded
 even if its end cannot be written: what died with its call becomes a record at the next start. The
 intent of a `dangerous` call is a record from the start and on disk first, in every mode. With
@@ -14,23 +15,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec.structs import replace
-
 from gatewright.audit.anchors import ANCHORED, Anchor, anchors_of, spelled
-from gatewright.audit.call_records import (
-    Told,
-    context_of,
-    end_of,
-    end_text,
-    intent_text,
-    rejections_of,
-    told_of,
-)
+from gatewright.audit.call_trail import CallRecording, CallTrail
 from gatewright.audit.feeder import Feeder, follow_on
 from gatewright.audit.flusher import Flusher
 from gatewright.audit.intents import Intents, is_record, without_end
@@ -49,7 +40,8 @@ from gatewright.audit.recovery import recover
 from gatewright.audit.retention import KEEP_ALL, PRUNED, Keep, Retention
 from gatewright.audit.rows import Rows, open_rows
 from gatewright.audit.segments import Head, lines_from
-from gatewright.call import Call, Outcome, Refusal, Unrecorded
+from gatewright.audit.turn_writes import TurnWrites
+from gatewright.call import Call, Unrecorded
 from gatewright.listeners import Signal
 from gatewright.secret_scanning import without_secrets
 from gatewright.storage.errors import StoreError
@@ -62,8 +54,6 @@ log = logging.getLogger("gatewright.audit")
 
 Sync = Literal["process", "always"]
 """What every answered call survives: the death of the gateway, or that of the machine."""
-
-_VALIDATING_GATES = frozenset({"schema", "validators"})
 
 
 class AuditLog:
@@ -87,15 +77,12 @@ class AuditLog:
         Raises `StoreBusyError` (another gateway), `StoreDamagedError` (records are gone),
         `StoreTooNewError`, or `StoreError`.
         """
-        self._monotonic = monotonic
         self._stamps = Stamps(clock, random)
         # Each counts its ids by itself, and each is for one thread; the random parts keep them apart.
         self._mending = Stamps(clock, random)  # for the flusher's thread
         self._pruning = Stamps(clock, random)  # for the feeder's thread
         self._retention = Retention(keep, clock=clock, record=self._prune)
-        self._always = sync == "always"
         self._failing = False
-        self._refused = 0
         self.heard: Signal[bytes] = Signal()
         """Each record of `event` and of each call, as it is written."""
         self.ended: Signal[Head] = Signal()
@@ -103,7 +90,7 @@ class AuditLog:
         self._barred: str | None = None
         self._lock = FolderLock(folder)
         try:
-            self._open(folder, segment_bytes)
+            self._open(folder, segment_bytes, monotonic, always=sync == "always")
         except BaseException as problem:
             self._lock.release()
             if isinstance(problem, OSError | DatabaseError):
@@ -112,7 +99,9 @@ class AuditLog:
                 ) from problem
             raise
 
-    def _open(self, folder: Path, segment_bytes: int) -> None:
+    def _open(
+        self, folder: Path, segment_bytes: int, monotonic: Callable[[], float], *, always: bool
+    ) -> None:
         found = recover(folder)
         with ExitStack() as opened:
             self._database = open_rows(folder)
@@ -125,7 +114,12 @@ class AuditLog:
             opened.callback(self._journal.close)
             self._anchors = anchors_of(folder)  # before anything can go that says so
             opened.pop_all()
+        self._turn = TurnWrites(self._journal, self._heard)
         self._flusher = Flusher(self._journal, on_fault=self._mend)
+        self._calls = CallRecording(
+            *(self._journal, self._turn, self._intents, self._flusher, self._stamps, monotonic),
+            always=always,
+        )
         self._feeder = Feeder(folder, self._journal, rows, self._retention)
         for piece in found.torn:
             self._report("torn", {name: getattr(piece, name) for name in piece.__struct_fields__})
@@ -150,17 +144,7 @@ class AuditLog:
                 self._intents.give_up(slot)
             else:
                 self._intents.leave(slot)
-        self._record_given_up()
-
-    def _record_given_up(self) -> None:
-        """Put the intents into the trail of which nobody knows how their calls ended."""
-        for slot, text in self._intents.given_up():
-            try:
-                self._journal.append(text)
-            except Unrecorded:
-                self._intents.give_up(slot)
-            else:
-                self._intents.leave(slot)
+        self._calls.record_given_up()
 
     def _report(self, what: str, details: dict[str, Any]) -> None:
         log.warning("audit: %s %s", what, details)
@@ -218,12 +202,12 @@ class AuditLog:
         """Records that are in the journal and not yet in the database."""
         return self._journal.end.seq - self._feeder.fed.seq
 
-    def open(self, call: Call) -> _Trail:
+    def open(self, call: Call) -> CallTrail:
         """Begin the record of one call. Raises `Unrecorded`."""
         if self._journal.fault is not None or self._barred is not None:
-            self._refused += 1
+            self._calls.refused += 1
             raise Unrecorded(self.fault or "")
-        return _Trail(self)
+        return CallTrail(self._calls)
 
     def event(
         self,
@@ -251,25 +235,33 @@ class AuditLog:
             trace_id=trace_id or id,
             details=details or {},
         )
-        return self._write(without_secrets(encode(record)))  # details may quote
+        line = without_secrets(encode(record))  # details may quote
+        number = self._turn.append(line)
+        self._heard((line,))
+        return number
 
-    def _write(self, line: bytes) -> int:
-        number = self._journal.append(line)
+    def _heard(self, lines: Sequence[bytes]) -> None:
         self._lock.keep()
         if self.heard.listeners:
-            self.heard.send(line)
-        return number
+            for line in lines:
+                self.heard.send(line)
 
     async def on_disk(self) -> None:
         """Return once everything written so far would survive a power cut. Raises `Unrecorded`."""
+        self._turn.write()
         await self._flusher.wait_for(self._journal.end.seq)
 
     async def close(self) -> None:
         """Write everything down, let the database catch up, and give the folder back."""
-        await asyncio.to_thread(self.finish)
+        self._turn.write()
+        await asyncio.to_thread(self._finish)
 
     def finish(self) -> None:
         """`close` for whoever has no event loop."""
+        self._turn.write()
+        self._finish()
+
+    def _finish(self) -> None:
         with ExitStack() as last:  # from the bottom up, each whatever the one before it did
             last.callback(self._lock.release)
             last.callback(self._say_end)
@@ -293,89 +285,14 @@ class AuditLog:
         if not self._failing:  # logged once, not four times a second
             self._failing = True
             log.error("calls are refused: %s", self._journal.fault)
-        details = {"fault": self._journal.fault, "refused": self._refused}
+        details = {"fault": self._journal.fault, "refused": self._calls.refused}
         resumed = own_record("dev.gatewright.audit.resumed", self._mending.take(), details)
         try:
             self._journal.repair()
             self._journal.append(encode(resumed))
         except (OSError, Unrecorded):
             return
-        self._record_given_up()
+        self._calls.record_given_up()
         self._failing = False
-        self._refused = 0
+        self._calls.refused = 0
         log.warning("the audit trail is written again, and calls are taken")
-
-
-class _Trail:
-    """The record of one call (`kernel.Trail`)."""
-
-    __slots__ = ("_call", "_log", "_seq", "_slot", "_started", "_told", "spent_s")
-
-    def __init__(self, log: AuditLog) -> None:
-        self._log = log
-        self._call: Call | None = None  # as it was forwarded
-        self._told: Told | None = None
-        self._seq = 0
-        self._slot: int | None = None
-        self.spent_s: float | None = None
-        self._started = log._monotonic()
-
-    def intent(self, call: Call) -> bool:
-        self._call = call
-        if call.kind != "tool":
-            return False
-        owner = self._log
-        self._told = told = told_of(call)
-        text = intent_text(call, owner._stamps.take(), told)
-        if call.tool is None or call.tool.security.risk_level != "dangerous":
-            # The slot would take it, but its end could not be recorded: refused before anything runs.
-            if owner._journal.fault is not None:
-                raise Unrecorded(owner._journal.fault)
-            self._slot = owner._intents.enter(text)
-            if self._slot is None:
-                self._seq = owner._journal.append(text)
-            return False
-        self._seq = owner._journal.append(text)
-        return True  # the kernel waits for `on_disk` before it forwards the call
-
-    async def on_disk(self) -> None:
-        await self._log._flusher.wait_for(self._seq)
-
-    def close(self, call: Call, outcome: Outcome) -> Outcome:
-        owner, slot = self._log, self._slot
-        try:
-            self._write_end(call, outcome)
-        except Unrecorded as problem:
-            owner._refused += 1
-            # It ran: its intent goes into the trail as soon as that can be written.
-            if slot is not None:
-                owner._intents.give_up(slot)
-            return Refusal("audit_unavailable", str(problem))
-        except Exception:
-            log.exception("call %s could not be put into a record", call.id)
-            if slot is not None:
-                owner._intents.give_up(slot)
-                owner._record_given_up()
-            return Refusal("audit_unavailable", "the call could not be recorded")
-        if slot is not None:
-            owner._intents.leave(slot)
-        return outcome
-
-    async def settled(self) -> None:
-        if self._log._always:
-            await self._log._flusher.wait_for(self._seq)
-
-    def _write_end(self, call: Call, outcome: Outcome) -> None:
-        owner, ran = self._log, self._call is not None
-        micros = int((owner._monotonic() - self._started) * 1_000_000)
-        call = self._call or call
-        if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":
-            for named, more in rejections_of(outcome):
-                stamp = owner._stamps.take()
-                record = end_of(call, outcome, stamp, context_of(call), ran, micros / 1000)
-                details = {**record.details, **more}
-                owner._write(encode(replace(record, event_type=named, details=details)))
-        stamp = owner._stamps.take()
-        text = end_text(call, outcome, stamp, self._told, ran, micros / 1000)
-        self._seq = owner._write(text)
-        self.spent_s = micros / 1_000_000

@@ -246,15 +246,12 @@ def _whole(form: Mapping[str, Any]) -> str:
     return "\n".join((form["message"], *(one["description"] for one in fields)))
 
 
-class _Asking:
+class _Asking(msgspec.Struct, eq=False):
     """The way back of one call, on which callbacks can be asked."""
 
-    __slots__ = ("_back", "_book", "_call")
-
-    def __init__(self, book: CallbackBook, call: Call, back: Back) -> None:
-        self._book = book
-        self._call = call
-        self._back = back
+    _book: CallbackBook
+    _call: Call
+    _back: Back
 
     @property
     def behind(self) -> int:

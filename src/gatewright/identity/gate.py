@@ -93,6 +93,10 @@ class Authenticate:
         self._users = users or {}
         self._bearers = bearers
         self._known: dict[Caller, Caller] = {}
+        # Who comes without a credential, as `identify` says; nothing that it follows from changes.
+        self._bare = self._nobody and (
+            self.completed(self._nobody) if self._users else self._nobody
+        )
 
     def identify(self, door: str, credential: str | None) -> Caller | Refusal:
         """Who presents `credential` at `door`, or why nobody does."""
@@ -155,6 +159,9 @@ class Authenticate:
         return known
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal | Awaitable[Call | Refusal]:
+        # Anonymous, and known as such: asked of every call of many gateways.
+        if call.credential is None and call.caller is self._bare and call.door not in _OWNED_DOORS:
+            return call
         if self._bearers is not None and call.caller.token:
             return self._looked_at(call, self._bearers)
         return self._known_by(call)

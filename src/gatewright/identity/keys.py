@@ -101,6 +101,8 @@ class KeyStore:
         self._clock = clock
         self._random = random
         self._known: dict[str, tuple[bytes, Key | None, Caller | None]] = {}
+        self._proved: dict[str, tuple[bytes, Key | None, Caller | None]] = {}
+        """What was shown and fits → the very entry of `_known` that it fits: of another entry it proves nothing."""
         self._used: dict[str, float] = {}
         self.loads = 0
         """Grows whenever the keys may have changed."""
@@ -109,11 +111,14 @@ class KeyStore:
 
     def verify(self, credential: str) -> Caller | Rejected:
         """Who presents `credential`? Touches no database."""
-        digest = sha256(credential.encode("utf-8", "surrogatepass")).digest()
         # The id in the key finds the row; what is compared is the digest, in constant time.
-        expected, key, caller = self._known.get(credential[_ID], _NOBODY)
-        if not hmac.compare_digest(expected, digest) or key is None or caller is None:
-            return "unknown"
+        entry = self._known.get(credential[_ID], _NOBODY)
+        expected, key, caller = entry
+        if key is None or caller is None or self._proved.get(credential) is not entry:
+            digest = sha256(credential.encode("utf-8", "surrogatepass")).digest()
+            if not hmac.compare_digest(expected, digest) or key is None or caller is None:
+                return "unknown"
+            self._proved[credential] = entry  # good ones alone, so no more than there are keys
         now = self._clock()
         if key.revoked is not None:
             return "revoked"
@@ -289,6 +294,7 @@ class KeyStore:
             rows = self._keys.rows(f"SELECT {_COLUMNS} FROM keys")  # noqa: S608 - a constant
             keys = [(row[0], _key(row)) for row in rows]
         self._known = {key.id: (digest, key, _caller(key)) for digest, key in keys}
+        self._proved = {}
         self.loads += 1
 
     def named(self, name: str) -> Caller | None:

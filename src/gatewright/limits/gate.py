@@ -12,7 +12,7 @@ import time
 from gatewright.call import Back, Call, Refusal
 from gatewright.limits.list_allowance import ListAllowance
 from gatewright.limits.meters import Meter
-from gatewright.limits.polls import Polls
+from gatewright.limits.polls import LOOK, Polls
 
 __all__ = ["Rate"]
 
@@ -30,7 +30,8 @@ class Rate:
         self._looks = looks
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        if self._looks.free(call):
+        looks = self._looks
+        if (looks.waiting or LOOK in call.facts) and looks.free(call):
             return call
         caller = call.caller
         if call.kind == "list" and self._lists.take(caller.who):

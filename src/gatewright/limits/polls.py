@@ -55,16 +55,17 @@ class Polls:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._waiting: dict[tuple[str, str], dict[_Key, _Waiting]] = {}
+        self.waiting: dict[tuple[str, str], dict[_Key, _Waiting]] = {}
+        """By caller, what waits; while nothing does, nobody need ask whether a call is a look at it (`free`)."""
 
     def free(self, call: Call) -> bool:
         """Whether this call is a look that costs nothing. Asked by everybody who counts; the first answer holds."""
         # Both gates that count ask: the second may not charge what the first found free.
         if LOOK in call.facts:
             return True
-        if not self._waiting:
+        if not self.waiting:
             return False
-        mine = self._waiting.get((call.caller.kind, call.caller.id))
+        mine = self.waiting.get((call.caller.kind, call.caller.id))
         if not mine:
             return False
         one, now = mine.get(_key(call)), self._clock()
@@ -82,12 +83,12 @@ class Polls:
     def held(self, call: Call, id: str, lasts_s: float) -> Iterator[bool]:
         """The call waits as the request `id`, for `lasts_s` seconds at most; whether it is the first that does."""
         whose, key = (call.caller.kind, call.caller.id), _key(call)
-        one = self._waiting.get(whose, {}).get(key)
+        one = self.waiting.get(whose, {}).get(key)
         first = one is None or one.id != id
         if one is None or first:
             self._sweep(whose)
             one = _Waiting(id, self._clock() + lasts_s)
-            self._waiting.setdefault(whose, {})[key] = one
+            self.waiting.setdefault(whose, {})[key] = one
         one.held += 1
         try:
             yield first
@@ -97,23 +98,21 @@ class Polls:
     def over(self, call: Call) -> None:
         """The call waits no longer, because it runs or was denied: what comes now is another one."""
         whose = call.caller.kind, call.caller.id
-        mine = self._waiting.get(whose, {})
+        mine = self.waiting.get(whose, {})
         mine.pop(_key(call), None)
         if not mine:
-            self._waiting.pop(whose, None)
+            self.waiting.pop(whose, None)
 
     def _sweep(self, whose: tuple[str, str]) -> None:
         """Forget what has ended: of this caller, and of all where there are many."""
         now = self._clock()
-        every = [*self._waiting] if len(self._waiting) >= KEPT else [whose]
+        every = [*self.waiting] if len(self.waiting) >= KEPT else [whose]
         for caller in every:
-            left = {
-                key: one for key, one in self._waiting.get(caller, {}).items() if one.ends > now
-            }
+            left = {key: one for key, one in self.waiting.get(caller, {}).items() if one.ends > now}
             if left:
-                self._waiting[caller] = left
+                self.waiting[caller] = left
             else:
-                self._waiting.pop(caller, None)
+                self.waiting.pop(caller, None)
 
 
 def _key(call: Call) -> _Key:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gatewright.call import Back, Call, Refusal
 from gatewright.limits.meters import Meter
-from gatewright.limits.polls import Polls
+from gatewright.limits.polls import LOOK, Polls
 
 __all__ = ["ToolRate"]
 
@@ -27,8 +27,8 @@ class ToolRate:
         self._looks = looks
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
-        target = call.target
-        if target is None or self._looks.free(call):
+        target, looks = call.target, self._looks
+        if target is None or ((looks.waiting or LOOK in call.facts) and looks.free(call)):
             return call
         tool = None if call.tool is None else target.name
         # Asking how a task stands is no call of its tool: it counts for the server alone (0058).

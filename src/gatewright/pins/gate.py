@@ -38,7 +38,10 @@ class Definition:
 
     def __call__(self, call: Call, back: Back) -> Call | Refusal:
         tool = call.tool or call.task_tool
-        return call if tool is None else self._refused(tool) or call
+        if tool is None:
+            return call
+        why = self._held(tool)
+        return self._refusal(tool, why) if why else call
 
     def since(self, call: Call) -> Refusal | None:
         """Why a call that has waited may not go on as things stand now; None where it may."""
@@ -50,7 +53,9 @@ class Definition:
             # Of a server that is gone as a whole, whoever sends the call knows more.
             return self._gone(tool) if self._lists(tool.target.server) else None
         # By the name that the caller used.
-        refusal = self._refused(replace(present, exposed=tool.exposed))
+        shown = replace(present, exposed=tool.exposed)
+        why = self._held(shown)
+        refusal = self._refusal(shown, why) if why else None
         if refusal is not None or _same(tool, present):
             return refusal
         return Refusal(
@@ -68,10 +73,7 @@ class Definition:
             gate=self.name,
         )
 
-    def _refused(self, tool: Tool) -> Refusal | None:
-        why = self._held(tool)
-        if not why:
-            return None
+    def _refusal(self, tool: Tool, why: str) -> Refusal:
         target = tool.target
         look = to_type("server pin {} {}", target.server, target.name)
         return Refusal(

@@ -70,7 +70,7 @@ class Violation(msgspec.Struct, frozen=True):
 class CompiledSchema:
     """Judges arguments against one schema. A `heavy` one takes megabytes and should not be kept long."""
 
-    __slots__ = ("_cost", "_names", "_plain", "backtracks", "check", "heavy")
+    __slots__ = ("_cost", "_light", "_names", "_plain", "backtracks", "check", "heavy")
 
     def __init__(self, schema: dict[str, Any] | bool, depth: int, subschemas: int) -> None:
         self._cost = None if isinstance(schema, bool) else cost_of(schema, depth, subschemas)
@@ -80,16 +80,20 @@ class CompiledSchema:
         self.check, self.heavy, self.backtracks = _compiled(_exact(schema), patterns)
         if self._cost is not None:
             self._cost.backtracks = self.backtracks
+        self._light = self._cost is None or (self._cost.cheap and not self._cost.gathers)
 
     def objection(self, value: Any, *, at_once: bool = False) -> Objection | None:
         """What is wrong with a decoded JSON value, or None. `at_once` raises `TakesLongError` where it takes too long for the event
         loop."""
-        load = self._load(value)
-        if load is None:
-            return Objection("", "too_costly", _TOO_COSTLY)
-        if at_once and load.work + load.text > AT_ONCE:
-            raise TakesLongError
-        error = self._first(value, load, at_once)
+        if self._light:  # most of them: nothing has to be weighed, and nothing tried before
+            error = self._breaks(value)
+        else:
+            load = self._load(value)
+            if load is None:
+                return Objection("", "too_costly", _TOO_COSTLY)
+            if at_once and load.work + load.text > AT_ONCE:
+                raise TakesLongError
+            error = self._first(value, load, at_once)
         if error is not None:
             return Objection(pointer(error.path), error.rule, error.message[:_MESSAGE_CHARS])
         # Most calls end here: known names only, behind none of which there are others.
@@ -130,16 +134,18 @@ class CompiledSchema:
 
     def _first(self, value: Any, load: Load, at_once: bool) -> Violation | None:
         """The first thing that is wrong."""
-        exact = _exact(value)
         if self._cost is not None and self._cost.gathers:
-            if self.check.is_valid(exact):
+            if self.check.is_valid(_exact(value)):
                 return None
             if not self._may_tell(value, load, at_once):
                 if at_once:
                     raise TakesLongError
                 return Violation((), "schema", None, _MANY)
+        return self._breaks(value)
+
+    def _breaks(self, value: Any) -> Violation | None:
         try:
-            self.check.validate(exact)
+            self.check.validate(_exact(value))
         except jsonschema_rs.ValidationError as error:
             return _violation(error)
         return None

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Generator
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, CannotAsk, Event, Failure, Outcome, Question
@@ -353,15 +354,12 @@ class Screen:
         return f"{self._server}/{spelled(theirs[:_LOGGER_MOST])}"
 
 
-class _Between:
+class _Between(msgspec.Struct, eq=False):
     """The way back of one call, with the screen of its server in it."""
 
-    __slots__ = ("_back", "_call", "_screen")
-
-    def __init__(self, screen: Screen, call: Call, back: Back) -> None:
-        self._screen = screen
-        self._call = call
-        self._back = back
+    _screen: Screen
+    _call: Call
+    _back: Back
 
     def emit(self, event: Event) -> None:
         """Send one event, as it may be heard."""

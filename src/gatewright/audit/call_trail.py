@@ -1,0 +1,195 @@
+"""`CallTrail`: the audit record of one call: notes its intent, hands its end to the turn's journal write, says when it is recorded or on disk."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from msgspec.structs import replace
+
+from gatewright.audit.call_records import (
+    Told,
+    context_of,
+    end_of,
+    end_text,
+    intent_text,
+    rejections_of,
+    told_of,
+)
+from gatewright.audit.flusher import Flusher
+from gatewright.audit.intents import Intents
+from gatewright.audit.journal import Journal
+from gatewright.audit.records import Stamps, encode
+from gatewright.audit.turn_writes import TurnWrites
+from gatewright.call import Call, Outcome, Refusal, Unrecorded
+
+__all__ = ["CallRecording", "CallTrail"]
+
+log = logging.getLogger("gatewright.audit")
+
+_VALIDATING_GATES = frozenset({"schema", "validators"})
+
+
+class CallRecording:
+    """What the trails of all calls have together."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        turn: TurnWrites,
+        intents: Intents,
+        flusher: Flusher,
+        stamps: Stamps,
+        monotonic: Callable[[], float],
+        *,
+        always: bool,
+    ) -> None:
+        """`monotonic` gives seconds; `always`: a record is on disk before its answer leaves."""
+        self.journal = journal
+        self.turn = turn
+        self.intents = intents
+        self.flusher = flusher
+        self.stamps = stamps
+        self.monotonic = monotonic
+        self.always = always
+        self.running = 0
+        """How many trails are open."""
+        self.refused = 0
+        """How many calls were refused because they could not be recorded, since the trail was mended last."""
+
+    def record_given_up(self) -> None:
+        """Put the intents into the trail of which nobody knows how their calls ended. In any thread."""
+        for slot, text in self.intents.given_up():
+            try:
+                self.journal.append(text)
+            except Unrecorded:
+                self.intents.give_up(slot)
+            else:
+                self.intents.leave(slot)
+
+
+class CallTrail:
+    """The record of one call (`kernel.Trail`)."""
+
+    __slots__ = (
+        *("_all", "_call", "_handed", "_problem", "_seq", "_slot", "_started", "_told", "_waits"),
+        "spent_s",
+    )
+
+    def __init__(self, shared: CallRecording) -> None:
+        self._all = shared
+        self._call: Call | None = None  # as it was forwarded
+        self._told: Told | None = None
+        self._seq = 0
+        self._slot: int | None = None
+        self._handed = False
+        """Its end is handed over, and not yet known to be written."""
+        self._problem: Unrecorded | None = None
+        self._waits: asyncio.Future[None] | None = None
+        self.spent_s: float | None = None
+        self._started = shared.monotonic()
+        shared.running += 1
+
+    def intent(self, call: Call) -> bool:
+        """Note that the call is about to be forwarded; whether `on_disk` has to be awaited first. Raises `Unrecorded`."""
+        self._call = call
+        if call.kind != "tool":
+            return False
+        shared = self._all
+        self._told = told = told_of(call)
+        text = intent_text(call, shared.stamps.take(), told)
+        if call.tool is None or call.tool.security.risk_level != "dangerous":
+            # The slot would take it, but its end could not be recorded: refused before anything runs.
+            if shared.journal.fault is not None:
+                raise Unrecorded(shared.journal.fault)
+            self._slot = shared.intents.enter(text)
+            if self._slot is None:
+                self._seq = shared.turn.append(text)
+            return False
+        self._seq = shared.turn.append(text)
+        return True  # the kernel waits for `on_disk` before it forwards the call
+
+    async def on_disk(self) -> None:
+        """Return once the intent is on disk. Raises `Unrecorded`."""
+        await self._all.flusher.wait_for(self._seq)
+
+    def close(self, call: Call, outcome: Outcome) -> Outcome:
+        """Record the end, with those of others that end in this turn of the loop: what the caller sees once it is `settled`."""
+        shared = self._all
+        shared.running -= 1
+        try:
+            texts = self._end(call, outcome)
+        except Exception:
+            log.exception("call %s could not be put into a record", call.id)
+            if self._give_up():
+                shared.record_given_up()
+            return Refusal("audit_unavailable", "the call could not be recorded")
+        turn = shared.turn
+        if shared.running or turn.waiters:
+            self._handed = True
+            turn.add(texts, self)
+        else:  # nobody else could end in this turn
+            turn.write_now(texts, self)
+        if self._problem is None:
+            return outcome
+        self.spent_s = None
+        return Refusal("audit_unavailable", str(self._problem))
+
+    def settled(self) -> Awaitable[None] | None:
+        """What to wait for before the caller sees anything; None where there is nothing. Awaiting it raises `Unrecorded`."""
+        if self._all.always:
+            return self._on_disk_too()
+        return self._in_journal() if self._handed or self._problem is not None else None
+
+    async def _on_disk_too(self) -> None:
+        if self._handed or self._problem is not None:
+            await self._in_journal()
+        await self._all.flusher.wait_for(self._seq)
+
+    def _in_journal(self) -> asyncio.Future[None]:
+        # One for each call: whoever cancels its call would cancel what others wait for.
+        loop = self._all.turn.loop or asyncio.get_running_loop()
+        self._waits = waits = loop.create_future()
+        if self._problem is not None:
+            waits.set_exception(self._problem)
+        return waits
+
+    def written(self, number: int) -> None:
+        """Its records are in the trail (`turn_writes.Waiter`)."""
+        self._seq, self._handed = number, False
+        if self._slot is not None:
+            self._all.intents.leave(self._slot)
+        if self._waits is not None and not self._waits.done():
+            self._waits.set_result(None)
+
+    def failed(self, problem: Unrecorded) -> None:
+        """They could not be written."""
+        shared = self._all
+        self._problem, self._handed = problem, False
+        shared.refused += 1
+        # It ran: its intent goes into the trail as soon as that can be written, which may be so already.
+        if self._give_up() and shared.journal.fault is None:
+            shared.record_given_up()
+        if self._waits is not None and not self._waits.done():
+            self._waits.set_exception(problem)
+
+    def _give_up(self) -> bool:
+        if self._slot is not None:
+            self._all.intents.give_up(self._slot)
+        return self._slot is not None
+
+    def _end(self, call: Call, outcome: Outcome) -> list[bytes]:
+        shared, ran = self._all, self._call is not None
+        micros = int((shared.monotonic() - self._started) * 1_000_000)
+        call, texts = self._call or call, []
+        if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":
+            for named, more in rejections_of(outcome):
+                stamp = shared.stamps.take()
+                record = end_of(call, outcome, stamp, context_of(call), ran, micros / 1000)
+                details = {**record.details, **more}
+                texts.append(encode(replace(record, event_type=named, details=details)))
+        stamp = shared.stamps.take()
+        texts.append(end_text(call, outcome, stamp, self._told, ran, micros / 1000))
+        self.spent_s = micros / 1_000_000
+        return texts

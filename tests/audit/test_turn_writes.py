@@ -1,0 +1,142 @@
+"""Records of one turn of the loop are one write: in their order, all or none, and at the latest before anything else is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from gatewright.audit.journal import Journal
+from gatewright.audit.recovery import recover
+from gatewright.audit.turn_writes import TURN_BYTES, TurnWrites
+from gatewright.call import Unrecorded
+from tests.audit.parts import body, journal_lines
+
+
+class Heard:
+    """A waiter, and how it went."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.problems: list[Unrecorded] = []
+
+    def written(self, number: int) -> None:
+        self.number = number
+
+    def failed(self, problem: Unrecorded) -> None:
+        self.problems.append(problem)
+
+
+class Writes:
+    """Counts what is written, and lets it fail."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.sizes: list[int] = []
+        self.failing: BaseException | None = None
+        self._real = os.write
+        monkeypatch.setattr(os, "write", self._write)
+
+    def _write(self, file: int, data: bytes) -> int:
+        self.sizes.append(len(data))
+        if self.failing is not None:
+            raise self.failing
+        return self._real(file, data)
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Iterator[Journal]:
+    found = Journal(tmp_path, recover(tmp_path).end)
+    yield found
+    if found.fault is None:
+        found.close()
+
+
+@pytest.fixture
+def writes(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> Writes:
+    return Writes(monkeypatch)
+
+
+def _nobody(_: Sequence[bytes]) -> None:
+    """Does not listen."""
+
+
+async def test_what_is_handed_over_in_one_turn_is_one_write_in_the_next(
+    tmp_path: Path, journal: Journal, writes: Writes
+) -> None:
+    told: list[bytes] = []
+    turn = TurnWrites(journal, told.extend)
+    waiters = [Heard() for _ in range(3)]
+    texts = [body(number) for number in range(5)]
+    turn.add(texts[:1], waiters[0])
+    turn.add(texts[1:4], waiters[1])
+    turn.add(texts[4:], waiters[2])
+    assert not writes.sizes
+    await asyncio.sleep(0)
+    assert len(writes.sizes) == 1
+    assert [one.number for one in waiters] == [1, 4, 5]
+    assert told == texts
+    assert [b'"id-%d"' % number in line for number, line in enumerate(journal_lines(tmp_path))] == [
+        True
+    ] * 5
+    await asyncio.sleep(0)
+    assert len(writes.sizes) == 1
+
+
+async def test_what_is_recorded_at_once_comes_behind_what_waits(
+    tmp_path: Path, journal: Journal
+) -> None:
+    turn, waiter = TurnWrites(journal, _nobody), Heard()
+    turn.add([body(1)], waiter)
+    assert turn.append(body(2)) == 2
+    assert waiter.number == 1
+    assert [b'"id-2"' in line for line in journal_lines(tmp_path)] == [False, True]
+
+
+async def test_much_is_not_kept_until_the_end_of_the_turn(journal: Journal, writes: Writes) -> None:
+    turn, large = TurnWrites(journal, _nobody), body(1, details={"text": "x" * TURN_BYTES})
+    first, second = Heard(), Heard()
+    turn.add([body(0)], first)
+    turn.add([large], second)
+    assert (first.number, second.number, len(writes.sizes)) == (1, 2, 1)
+
+
+def test_without_a_loop_there_is_nothing_to_wait_for(journal: Journal) -> None:
+    turn, waiter = TurnWrites(journal, _nobody), Heard()
+    turn.add([body(1)], waiter)
+    assert waiter.number == 1
+
+
+async def test_a_write_that_fails_fails_for_everybody_and_writes_nothing(
+    tmp_path: Path, journal: Journal, writes: Writes
+) -> None:
+    turn, waiters = TurnWrites(journal, _nobody), [Heard(), Heard()]
+    writes.failing = OSError(28, "No space left on device")
+    for number, one in enumerate(waiters):
+        turn.add([body(number)], one)
+    turn.write()
+    said = [str(problem) for one in waiters for problem in one.problems]
+    assert len(said) == 2
+    assert all("No space left" in one for one in said)
+    assert waiters[0].problems[0] is not waiters[1].problems[0]
+    writes.failing = None
+    journal.repair()
+    assert journal_lines(tmp_path) == []
+    later = Heard()
+    turn.add([body(7)], later)
+    turn.write()
+    assert later.number == 1
+
+
+async def test_what_interrupts_a_write_fails_for_everybody_too(
+    journal: Journal, writes: Writes
+) -> None:
+    turn, waiter = TurnWrites(journal, _nobody), Heard()
+    turn.add([body(1)], waiter)
+    writes.failing = KeyboardInterrupt()
+    with pytest.raises(KeyboardInterrupt):
+        turn.write()
+    assert len(waiter.problems) == 1
+    assert journal.fault is not None
