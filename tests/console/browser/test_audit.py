@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import expect
 
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, settled
 from tests.console.running import Console
 
 Open = Callable[..., Opened]
@@ -35,6 +35,7 @@ def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Cons
     page.wait_for_url("**/audit?agent=local&outcome=denied")
     expect(page.get_by_text("tool_not_found").first).to_be_visible()
     found.ready()
+    settled(page)
     page.keyboard.press("j")
     expect(page.get_by_text("hash holds")).to_be_visible()
     page.go_back()
