@@ -37,6 +37,7 @@ def test_a_refusal_is_found_opened_and_proven_by_key(opened: Open, console: Cons
     found.ready()
     settled(page)
     page.keyboard.press("j")
+    page.keyboard.press("Enter")
     expect(page.get_by_text("hash holds")).to_be_visible()
     page.go_back()
     page.get_by_role("button", name="Verify the chain").press("Enter")
