@@ -41,7 +41,7 @@ def _cookies(answer: Answer) -> dict[str, str]:
     found = {}
     for one in answer.headers.get_all("set-cookie") or []:
         name, _, value = one.partition(";")[0].partition("=")
-        found["oidc" if name.endswith("_oidc") else "session"] = f"{name}={value}"
+        found["oidc" if "_oidc_" in name else "session"] = f"{name}={value}"
     return found
 
 
@@ -283,13 +283,17 @@ async def _client(console: Within) -> Client:
     return Client(console, _cookies(answer)["session"], csrf_in(answer.text))
 
 
+async def _again(client: Client, **headers: str | None) -> Answer:
+    return await client.ask("POST", "/oidc/again?next=/audit%3Ftool%3Dx", headers=headers)
+
+
 async def _confirmed(client: Client) -> Answer:
     """What a browser does whose page is told so."""
     told = await client.get("/audit?tool=x")
     assert (told.status, told.headers["x-console"]) == (401, "confirm")
-    begun = await client.get("/oidc/begin?silent=1&next=/audit%3Ftool%3Dx")
-    assert begun.status == 303, begun.text
-    url = begun.headers["location"] or ""
+    begun = await _again(client)
+    assert begun.status == 200, begun.text
+    url = begun.json()["url"]
     assert parse_qs(urlsplit(url).query)["prompt"] == ["none"]
     return await _back(client, await user(url), _cookies(begun)["oidc"])
 
@@ -301,8 +305,11 @@ async def test_a_session_that_the_issuer_does_not_confirm_does_nothing(doubted: 
     part = await client.get(
         "/audit/list", {"HX-Request": "true", "HX-Current-URL": "http://x/audit?tool=a%26b"}
     )
-    leads = "/oidc/begin?silent=1&next=/audit%3Ftool%3Da%2526b"
-    assert (part.status, part.headers["hx-redirect"]) == (401, leads)
+    assert (part.status, part.headers["x-console"], part.text) == (401, "confirm", "")
+    assert (part.headers["hx-redirect"], part.headers["hx-reswap"]) == (None, "none")
+    sent = await client.form("/access/undo", {}, {"HX-Request": "true"})
+    assert (sent.status, sent.headers["x-console"]) == (401, "confirm")
+    assert sent.headers["hx-redirect"] is None
     for method, path in (("GET", "/approvals"), ("POST", "/audit/verification")):
         answer = await client.api(method, path)
         assert (answer.status, answer.json()["code"]) == (401, "confirm")
@@ -332,12 +339,9 @@ async def test_the_issuer_says_again_who_may_be_here_and_as_what(
     assert (await client.api("POST", "/access/undo")).json()["code"] == "role"
 
 
-@pytest.mark.parametrize("claims", [{"roles": []}, {"sub": "mallory"}], ids=str)
-async def test_a_right_that_is_gone_ends_the_session(
-    doubted: Within, issuer: OidcIssuer, claims: dict[str, Any]
-) -> None:
+async def test_a_right_that_is_gone_ends_the_session(doubted: Within, issuer: OidcIssuer) -> None:
     client = await _client(doubted)
-    issuer.claims |= claims
+    issuer.claims["roles"] = []
     doubted.ahead += 61
     answer = await _confirmed(client)
     assert (answer.status, _cookies(answer).keys() & {"session"}) == (403, set())
@@ -347,28 +351,103 @@ async def test_a_right_that_is_gone_ends_the_session(
     assert "dev.gatewright.console.session_ended" in kinds
 
 
-async def test_who_has_to_be_asked_by_the_issuer_signs_in_anew(
+@pytest.mark.parametrize("claims", [{"sub": "mallory"}, {"sub": "mallory", "roles": []}], ids=str)
+async def test_what_the_issuer_says_of_somebody_else_ends_nothing(
+    doubted: Within, issuer: OidcIssuer, claims: dict[str, Any]
+) -> None:
+    """Also where they have no role: the record does not say that of the person of the session."""
+    client = await _client(doubted)
+    issuer.claims |= claims
+    doubted.ahead += 61
+    answer = await _confirmed(client)
+    assert (answer.status, "oidc:sub:mallory" in answer.text) == (200, True)
+    (session,) = doubted.sessions.all()
+    assert doubted.sessions.over(session) == "confirm"
+    kinds = [one["event_type"] for one in doubted.parts.recent.newest(50, lambda _: True)]
+    assert "dev.gatewright.console.session_ended" not in kinds
+
+
+async def test_what_was_not_confirmed_goes_back_to_its_page_which_says_so(
     doubted: Within, issuer: OidcIssuer
 ) -> None:
     client = await _client(doubted)
     issuer.response = {"error": "login_required"}
     doubted.ahead += 61
     answer = await _confirmed(client)
-    assert (answer.status, "next=/audit%3Ftool%3Dx" in answer.text) == (403, True)
+    assert (answer.status, csrf_in(answer.text)) == (200, "")
+    assert 'data-way="/audit?tool=x"' in answer.text
+    assert "login_required" in answer.text.partition("data-unconfirmed=")[2].partition(">")[0]
     assert (await client.get("/audit")).headers["x-console"] == "confirm"
     issuer.response = {}
-    assert (await _signed_in(doubted)).status == 200
+    answer = await _confirmed(client)  # later
+    assert "data-unconfirmed" not in answer.text
+    assert (await client.get("/audit")).status == 200
 
 
-async def test_a_stolen_cookie_confirms_nothing_for_somebody_else(
-    doubted: Within, issuer: OidcIssuer
+async def test_an_issuer_that_is_away_is_said_before_the_page_is_left(
+    doubted: Within, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Also where it was there within the hour."""
     client = await _client(doubted)
-    thief = Client(doubted, client.cookie)
-    begun = await thief.get("/oidc/begin?silent=1")
-    issuer.claims["sub"] = "mallory"
-    answer = await _back(
-        thief, await user(begun.headers["location"] or ""), _cookies(begun)["oidc"]
-    )
-    assert (answer.status, csrf_in(answer.text)) == (403, "")
-    assert (await doubted.nobody().get("/oidc/begin?silent=1")).status == 401
+    doubted.ahead += 61
+
+    async def away(_: Oidc) -> AuthServer:
+        raise EgressFailed("it is away")
+
+    monkeypatch.setattr(Oidc, "_fetched", away)
+    answer = await _again(client)
+    assert (answer.status, answer.json()["code"]) == (503, "issuer")
+    assert len(doubted.sessions.all()) == 1
+
+
+async def test_a_session_that_has_ended_meanwhile_is_not_confirmed(doubted: Within) -> None:
+    client = await _client(doubted)
+    begun = await _again(client)
+    (session,) = doubted.sessions.all()
+    doubted.sessions.end(session.id)
+    answer = await _back(client, await user(begun.json()["url"]), _cookies(begun)["oidc"])
+    assert (answer.status, "next=/audit%3Ftool%3Dx" in answer.text) == (403, True)
+
+
+async def test_two_pages_may_be_at_the_issuer_at_once(doubted: Within) -> None:
+    """Their cookies have names that follow from the state, of a bounded number; what comes back finds its own among them."""
+    client = await _client(doubted)
+    doubted.ahead += 61
+    begun = [await _again(client) for _ in range(60)]
+    cookies = [_cookies(one)["oidc"] for one in begun]
+    jar = dict(one.split("=", 1) for one in cookies)  # the last of each name stays
+    assert 2 <= len(jar) <= 16
+    assert all("max-age=600" in (one.headers["set-cookie"] or "").lower() for one in begun)
+    first = next(n for n, one in enumerate(cookies) if one.split("=", 1)[1] in jar.values())
+    together = "; ".join(f"{name}={value}" for name, value in jar.items())
+    for number in (first, len(begun) - 1):
+        answer = await _back(client, await user(begun[number].json()["url"]), together)
+        assert "data-unconfirmed" not in answer.text
+        assert answer.status == 200, answer.text
+        (gone,) = answer.headers.get_all("set-cookie") or []
+        assert gone.partition("=")[0] == cookies[number].partition("=")[0]
+
+
+async def test_who_is_led_to_the_callback_by_another_site_loses_no_sign_in(
+    console: Within,
+) -> None:
+    client = console.nobody()
+    url, cookie = await _begun(client)
+    name, value = cookie.split("=", 1)
+    every = "; ".join(f"{name[:-1]}{digit}={value}" for digit in "0123456789abcdef")
+    for query in ("x=1", "state=", "state=x", "error=access_denied&state=y", "state=%ff&code=z"):
+        answer = await _back(client, f"http://x/oidc/callback?{query}", every)
+        assert (answer.status, answer.headers.get_all("set-cookie")) == (403, None)
+    assert (await _back(client, await user(url), cookie)).status == 200
+
+
+async def test_a_stolen_cookie_has_no_issuer_asked(doubted: Within) -> None:
+    """A session is confirmed, or not, for its own pages alone."""
+    client = await _client(doubted)
+    for key in ("", "x"):
+        answer = await _again(Client(doubted, client.cookie, key))
+        assert (answer.status, answer.json()["code"]) == (403, "csrf")
+        assert answer.headers["set-cookie"] is None
+    assert (await _again(doubted.nobody())).status == 401
+    begun = await Client(doubted, client.cookie).get("/oidc/begin?silent=1")
+    assert "prompt" not in parse_qs(urlsplit(begun.headers["location"] or "").query)
