@@ -17,5 +17,5 @@ try {
 } catch {
   document.querySelector("h1").textContent = "The console cannot be shown";
   document.getElementById("said").textContent =
-    "It needs the storage of this site, which this browser does not give it: allow it to keep data for this address, and sign in again.";
+    "The console needs the storage of this site, which this browser does not give it: allow it to keep data for this address, and sign in again.";
 }
