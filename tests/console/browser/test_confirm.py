@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import BrowserContext, Route, expect
 
-from tests.console.browser.looks import Opened
+from tests.console.browser.looks import Opened, settled
 from tests.console.running import Console
 
 Open = Callable[..., Opened]
@@ -79,6 +79,7 @@ def test_whoever_writes_is_not_led_away_and_loses_nothing(opened: Open, console:
     page = found.page
     found.allowed = [_LOAD]
     doubted = Doubted(page.context, console.url)
+    doubted.due = False
     page.route(
         "**/servers/**",
         lambda route: (
@@ -87,11 +88,15 @@ def test_whoever_writes_is_not_led_away_and_loses_nothing(opened: Open, console:
             else route.continue_()
         ),
     )
-    page.locator("tr[data-item]", has_text="demo").first.get_by_role("link").first.click()
-    page.get_by_role("button", name="Restart…").click()
+    page.goto(f"{console.url}/servers/demo")
+    found.ready()
+    expect(page.locator("body[data-listens]")).to_have_count(1)
+    settled(page)
+    page.keyboard.press("r")
+    doubted.due = True
     reason = page.locator("dialog[open] [name=reason]")
     reason.fill("because of the weather")
-    page.locator("dialog[open]").get_by_role("button", name="Restart").click()
+    page.keyboard.press("Enter")
     expect(page.locator("dialog[open] [data-unsent]")).to_contain_text("Not sent")
     expect(reason).to_have_value("because of the weather")
     expect(page.locator("#connection")).to_contain_text("finished writing")
@@ -128,3 +133,39 @@ def test_a_browser_without_storage_is_told_so(opened: Open, console: Console) ->
     expect(page.locator("#said")).to_contain_text("needs the storage of this site")
     page.goto(console.new_url())
     expect(page.locator("#said")).to_contain_text("needs the storage of this site")
+
+
+def test_a_field_that_has_the_focus_keeps_nothing_waiting_and_what_is_written_does(
+    opened: Open, console: Console
+) -> None:
+    found = opened("/audit")
+    page = found.page
+    found.allowed = [_LOAD]
+    doubted = Doubted(page.context, console.url)
+    doubted.due = False
+    page.route(
+        "**/screens?*",
+        lambda route: (
+            route.fulfill(status=401, headers={"X-Console": "confirm", "HX-Reswap": "none"})
+            if doubted.due
+            else route.continue_()
+        ),
+    )
+    expect(page.locator("body[data-listens]")).to_have_count(1)
+    field = page.locator("main input:visible").first
+    for written, asked in (("x", 0), ("", 1)):
+        field.focus()
+        page.keyboard.type(written)
+        doubted.due = True
+        page.evaluate("document.body.dispatchEvent(new CustomEvent('changed-inbox'))")
+        if written:
+            expect(page.locator("#connection")).to_contain_text("finished writing")
+            assert doubted.requests == asked
+            page.goto("about:blank")
+            doubted.due = False
+            page.goto(f"{console.url}/audit")
+            found.ready()
+        else:
+            page.wait_for_url("**/at-the-issuer")
+        expect(page.locator("body[data-listens]")).to_have_count(1)
+        assert doubted.requests == asked

@@ -39,6 +39,7 @@ body.addEventListener("htmx:after:request", (event) => {
     reconfirm();
     return;
   }
+  event.target.closest?.("dialog")?.querySelector("[data-unsent]")?.remove();
   if (!event.target.closest?.("[data-stays]")) event.target.closest?.("dialog")?.close();
 });
 body.addEventListener("htmx:error", () => notice("The console cannot be reached. Is the gateway running?"));
@@ -204,8 +205,13 @@ async function reconfirm() {
   stream?.close();
   const ended = await window.consoleConfirm(window.location.pathname + window.location.search, proof, writes, tell);
   confirming = false;
-  if (ended === "over") anew();
-  else if (topics) listen();
+  if (ended === "over") {
+    anew();
+    return;
+  }
+  document.getElementById("connection").hidden = true;
+  for (const topic of topics.split(",").filter(Boolean)) body.dispatchEvent(new CustomEvent(`changed-${topic}`)); // what was refused meanwhile
+  if (topics) listen();
 }
 
 function end(why, here) {
