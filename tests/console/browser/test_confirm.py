@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import BrowserContext, Route, expect
+from playwright.sync_api import BrowserContext, Page, Route, expect
 
 from tests.console.browser.looks import Opened, settled
 from tests.console.running import Console
@@ -25,13 +25,23 @@ class Doubted:
         self.requests = 0
         self._url = url
         self._answers = asked or ({"json": {"url": f"{url}/at-the-issuer"}},)
+        self.holds = False
+        self.held: list[Route] = []
+        """Pages that are at the issuer, while it `holds` them."""
         context.route("**/events?*", self._events)
+        context.route("**/screens?*", self._part)
         context.route("**/oidc/again?*", self._again)
         context.route("**/at-the-issuer", self._back)
 
     def _events(self, route: Route) -> None:
         if self.due:
             route.fulfill(content_type="text/event-stream", body=_OVER)
+        else:
+            route.continue_()
+
+    def _part(self, route: Route) -> None:
+        if self.due:
+            route.fulfill(status=401, headers={"X-Console": "confirm", "HX-Reswap": "none"})
         else:
             route.continue_()
 
@@ -43,23 +53,47 @@ class Doubted:
         route.fulfill(**answer)
 
     def _back(self, route: Route) -> None:
+        if self.holds:
+            self.held.append(route)
+            return
         self.due = False
         script = '<script type="module" src="/static/signed_in.js"></script>'
         body = f'<body data-csrf="" data-way="/audit"><h1></h1><p id="said"></p>{script}</body>'
         route.fulfill(content_type="text/html", body=body)
 
 
+def _told(page: Page) -> None:
+    """A part of it is fetched, as when something has changed."""
+    page.evaluate("document.body.dispatchEvent(new CustomEvent('changed-inbox'))")
+
+
 def test_one_page_goes_to_the_issuer_for_all(opened: Open, console: Console) -> None:
-    first = opened("/audit").page
-    context = first.context
-    pages = [first, context.new_page(), context.new_page()]
+    found = opened("/audit")
+    found.allowed = [_LOAD]
+    first, context = found.page, found.page.context
+    others = [context.new_page(), context.new_page()]
     doubted = Doubted(context, console.url)
-    for page in pages:
+    doubted.due = False
+    for page in others:
         page.goto(f"{console.url}/audit")
-    for page in pages:
+    for page in (first, *others):
+        expect(page.locator("body[data-listens]")).to_have_count(1)
+    doubted.due = doubted.holds = True
+    _told(first)
+    for _ in range(100):
+        if not doubted.held:
+            others[0].wait_for_timeout(50)
+    for page in others:
+        _told(page)
+    for page in others:
+        expect(page.locator("#connection")).to_contain_text("The issuer is asked who you are")
+    assert (doubted.requests, len(doubted.held)) == (1, 1)
+    doubted.holds = False
+    doubted._back(doubted.held[0])
+    for page in (first, *others):
+        expect(page.locator("#connection")).to_be_hidden()
         expect(page.locator("body[data-listens]")).to_have_count(1)
         assert urlsplit(page.url).path == "/audit"
-        expect(page.locator("#connection")).to_be_hidden()
     assert doubted.requests == 1
 
 
@@ -143,21 +177,13 @@ def test_a_field_that_has_the_focus_keeps_nothing_waiting_and_what_is_written_do
     found.allowed = [_LOAD]
     doubted = Doubted(page.context, console.url)
     doubted.due = False
-    page.route(
-        "**/screens?*",
-        lambda route: (
-            route.fulfill(status=401, headers={"X-Console": "confirm", "HX-Reswap": "none"})
-            if doubted.due
-            else route.continue_()
-        ),
-    )
     expect(page.locator("body[data-listens]")).to_have_count(1)
     field = page.locator("main input:visible").first
     for written, asked in (("x", 0), ("", 1)):
         field.focus()
         page.keyboard.type(written)
         doubted.due = True
-        page.evaluate("document.body.dispatchEvent(new CustomEvent('changed-inbox'))")
+        _told(page)
         if written:
             expect(page.locator("#connection")).to_contain_text("finished writing")
             assert doubted.requests == asked
