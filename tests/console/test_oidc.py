@@ -17,7 +17,8 @@ from gatewright.secret_scanning import HELD
 from gatewright.transport.safe_fetch import EgressFailed
 from tests.console.in_process import Client, Within, within
 from tests.console.oidc_issuer import SECRET, OidcIssuer, configured, oidc_issuer
-from tests.console.raw import Answer, csrf_in
+from tests.console.oidc_parts import begun, came_back, cookies, signed_in
+from tests.console.raw import csrf_in
 from tests.identity.issuing import Issuing
 from tests.servers.guarded import user
 
@@ -36,46 +37,14 @@ async def console(issuer: OidcIssuer, tmp_path: Path) -> AsyncIterator[Within]:
         yield found
 
 
-def _cookies(answer: Answer) -> dict[str, str]:
-    """What an answer sets, by the end of the name."""
-    found = {}
-    for one in answer.headers.get_all("set-cookie") or []:
-        name, _, value = one.partition(";")[0].partition("=")
-        found["oidc" if name.endswith("_oidc") else "session"] = f"{name}={value}"
-    return found
-
-
-async def _begun(client: Client, way: str = "/audit") -> tuple[str, str]:
-    """The URL at the issuer, and the cookie of the sign-in."""
-    answer = await client.get(f"/oidc/begin?next={way}")
-    assert answer.status == 303, answer.text
-    (cookie,) = answer.headers.get_all("set-cookie") or []
-    words = {one.strip().lower() for one in cookie.split(";")}
-    assert {"httponly", "samesite=lax", "path=/oidc/callback"} <= words
-    return answer.headers["location"] or "", _cookies(answer)["oidc"]
-
-
-async def _back(client: Client, url: str, cookie: str) -> Answer:
-    """The browser comes back from another site."""
-    where = urlsplit(url)
-    headers = {"Cookie": cookie, "Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-    return await client.get(f"{where.path}?{where.query}", headers)
-
-
-async def _signed_in(console: Within) -> Answer:
-    client = console.nobody()
-    url, cookie = await _begun(client)
-    return await _back(client, await user(url), cookie)
-
-
 async def test_a_person_of_the_issuer_gets_in_with_a_role(
     console: Within, issuer: OidcIssuer
 ) -> None:
     assert "Sign in with" in (await console.nobody().get("/sign-in?next=/audit")).text
-    answer = await _signed_in(console)
+    answer = await signed_in(console)
     assert answer.status == 200, answer.text
     assert 'data-way="/audit"' in answer.text
-    client = Client(console, _cookies(answer)["session"], csrf_in(answer.text))
+    client = Client(console, cookies(answer)["session"], csrf_in(answer.text))
     page = await client.get("/audit")
     assert page.status == 200
     assert "oidc:sub:alice" in page.text
@@ -101,7 +70,7 @@ async def test_roles_and_names_follow_from_claims(
     console: Within, issuer: OidcIssuer, claims: dict[str, Any], role: str, name: str
 ) -> None:
     issuer.claims |= claims
-    assert (await _signed_in(console)).status == 200
+    assert (await signed_in(console)).status == 200
     (one,) = console.sessions.all()
     assert (one.person.role, one.person.id) == (role, name)
 
@@ -133,9 +102,9 @@ async def test_a_token_that_is_not_ours_lets_nobody_in(
 ) -> None:
     ahead = {name: time.time() + value for name, value in claims.items() if name in ("exp", "nbf")}
     issuer.claims |= claims | ahead
-    answer = await _signed_in(console)
+    answer = await signed_in(console)
     assert answer.status == 403
-    assert "session" not in _cookies(answer)
+    assert "session" not in cookies(answer)
     assert 'role="alert"' in answer.text
     assert console.sessions.all() == []
 
@@ -144,40 +113,40 @@ async def test_keys_and_answers_that_are_not_the_issuer_s_let_nobody_in(
     console: Within, issuer: OidcIssuer
 ) -> None:
     issuer.signer = Issuing()  # the same key id, another key
-    assert (await _signed_in(console)).status == 403
+    assert (await signed_in(console)).status == 403
     issuer.signer = issuer
     issuer.gives_id_token = False
-    assert (await _signed_in(console)).status == 403
+    assert (await signed_in(console)).status == 403
     issuer.gives_id_token, issuer.response = True, {"iss": "http://elsewhere.example"}
-    assert (await _signed_in(console)).status == 403
+    assert (await signed_in(console)).status == 403
     issuer.response, issuer.status = {}, 400
     issuer.said = {"error": "invalid_grant", "error_description": "<b>no</b>"}
-    answer = await _signed_in(console)
+    answer = await signed_in(console)
     assert (answer.status, "<b>no" in answer.text) == (403, False)
     issuer.status = None
-    assert (await _signed_in(console)).status == 200
+    assert (await signed_in(console)).status == 200
 
 
 async def test_an_answer_counts_once_in_its_browser_within_its_time(console: Within) -> None:
     client = console.nobody()
-    url, cookie = await _begun(client)
-    _, other = await _begun(client)
+    url, cookie = await begun(client)
+    _, other = await begun(client)
     back = await user(url)
     for wrong in ("", other, cookie[:-1]):
-        answer = await _back(client, back, wrong)
+        answer = await came_back(client, back, wrong)
         assert answer.status == 403, wrong
-        assert "session" not in _cookies(answer)
-    assert (await _back(client, back, cookie)).status == 200
-    assert (await _back(client, back, cookie)).status == 403
-    url, cookie = await _begun(client)
+        assert "session" not in cookies(answer)
+    assert (await came_back(client, back, cookie)).status == 200
+    assert (await came_back(client, back, cookie)).status == 403
+    url, cookie = await begun(client)
     changed = parse_qs(urlsplit(await user(url)).query)
     forged = {name: values[0] for name, values in changed.items()} | {"state": "x"}
-    answer = await _back(client, f"http://x/oidc/callback?{urlencode(forged)}", cookie)
+    answer = await came_back(client, f"http://x/oidc/callback?{urlencode(forged)}", cookie)
     assert answer.status == 403
-    url, cookie = await _begun(client)
+    url, cookie = await begun(client)
     back = await user(url)
     console.ahead += 601
-    assert (await _back(client, back, cookie)).status == 403
+    assert (await came_back(client, back, cookie)).status == 403
     assert len(console.sessions.all()) == 1
 
 
@@ -185,10 +154,10 @@ async def test_what_the_issuer_says_in_place_of_a_code_is_read_by_a_person(
     console: Within, issuer: OidcIssuer
 ) -> None:
     client = console.nobody()
-    url, cookie = await _begun(client)
+    url, cookie = await begun(client)
     state = parse_qs(urlsplit(url).query)["state"][0]
     said = urlencode({"state": state, "error": "access_denied", "error_description": "<i>no</i>"})
-    answer = await _back(client, f"http://x/oidc/callback?{said}", cookie)
+    answer = await came_back(client, f"http://x/oidc/callback?{said}", cookie)
     assert answer.status == 403
     assert "access_denied" in answer.text
     assert "<i>" not in answer.text
@@ -221,24 +190,24 @@ async def test_the_secret_comes_from_where_it_is_kept_and_its_lack_is_said(
         answer = await console.nobody().get("/oidc/begin")
         assert (answer.status, "CONSOLE_SECRET" in answer.text) == (503, True)
         monkeypatch.setenv("CONSOLE_SECRET", SECRET)
-        assert (await _signed_in(console)).status == 200
+        assert (await signed_in(console)).status == 200
         assert SECRET in HELD.values
 
 
 async def test_whoever_begins_thousands_of_sign_ins_keeps_nobody_out(console: Within) -> None:
     """The page of the sign-in is there for everybody, also for those who never come back."""
     client = console.nobody()
-    url, cookie = await _begun(client)
+    url, cookie = await begun(client)
     for _ in range(1100):
         assert (await client.get("/oidc/begin")).status == 303
-    assert (await _back(client, await user(url), cookie)).status == 200
+    assert (await came_back(client, await user(url), cookie)).status == 200
 
 
 async def test_a_long_way_fits_no_cookie_and_leads_to_the_first_page(console: Within) -> None:
     client = console.nobody()
-    url, cookie = await _begun(client, f"/audit%3Fagent={'x' * 5000}")
+    url, cookie = await begun(client, f"/audit%3Fagent={'x' * 5000}")
     assert len(cookie) < 4000
-    answer = await _back(client, await user(url), cookie)
+    answer = await came_back(client, await user(url), cookie)
     assert 'data-way="/"' in answer.text
 
 
@@ -265,110 +234,3 @@ async def test_an_issuer_that_is_away_is_asked_again_after_some_seconds(
         assert fetched == 1
         console.ahead += 6
         assert (await client.get("/oidc/begin")).status == 303
-
-
-# -- while a session lasts
-
-
-@pytest_asyncio.fixture
-async def doubted(issuer: OidcIssuer, tmp_path: Path) -> AsyncIterator[Within]:
-    """A console that believes the issuer for a minute."""
-    text = configured(issuer.issuer).replace("client_id", "confirm_minutes = 1\nclient_id", 1)
-    async with within(tmp_path, text) as found:
-        yield found
-
-
-async def _client(console: Within) -> Client:
-    answer = await _signed_in(console)
-    return Client(console, _cookies(answer)["session"], csrf_in(answer.text))
-
-
-async def _confirmed(client: Client) -> Answer:
-    """What a browser does whose page is told so."""
-    told = await client.get("/audit?tool=x")
-    assert (told.status, told.headers["x-console"]) == (401, "confirm")
-    begun = await client.get("/oidc/begin?silent=1&next=/audit%3Ftool%3Dx")
-    assert begun.status == 303, begun.text
-    url = begun.headers["location"] or ""
-    assert parse_qs(urlsplit(url).query)["prompt"] == ["none"]
-    return await _back(client, await user(url), _cookies(begun)["oidc"])
-
-
-async def test_a_session_that_the_issuer_does_not_confirm_does_nothing(doubted: Within) -> None:
-    client = await _client(doubted)
-    assert (await client.get("/audit")).status == 200
-    doubted.ahead += 61
-    part = await client.get(
-        "/audit/list", {"HX-Request": "true", "HX-Current-URL": "http://x/audit?tool=a%26b"}
-    )
-    leads = "/oidc/begin?silent=1&next=/audit%3Ftool%3Da%2526b"
-    assert (part.status, part.headers["hx-redirect"]) == (401, leads)
-    for method, path in (("GET", "/approvals"), ("POST", "/audit/verification")):
-        answer = await client.api(method, path)
-        assert (answer.status, answer.json()["code"]) == (401, "confirm")
-    assert (await client.get(f"/events?key={client.csrf}")).status == 401
-    (session,) = doubted.sessions.all()
-    assert doubted.sessions.over(session) == "confirm"
-
-
-async def test_the_issuer_says_again_who_may_be_here_and_as_what(
-    doubted: Within, issuer: OidcIssuer
-) -> None:
-    client = await _client(doubted)
-    (session,) = doubted.sessions.all()
-    used = session.used
-    doubted.ahead += 61
-    answer = await _confirmed(client)
-    assert (answer.status, csrf_in(answer.text)) == (200, "")
-    assert "session" not in _cookies(answer)
-    assert 'data-way="/audit?tool=x"' in answer.text
-    assert session.used == used  # a browser does that by itself
-    assert (await client.get("/audit")).status == 200
-    assert (await client.api("POST", "/access/undo")).json()["code"] == "nothing"
-    issuer.claims["roles"] = ["everybody"]
-    doubted.ahead += 61
-    assert (await _confirmed(client)).status == 200
-    assert doubted.sessions.all() == [session]
-    assert (await client.api("POST", "/access/undo")).json()["code"] == "role"
-
-
-@pytest.mark.parametrize("claims", [{"roles": []}, {"sub": "mallory"}], ids=str)
-async def test_a_right_that_is_gone_ends_the_session(
-    doubted: Within, issuer: OidcIssuer, claims: dict[str, Any]
-) -> None:
-    client = await _client(doubted)
-    issuer.claims |= claims
-    doubted.ahead += 61
-    answer = await _confirmed(client)
-    assert (answer.status, _cookies(answer).keys() & {"session"}) == (403, set())
-    assert doubted.sessions.all() == []
-    assert (await client.get("/audit")).headers["x-console"] == "not_signed_in"
-    kinds = [one["event_type"] for one in doubted.parts.recent.newest(50, lambda _: True)]
-    assert "dev.gatewright.console.session_ended" in kinds
-
-
-async def test_who_has_to_be_asked_by_the_issuer_signs_in_anew(
-    doubted: Within, issuer: OidcIssuer
-) -> None:
-    client = await _client(doubted)
-    issuer.response = {"error": "login_required"}
-    doubted.ahead += 61
-    answer = await _confirmed(client)
-    assert (answer.status, "next=/audit%3Ftool%3Dx" in answer.text) == (403, True)
-    assert (await client.get("/audit")).headers["x-console"] == "confirm"
-    issuer.response = {}
-    assert (await _signed_in(doubted)).status == 200
-
-
-async def test_a_stolen_cookie_confirms_nothing_for_somebody_else(
-    doubted: Within, issuer: OidcIssuer
-) -> None:
-    client = await _client(doubted)
-    thief = Client(doubted, client.cookie)
-    begun = await thief.get("/oidc/begin?silent=1")
-    issuer.claims["sub"] = "mallory"
-    answer = await _back(
-        thief, await user(begun.headers["location"] or ""), _cookies(begun)["oidc"]
-    )
-    assert (answer.status, csrf_in(answer.text)) == (403, "")
-    assert (await doubted.nobody().get("/oidc/begin?silent=1")).status == 401

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gatewright.console import sealed_handles
 from gatewright.console.sealed_handles import SealedHandles
 
@@ -69,12 +71,22 @@ def test_secrets_belong_to_a_handle_a_purpose_and_a_process() -> None:
     assert handles.secret("state", one) == handles.secret("state", one)
 
 
-def test_any_number_may_be_made_and_so_many_that_were_opened_are_remembered() -> None:
-    handles, _ = _handles()
+def test_any_number_may_be_made_and_none_opens_twice_however_many_were_opened(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """While too many that were opened are remembered, others wait for their time to be over."""
+    monkeypatch.setattr(sealed_handles, "_USED", 50)
+    handles, time = _handles()
     first = handles.made(SAID)
     for _ in range(3000):
         handles.made(SAID)
     assert handles.opened(first) == SAID
-    for _ in range(sealed_handles._USED + 5):
+    time.now += 30.0
+    for _ in range(49):
         assert handles.opened(handles.made({})) == {}
-    assert len(handles._used) == sealed_handles._USED
+    late = handles.made(SAID)
+    assert (handles.opened(late), handles.opened(first)) == (None, None)
+    assert len(handles._used) == 50
+    time.now += 30.0  # that of the first is over
+    assert (handles.opened(late), handles.opened(first)) == (SAID, None)
+    assert len(handles._used) == len(handles._ends) == 50

@@ -98,3 +98,23 @@ async def test_who_signs_in_too_often_ends_their_own_sessions_alone(tmp_path: Pa
         assert (await other.get("/inbox")).status == 200
         ids = [one.person.id for one in console.sessions.all()]
         assert (ids.count("ann"), ids.count("bob")) == (SESSIONS_EACH, 1)
+
+
+async def test_who_signs_in_anew_in_one_browser_has_one_session(tmp_path: Path) -> None:
+    """Whoever shows the cookie of somebody else, which may be stolen, ends nothing of theirs."""
+    async with within(tmp_path) as console:
+        ann, thief = await console.person("viewer", "ann"), console.nobody()
+        for who in ("bob", "ann"):
+            console.ahead += 1
+            thief.cookie = ann.cookie
+            token = console.sessions.token_for(Person(who, "viewer", "url"))
+            assert (await thief.form("/open", {"token": token})).status == 200
+            still = (await ann.get("/inbox")).status
+            assert still == (200 if who == "bob" else 401)
+        assert sorted(one.person.id for one in console.sessions.all()) == ["ann", "bob"]
+        (ended,) = [
+            one
+            for one in console.parts.recent.newest(50, lambda _: True)
+            if one["event_type"] == "dev.gatewright.console.session_ended"
+        ]
+        assert ended["details"]["reason"] == "signed_in_again"

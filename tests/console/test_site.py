@@ -10,7 +10,7 @@ import pytest
 from gatewright.console import recent
 from gatewright.console.recent_calls import CallPage, CallsAsked, RecentCalls
 from tests.console.client import Visitor
-from tests.console.in_process import within
+from tests.console.in_process import Client, within
 from tests.console.running import eventually
 
 
@@ -57,6 +57,37 @@ def test_files_are_kept_by_browsers(operator: Visitor) -> None:
     said = operator.get(path)
     assert (said.status, said.headers["content-type"]) == (200, "text/css; charset=utf-8")
     assert "immutable" in said.headers["cache-control"]
+
+
+async def test_a_page_of_an_earlier_session_of_the_browser_is_asked_for_anew(
+    tmp_path: Path,
+) -> None:
+    """The cookie is of the next session, whose key its shell has."""
+    async with within(tmp_path) as console:
+        before, after = await console.person("viewer", "ann"), await console.person("viewer", "bob")
+        part = {"HX-Request": "true", "HX-Current-URL": "http://127.0.0.1:8421/audit?tool=a%26b"}
+        mixed = Client(console, after.cookie, before.csrf)
+        answer = await mixed.get("/inbox/list", part)
+        assert (answer.status, answer.headers["hx-redirect"]) == (401, "/audit?tool=a%26b")
+        for elsewhere in ("http://127.0.0.1:8421//elsewhere.example/x", ""):
+            answer = await mixed.get("/inbox/list", part | {"HX-Current-URL": elsewhere})
+            assert answer.headers["hx-redirect"] == "/"
+
+
+async def test_head_has_nothing_made_that_is_not_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with within(tmp_path) as console:
+        operator = await console.person("operator")
+
+        def never(*_: Any) -> None:
+            raise AssertionError("the record was read")
+
+        monkeypatch.setattr("gatewright.console.audit_export.download", never)
+        for path in ("/audit/export", "/api/v1/audit/export", "/events", "/audit", "/screens"):
+            answer = await operator.ask("HEAD", path)
+            assert answer.status == 405, path
+        assert (await operator.ask("HEAD", "/sign-in")).status == 200
 
 
 def test_the_stream_of_events_is_for_whoever_is_signed_in(stranger: Visitor) -> None:

@@ -52,7 +52,7 @@ _COLUMNS = (
 )
 _PATHS = tuple(name.partition(".")[::2] for name in _COLUMNS)
 _FORMULA = Pattern(
-    r"[\s\x00-\x1f\pZ\p{Cf}]*[=+\-@|%\x{FF1D}\x{FF0B}\x{FF0D}\x{FF20}\x{FF5C}\x{FF05}]"
+    r"[\s\x00-\x1f\p{Z}\p{Cf}]*[=+\-@|%" + "\uff1d\uff0b\uff0d\uff20\uff5c\uff05]"
 )
 """Also behind what is not seen, and in full width: spreadsheets of some languages read both as the same."""
 _MGP_NAME = Pattern(r"[A-Z][A-Z0-9_]*")

@@ -7,6 +7,7 @@ the browser that asked: a sealed cookie is the request, the state in the URL has
 from __future__ import annotations
 
 import asyncio
+import hmac
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ from gatewright.oauth.documents import AuthServer, Unusable, read_server, read_t
 from gatewright.transport.safe_fetch import Egress, EgressFailed, is_outside
 from gatewright.web.urls import is_loopback
 
-__all__ = ["CALLBACK", "Oidc", "OidcRequest", "Started"]
+__all__ = ["CALLBACK", "LASTS_S", "Oidc", "OidcRequest", "Started"]
 
 log = logging.getLogger("gatewright.console")
 
@@ -46,12 +47,13 @@ class Started(msgspec.Struct, frozen=True):
 
     url: str
     cookie: str
+    state: str
+    """What the issuer gives back beside it."""
 
 
 class OidcRequest(msgspec.Struct, frozen=True):
     """One sign-in that is on its way at the issuer."""
 
-    server: AuthServer
     state: str
     nonce: str
     verifier: str
@@ -84,12 +86,13 @@ class Oidc:
     async def begin(self, base: str, way: str, session: str = "") -> Started:
         """Begin one sign-in, or ask the issuer without asking the person whether a session may go on. `base` is the URL at which they
         reach the console, `way` a path of it where they were going. Raises `ApiError`."""
-        server = await self._published()
+        # Whoever is asked for silently has a page open, which is not left for an issuer that is away.
+        server = await self._published(_AWAY_S if session else _FRESH_S)
         way = way if len(way) <= _WAY_CHARS else "/"
         said = {"redirect_uri": base + CALLBACK, "way": way, "session": session}
         # Nothing is kept here: whoever begins thousands pushes nobody out.
         cookie = self._handles.made(said)
-        request = self._request(server, cookie, said)
+        request = self._request(cookie, said)
         url = oauth.authorization_url(
             server,
             self._client(server),
@@ -100,46 +103,51 @@ class Oidc:
             verifier=request.verifier,
             openid={"nonce": request.nonce, **({"prompt": "none"} if session else {})},
         )
-        return Started(url, cookie)
+        return Started(url, cookie, request.state)
 
-    async def asked(self, cookie: str) -> OidcRequest:
-        """The request of the browser with this cookie, which is used up by that. Raises `ApiError`."""
-        said = self._handles.opened(cookie)
+    def asked(self, cookie: str, state: str) -> OidcRequest:
+        """The request of the browser with this cookie, which is used up by that where the issuer gave back its state. Raises `ApiError`."""
+        # Any site can lead a browser here, which brings the cookie along: without the state that uses up nothing.
+        right = self._handles.secret("state", cookie).encode()
+        is_right = hmac.compare_digest(state.encode("utf-8", "replace"), right)
+        said = self._handles.opened(cookie) if is_right else None
         if said is None:
             over = "this sign-in was begun elsewhere, was used already, or took too long"
             raise ApiError(403, "sign_in_over", over, "begin again")
-        return self._request(await self._published(), cookie, said)
+        return self._request(cookie, said)
 
-    async def end(self, request: OidcRequest, query: str) -> Person:
-        """Whom the issuer says the browser is that came back with this query. Raises `ApiError`."""
+    async def end(self, request: OidcRequest, query: str, known: str = "") -> Person:
+        """Whom the issuer says the browser is that came back with this query. `known`: the id of the one that it has to be; empty: anybody.
+        Raises `ApiError`: `other_person` for anybody else, and `no_role` for nobody else."""
+        server = await self._published()
         try:
             code = oauth.code_from(
                 f"{request.redirect_uri}?{query}",
                 state=request.state,
-                server=request.server,
+                server=server,
                 redirect_uri=request.redirect_uri,
             )
-            claims = await self._claims(request, code)
+            claims = await self._claims(server, request, code)
         except Unusable as problem:
             raise self._refused(str(problem)) from None
         except TokenRefused as problem:
             raise self._refused(f"its ID token is not good ({problem.why})") from None
         except (EgressFailed, Unreachable) as problem:
             raise self._away(problem) from None
-        return self._person(claims)
+        return self._person(claims, known)
 
-    def _request(self, server: AuthServer, cookie: str, said: Mapping[str, str]) -> OidcRequest:
+    def _request(self, cookie: str, said: Mapping[str, str]) -> OidcRequest:
         state, nonce, verifier = (
             self._handles.secret(one, cookie) for one in ("state", "nonce", "verifier")
         )
-        return OidcRequest(server=server, state=state, nonce=nonce, verifier=verifier, **said)
+        return OidcRequest(state=state, nonce=nonce, verifier=verifier, **said)
 
     # -- what the issuer says
 
-    async def _claims(self, request: OidcRequest, code: str) -> Claims:
-        client = self._client(request.server)
+    async def _claims(self, server: AuthServer, request: OidcRequest, code: str) -> Claims:
+        client = self._client(server)
         form = oauth.code_request(
-            request.server,
+            server,
             client,
             code=code,
             resource="",
@@ -162,13 +170,19 @@ class Oidc:
             raise Unusable("its ID token is of another sign-in")
         return claims
 
-    def _person(self, claims: Claims) -> Person:
+    def _person(self, claims: Claims, known: str) -> Person:
         every = claims.every
         name = every.get("email") if every.get("email_verified") is True else None
         # A subject may be spelled as somebody's address: it is told from one.
         name = name if isinstance(name, str) else f"sub:{claims.subject}"
         if not name.isprintable() or not 0 < len(name) <= _NAME_CHARS:
             raise self._refused("it gave no name that can be shown")
+        # Nobody whom an issuer names can be taken for somebody whom the gateway itself names.
+        id = f"oidc:{name}"
+        # Before the role: that of somebody else says nothing of the one who is known.
+        if known and id != known:
+            said = f"the issuer says that you are {id}, and not {known}"
+            raise ApiError(403, "other_person", said, "sign in again")
         role = self._role(every)
         if role is None:
             claim = self._said.role_claim
@@ -178,8 +192,7 @@ class Oidc:
                 f"{name} has no role here: the claim {claim!r} has none of the values of [console.oidc.roles]",
                 "ask whoever runs the gateway or the issuer",
             )
-        # Nobody whom an issuer names can be taken for somebody whom the gateway itself names.
-        return Person(f"oidc:{name}", role, "oidc")
+        return Person(id, role, "oidc")
 
     def _role(self, every: Mapping[str, Any]) -> ConsoleRole | None:
         has = every.get(self._said.role_claim)
@@ -192,10 +205,10 @@ class Oidc:
         )
         return next((role for value, role in self._said.roles.items() if value in values), None)
 
-    async def _published(self) -> AuthServer:
-        """What the issuer publishes, not older than an hour. Raises `ApiError`."""
+    async def _published(self, fresh_s: float = _FRESH_S) -> AuthServer:
+        """What the issuer publishes, not older than `fresh_s` seconds. Raises `ApiError`."""
         async with self._lock:
-            if self._server is not None and self._clock() - self._server[0] < _FRESH_S:
+            if self._server is not None and self._clock() - self._server[0] < fresh_s:
                 return self._server[1]
             if self._problem is not None and self._clock() - self._problem[0] < _AWAY_S:
                 known = self._problem[1]

@@ -7,24 +7,24 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from gatewright.config import Settings
 from gatewright.config.secrets import open_secrets
 from gatewright.config.substitute import Sources, substitute
+from gatewright.console import api
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.oidc import CALLBACK, Oidc
+from gatewright.console.oidc import CALLBACK, Oidc, OidcRequest
 from gatewright.console.operations import ApiError
-from gatewright.console.people import Person
 from gatewright.console.sessions import ConsoleSession
 from gatewright.console.sign_in import SignIn, record_sign_in, way_on
 from gatewright.secret_scanning import HELD
 
 __all__ = ["OidcRoutes"]
 
-_OTHER = "other_person"
-_GONE = frozenset({"no_role", _OTHER})
-"""What the issuer's own word says against a session. Where it says nothing, the session waits for it, and does nothing meanwhile."""
+_GONE = "no_role"
+"""What the issuer says of the very person against their session. Where it says nothing of them, the session waits for its word, and does
+nothing meanwhile."""
 
 
 class OidcRoutes:
@@ -35,10 +35,10 @@ class OidcRoutes:
         parts: Dependencies,
         sign_in: SignIn,
         page: Callable[[Request, ApiError | None, str], Response],
-        go_on: Callable[[str, str], Response],
+        go_on: Callable[[str, str, str], Response],
     ) -> None:
         """`page` is that of the sign-in, with what went wrong and where the person was going; `go_on` keeps a page key, where it is not
-        empty, and leads to a path."""
+        empty, leads to a path, and tells the pages why a session was not confirmed, where it was not."""
         settings = parts.ground.settings
         said = settings.console.oidc
         self._oidc = None if said is None else Oidc(said, parts.clock, partial(_secret, settings))
@@ -50,8 +50,8 @@ class OidcRoutes:
         self._go_on = go_on
 
     @property
-    def routes(self) -> Sequence[tuple[str, Callable[[Request], Awaitable[Response]]]]:
-        """Path and answer of each."""
+    def routes(self) -> Sequence[tuple[str, Callable[[Request], Awaitable[Response]], str]]:
+        """Path, answer and method of each."""
         oidc = self._oidc
         if oidc is None:
             return ()
@@ -62,50 +62,73 @@ class OidcRoutes:
         async def callback(request: Request) -> Response:
             return await self._callback(oidc, request)
 
-        return (("/oidc/begin", begin), (CALLBACK, callback))
+        async def again(request: Request) -> Response:
+            return await self._again(oidc, request)
+
+        return (
+            ("/oidc/begin", begin, "GET"),
+            ("/oidc/again", again, "POST"),
+            (CALLBACK, callback, "GET"),
+        )
 
     async def _begin(self, oidc: Oidc, request: Request) -> Response:
-        way, of = way_on(request), ""
+        way = way_on(request)
         try:
-            if request.query_params.get("silent"):
-                of = self._sign_in.session(request).id
-            started = await oidc.begin(self._sign_in.base(request), way, of)
+            started = await oidc.begin(self._sign_in.base(request), way)
         except ApiError as problem:
             return self._page(request, problem, way)
         answer = RedirectResponse(started.url, 303)
-        self._sign_in.keep(request, answer, started.cookie, CALLBACK)
+        self._sign_in.keep(request, answer, started.cookie, started.state, CALLBACK)
+        return answer
+
+    async def _again(self, oidc: Oidc, request: Request) -> Response:
+        """Where a page goes so that the issuer confirms its session, as JSON, also what is wrong: the page stays where it is then."""
+        try:
+            session = self._sign_in.doubted(request)
+            started = await oidc.begin(self._sign_in.base(request), way_on(request), session.id)
+        except ApiError as problem:
+            return api.problem(problem)
+        answer = JSONResponse({"url": started.url})
+        self._sign_in.keep(request, answer, started.cookie, started.state, CALLBACK)
         return answer
 
     async def _callback(self, oidc: Oidc, request: Request) -> Response:
-        way, session = "", None
+        state = request.query_params.get("state", "")
         try:
-            asked = await oidc.asked(self._sign_in.kept(request))
-            way, session = asked.way, self._sessions.by_id(asked.session)
-            person = await oidc.end(asked, request.url.query)
-            if asked.session:
-                self._confirm(session, person)
-                answer = self._go_on("", way)
-            else:
-                answer = self._sign_in.open(request, person, way)
+            asked = oidc.asked(self._sign_in.kept(request, state), state)
         except ApiError as problem:
             self._sign_in.refused(request, "oidc")
-            if session is not None and problem.code in _GONE:
-                self._end(session, problem.code)
-            answer = self._page(request, problem, way)
-        self._sign_in.keep(request, answer, "", CALLBACK)
+            return self._page(request, problem, "")
+        try:
+            if asked.session:
+                answer = await self._confirm(oidc, request, asked)
+            else:
+                person = await oidc.end(asked, request.url.query)
+                answer = self._sign_in.open(request, person, asked.way)
+        except ApiError as problem:
+            self._sign_in.refused(request, "oidc")
+            answer = self._page(request, problem, asked.way)
+        self._sign_in.keep(request, answer, "", state, CALLBACK)
         return answer
 
-    def _confirm(self, session: ConsoleSession | None, person: Person) -> None:
-        """Let a session go on, in the role that its person has now. Raises `ApiError`, `Unrecorded`."""
+    async def _confirm(self, oidc: Oidc, request: Request, asked: OidcRequest) -> Response:
+        """Let a session go on, in the role that its person has now, or have its pages say why not. Raises `ApiError` where there is no
+        such session any more, `Unrecorded`."""
+        session = self._sessions.by_id(asked.session)
         if session is None:
             raise ApiError(403, "sign_in_over", "the session has ended meanwhile", "sign in again")
-        if person.id != session.person.id:
-            raise ApiError(
-                403, _OTHER, f"the issuer says that you are {person.id}", "sign in again"
-            )
+        try:
+            person = await oidc.end(asked, request.url.query, session.person.id)
+        except ApiError as problem:
+            if problem.code == _GONE:
+                self._end(session, problem.code)
+                raise
+            self._sign_in.refused(request, "oidc")
+            return self._go_on("", asked.way, problem.message)
         if person.role != session.person.role:
             record_sign_in(self._parts, person, "signed_in", {"via": "oidc", "again": True})
         self._sessions.confirm(session, person)
+        return self._go_on("", asked.way, "")
 
     def _end(self, session: ConsoleSession, why: str) -> None:
         """The issuer says that its person may not be here any more."""

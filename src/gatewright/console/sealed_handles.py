@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
@@ -11,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 __all__ = ["SealedHandles"]
 
 _USED = 10_000
-"""So many of those that were opened are remembered at most."""
+"""So many of those that were opened are remembered at most; while there are so many whose time lasts, none opens."""
 _FIELDS = 20
 
 
@@ -23,8 +24,10 @@ class SealedHandles:
         self._clock = clock
         self._lasts_s = lasts_s
         self._key = token_bytes(32)
-        self._used: dict[str, float] = {}
-        """By seal: until when it would open. In the order in which they were opened."""
+        self._used: set[str] = set()
+        """Seals of those that were opened and whose time lasts."""
+        self._ends: list[tuple[float, str]] = []
+        """A heap: when the time of each of them is over."""
 
     def made(self, said: Mapping[str, str]) -> str:
         """A new one, of letters, digits, `-`, `_` and `.`."""
@@ -39,7 +42,8 @@ class SealedHandles:
         return urlsafe_b64encode(digest).decode().rstrip("=")
 
     def opened(self, handle: str) -> Mapping[str, str] | None:
-        """What it says, once; None for one that is none, is over or was opened already."""
+        """What it says, once; None for one that is none, is over or was opened already, and while too many were. Whoever calls it has seen
+        that it is the right one: it is used up by that."""
         body, _, seal = handle.partition(".")
         if not hmac.compare_digest(
             seal.encode("utf-8", "replace"), self.secret("seal", body).encode()
@@ -48,11 +52,11 @@ class SealedHandles:
         text = urlsafe_b64decode(body + "=" * (-len(body) % 4)).decode()
         said = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_FIELDS))
         now, until = self._clock(), float(said.pop("").rpartition(" ")[2])
-        if seal in self._used or now >= until:
+        while self._ends and now >= self._ends[0][0]:
+            self._used.discard(heapq.heappop(self._ends)[1])
+        # None is forgotten before its time: it would open a second time.
+        if seal in self._used or now >= until or len(self._used) >= _USED:
             return None
-        for one, end in [*self._used.items()]:
-            if now < end and len(self._used) < _USED:
-                break
-            del self._used[one]
-        self._used[seal] = until
+        self._used.add(seal)
+        heapq.heappush(self._ends, (until, seal))
         return said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -15,12 +16,13 @@ from gatewright.call import Caller
 from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.guard import Guard
+from gatewright.console.oidc import LASTS_S
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
 from gatewright.console.refusals import Refusals
 from gatewright.console.sessions import ConsoleSession, is_key
 
-__all__ = ["IDLE", "KEY", "SignIn", "person_of_key", "record_sign_in", "way_on"]
+__all__ = ["IDLE", "KEY", "SignIn", "path_in", "person_of_key", "record_sign_in", "way_on"]
 
 KEY, IDLE = "x-csrf-token", "x-console-idle"
 """Headers of a page's requests: the key of its session, and how many seconds ago a person last did something in a page."""
@@ -61,12 +63,7 @@ class SignIn:
     def check_key(self, request: Request, session: ConsoleSession, shown: str) -> None:
         """Browsers send the cookie to every port of its host and for whoever asks: only a page of ours has the key. Raises `ApiError`."""
         changes = request.method not in ("GET", "HEAD")
-        if not is_key(session, shown):
-            if changes:
-                said = "this form is of another session"
-                raise ApiError(403, "csrf", said, "load the page again")
-            said = "a cookie alone opens nothing: the page key is missing"
-            raise ApiError(401, "page_key", said, f"send it as {KEY}, as pages do")
+        self._compare(changes, session, shown)
         if self._parts.sessions.over(session) == "confirm":
             said = f"the issuer has to confirm that {session.person.id} may still be here"
             raise ApiError(401, "confirm", said, "load the page again")
@@ -74,6 +71,22 @@ class SignIn:
         ago = _seconds(request.headers.get(IDLE, "0" if changes else ""))
         if ago is not None:
             self._parts.sessions.use(session, ago)
+
+    def doubted(self, request: Request) -> ConsoleSession:
+        """The session of a request that brings the page key, also one that the issuer has to confirm; no use of it. Raises `ApiError`."""
+        session = self.session(request)
+        self._compare(True, session, request.headers.get(KEY, ""))
+        return session
+
+    @staticmethod
+    def _compare(changes: bool, session: ConsoleSession, shown: str) -> None:
+        if is_key(session, shown):
+            return
+        if changes:
+            said = "this form is of another session"
+            raise ApiError(403, "csrf", said, "load the page again")
+        said = "a cookie alone opens nothing: the page key is missing"
+        raise ApiError(401, "page_key", said, f"send it as {KEY}, as pages do")
 
     def bearer(self, request: Request) -> Person | None:
         """Whoever shows an operator's key with the request; None where none is shown. Raises `ApiError`."""
@@ -136,6 +149,7 @@ class SignIn:
         cookie, session = self._parts.sessions.open(
             person, address=_address(request), user_agent=request.headers.get("user-agent", "")
         )
+        self._replace(request, person)
         self._parts.changes.tell("sessions")
         answer = self._page(session.csrf, way)
         answer.set_cookie(
@@ -148,20 +162,37 @@ class SignIn:
         )
         return answer
 
-    def keep(self, request: Request, answer: Response, cookie: str, path: str) -> None:
-        """A cookie of a sign-in that is on its way at an issuer: it comes back with a person who follows a reference to `path` from there;
-        empty: it is not kept any more."""
-        name = self._of_oidc(request)
+    def _replace(self, request: Request, person: Person) -> None:
+        """A browser has one session: the one that it had goes, where it was the same person's. Somebody else's is not theirs to end:
+        what shows a cookie alone may have stolen it."""
+        cookie = request.cookies.get(self.cookie(request), "")
+        before = self._parts.sessions.find(cookie) if cookie else None
+        if before is not None and before.person.id == person.id:
+            self._parts.sessions.end(before.id)
+            record_sign_in(
+                self._parts, before.person, "session_ended", {"reason": "signed_in_again"}
+            )
+
+    def keep(self, request: Request, answer: Response, cookie: str, state: str, path: str) -> None:
+        """A cookie of a sign-in that is on its way at an issuer, and its state: it comes back with a person who follows a reference to `path`
+        from there; empty: it is not kept any more."""
+        name = self._of_oidc(request, state)
         if not cookie:
             answer.delete_cookie(name, path=path)
             return
         answer.set_cookie(
-            name, cookie, httponly=True, samesite="lax", secure=self._guard.secure, path=path
+            name,
+            cookie,
+            max_age=int(LASTS_S),
+            httponly=True,
+            samesite="lax",
+            secure=self._guard.secure,
+            path=path,
         )
 
-    def kept(self, request: Request) -> str:
+    def kept(self, request: Request, state: str) -> str:
         """That cookie; empty where there is none."""
-        return request.cookies.get(self._of_oidc(request), "")
+        return request.cookies.get(self._of_oidc(request, state), "")
 
     def base(self, request: Request) -> str:
         """The URL at which a request reached the console, without a path."""
@@ -185,8 +216,10 @@ class SignIn:
         # `__Host-` keeps those of other hosts of the domain from writing it; browsers take it with TLS alone.
         return ("__Host-" if self._guard.secure else "") + self._named(request)
 
-    def _of_oidc(self, request: Request) -> str:
-        return f"{self._named(request)}_oidc"
+    def _of_oidc(self, request: Request, state: str) -> str:
+        # Two pages of one browser may be at the issuer at once; a bounded number of names, which all come back together.
+        part = sha256(state.encode("utf-8", "replace")).hexdigest()[0]
+        return f"{self._named(request)}_oidc_{part}"
 
     def _named(self, request: Request) -> str:
         # Cookies do not know ports: two gateways of one machine would sign each other's people out.
@@ -226,6 +259,10 @@ def _seconds(text: str) -> float | None:
 
 def way_on(request: Request, known: Sequence[str] = ("/",)) -> str:
     """Where the person was going: a path of the console, whatever else was written there."""
-    wanted = request.query_params.get("next", "")
+    return path_in(request.query_params.get("next", ""), known)
+
+
+def path_in(wanted: str, known: Sequence[str] = ("/",)) -> str:
+    """A path of the console, where this is one."""
     is_path = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
     return wanted if is_path and wanted.isprintable() and wanted.isascii() else known[0]

@@ -39,7 +39,7 @@ class SignInPages:
             ("/sign-in", self._signing_in, "GET"),
             ("/sign-in", self._key, "POST"),
             ("/sign-out", self._out, "POST"),
-            *((path, run, "GET") for path, run in self._oidc.routes),
+            *self._oidc.routes,
         )
 
     def shell(self, request: Request) -> Response:
@@ -81,8 +81,9 @@ class SignInPages:
         }
         return self._html("sign_in.html", values, 200 if problem is None else problem.status)
 
-    def _signed_in(self, key: str, way: str) -> Response:
-        values = {"title": "Signed in", "key": key, "way": way, "theme": ""}
+    def _signed_in(self, key: str, way: str, unconfirmed: str = "") -> Response:
+        title = "Not confirmed" if unconfirmed else "Signed in"
+        values = {"title": title, "key": key, "way": way, "unconfirmed": unconfirmed, "theme": ""}
         return self._html("signed_in.html", values, 200)
 
 

@@ -32,7 +32,7 @@ from gatewright.console.people import Person
 from gatewright.console.rendering import environment
 from gatewright.console.screen import Badge, Page, Screen, View
 from gatewright.console.sessions import ConsoleSession
-from gatewright.console.sign_in import KEY
+from gatewright.console.sign_in import KEY, path_in
 from gatewright.console.sign_in_pages import SignInPages, form_of, key_in
 from gatewright.console.sign_in_sessions import SignIns
 from gatewright.console.static_files import StaticFiles
@@ -87,22 +87,24 @@ class Site:
             self._route("/", self._to(f"/{first}"), "GET"),
             self._route("/static/{name}", self._file, "GET"),
             *(self._route(path, run, method) for path, run, method in self._signing.routes),
-            self._route(_EVENTS, self._events, "GET"),
-            self._route("/screens", self._numbers, "GET"),
+            self._route(_EVENTS, self._events, "GET", head=False),
+            self._route("/screens", self._numbers, "GET", head=False),
             self._route(f"{api.ROOT}/openapi.json", self._document, "GET"),
         ]
         for screen in self._screens:
             found += [
-                self._route(one.path, self._page(screen, one), one.method) for one in screen.pages
+                self._route(one.path, self._page(screen, one), one.method, head=False)
+                for one in screen.pages
             ]
         for operation in self._operations:
             path = api.ROOT + operation.path
-            found.append(self._route(path, self._operation(operation), operation.method))
+            run = self._operation(operation)
+            found.append(self._route(path, run, operation.method, head=False))
         return found
 
     # -- what every request passes
 
-    def _route(self, path: str, answer: Answering, method: str) -> Route:
+    def _route(self, path: str, answer: Answering, method: str, *, head: bool = True) -> Route:
         async def guarded(request: Request) -> Response:
             try:
                 self._guard.check(request)
@@ -119,7 +121,10 @@ class Site:
                 response = self._problem(request, said)
             return _kept_apart(response)
 
-        return Route(path, guarded, methods=[method])
+        found = Route(path, guarded, methods=[method])
+        if not head and found.methods is not None:
+            found.methods.discard("HEAD")  # it would do all of the work, and send nothing
+        return found
 
     async def _not_here(self, request: Request, problem: Exception) -> Response:
         """No route leads there, or none with this method."""
@@ -151,8 +156,16 @@ class Site:
         if "hx-request" in request.headers:
             page = urlsplit(request.headers.get("hx-current-url", ""))
             way = page.path + (f"?{page.query}" if page.query else "")
-            first = "/oidc/begin?silent=1" if problem.code == "confirm" else "/sign-in?over=session"
-            return Response(status_code=401, headers={"hx-redirect": f"{first}&next={quote(way)}"})
+            if problem.code == "confirm":  # the page asks the issuer, when nobody is writing in it
+                return Response(
+                    status_code=401, headers={"x-console": "confirm", "hx-reswap": "none"}
+                )
+            there = f"/sign-in?over=session&next={quote(way)}"
+            if (
+                problem.code == "page_key"
+            ):  # the same browser has signed in anew: its shell has the key
+                there = path_in(way)
+            return Response(status_code=401, headers={"hx-redirect": there})
         if request.method != "GET":
             return RedirectResponse("/sign-in", 303)
         # Whoever follows a reference from another site comes without the cookie (`SameSite=Strict`); the shell asks with it.

@@ -33,6 +33,13 @@ body.addEventListener("htmx:config:request", (event) => {
 });
 // What a dialog asked for is done, or a notice says why not, which would stand behind it.
 body.addEventListener("htmx:after:request", (event) => {
+  const { ctx } = event.detail;
+  if (ctx.response?.raw.headers.get("X-Console") === "confirm") {
+    if (ctx.request.method.toUpperCase() !== "GET") unsent(event.target.closest?.("dialog[open]"));
+    reconfirm();
+    return;
+  }
+  event.target.closest?.("dialog")?.querySelector("[data-unsent]")?.remove();
   if (!event.target.closest?.("[data-stays]")) event.target.closest?.("dialog")?.close();
 });
 body.addEventListener("htmx:error", () => notice("The console cannot be reached. Is the gateway running?"));
@@ -45,6 +52,40 @@ function notice(text) {
   document.getElementById("notices")?.replaceChildren(box);
 }
 
+/** Nothing was done, and what was written stays. */
+function unsent(dialog) {
+  const text = "Not sent: the issuer has to confirm who you are first. Open the console in another tab, and send this again; or copy what you wrote, and load this page anew.";
+  if (!dialog) {
+    notice(text);
+    return;
+  }
+  const said = dialog.querySelector("[data-unsent]") ?? document.createElement("p");
+  said.className = "notice bad";
+  said.dataset.unsent = "";
+  said.setAttribute("role", "alert");
+  said.textContent = text;
+  if (!said.isConnected) dialog.append(said);
+}
+
+// When somebody last wrote: a field that has the focus alone keeps nothing waiting.
+const [FIELDS, WRITES_MS] = ["input:not([type=hidden]):not([type=search]), textarea", 60_000];
+let wrote = -WRITES_MS;
+for (const kind of ["keydown", "input"]) {
+  window.addEventListener(
+    kind,
+    (event) => {
+      if (event.isTrusted && event.target.closest?.("input, textarea, select")) wrote = performance.now();
+    },
+    { capture: true, passive: true },
+  );
+}
+
+function writes() {
+  if (document.querySelector("dialog[open]") || performance.now() - wrote < WRITES_MS) return true;
+  const shown = [...document.querySelectorAll(FIELDS)].filter((one) => one.getClientRects().length && one.form?.matches("[method=post], [hx-post]"));
+  return shown.some((one) => one.value !== one.defaultValue);
+}
+
 body.addEventListener("notice", (event) => notice(event.detail));
 
 // -- one stream a page: what changed is fetched again by whatever shows it (hx-trigger="changed-inbox from:body")
@@ -54,10 +95,15 @@ const [PAUSE_MS, LONGEST_PAUSE_MS] = [5000, 60000];
 const LOST = "Connection lost. Trying again…";
 let pause = PAUSE_MS;
 
+let stream = null;
+window.addEventListener("pagehide", () => stream?.close());
+
 function listen() {
   const connection = document.getElementById("connection");
-  const stream = new EventSource(`/events?topics=${encodeURIComponent(topics)}&since=${body.dataset.since}&key=${encodeURIComponent(csrf)}`);
+  stream?.close();
+  stream = new EventSource(`/events?topics=${encodeURIComponent(topics)}&since=${body.dataset.since}&key=${encodeURIComponent(csrf)}`);
   let lost = 0;
+  const mine = stream;
   stream.addEventListener("open", () => {
     window.clearTimeout(lost);
     connection.hidden = true;
@@ -71,12 +117,14 @@ function listen() {
       connection.hidden = false;
     }, 500);
     // Refused: the browser does not try again by itself.
-    if (stream.readyState !== EventSource.CLOSED) return;
-    window.setTimeout(() => again(stream.url, connection), pause);
+    if (mine.readyState !== EventSource.CLOSED || stream !== mine) return;
+    window.setTimeout(() => {
+      if (stream === mine) again(mine.url, connection);
+    }, pause);
     pause = Math.min(2 * pause, LONGEST_PAUSE_MS);
   });
   stream.addEventListener("over", (event) => {
-    stream.close();
+    mine.close();
     over(JSON.parse(event.data).why);
   });
   stream.addEventListener("changed", (event) => {
@@ -85,7 +133,6 @@ function listen() {
       body.dispatchEvent(new CustomEvent(`changed-${topic}`));
     }
   });
-  window.addEventListener("pagehide", () => stream.close());
 }
 if (topics) listen();
 
@@ -93,8 +140,16 @@ if (topics) listen();
 async function again(url, connection) {
   const looking = new AbortController();
   const answer = await fetch(url, { signal: looking.signal }).catch(() => null);
+  const why = answer?.status === 401 ? (await answer.json().catch(() => ({}))).code : "";
   looking.abort();
-  if (answer && (answer.status === 401 || answer.redirected)) window.location.reload();
+  if (why === "confirm") {
+    reconfirm();
+    return;
+  }
+  if (answer && (answer.status === 401 || answer.redirected)) {
+    anew();
+    return;
+  }
   const crowded = answer?.status === 503;
   connection.textContent = crowded ? "Too many pages are open: this one does not hear of changes. Close some." : LOST;
   listen();
@@ -112,12 +167,54 @@ const ENDS = {
 function over(why) {
   const here = encodeURIComponent(window.location.pathname + window.location.search);
   if (why === "confirm") {
-    // The issuer is asked, which shows nothing and comes back here; not while somebody writes.
-    const writes = document.querySelector("dialog[open]") || document.activeElement?.matches("input, textarea, select");
-    if (writes) window.setTimeout(() => over(why), 5000);
-    else window.location.replace(`/oidc/begin?silent=1&next=${here}`);
+    reconfirm();
     return;
   }
+  // Whoever signed in anew in this browser has ended the session before: its pages go on with the next. Its key comes a moment later.
+  if (why === "ended" && !renewed()) {
+    window.setTimeout(() => (renewed() ? anew() : end(why, here)), 1500);
+    return;
+  }
+  if (why === "ended") anew();
+  else end(why, here);
+}
+
+const renewed = () => (window.localStorage.getItem("page-key") ?? csrf) !== csrf;
+
+/** The page is asked for anew, once nobody writes in it. */
+function anew() {
+  if (!writes()) {
+    window.location.reload();
+    return;
+  }
+  tell("This page does not hear of changes: somebody signed in or out in this browser. It is loaded anew when you have finished writing.");
+  window.setTimeout(anew, 1000);
+}
+
+function tell(text) {
+  const connection = document.getElementById("connection");
+  if (connection.textContent !== text) connection.textContent = text;
+  connection.hidden = false;
+}
+
+/** The issuer is asked, which shows nothing and comes back here; by one page for all. */
+let confirming = false;
+async function reconfirm() {
+  if (confirming) return;
+  confirming = true;
+  stream?.close();
+  const ended = await window.consoleConfirm(window.location.pathname + window.location.search, proof, writes, tell);
+  confirming = false;
+  if (ended === "over") {
+    anew();
+    return;
+  }
+  document.getElementById("connection").hidden = true;
+  for (const topic of topics.split(",").filter(Boolean)) body.dispatchEvent(new CustomEvent(`changed-${topic}`)); // what was refused meanwhile
+  if (topics) listen();
+}
+
+function end(why, here) {
   const said = document.createElement("div");
   said.className = "empty";
   said.setAttribute("role", "alert");

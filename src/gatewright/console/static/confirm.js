@@ -1,0 +1,57 @@
+// Has the issuer confirm a session: one page of the browser goes there, the others wait for it. What an attempt came to stands in the storage
+// of this site, so that the next is made later, by whichever page is first.
+
+const [AFTER, TRIES, DONE, WHY] = ["confirm-after", "confirm-tries", "confirmed", "unconfirmed"];
+const [PAUSE_MS, LONGEST_PAUSE_MS, LOOK_MS] = [20_000, 900_000, 1000];
+
+const number = (name) => Number(window.localStorage.getItem(name)) || 0;
+
+/** Whether it is this page's turn: then it is no other's for a while, a longer one each time. */
+async function turn() {
+  const take = () => {
+    const now = Date.now();
+    // A time further away than any pause is of a clock that has been set.
+    if (now < number(AFTER) && number(AFTER) <= now + LONGEST_PAUSE_MS) return false;
+    const tries = number(TRIES);
+    window.localStorage.setItem(TRIES, String(tries + 1));
+    window.localStorage.setItem(AFTER, String(now + Math.min(PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS)));
+    return true;
+  };
+  // Browsers have locks at addresses of TLS and of this machine alone; elsewhere two pages may go at once, which is no harm.
+  return navigator.locks ? navigator.locks.request("console-confirm", take) : take();
+}
+
+/** Where to go, or why not: `{ url }`, `{ over: true }` for a session that is none any more, `{ why }`. */
+async function ask(here, headers) {
+  const answer = await fetch(`/oidc/again?next=${encodeURIComponent(here)}`, { method: "POST", headers }).catch(() => null);
+  if (!answer) return { why: "the console cannot be reached" };
+  const said = await answer.json().catch(() => ({}));
+  if (answer.ok) return said;
+  if (answer.status === 401 || said.code === "csrf") return { over: true };
+  return { why: said.message ?? `HTTP ${answer.status}` };
+}
+
+/** Ends with "confirmed" once any page has been at the issuer for this session, with "over" where there is no session any more; not at all
+ * where this page goes to the issuer itself. `headers` are what a request brings, `writes` says whether somebody writes here, `say` shows a text. */
+window.consoleConfirm = async (here, headers, writes, say) => {
+  const began = Date.now();
+  for (;;) {
+    if (number(DONE) >= began) return "confirmed";
+    if (writes()) {
+      say("The issuer has to confirm who you are: this page does not hear of changes until you have finished writing, or have opened another.");
+    } else if (await turn()) {
+      const said = await ask(here, headers());
+      if (said.over) return "over";
+      if (said.url) {
+        window.location.replace(said.url);
+        return new Promise(() => {});
+      }
+      window.localStorage.setItem(WHY, said.why);
+    } else {
+      const why = window.localStorage.getItem(WHY);
+      const last = why ? `The issuer has not confirmed who you are: ${why}.` : "The issuer is asked who you are.";
+      say(`${last} Nothing can be done here meanwhile; it is asked again from time to time.`);
+    }
+    await new Promise((resolve) => window.setTimeout(resolve, LOOK_MS));
+  }
+};
