@@ -99,6 +99,7 @@ _OF_TABLES = """
     strftime sub subtract sum swapaxes swaplevel symmetric_difference tail take time timetuple to_datetime64 to_dict to_frame to_list to_numpy to_period
     to_pydatetime to_pytimedelta to_records to_timestamp to_timedelta64 to_datetime to_numeric to_timedelta tolist total_seconds transpose truediv truncate
     tz tz_convert tz_localize union unique unstack update value value_counts values var week weekday weekofyear where xs year add_categories
+    select_dtypes autocorr axes nlevels slice_replace
     remove_categories rename_categories remove_unused_categories reorder_categories as_ordered as_unordered indices attrs
     capitalize casefold center contains extract extractall endswith find findall fullmatch get_dummies isalnum isalpha isascii isdecimal isdigit
     islower isnumeric isspace istitle isupper len ljust lower lstrip match partition removeprefix removesuffix rfind rindex rjust rpartition rsplit rstrip

@@ -150,7 +150,7 @@ class _Frames:
         typed = node.value
         if name == "__name__" and _is_type_of(typed):
             self._passing.add(id(typed.func))
-        if id(node) in self._passing:
+        if id(node) in self._passing or _is_plain_format(node):
             return
         if name in _DIRECT or (name not in ATTRIBUTES and name not in _DUNDERS):
             yield f"Blocked attribute: '{name}' beside tables or arrays"
@@ -185,8 +185,7 @@ class _Frames:
         if name in _AS_TEXT:
             return not node.args and all(one.arg in _SHAPING for one in node.keywords)
         if name == "format":
-            text = func.value.value if isinstance(func.value, ast.Constant) else None
-            return isinstance(text, str) and not _FIELDS.search(text)
+            return _is_plain_format(func)
         if name in _PIVOTS:
             named = [one.value for one in node.keywords if one.arg == "aggfunc"]
             return len(node.args) <= _PIVOT_POSITIONS and all(map(self._computes, named))
@@ -239,7 +238,7 @@ class _Frames:
             seen = node.id in self._functions and self._bound[node.id] == 1
             return seen or (node.id in _BUILTINS and self._bound[node.id] == 0)
         if isinstance(node, ast.Attribute):
-            return node.attr in FRAME_MEMBERS["numpy"] and self._is(node, f"numpy.{node.attr}")
+            return self._is_listed(node)
         if isinstance(node, ast.List | ast.Tuple):
             return bool(node.elts) and all(self._is_one(one) for one in node.elts)
         if isinstance(node, ast.Dict):
@@ -249,6 +248,13 @@ class _Frames:
                 for one in node.values
             )
         return False
+
+    def _is_listed(self, node: ast.Attribute) -> bool:
+        """Whether it certainly is a member of numpy, or a method of texts, that computes."""
+        of_numpy = node.attr in FRAME_MEMBERS["numpy"] and self._is(node, f"numpy.{node.attr}")
+        of_texts = isinstance(node.value, ast.Name) and node.value.id == "str"
+        plain = of_texts and not self._bound["str"] and node.attr not in _DIRECT
+        return of_numpy or plain or _is_plain_format(node)
 
     def _is_one(self, node: ast.expr) -> bool:
         """The same of a single function; of a pair (`("label", "sum")`) the second is one."""
@@ -266,6 +272,12 @@ def _is_type_of(node: ast.expr) -> TypeGuard[ast.Call]:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         return False
     return node.func.id == "type" and len(node.args) == 1
+
+
+def _is_plain_format(node: ast.Attribute) -> bool:
+    """Whether it is `format` of a constant text that looks no members up."""
+    text = node.value.value if isinstance(node.value, ast.Constant) else None
+    return node.attr == "format" and isinstance(text, str) and not _FIELDS.search(text)
 
 
 def _is_number(node: ast.expr) -> bool:
