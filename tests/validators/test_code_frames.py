@@ -44,7 +44,7 @@ QUERIES = [
     "df.query('a > 1')", "df.eval('b = a * 2')", "q = df.query\nq(\"@pd.compat.os.system('id')\")", "list(map(df.eval, ['x']))", "pd.DataFrame.query(df, '@x')", "df.query('@pd.io')", "df.query(text)",
     "df.eval('@x.__class__')", "print(df.query('x'))", "df.query('x').__name__", "df.groupby('a').query", "[df.eval]", "(lambda d: d.eval)(df)", "match df:\n    case pd.DataFrame(eval=e): e('x')",
     "class A(pd.DataFrame):\n    __match_args__ = ('eval',)", "class A(pd.DataFrame):\n    run = pd.DataFrame.eval", "df.eval = 1", "del df.query", "class M(type): ...", "class A(metaclass=M): ...",
-    "D = type(df)", "type(type(df))('A', (), {})", "'{0.style}'.format(df)", "f = '{0.style}'.format", "str.format('{0.style}', df)", "'{:{0.style}}'.format(df)", "'{0[a].style}'.format(df)", "df.map('{0.style}'.format)", "df.map(('{0' + '.style}').format)", "[type][0](df)", "print(type)(df)", "'{x}'.format_map({'x': df})", "getattr(df, 'eval')", "hasattr(df, 'style')",
+    "D = type(df)", "type(type(df))('A', (), {})", "'{0.style}'.format(df)", "f = '{0.style}'.format", "str.format('{0.style}', df)", "'{:{0.style}}'.format(df)", "'{0[a].style}'.format(df)", "df.map('{0.style}'.format)", "df.map(('{0' + '.style}').format)", "[type][0](df)", "print(type)(df)", "'{x}'.format_map({'x': df})", "getattr(df, 'eval')", "hasattr(df, 'style')", "help('x')",
 ]  # fmt: skip
 STYLES = [
     "df.style.env.from_string(r'{{ x }}').render()", "df.style", "df.style.loader", "df.style.env.compile", "x.loader", "x.env", "x.env.compile('x')", "s = [df.style][0]", "f = lambda d: d.style",

@@ -42,7 +42,7 @@ _DIRECT = _READS | _SETS | _AS_TEXT | _BY_NAME | _PIVOTS | {"format"}
 _BUILTINS = frozenset(
     "sum len min max abs round str int float bool list tuple set sorted any all dict".split()
 )
-_REFUSED_NAMES = frozenset("getattr setattr delattr hasattr vars type dir".split())
+_REFUSED_NAMES = frozenset("getattr setattr delattr hasattr vars type dir help".split())
 _DUNDERS = frozenset({"__name__", "__version__", "__init__"})
 _DEFINED = frozenset(
     f"__{name}__"
