@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators import code_lists as lists
-from gatewright.validators.code_frames import frame_call
 from gatewright.validators.code_members import Walk, attribute_violation
 from gatewright.validators.code_names import Names, folded
 from gatewright.validators.shell_files import is_sensitive
@@ -92,7 +91,6 @@ def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
     for arg in node.args if _is_attrgetter(walk, func) else ():
         yield from _member_text(folded(arg), "attrgetter")
     yield from _file_violation(node, closed=walk.rules.allowed_imports is not None)
-    yield from frame_call(walk, node) if walk.frames else ()
     if _gives_environment_away(walk, node):
         walk.found["Blocked use: the whole of 'os.environ' in code that uses the network"] = None
     yield from _switch_violation(node)

@@ -45,8 +45,6 @@ class Walk:
         self.networked = names.reaches(lists.NETWORK)
         self.frames = rules.allowed_imports is not None and names.reaches(FRAMES)
         """Whether the code uses tables or arrays at a level at which only listed members of them pass."""
-        self.buffers: set[str] = set()
-        """Names that are bound to texts in memory, and to nothing else."""
         self.harmless: set[int] = set()
         """Nodes of blocked functions that are called in a way that makes them harmless."""
         self.docstrings: set[int] = set()

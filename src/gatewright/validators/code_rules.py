@@ -16,7 +16,7 @@ from typing import Any
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_calls import call_violations, joined_violation
-from gatewright.validators.code_frames import frame_attribute, frame_class, frame_text
+from gatewright.validators.code_frames import frame_violations
 from gatewright.validators.code_members import Rules, Walk, attribute_violation
 from gatewright.validators.code_names import Names, folded
 from gatewright.validators.code_source import BadSource, parsed
@@ -34,7 +34,7 @@ def violations(tree: ast.Module, rules: Rules) -> list[str]:
     nodes = _ordered(tree)
     walk = Walk(rules, Names(nodes), _rebound(tree))
     if walk.frames:
-        walk.buffers |= _buffers(nodes, walk)
+        walk.found |= dict.fromkeys(frame_violations(walk, nodes))
     interesting, rule_of = walk.interesting, _VISITS.get
     for node in nodes:
         rule = rule_of(type(node))
@@ -45,24 +45,7 @@ def violations(tree: ast.Module, rules: Rules) -> list[str]:
             # Enough to reject it; more would only make the body long (MGP §7.4).
             if len(walk.found) >= _MAX_VIOLATIONS:
                 break
-    return list(walk.found)
-
-
-def _buffers(nodes: list[Any], walk: Walk) -> set[str]:
-    """Names that nothing binds but calls that make a text in memory."""
-    bound: dict[str, bool] = {}
-    made: set[int] = set()
-    for node in nodes:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-            paths = walk.names.paths(node.value.func)
-            if paths and paths <= {"io.StringIO", "io.BytesIO"}:
-                made.update(map(id, node.targets))
-        elif isinstance(node, ast.arg):
-            bound[node.arg] = False
-    for node in nodes:
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id] = bound.get(node.id, True) and id(node) in made
-    return {name for name, only in bound.items() if only}
+    return list(walk.found)[:_MAX_VIOLATIONS]
 
 
 def _ordered(tree: ast.Module) -> list[Any]:
@@ -200,7 +183,6 @@ def _visit_attribute(walk: Walk, node: ast.Attribute) -> Iterator[str]:
         elif not isinstance(node.ctx, ast.Load) and _is_patched(path):
             yield f"Blocked assignment: '{path}'"
     yield from attribute_violation(node.attr)
-    yield from frame_attribute(node) if walk.frames and id(node) not in walk.harmless else ()
     if node.attr == "__dict__":
         yield from _dict_of(walk, node.value)
 
@@ -232,8 +214,6 @@ def _visit_constant(walk: Walk, node: ast.Constant) -> Iterator[str]:
         return
     if "__" in text:
         yield from _text_violation(text)
-    if walk.frames:
-        yield from frame_text(text)
     if "{" in text and _SPLICED.search(text):
         yield "Blocked format: a member that is put together"
 
@@ -243,8 +223,6 @@ def _visit_computed(walk: Walk, node: ast.expr) -> Iterator[str]:
     text = folded(node)
     if text is not None and "__" in text:
         yield from _text_violation(text)
-    if text is not None and walk.frames:
-        yield from frame_text(text)
 
 
 def _visit_sum(walk: Walk, node: ast.BinOp) -> Iterator[str]:
@@ -336,7 +314,7 @@ def _visit_binding(walk: Walk, node: ast.Assign | ast.AnnAssign | ast.NamedExpr)
 def _visit_class(walk: Walk, node: ast.ClassDef) -> Iterator[str]:
     """What a class body binds is a member of the class, which is not followed."""
     walk.in_class.update(map(id, node.body))
-    yield from frame_class(node) if walk.frames else ()
+    return iter(())
 
 
 def _visit_match(walk: Walk, node: ast.MatchClass) -> Iterator[str]:
