@@ -13,6 +13,7 @@ not contain anything that a shell could read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -206,8 +207,9 @@ _SEEKERS = frozenset(
     {"grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "rg"}
 )
 
-_SCRIPTED = frozenset({"jq", "yq", "gojq"})
+_SCRIPTED = frozenset({"jq", "gojq"})
 """The first operand is a filter: `.env` is a member."""
+_YQ_VALUED = Pattern(r"-[A-Za-z]*[oIp]|--(?:input-format|output-format|indent)")
 _GLOBBING = Pattern(r"--(?:include|i?glob)=(.*)|-g(.+)", DOTALL)
 """Options whose value is a pattern of names that are read."""
 
@@ -220,13 +222,24 @@ def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str
         return None
     # The first operand of `grep` is a pattern, unless an option brings one: then all are files.
     seeks = name in _SEEKERS and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
-    pattern = name in _SCRIPTED or seeks
+    pattern = name in _SCRIPTED or seeks or (name == "yq" and _begins_with_filter(arguments))
     for word in arguments:
         if pattern and not word.text.startswith("-"):
             pattern = False
         elif names_sensitive_file(word) or _globs_sensitive(word):
             return "host_file"
     return None
+
+
+def _begins_with_filter(arguments: list[Word]) -> bool:
+    """Whether the first operand of `yq` is a filter: alone it may be a file, and what has a slash is a place."""
+    texts = ["", *(word.text for word in arguments)]
+    operands = [
+        one
+        for before, one in pairwise(texts)
+        if not one.startswith("-") and not _YQ_VALUED.fits(before)
+    ]
+    return len(operands) > 1 and "/" not in operands[0]
 
 
 def _globs_sensitive(word: Word) -> bool:

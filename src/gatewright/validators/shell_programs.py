@@ -69,7 +69,9 @@ def _to_text(words: Sequence[Word]) -> str | None:
 _TO_TEXT = Pattern(r"-(?:layout|raw|nopgbrk|bbox|htmlmeta|q|[flrxyWH]|enc|eol)")
 _OPENSSL = {
     "version": shaped("-[a-z]"),
-    "list": shaped("-[a-z0-9-]+"),
+    # Without `-provider-path` and what else loads code.
+    "list": shaped(r"-(?:1|verbose|commands|(?:standard|digest|cipher)-commands|[a-z-]+-(?:algorithms|methods|managers|generators|instances)|"
+                   r"encoders|decoders|store-loaders|providers|disabled|objects)", NEVER),
     "dgst": shaped(r"-(?:md5|sha\d+(?:-\d+)?|blake2\w+|hex|r|c|binary)"),
     **dict.fromkeys(("x509", "req", "crl"), shaped(
         r"-(?:in|inform|noout|text|subject|issuer|dates|enddate|startdate|fingerprint|serial|pubkey|modulus|purpose|hash|email|ext|"
@@ -79,6 +81,8 @@ _TAGS = (
     "ImageSize ImageWidth ImageHeight DateTimeOriginal CreateDate ModifyDate Make Model FileType FileSize MIMEType Orientation Title Author "
     "Duration All GPSLatitude GPSLongitude GPSPosition Software ColorSpace LensModel ISO"
 )
+_NO_URL = r"(?:[a-zA-Z]:)?[\w./ =,-]*|[\w.-]*=[\w./ =,:-]*"
+"""Of `ffprobe`: a colon stands behind one letter or a sign that no scheme has, as `http:x` is an address, too."""
 _SQLITE = Pattern(
     r"-{1,2}(?:readonly|header|noheader|csv|json|column|line|list|markdown|box|table|bail|batch|safe)"
 )
@@ -175,7 +179,7 @@ _DESCRIBED: dict[str, Program] = {
     "exiftool": shaped(r"-(?:json|j|csv|X|g\d?|G\d?|s{1,3}|S|a|n|u|U|l|fast\d?|q|ee|" + _TAGS.replace(" ", "|") + ")"),
     "ffprobe": shaped(
         r"-(?:v|loglevel|hide_banner|show_(?:entries|format|streams|chapters|packets|frames|error|programs)|of|print_format|select_streams|i|pretty|"
-        r"count_frames|count_packets|unit|sexagesimal|read_intervals)", r"[\w./ =,:-]*"),
+        r"count_frames|count_packets|unit|sexagesimal|read_intervals)", _NO_URL),
     "sqlite3": Program(check=_database),
     "unzip": _only_first("-l", "-v", "-Z", "-t", "-p", "-lv"),
     **dict.fromkeys("gzip gunzip bzip2 bunzip2 xz unxz".split(), Program(check=_to_output)),

@@ -8,6 +8,7 @@ how they ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_scripts import awk_rule, sed_rule
@@ -131,7 +132,13 @@ def tar(arguments: Sequence[Word]) -> str | None:
     first, rest = texts[0].removeprefix("-"), texts[1:]
     if texts[0] == "--list":
         first = "t"
-    shown = "O" in first or not {"-O", "--to-stdout"}.isdisjoint(rest)
+    dashed = texts[0].startswith("-")
+    # Behind a dash what follows `f` in its word is its value, without one the next word.
+    shown = "O" in (first.partition("f")[0] if dashed else first)
+    shown = shown or any(
+        one in _TAR_SHOWING and not _TAR_WANTS.fits(before)
+        for before, one in pairwise(rest if "f" in first and not dashed else texts)
+    )
     if not _TAR_FIRST.fits(first) or not (
         ("x" in first and shown) or ("t" in first and "x" not in first)
     ):
@@ -145,6 +152,7 @@ def tar(arguments: Sequence[Word]) -> str | None:
     return None
 
 
+_TAR_SHOWING, _TAR_WANTS = frozenset({"-O", "--to-stdout"}), Pattern("-[A-Za-z]*f")
 _TAR_FIRST = Pattern("[txvzjJafO]+")
 _TAR_OPTION = Pattern(
     r"-[vzjJafO]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*|--to-stdout"
