@@ -29,7 +29,7 @@ from gatewright.validators.shell_lists import Command, Step, read_list
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_pipes import pipe_rule
 from gatewright.validators.shell_presets import steps_rule
-from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
+from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule, starts_too_many
 from gatewright.validators.shell_runners import known_as
 from gatewright.validators.shell_strict import DANGEROUS, SENTENCES, strict, strict_rule, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
@@ -191,6 +191,8 @@ def command_rule(
     words: list[Word], known: Mapping[str, Program] = PROGRAMS, mode: Mode = "allow-list"
 ) -> str | None:
     """What speaks against one command: a rule's name, or None."""
+    if starts_too_many(words):
+        return "too_long"
     name = program_name(words[0].text)
     if mode == "deny-list":
         name = known_as(name, known, DANGEROUS)

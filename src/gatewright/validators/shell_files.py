@@ -114,7 +114,11 @@ def holds_sensitive_files(folder: str) -> bool:
 
 def _means(text: str, *, glob: bool) -> bool:
     parts = _components(text)
-    if glob and sum(map(_WILD.within, parts)) > _MOST_WILD:
+    # Before anything compares with them: what matches a pattern takes its length for each joker.
+    if glob and (
+        sum(map(_WILD.within, parts)) > _MOST_WILD
+        or any(len(_WILD.findall(part)) > _MOST_WILD for part in parts)
+    ):
         return True
     names = dict.fromkeys(parts)
     return any(_named(part, glob=glob) for part in names) or any(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, takewhile
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_capabilities import needs
@@ -15,7 +16,7 @@ from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unw
 from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
 from gatewright.validators.shell_lists import Command, Redirection, Step
 from gatewright.validators.shell_pipes import lists_names, pipe_rule
-from gatewright.validators.shell_programs import program_name, program_rule
+from gatewright.validators.shell_programs import program_name, program_rule, starts_too_many
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["steps_rule"]
@@ -42,7 +43,9 @@ _VALUED = Pattern(
     r"--experimental-vm-modules|--enable-source-maps|[ ])+|(?:GIT_)?(?:EDITOR|SEQUENCE_EDITOR|PAGER)=(?:true|:|cat)|GOFLAGS=(?:-mod=\w+|-v|[ ])*|"
     r"GIT_TERMINAL_PROMPT=[01]|PIP_[A-Z_]*=(?:[01]|true|false)|npm_config_(?:yes|loglevel)=\w+"
 )
-_PATHS = Pattern(r"PYTHONPATH=[\w.][\w./:-]*")
+_INSIDE = Pattern(r"[\w.][\w./-]*")
+_LOADED = Pattern(r"(?:[A-Z0-9]+_)*?(?:BASH|KSH|ZSH|SH|VIRTUAL)_ENV|ENV|(?:LD|DYLD)_.*")
+"""Names of what a shell, a loader or an interpreter runs, of which some end like names of settings."""
 
 Judge = Callable[[list[Word]], str | None]
 """What speaks against the words of one command."""
@@ -80,7 +83,7 @@ class _Line:
         return rule if len(self._folders) <= _MOST_FOLDERS else "too_long"
 
     def _command_rule(self, command: Command) -> str | None:
-        if not all(map(_is_harmless, command.variables)):
+        if not all(_is_harmless(one, writes=self._writes) for one in command.variables):
             return "assignment"
         if _takes_unseen(command):
             return "unknown_arguments"
@@ -108,6 +111,10 @@ class _Line:
         return "host_file" if secret or _reads_below(words, self._folders) else None
 
     def _preset_rule(self, words: list[Word]) -> str | None:
+        if starts_too_many(words):
+            return "too_long"
+        if _sets_git(words, writes=self._writes):
+            return "option"
         if not self._writes:
             return self._judge(unwrapped_git(words))
         rule = develop_rule(words, self._judge, self._made)
@@ -118,6 +125,21 @@ class _Line:
         return "outside" if outside else None
 
 
+def _sets_git(words: Sequence[Word], *, writes: bool) -> bool:
+    """Whether git gets a setting for its log that runs a program, or, where nothing is written, another folder with settings of its own."""
+    texts = [word.text for word in words]
+    if program_name(texts[0]) == "git" and texts[1:2] and not writes and "-C" in _before_subcommand(texts):  # fmt: skip
+        return True
+    settings = (text.lower() for before, text in pairwise(texts) if before == "-c")
+    return any(one.startswith("log.") and not _LOG_SETTING.fits(one) for one in settings)
+
+
+def _before_subcommand(texts: Sequence[str]) -> list[str]:
+    """The options of git itself."""
+    return list(takewhile(lambda one: one[:1] == "-" or "=" in one, texts[1:]))
+
+
+_LOG_SETTING = Pattern(r"log\.(?:date|decorate|abbrevcommit|follow|graphcolors|mailmap|showroot|diffmerges)(?:=.*)?", DOTALL)  # fmt: skip
 _FOREIGN = Pattern(
     r"/*|~[^/]*|-|(?:.*/)?\.\.(?:/.*)?|/(?:etc|usr|bin|sbin|lib|boot|dev|proc|sys|var|opt|root|home|Users|System|Library)(?:/[^/]*)?/*",
     DOTALL,
@@ -132,12 +154,15 @@ def _takes_unseen(command: Command) -> bool:
     )
 
 
-def _is_harmless(variable: str) -> bool:
-    return (
-        _VARIABLE.fits(variable)
-        or _VALUED.fits(variable)
-        or (_PATHS.fits(variable) and ".." not in variable)
-    )
+def _is_harmless(variable: str, *, writes: bool) -> bool:
+    """Whether no program takes code from what a variable says. A path for code may lead inside, where the workspace's own code runs anyway."""
+    name, _, value = variable.partition("=")
+    if name == "PYTHONPATH":
+        inside = all(_INSIDE.fits(part) and ".." not in part for part in value.split(":"))
+        return writes and inside
+    if _LOADED.fits(name):
+        return False
+    return _VARIABLE.fits(variable) or _VALUED.fits(variable)
 
 
 def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> str | None:

@@ -16,7 +16,7 @@ from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_subcommands import WITH_SUBCOMMANDS
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["PROGRAMS", "program_name", "program_rule"]
+__all__ = ["PROGRAMS", "program_name", "program_rule", "starts_too_many"]
 
 _HARMLESS = """
     apropos arch b2sum base32 basename basenc bc bzcat bzgrep cal cat cd cksum clear cmp col colrm
@@ -215,8 +215,7 @@ _DESCRIBED: dict[str, Program] = {
     "nstat": Program(short="dr", valued="t", long=("scan", "reset", "interval")),
     "cloc": shaped(r"--(by-file|by-file-by-lang|json|yaml|xml|csv|md|quiet|hide-rate|sum-one|vcs=git|"
                    r"(exclude|include|not-match|match|fullpath|max)[a-z-]*(=.*)?)"),
-    # Bash evaluates the subscript of a name behind these.
-    "test": Program(words=frozenset({"v", "R"})),
+    "test": Program(check=special.tested),
     "find": Program(check=special.find),
     "date": Program(check=special.date),
     "sed": Program(check=special.sed),
@@ -287,6 +286,17 @@ def program_name(word: str) -> str:
     """The program that a first word means; a path outside the system's folders stays as it is."""
     folder, slash, name = word.rpartition("/")
     return name if slash and folder in _FOLDERS else word
+
+
+_MOST_STARTED = 32
+_STARTING = frozenset("time nice timeout env stdbuf xargs command -exec -execdir -ok -okdir".split())
+
+
+def starts_too_many(words: Sequence[Word]) -> bool:
+    """Whether a command names what starts another one more often than rules descend."""
+    return len(words) > _MOST_STARTED and (
+        sum(program_name(word.text) in _STARTING for word in words) > _MOST_STARTED
+    )
 
 
 def program_rule(

@@ -24,6 +24,7 @@ __all__ = [
     "ip",
     "sed",
     "tar",
+    "tested",
     "wrapper",
     "xargs",
 ]
@@ -203,6 +204,26 @@ def _reads(verb: str, changing: tuple[str, ...]) -> bool:
 _SAFE_VARIABLE = Pattern(
     r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|TERM|POSIXLY_CORRECT)=.*", DOTALL
 )
+
+
+_COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_INTEGER = Pattern(r"[+-]?\d{1,18}")
+
+
+def tested(arguments: Sequence[Word]) -> str | None:
+    """Questions that evaluate nothing: shells take the sides of a comparison by number, and the names behind `-v` and `-R`, for
+    expressions, whose subscripts run commands."""
+    texts = [word.text for word in arguments]
+    if any(text in {"-v", "-R"} for text in texts):
+        return "option"
+    compared = (
+        side
+        for at, text in enumerate(texts)
+        if text in _COMPARING
+        for side in (texts[max(at - 1, 0)], texts[min(at + 1, len(texts) - 1)])
+    )
+    evaluated = not all(map(_INTEGER.fits, compared))
+    return "operand" if evaluated or any("[" in one or "$" in one for one in texts) else None
 
 
 def command(arguments: Sequence[Word]) -> str | None:
