@@ -13,7 +13,11 @@ from itertools import pairwise, takewhile
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_capabilities import needs
 from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unwrapped_words
-from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
+from gatewright.validators.shell_files import (
+    begins_with_pattern,
+    holds_sensitive_files,
+    names_sensitive_file,
+)
 from gatewright.validators.shell_lists import Command, Redirection, Step
 from gatewright.validators.shell_pipes import lists_names, pipe_rule
 from gatewright.validators.shell_programs import program_name, program_rule, starts_too_many
@@ -183,35 +187,64 @@ def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> 
 
 
 def _below(words: Sequence[Word], folders: list[str]) -> Iterator[Word]:
-    """Words as they are meant after a `cd`."""
+    """Words, and the values of options, as they are meant after a `cd`."""
     for folder in folders:
+        wild = any(sign in folder for sign in "*?[")
         for word in words:
-            if word.text and word.text[0] not in "/~-":
-                yield word._replace(text=f"{folder}/{word.text}")
+            for text in _named_by(word.text):
+                yield word._replace(text=f"{folder}/{text}", glob=word.glob or wild)
+
+
+def _named_by(text: str) -> Iterator[str]:
+    """What of a word may be a place that is relative to the folder."""
+    named = [text] if text[:1] != "-" else [text[2:]] if text[1:2] != "-" else []
+    yield from (one for one in (*named, text.partition("=")[2]) if one and one[0] not in "/~")
 
 
 def _gone_to(step: Step, folders: list[str]) -> list[str]:
-    """The folders in which what follows may run."""
-    words = step.commands[0].words if len(step.commands) == 1 else []
-    if not words or program_name(words[0].text) not in {"cd", "pushd"}:
-        return []
-    operands = [one.text for one in words[1:] if not one.text.startswith("-")]
-    to = operands[0] if operands else "~"
-    return [to, *(posixpath.join(folder, to) for folder in folders)]
+    """The folders in which what follows may run. Some shells run the last command of a pipeline themselves."""
+    found = []
+    for command in step.commands:
+        texts = [word.text for word in command.words]
+        while texts and (program_name(texts[0]) == "time" or texts[0] in {"-p", "--"}):
+            del texts[0]
+        if texts and program_name(texts[0]) in {"cd", "pushd"}:
+            to = next((one for one in texts[1:] if not one.startswith("-")), "~")
+            found += [to, *(posixpath.join(folder, to) for folder in folders)]
+    return found
 
 
 _READS_BELOW = frozenset({"rg", "ag", "ack", "zipgrep"})
-_RECURSIVE = Pattern(r"-[A-Za-z]*[rR][A-Za-z]*|--(?:dereference-)?recursive|--directories=recurse")
-_SEEKING = frozenset({"grep", "egrep", "fgrep", "zgrep", "diff", "gdiff", "colordiff", "ggrep"})
+_RECURSIVE = Pattern(r"-[A-Za-z]*[rRd].*|--[rd].*", DOTALL)
+"""Also `-d recurse` of `grep`, however shortened."""
+_SEEKING = frozenset(
+    "grep egrep fgrep zgrep zegrep zfgrep bzgrep xzgrep lzgrep zstdgrep diff gdiff colordiff ggrep".split()
+)
+_GIT_READS = frozenset({"diff", "grep"})
+"""What reads files that are not in a repository, the first without being told to."""
 
 
 def _reads_below(words: Sequence[Word], folders: list[str]) -> bool:
     """Whether a program reads everything below a folder that holds the host's secrets."""
-    name = program_name(words[0].text)
-    if name not in _READS_BELOW and not (
-        name in _SEEKING and any(_RECURSIVE.fits(one.text) for one in words[1:])
-    ):
+    texts = [word.text for word in words]
+    # Behind what starts another program as well.
+    at = next((at for at, one in enumerate(texts) if program_name(one) in _READERS_BELOW), None)
+    if at is None or (at and program_name(texts[0]) not in _STARTERS):
         return False
-    operands = [one.text for one in words[1:] if not one.text.startswith("-")]
-    roots = [*operands, *(posixpath.join(folder, one) for folder in folders for one in (".", *operands))]  # fmt: skip
+    name, rest = program_name(texts[at]), texts[at + 1 :]
+    if name == "git":
+        sub = next((one for one in rest if one in _GIT_READS), None)
+        if sub is None:
+            return False
+        name, rest = sub, rest[rest.index(sub) + 1 :]
+    elif name in _SEEKING and not any(map(_RECURSIVE.fits, rest)):
+        return False
+    operands = [one for one in rest if not one.startswith("-")]
+    named = operands[begins_with_pattern(name, rest) :]
+    named += [one.partition("=")[2] for one in rest if one.startswith("-") and "=" in one]
+    roots = [*named, *(posixpath.join(folder, one) for folder in folders for one in (".", *named))]
     return any(map(holds_sensitive_files, roots))
+
+
+_READERS_BELOW = _READS_BELOW | _SEEKING | {"git"}
+_STARTERS = frozenset("time nice timeout env stdbuf xargs".split())

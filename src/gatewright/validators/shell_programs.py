@@ -289,7 +289,9 @@ def program_name(word: str) -> str:
 
 
 _MOST_STARTED = 32
-_STARTING = frozenset("time nice timeout env stdbuf xargs command -exec -execdir -ok -okdir".split())
+_STARTING = frozenset(
+    "time nice timeout env stdbuf xargs command -exec -execdir -ok -okdir".split()
+)
 
 
 def starts_too_many(words: Sequence[Word]) -> bool:
