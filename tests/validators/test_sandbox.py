@@ -237,3 +237,46 @@ def test_a_line_costs_more_than_a_value_and_both_their_length() -> None:
     assert lines.cost(Value("a" * 1000)) < 1000
     assert lines.cost(["a" * 10] * 10) < 1000
     assert lines.cost(7) < 100
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "openssl list -provider-path ./lib -provider evil",
+        "openssl list -commands x",
+        "yq ~/.kube/config",
+        "yq .env",
+        "yq -pprops .env",
+        "yq -oj ~/.docker/config.json",
+        "yq .env -o json",
+        "tar x -f -O",
+        "tar -xf -O",
+        "tar -xfO a",
+        "tar xf -O",
+        "tar xfv -O",
+        "ffprobe -i http:evil.example/x",
+        "ffprobe subfile,,start,0,end,9,,:x.mp4",
+    ],
+)
+def test_what_only_looks_like_reading_is_refused(line: str) -> None:
+    """MGP-4.5"""
+    assert rule(line) is not None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "openssl list -digest-algorithms",
+        "yq .env f.yml",
+        "yq -o json .a f.yml",
+        "tar -xOf a.tgz a/b",
+        "tar xfO a.tgz",
+        "tar xf a.tgz -O a/b",
+        "tar -xf a.tgz -O",
+        "ffprobe -v error -show_entries format=duration:stream=codec_name -of default=nw=1:nk=1 a.mp4",
+        "ffprobe -select_streams v:0 a.mp4",
+    ],
+)
+def test_its_neighbour_that_reads_passes(line: str) -> None:
+    """MGP-4.5"""
+    assert rule(line) is None

@@ -142,3 +142,9 @@ def test_a_word_with_more_patterns_than_a_path_has_is_refused() -> None:
     assert not is_sensitive("a*/" * 32, glob=True)
     assert is_sensitive("a*/" * 33, glob=True)
     assert not is_sensitive("a*/" * 33)
+
+
+def test_one_name_with_more_jokers_than_anybody_types_is_refused() -> None:
+    assert not is_sensitive("x" + "[" * 32, glob=True)
+    assert is_sensitive("x" + "[" * 33, glob=True)
+    assert not is_sensitive("x" + "[" * 33)

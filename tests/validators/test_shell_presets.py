@@ -14,17 +14,28 @@ READING = [
     "grep -rn foo src | head -5 || echo none",
     "test -f a && cat a",
     "if [ -e a ]; then head a; fi",
-    "git -C lib status",
     "git -c color.ui=always diff --stat",
     "LC_ALL=C sort < names.txt",
     "wc -l $(git ls-files '*.py')",
     "git diff $(git merge-base main HEAD)..HEAD",
     'ls "$PWD"; echo "exit: $?"',
     "tar -xOf a.tgz a/b | head",
+    "[ 1 -eq 1 ] && [[ 3 -lt 4 ]]",
+    "ls \\\n  -la",
+    "git diff $(git rev-parse --short HEAD)",
+    "git log origin/$(git branch --show-current)..HEAD --oneline",
+    'ls "$(git rev-parse --show-toplevel)/src"',
+    "grep -rn x ./src .claude etc",
+    "grep -rn x /srv/app/etc lib/../src",
+    "find /srv/app -name '*.py' | xargs wc -l",
+    "cd src && grep -d skip x a --include=*.py",
+    "TEST_LEVEL=3 APP_ENV=test ls",
+    "git -c log.date=iso log",
     "openssl x509 -in a.crt -noout -dates",
 ]
 WORKING = [
     *READING,
+    "git -C lib status",
     "npm ci && npm test 2>&1 | tail -20",
     "rm -rf dist build",
     "sed -i 's/a/b/' src/x.py",
@@ -42,6 +53,7 @@ WORKING = [
     "timeout 60 make test",
     "cargo run -- --help",
     "go test ./...",
+    "PYTHONPATH=.:src pytest -q",
 ]
 NEVER = [
     "ls; cat /etc/shadow",
@@ -63,7 +75,46 @@ NEVER = [
     "ls > ~/.bashrc",
     "git -C ../x status",
     "git -c core.fsmonitor=x status",
+    "git -c log.showSignature=true log",
     "ls & rm x",
+    "[[ 'a[$(id)]' -eq 0 ]]",
+    "TEST_X='a[$(id)]'; [[ TEST_X -eq 0 ]]",
+    "[[ TEST_X -eq 0 ]]",
+    "test 'a[0]' -eq 0",
+    "cat /etc/sha\\\ndow",
+    "ba\\\nsh -c id",
+    "cat $(git rev-parse /etc)/shadow",
+    "rm -rf $(git rev-parse -- /srv/data)",
+    "cp x $(git rev-parse --git-dir)/hooks/pre-commit",
+    "cat /$(git branch --show-current)",
+    "cat /$(git describe --dirty=/../etc/shadow)",
+    "cat /etc$(git rev-parse --show-toplevel)",
+    "PYTHONPATH=a:/tmp/evil pip list",
+    "PYTHONPATH=: pip list",
+    "BASH_ENV=./x.sh zgrep a b",
+    "export BASH_ENV=./x.sh; ls",
+    "ENV=./x.sh ls",
+    "LD_DEBUG=all ls",
+    "[[ " + "! " * 1900 + "-f x ]]",
+    "time " * 700 + "ls",
+    "time cd ~/.aws; cat credentials",
+    "cd ~/.aw* && cat credentials",
+    "cd /etc && diff --from-file=shadow /dev/null",
+    "cat $(find ../../../../../etc -name 'shad*')",
+    "git grep --no-index key ~",
+    "git diff --no-index /dev/null ~/.aws",
+    "git diff /dev/null ~/.aws",
+    "grep -d recurse key ~",
+    "grep --dir=rec key ~",
+    "time grep -r key ~",
+    "grep -r . ../../../../../../etc",
+    "cd src && grep -r . ../../../../etc",
+    "grep -r key ~/.aws",
+    "grep -r key /home/a/.config",
+    "cat ~/.aws/*",
+    "find ~/.aws -type f | xargs cat",
+    "cat /proc/self/task/1/environ",
+    "ls | " + "xargs " * 600 + "cat",
     "echo $X",
 ]
 OUTSIDE = [
@@ -129,3 +180,17 @@ def test_words_are_judged_as_one_command() -> None:
     assert INSPECT.judge(["cat", "a;b"]) is None
     assert INSPECT.judge(["cat", "/etc/shadow"]) is not None
     assert INSPECT.judge(["ls; rm x"]) is not None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "PYTHONPATH=. pip list",
+        "git -C lib status",
+        "git -c color.ui=always -C lib status",
+        "time git -C lib status",
+    ],
+)
+def test_what_reads_code_or_settings_from_a_folder_is_no_inspection(line: str) -> None:
+    """MGP-4.5"""
+    assert INSPECT.judge(line) is not None

@@ -13,6 +13,7 @@ not contain anything that a shell could read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -23,12 +24,17 @@ from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
 from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell_developing import DEVELOPING
-from gatewright.validators.shell_files import names_sensitive_file
+from gatewright.validators.shell_files import begins_with_pattern, names_sensitive_file
 from gatewright.validators.shell_lists import Command, Step, read_list
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_pipes import pipe_rule
 from gatewright.validators.shell_presets import steps_rule
-from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
+from gatewright.validators.shell_programs import (
+    PROGRAMS,
+    program_name,
+    program_rule,
+    starts_too_many,
+)
 from gatewright.validators.shell_runners import known_as
 from gatewright.validators.shell_strict import DANGEROUS, SENTENCES, strict, strict_rule, text_rule
 from gatewright.validators.shell_syntax import MAX_BYTES, Unacceptable, Word, is_plain, read
@@ -190,6 +196,8 @@ def command_rule(
     words: list[Word], known: Mapping[str, Program] = PROGRAMS, mode: Mode = "allow-list"
 ) -> str | None:
     """What speaks against one command: a rule's name, or None."""
+    if starts_too_many(words):
+        return "too_long"
     name = program_name(words[0].text)
     if mode == "deny-list":
         name = known_as(name, known, DANGEROUS)
@@ -202,31 +210,35 @@ def command_rule(
     return rule or _file_rule(name, words[1:], known.get(name))
 
 
-_SEEKERS = frozenset(
-    {"grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "rg"}
-)
-
-_SCRIPTED = frozenset({"jq", "yq", "gojq"})
+_SCRIPTED = frozenset({"jq", "gojq"})
 """The first operand is a filter: `.env` is a member."""
+_YQ_VALUED = Pattern(r"-[A-Za-z]*[oIp]|--(?:input-format|output-format|indent)")
 _GLOBBING = Pattern(r"--(?:include|i?glob)=(.*)|-g(.+)", DOTALL)
 """Options whose value is a pattern of names that are read."""
-
-_BRINGS_PATTERN = Pattern(r"-[A-Za-z0-9]*[ef].*|--(?:reg|file).*", DOTALL)
-"""Also as the last letter of a cluster (`-ie`)."""
 
 
 def _file_rule(name: str, arguments: list[Word], program: Program | None) -> str | None:
     if program is not None and program.textual:
         return None
-    # The first operand of `grep` is a pattern, unless an option brings one: then all are files.
-    seeks = name in _SEEKERS and not any(_BRINGS_PATTERN.fits(one.text) for one in arguments)
-    pattern = name in _SCRIPTED or seeks
+    seeks = begins_with_pattern(name, [word.text for word in arguments])
+    pattern = name in _SCRIPTED or seeks or (name == "yq" and _begins_with_filter(arguments))
     for word in arguments:
         if pattern and not word.text.startswith("-"):
             pattern = False
         elif names_sensitive_file(word) or _globs_sensitive(word):
             return "host_file"
     return None
+
+
+def _begins_with_filter(arguments: list[Word]) -> bool:
+    """Whether the first operand of `yq` is a filter: alone it may be a file, and what has a slash is a place."""
+    texts = ["", *(word.text for word in arguments)]
+    operands = [
+        one
+        for before, one in pairwise(texts)
+        if not one.startswith("-") and not _YQ_VALUED.fits(before)
+    ]
+    return len(operands) > 1 and "/" not in operands[0]
 
 
 def _globs_sensitive(word: Word) -> bool:

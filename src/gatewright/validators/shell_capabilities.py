@@ -153,6 +153,14 @@ def _fetching(texts: Texts) -> set[str]:
     return _if("network", any("://" in one for one in texts))
 
 
+_SCHEME = Pattern(r"[A-Za-z][A-Za-z0-9+.,-]+:.*", DOTALL)
+
+
+def _probing(texts: Texts) -> set[str]:
+    """The same of those that need no slashes behind the scheme."""
+    return _fetching(texts) | _if("network", any(map(_SCHEME.fits, texts)))
+
+
 def _less(texts: Texts) -> set[str]:
     return _if("endless", any(one.startswith("+F") for one in texts))
 
@@ -204,7 +212,8 @@ _SPECIAL: Mapping[str, Callable[[Texts], set[str]]] = {
     "tail": _tail,
     "getent": _getent,
     "xmllint": _fetching,
-    "ffprobe": _fetching,
+    "ffprobe": _probing,
+    "openssl": _fetching,
     "exiftool": _fetching,
     "history": lambda texts: {"environment"},
     "more": _less,

@@ -7,14 +7,14 @@ pattern in the word could match. Where a path begins does not matter: `/x/../etc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 
-from gatewright.patterns import Pattern, escape
+from gatewright.patterns import DOTALL, Pattern, escape
 from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["holds_sensitive_files", "is_sensitive", "names_sensitive_file"]
+__all__ = ["begins_with_pattern", "holds_sensitive_files", "is_sensitive", "names_sensitive_file"]
 
 _PLACES: tuple[tuple[str, ...], ...] = tuple(
     tuple(line.casefold().split("/"))
@@ -34,6 +34,8 @@ _PLACES: tuple[tuple[str, ...], ...] = tuple(
     .cargo/credentials .cargo/credentials.toml .gem/credentials .bundle/config .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties
     .terraform.d/credentials.tfrc.json .aws/sso .aws/cli .docker/contexts .composer/auth.json .subversion/auth .oci/config .databricks/token
     etc/kubernetes etc/rancher etc/NetworkManager/system-connections etc/wireguard etc/openvpn etc/mysql/debian.cnf etc/letsencrypt etc/docker/key.json
+    proc/*/task/*/environ proc/*/task/*/mem proc/*/task/*/maps proc/*/task/*/cmdline proc/*/task/*/fd proc/*/task/*/root proc/*/task/*/cwd
+    proc/*/task/*/exe proc/*/task/*/auxv
     root/.local var/lib/kubelet var/lib/docker var/lib/rancher run/user proc/*/auxv var/run/secrets var/run/docker.sock
     """.split()
 )
@@ -99,22 +101,76 @@ def is_sensitive(text: str, *, glob: bool = False) -> bool:
     return _means(folded, glob=glob) or (glob and folded != text and _means(text, glob=True))
 
 
+_SEEKERS = frozenset(
+    {"grep", "egrep", "fgrep", "zgrep", "zegrep", "zfgrep", "bzgrep", "xzgrep", "rg"}
+)
+_BRINGS_PATTERN = Pattern(r"-[A-Za-z0-9]*[ef].*|--(?:reg|file).*", DOTALL)
+"""Also as the last letter of a cluster (`-ie`)."""
+
+
+def begins_with_pattern(name: str, arguments: Sequence[str]) -> bool:
+    """Whether the first operand of a program is a pattern, as of `grep`, unless an option brings one: then all are files."""
+    return name in _SEEKERS and not any(map(_BRINGS_PATTERN.fits, arguments))
+
+
 _HOLDING = Pattern(
     r"/*|~[^/]*|/(?:etc|root|home(?:/[^/]+)?|users(?:/[^/]+)?|proc(?:/[^/]+)?|run|var(?:/lib|/spool|/run)?|dev|etc/(?:ssl|security))"
 )
 
 
+_OF_A_MAC = Pattern(r"(?:~[^/]*|users/[^/]+)/library")
+_ABOVE = frozenset(place[:length] for place in _PLACES for length in range(1, len(place)))
+"""The folders on the way to a place: `~/.aws`, `/etc`, `/proc/1`."""
+_MOST_ABOVE = max(map(len, _ABOVE))
+
+
 def holds_sensitive_files(folder: str) -> bool:
-    """Whether a folder, with all that is below it, holds secrets of the host or of a person: `/etc`, a home, the root."""
+    """Whether a folder, with all that is below it, holds secrets of the host or of a person: `/etc`, a home, the root, what is on the way
+    to a secret, and whatever lies above where the line runs."""
     if not folder.startswith(("/", "~")):
+        return _climbs(folder)
+    parts = _components(folder.casefold())
+    if folder[0] == "~" and (not parts or parts[0][:1] != "~"):
+        # It leads out of the home again.
+        return True
+    # Of what begins with a dot the folder around is somebody's home, wherever that is.
+    ends = (tuple(parts[-length:]) for length in range(1, min(_MOST_ABOVE, len(parts)) + 1))
+    if any(_is_above(end, whole=len(end) == len(parts)) for end in ends):
+        return True
+    names = "/".join(parts)
+    if _OF_A_MAC.fits(names):
+        return True
+    return _HOLDING.fits(names if folder[0] == "~" else f"/{names}") or is_sensitive(folder)
+
+
+def _is_above(end: tuple[str, ...], *, whole: bool) -> bool:
+    # Whatever it matches by a joker is looked for in the few that hold one.
+    if not whole and end[0][:1] != ".":
         return False
-    names = "/".join(_components(folder.casefold()))
-    return _HOLDING.fits(names if folder[0] == "~" else f"/{names}")
+    return end in _ABOVE or any(
+        len(end) == len(one) and all(map(fnmatchcase, end, one)) for one in _ABOVE_WILD
+    )
+
+
+_ABOVE_WILD = tuple(one for one in _ABOVE if any(_WILD.within(part) for part in one))
+
+
+def _climbs(folder: str) -> bool:
+    depth = 0
+    for part in folder.split("/"):
+        depth += -1 if part == ".." else part not in {"", "."}
+        if depth < 0:
+            return True
+    return False
 
 
 def _means(text: str, *, glob: bool) -> bool:
     parts = _components(text)
-    if glob and sum(map(_WILD.within, parts)) > _MOST_WILD:
+    # Before anything compares with them: what matches a pattern takes its length for each joker.
+    if glob and (
+        sum(map(_WILD.within, parts)) > _MOST_WILD
+        or any(len(_WILD.findall(part)) > _MOST_WILD for part in parts)
+    ):
         return True
     names = dict.fromkeys(parts)
     return any(_named(part, glob=glob) for part in names) or any(
@@ -152,7 +208,7 @@ def _same(parts: list[str], place: tuple[str, ...], text: str, *, glob: bool) ->
     A component that is nothing but wildcards says something only where the path is absolute.
     """
     # `*/*` would match each place, and mean most harmless files.
-    if glob and not text.startswith("/") and not all(_WILD.sub("", part) for part in parts):
+    if glob and not text.startswith(("/", "~")) and not all(_WILD.sub("", part) for part in parts):
         return False
     return all(_fits(part, wanted, glob=glob) for part, wanted in zip(parts, place, strict=True))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_heredocs import without_heredocs
 from gatewright.validators.shell_syntax import (
     MAX_BYTES,
@@ -59,6 +59,8 @@ class Step(NamedTuple):
 _JOINING = frozenset({"&&", "||", ";"})
 _PIPES = frozenset({"|", "|&"})
 _MOST_DEPTH = 8
+_MOST_NESTED = 160
+"""Levels of the grammar's tree: a list of as many commands as a line may have nests to the left."""
 
 
 def read_list(text: str) -> list[Step]:
@@ -75,7 +77,9 @@ def read_list(text: str) -> list[Step]:
 
 def _read(source: bytes) -> list[Step]:
     source, root = _plain_form(source)
-    if is_too_much(source.decode()):
+    if b"\\\n" in source and _CUT.within(source.decode()):
+        raise Unacceptable("escape")
+    if is_too_much(source.decode()) or _is_too_deep(root):
         raise Unacceptable("too_long")
     steps: list[Step] = []
     known = list(_known_expansions(root, steps)) if b"$" in source else []
@@ -91,6 +95,15 @@ def _read(source: bytes) -> list[Step]:
     return steps
 
 
+def _is_too_deep(root: Node) -> bool:
+    """Whether the tree is deeper than what descends into it goes (`[[ ! ! ! …`)."""
+    level, depth = [root], 0
+    while level and depth <= _MOST_NESTED:
+        level = [part for node in level for part in node.children]
+        depth += 1
+    return bool(level)
+
+
 def _plain_form(source: bytes) -> tuple[bytes, Node]:
     """A text without its here-documents, and what the grammar makes of it."""
     root = root_of(source)
@@ -100,6 +113,8 @@ def _plain_form(source: bytes) -> tuple[bytes, Node]:
     return source, root_of(source)
 
 
+_CUT = Pattern(r"(?:^|[^ \t]|\\[ \t])\\\n")
+"""An end of a line that a shell takes out of a word, and the grammar keeps: without a blank before it, which must itself end a word."""
 _BLANKS = str.maketrans("\n\t", "  ")
 
 
@@ -127,17 +142,47 @@ _EXPANSIONS = {
 _ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
 
 
-def _substituted(node: Node) -> bytes | None:
-    """What stands for the output of a command on the line: a revision, or, for a whole word, a file inside. None where nothing may."""
+def _substituted(node: Node) -> tuple[bytes, bool] | None:
+    """What stands for the output of a command on the line, and whether it must list files: a revision, a folder of git, or, for a whole
+    word, a file inside. None where nothing may."""
     inner = [part for part in node.children if part.is_named]
     if len(inner) != 1 or inner[0].type not in {"command", "pipeline"}:
         return None
-    if (inner[0].text or b"").startswith(_TELLING) and inner[0].type == "command":
-        return b"HEAD"
-    return b"./found" if node.parent is not None and node.parent.type == "command" else None
+    told = (inner[0].text or b"").decode()
+    if _REVISION.fits(told):
+        return b"HEAD", False
+    before, after = _around(node)
+    # A branch may be called like a place of the host.
+    if _BRANCH.fits(told) and not _PLACED.fits(before):
+        return b"HEAD", False
+    # Beside other text it would be another folder.
+    if told in _GIT_FOLDERS and not before and after[:1] in {"", "/"}:
+        return _GIT_FOLDERS[told], False
+    return (b"./found", True) if node.parent is not None and node.parent.type == "command" else None
 
 
-_TELLING = (b"git merge-base ", b"git rev-parse ", b"git describe", b"git branch --show-current")
+def _around(node: Node) -> tuple[str, str]:
+    """What stands before and behind a substitution in its word, without quotes."""
+    word = node
+    while word.parent is not None and word.parent.type in {"string", "concatenation"}:
+        word = word.parent
+    text, at = word.text or b"", word.start_byte
+    parts = text[: node.start_byte - at], text[node.end_byte - at :]
+    before, after = (one.decode().replace('"', "").replace("'", "") for one in parts)
+    return before, after
+
+
+_REF = r"[A-Za-z0-9_@][\w./@^~{}-]*"
+_REVISION = Pattern(
+    rf"git rev-parse (?:(?:--verify|--short(?:=\d+)?) {_REF}|(?:HEAD|@)[\d~^@{{}}]*)|git merge-base {_REF} {_REF}"
+)
+_BRANCH = Pattern(
+    rf"git rev-parse --abbrev-ref (?:--symbolic-full-name )?(?:HEAD|@(?:\{{u(?:pstream)?\}})?)|git branch --show-current|"
+    rf"git describe(?: --(?:tags|always|long|all|exact-match|dirty|abbrev=\d+))*(?: {_REF})?"
+)
+_GIT_FOLDERS = {"git rev-parse --show-toplevel": b".", "git rev-parse --git-dir": b".git"}
+_PLACED = Pattern(r"(?:.*[^\w])?/.*|.*~.*|.*\.\..*", DOTALL)
+"""The beginning of a word that is a place, or climbs; `origin/` is none."""
 
 
 def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int, bytes]]:
@@ -151,10 +196,10 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
         elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
             found.append((node.start_byte, node.end_byte, b"0"))
         elif node.type == "command_substitution" and (instead := _substituted(node)) is not None:
-            found.append((node.start_byte, node.end_byte, instead))
+            found.append((node.start_byte, node.end_byte, instead[0]))
             for part in node.children:
                 if part.is_named:
-                    steps += [one._replace(lists=instead != b"HEAD") for one in _steps(part, 1)]
+                    steps += [one._replace(lists=instead[1]) for one in _steps(part, 1)]
         else:
             stack.extend(node.children)
     yield from sorted(found)

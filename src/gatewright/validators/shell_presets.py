@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, takewhile
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_capabilities import needs
 from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unwrapped_words
-from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
+from gatewright.validators.shell_files import (
+    begins_with_pattern,
+    holds_sensitive_files,
+    names_sensitive_file,
+)
 from gatewright.validators.shell_lists import Command, Redirection, Step
 from gatewright.validators.shell_pipes import lists_names, pipe_rule
-from gatewright.validators.shell_programs import program_name, program_rule
+from gatewright.validators.shell_programs import program_name, program_rule, starts_too_many
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["steps_rule"]
@@ -42,7 +47,9 @@ _VALUED = Pattern(
     r"--experimental-vm-modules|--enable-source-maps|[ ])+|(?:GIT_)?(?:EDITOR|SEQUENCE_EDITOR|PAGER)=(?:true|:|cat)|GOFLAGS=(?:-mod=\w+|-v|[ ])*|"
     r"GIT_TERMINAL_PROMPT=[01]|PIP_[A-Z_]*=(?:[01]|true|false)|npm_config_(?:yes|loglevel)=\w+"
 )
-_PATHS = Pattern(r"PYTHONPATH=[\w.][\w./:-]*")
+_INSIDE = Pattern(r"[\w.][\w./-]*")
+_LOADED = Pattern(r"(?:[A-Z0-9]+_)*?(?:BASH|KSH|ZSH|SH|VIRTUAL)_ENV|ENV|(?:LD|DYLD)_.*")
+"""Names of what a shell, a loader or an interpreter runs, of which some end like names of settings."""
 
 Judge = Callable[[list[Word]], str | None]
 """What speaks against the words of one command."""
@@ -80,7 +87,7 @@ class _Line:
         return rule if len(self._folders) <= _MOST_FOLDERS else "too_long"
 
     def _command_rule(self, command: Command) -> str | None:
-        if not all(map(_is_harmless, command.variables)):
+        if not all(_is_harmless(one, writes=self._writes) for one in command.variables):
             return "assignment"
         if _takes_unseen(command):
             return "unknown_arguments"
@@ -108,6 +115,10 @@ class _Line:
         return "host_file" if secret or _reads_below(words, self._folders) else None
 
     def _preset_rule(self, words: list[Word]) -> str | None:
+        if starts_too_many(words):
+            return "too_long"
+        if _sets_git(words, writes=self._writes):
+            return "option"
         if not self._writes:
             return self._judge(unwrapped_git(words))
         rule = develop_rule(words, self._judge, self._made)
@@ -118,6 +129,21 @@ class _Line:
         return "outside" if outside else None
 
 
+def _sets_git(words: Sequence[Word], *, writes: bool) -> bool:
+    """Whether git gets a setting for its log that runs a program, or, where nothing is written, another folder with settings of its own."""
+    texts = [word.text for word in words]
+    if program_name(texts[0]) == "git" and texts[1:2] and not writes and "-C" in _before_subcommand(texts):  # fmt: skip
+        return True
+    settings = (text.lower() for before, text in pairwise(texts) if before == "-c")
+    return any(one.startswith("log.") and not _LOG_SETTING.fits(one) for one in settings)
+
+
+def _before_subcommand(texts: Sequence[str]) -> list[str]:
+    """The options of git itself."""
+    return list(takewhile(lambda one: one[:1] == "-" or "=" in one, texts[1:]))
+
+
+_LOG_SETTING = Pattern(r"log\.(?:date|decorate|abbrevcommit|follow|graphcolors|mailmap|showroot|diffmerges)(?:=.*)?", DOTALL)  # fmt: skip
 _FOREIGN = Pattern(
     r"/*|~[^/]*|-|(?:.*/)?\.\.(?:/.*)?|/(?:etc|usr|bin|sbin|lib|boot|dev|proc|sys|var|opt|root|home|Users|System|Library)(?:/[^/]*)?/*",
     DOTALL,
@@ -132,12 +158,15 @@ def _takes_unseen(command: Command) -> bool:
     )
 
 
-def _is_harmless(variable: str) -> bool:
-    return (
-        _VARIABLE.fits(variable)
-        or _VALUED.fits(variable)
-        or (_PATHS.fits(variable) and ".." not in variable)
-    )
+def _is_harmless(variable: str, *, writes: bool) -> bool:
+    """Whether no program takes code from what a variable says. A path for code may lead inside, where the workspace's own code runs anyway."""
+    name, _, value = variable.partition("=")
+    if name == "PYTHONPATH":
+        inside = all(_INSIDE.fits(part) and ".." not in part for part in value.split(":"))
+        return writes and inside
+    if _LOADED.fits(name):
+        return False
+    return _VARIABLE.fits(variable) or _VALUED.fits(variable)
 
 
 def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> str | None:
@@ -158,35 +187,64 @@ def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> 
 
 
 def _below(words: Sequence[Word], folders: list[str]) -> Iterator[Word]:
-    """Words as they are meant after a `cd`."""
+    """Words, and the values of options, as they are meant after a `cd`."""
     for folder in folders:
+        wild = any(sign in folder for sign in "*?[")
         for word in words:
-            if word.text and word.text[0] not in "/~-":
-                yield word._replace(text=f"{folder}/{word.text}")
+            for text in _named_by(word.text):
+                yield word._replace(text=f"{folder}/{text}", glob=word.glob or wild)
+
+
+def _named_by(text: str) -> Iterator[str]:
+    """What of a word may be a place that is relative to the folder."""
+    named = [text] if text[:1] != "-" else [text[2:]] if text[1:2] != "-" else []
+    yield from (one for one in (*named, text.partition("=")[2]) if one and one[0] not in "/~")
 
 
 def _gone_to(step: Step, folders: list[str]) -> list[str]:
-    """The folders in which what follows may run."""
-    words = step.commands[0].words if len(step.commands) == 1 else []
-    if not words or program_name(words[0].text) not in {"cd", "pushd"}:
-        return []
-    operands = [one.text for one in words[1:] if not one.text.startswith("-")]
-    to = operands[0] if operands else "~"
-    return [to, *(posixpath.join(folder, to) for folder in folders)]
+    """The folders in which what follows may run. Some shells run the last command of a pipeline themselves."""
+    found = []
+    for command in step.commands:
+        texts = [word.text for word in command.words]
+        while texts and (program_name(texts[0]) == "time" or texts[0] in {"-p", "--"}):
+            del texts[0]
+        if texts and program_name(texts[0]) in {"cd", "pushd"}:
+            to = next((one for one in texts[1:] if not one.startswith("-")), "~")
+            found += [to, *(posixpath.join(folder, to) for folder in folders)]
+    return found
 
 
 _READS_BELOW = frozenset({"rg", "ag", "ack", "zipgrep"})
-_RECURSIVE = Pattern(r"-[A-Za-z]*[rR][A-Za-z]*|--(?:dereference-)?recursive|--directories=recurse")
-_SEEKING = frozenset({"grep", "egrep", "fgrep", "zgrep", "diff", "gdiff", "colordiff", "ggrep"})
+_RECURSIVE = Pattern(r"-[A-Za-z]*[rRd].*|--[rd].*", DOTALL)
+"""Also `-d recurse` of `grep`, however shortened."""
+_SEEKING = frozenset(
+    "grep egrep fgrep zgrep zegrep zfgrep bzgrep xzgrep lzgrep zstdgrep diff gdiff colordiff ggrep".split()
+)
+_GIT_READS = frozenset({"diff", "grep"})
+"""What reads files that are not in a repository, the first without being told to."""
 
 
 def _reads_below(words: Sequence[Word], folders: list[str]) -> bool:
     """Whether a program reads everything below a folder that holds the host's secrets."""
-    name = program_name(words[0].text)
-    if name not in _READS_BELOW and not (
-        name in _SEEKING and any(_RECURSIVE.fits(one.text) for one in words[1:])
-    ):
+    texts = [word.text for word in words]
+    # Behind what starts another program as well.
+    at = next((at for at, one in enumerate(texts) if program_name(one) in _READERS_BELOW), None)
+    if at is None or (at and program_name(texts[0]) not in _STARTERS):
         return False
-    operands = [one.text for one in words[1:] if not one.text.startswith("-")]
-    roots = [*operands, *(posixpath.join(folder, one) for folder in folders for one in (".", *operands))]  # fmt: skip
+    name, rest = program_name(texts[at]), texts[at + 1 :]
+    if name == "git":
+        sub = next((one for one in rest if one in _GIT_READS), None)
+        if sub is None:
+            return False
+        name, rest = sub, rest[rest.index(sub) + 1 :]
+    elif name in _SEEKING and not any(map(_RECURSIVE.fits, rest)):
+        return False
+    operands = [one for one in rest if not one.startswith("-")]
+    named = operands[begins_with_pattern(name, rest) :]
+    named += [one.partition("=")[2] for one in rest if one.startswith("-") and "=" in one]
+    roots = [*named, *(posixpath.join(folder, one) for folder in folders for one in (".", *named))]
     return any(map(holds_sensitive_files, roots))
+
+
+_READERS_BELOW = _READS_BELOW | _SEEKING | {"git"}
+_STARTERS = frozenset("time nice timeout env stdbuf xargs".split())

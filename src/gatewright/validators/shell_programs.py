@@ -16,7 +16,7 @@ from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_subcommands import WITH_SUBCOMMANDS
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["PROGRAMS", "program_name", "program_rule"]
+__all__ = ["PROGRAMS", "program_name", "program_rule", "starts_too_many"]
 
 _HARMLESS = """
     apropos arch b2sum base32 basename basenc bc bzcat bzgrep cal cat cd cksum clear cmp col colrm
@@ -69,7 +69,9 @@ def _to_text(words: Sequence[Word]) -> str | None:
 _TO_TEXT = Pattern(r"-(?:layout|raw|nopgbrk|bbox|htmlmeta|q|[flrxyWH]|enc|eol)")
 _OPENSSL = {
     "version": shaped("-[a-z]"),
-    "list": shaped("-[a-z0-9-]+"),
+    # Without `-provider-path` and what else loads code.
+    "list": shaped(r"-(?:1|verbose|commands|(?:standard|digest|cipher)-commands|[a-z-]+-(?:algorithms|methods|managers|generators|instances)|"
+                   r"encoders|decoders|store-loaders|providers|disabled|objects)", NEVER),
     "dgst": shaped(r"-(?:md5|sha\d+(?:-\d+)?|blake2\w+|hex|r|c|binary)"),
     **dict.fromkeys(("x509", "req", "crl"), shaped(
         r"-(?:in|inform|noout|text|subject|issuer|dates|enddate|startdate|fingerprint|serial|pubkey|modulus|purpose|hash|email|ext|"
@@ -79,6 +81,8 @@ _TAGS = (
     "ImageSize ImageWidth ImageHeight DateTimeOriginal CreateDate ModifyDate Make Model FileType FileSize MIMEType Orientation Title Author "
     "Duration All GPSLatitude GPSLongitude GPSPosition Software ColorSpace LensModel ISO"
 )
+_NO_URL = r"(?:[a-zA-Z]:)?[\w./ =,-]*|[\w.-]*=[\w./ =,:-]*"
+"""Of `ffprobe`: a colon stands behind one letter or a sign that no scheme has, as `http:x` is an address, too."""
 _SQLITE = Pattern(
     r"-{1,2}(?:readonly|header|noheader|csv|json|column|line|list|markdown|box|table|bail|batch|safe)"
 )
@@ -175,7 +179,7 @@ _DESCRIBED: dict[str, Program] = {
     "exiftool": shaped(r"-(?:json|j|csv|X|g\d?|G\d?|s{1,3}|S|a|n|u|U|l|fast\d?|q|ee|" + _TAGS.replace(" ", "|") + ")"),
     "ffprobe": shaped(
         r"-(?:v|loglevel|hide_banner|show_(?:entries|format|streams|chapters|packets|frames|error|programs)|of|print_format|select_streams|i|pretty|"
-        r"count_frames|count_packets|unit|sexagesimal|read_intervals)", r"[\w./ =,:-]*"),
+        r"count_frames|count_packets|unit|sexagesimal|read_intervals)", _NO_URL),
     "sqlite3": Program(check=_database),
     "unzip": _only_first("-l", "-v", "-Z", "-t", "-p", "-lv"),
     **dict.fromkeys("gzip gunzip bzip2 bunzip2 xz unxz".split(), Program(check=_to_output)),
@@ -211,8 +215,7 @@ _DESCRIBED: dict[str, Program] = {
     "nstat": Program(short="dr", valued="t", long=("scan", "reset", "interval")),
     "cloc": shaped(r"--(by-file|by-file-by-lang|json|yaml|xml|csv|md|quiet|hide-rate|sum-one|vcs=git|"
                    r"(exclude|include|not-match|match|fullpath|max)[a-z-]*(=.*)?)"),
-    # Bash evaluates the subscript of a name behind these.
-    "test": Program(words=frozenset({"v", "R"})),
+    "test": Program(check=special.tested),
     "find": Program(check=special.find),
     "date": Program(check=special.date),
     "sed": Program(check=special.sed),
@@ -283,6 +286,19 @@ def program_name(word: str) -> str:
     """The program that a first word means; a path outside the system's folders stays as it is."""
     folder, slash, name = word.rpartition("/")
     return name if slash and folder in _FOLDERS else word
+
+
+_MOST_STARTED = 32
+_STARTING = frozenset(
+    "time nice timeout env stdbuf xargs command -exec -execdir -ok -okdir".split()
+)
+
+
+def starts_too_many(words: Sequence[Word]) -> bool:
+    """Whether a command names what starts another one more often than rules descend."""
+    return len(words) > _MOST_STARTED and (
+        sum(program_name(word.text) in _STARTING for word in words) > _MOST_STARTED
+    )
 
 
 def program_rule(

@@ -8,6 +8,7 @@ how they ask.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_scripts import awk_rule, sed_rule
@@ -23,6 +24,7 @@ __all__ = [
     "ip",
     "sed",
     "tar",
+    "tested",
     "wrapper",
     "xargs",
 ]
@@ -131,7 +133,13 @@ def tar(arguments: Sequence[Word]) -> str | None:
     first, rest = texts[0].removeprefix("-"), texts[1:]
     if texts[0] == "--list":
         first = "t"
-    shown = "O" in first or not {"-O", "--to-stdout"}.isdisjoint(rest)
+    dashed = texts[0].startswith("-")
+    # Behind a dash what follows `f` in its word is its value, without one the next word.
+    shown = "O" in (first.partition("f")[0] if dashed else first)
+    shown = shown or any(
+        one in _TAR_SHOWING and not _TAR_WANTS.fits(before)
+        for before, one in pairwise(rest if "f" in first and not dashed else texts)
+    )
     if not _TAR_FIRST.fits(first) or not (
         ("x" in first and shown) or ("t" in first and "x" not in first)
     ):
@@ -145,6 +153,7 @@ def tar(arguments: Sequence[Word]) -> str | None:
     return None
 
 
+_TAR_SHOWING, _TAR_WANTS = frozenset({"-O", "--to-stdout"}), Pattern("-[A-Za-z]*f")
 _TAR_FIRST = Pattern("[txvzjJafO]+")
 _TAR_OPTION = Pattern(
     r"-[vzjJafO]+|--file=[^:]*|--verbose|--gzip|--list|--wildcards|--exclude=.*|--to-stdout"
@@ -195,6 +204,26 @@ def _reads(verb: str, changing: tuple[str, ...]) -> bool:
 _SAFE_VARIABLE = Pattern(
     r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|TERM|POSIXLY_CORRECT)=.*", DOTALL
 )
+
+
+_COMPARING = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+_INTEGER = Pattern(r"[+-]?\d{1,18}")
+
+
+def tested(arguments: Sequence[Word]) -> str | None:
+    """Questions that evaluate nothing: shells take the sides of a comparison by number, and the names behind `-v` and `-R`, for
+    expressions, whose subscripts run commands."""
+    texts = [word.text for word in arguments]
+    if any(text in {"-v", "-R"} for text in texts):
+        return "option"
+    compared = (
+        side
+        for at, text in enumerate(texts)
+        if text in _COMPARING
+        for side in (texts[max(at - 1, 0)], texts[min(at + 1, len(texts) - 1)])
+    )
+    evaluated = not all(map(_INTEGER.fits, compared))
+    return "operand" if evaluated or any("[" in one or "$" in one for one in texts) else None
 
 
 def command(arguments: Sequence[Word]) -> str | None:
