@@ -14,9 +14,10 @@ from gatewright.validators import shell_special as special
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 from gatewright.validators.shell_developing import NODE_TOOLS
 from gatewright.validators.shell_files import holds_sensitive_files
-from gatewright.validators.shell_programs import program_name
+from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
+from gatewright.validators.shell_targets import touches_hook
 from gatewright.validators.shell_workspace import (
     is_elsewhere,
     is_harmless_url,
@@ -143,6 +144,8 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
         return "metadata"
     if _runs_made(name, texts, written):
         return "program_name"
+    if name not in _RUNNING and touches_hook(texts) and program_rule(words):
+        return "outside"
     if name in _RUNNING:
         return _RUNNING[name](words, judge)
     if name in CLOUD:

@@ -17,6 +17,7 @@ from gatewright.validators.shell_lists import Command, Redirection, Step
 from gatewright.validators.shell_pipes import lists_names, pipe_rule
 from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_syntax import Word
+from gatewright.validators.shell_workspace import is_started
 
 __all__ = ["steps_rule"]
 
@@ -26,8 +27,6 @@ _STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
 _DESCRIPTOR = Pattern(r"\d?-?")
 _OUTSIDE = Pattern(r"[/~-].*|(?:.*/)?\.\.(?:/.*)?|[A-Za-z]:.*", DOTALL)
 _TEMPORARY = Pattern(r"/tmp/[\w][\w./-]*")  # noqa: S108 - a place that others may write, not one of ours
-_STARTED = Pattern(r"(?:.*/)?(?:\.git|\.hg|\.husky|\.vscode|\.idea|\.\w*rc|\.\w*profile|\.bash_\w+|\.zsh\w+|\.envrc|\.ssh|authorized_keys)(?:/.*)?", DOTALL)  # fmt: skip
-"""What somebody's program runs later without being asked."""
 _VARIABLE = Pattern(
     r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|POSIXLY_CORRECT|CI|DEBUG|VERBOSE|PORT|HOST|"
     r"NODE_ENV|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PYTHONHASHSEED|PYTHONUTF8|PYTHONIOENCODING|RUST_LOG|RUST_BACKTRACE|CGO_ENABLED|GOOS|GOARCH|"
@@ -114,7 +113,9 @@ class _Line:
         if rule is not None:
             return rule
         # What changes something by a name that is relative to a folder of the host.
-        outside = any(map(_FOREIGN.fits, self._folders)) and program_rule(unwrapped_words(words))
+        started = any(is_started(one.text) for one in _below(words[1:], self._folders))
+        elsewhere = any(_FOREIGN.fits(one) or is_started(one) for one in self._folders)
+        outside = (started or elsewhere) and program_rule(unwrapped_words(words))
         return "outside" if outside else None
 
 
@@ -154,7 +155,8 @@ def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> 
         return "file_redirect"
     inside = not _OUTSIDE.fits(target) and not any(map(_OUTSIDE.fits, folders))
     inside = inside or (_TEMPORARY.fits(target) and ".." not in target)
-    return None if inside and not _STARTED.fits(target) else "file_redirect"
+    places = [target, *(one.text for one in _below([one.target], folders))]
+    return None if inside and not any(map(is_started, places)) else "file_redirect"
 
 
 def _below(words: Sequence[Word], folders: list[str]) -> Iterator[Word]:
