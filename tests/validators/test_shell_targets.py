@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.validators.shell_targets import edits_rule, given, touches_hook
+from gatewright.validators.shell_targets import climbs, edits_rule, given, touches_hook
 
 
 def test_values_of_options_are_found_in_every_spelling() -> None:
@@ -57,3 +57,8 @@ def test_hooks_and_outputs_elsewhere_are_found(line: str) -> None:
 )  # fmt: skip
 def test_other_arguments_are_none(line: str) -> None:
     assert not touches_hook(line.split())
+
+
+def test_what_climbs_is_found_behind_options() -> None:
+    assert all(map(climbs, ("a/../../x", "--output=a/../x", "-o../x", "..")))
+    assert not any(map(climbs, ("HEAD~3..HEAD", "a..b/c", "--output=x", "@{u}..")))

@@ -7,17 +7,19 @@ asked, settings and code from outside the workspace are refused, and what a line
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise, starmap, takewhile
+from itertools import pairwise, starmap
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators import shell_special as special
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 from gatewright.validators.shell_developing import NODE_TOOLS
 from gatewright.validators.shell_files import holds_sensitive_files
+from gatewright.validators.shell_found import DELETING, find_roots, lists_all
+from gatewright.validators.shell_made import made_rule, note_made, note_written
 from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
-from gatewright.validators.shell_targets import touches_hook
+from gatewright.validators.shell_targets import climbs, touches_hook
 from gatewright.validators.shell_workspace import (
     is_elsewhere,
     is_harmless_url,
@@ -144,10 +146,16 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
         return "metadata"
     if _runs_made(name, texts, written):
         return "program_name"
+    if name == "git" and any(map(climbs, texts)) and program_rule(words):
+        return "outside"
     if name not in _RUNNING and touches_hook(texts) and program_rule(words):
         return "outside"
+    rule = made_rule(name, words, written)
+    if rule is not None:
+        return rule
+    note_written(name, texts, written)
     if name in _RUNNING:
-        return _RUNNING[name](words, judge)
+        return _RUNNING[name](words, judge, written)
     if name in CLOUD:
         return _cloud(name, texts)
     rule = judge(words)
@@ -181,9 +189,9 @@ def _cloud(name: str, texts: Sequence[str]) -> str | None:
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
-def _find(words: list[Word], judge: Judge) -> str | None:
+def _find(words: list[Word], judge: Judge, written: set[str]) -> str | None:
     """What is found is below the folders that it begins in, so that these decide where something is deleted or changed."""
-    roots = list(takewhile(lambda one: not one.startswith(("-", "(", "!")), (one.text for one in words[1:])))  # fmt: skip
+    roots = find_roots([one.text for one in words[1:]])
     plain, run = [words[0]], []
     rest = words[1:]
     while rest:
@@ -197,18 +205,21 @@ def _find(words: list[Word], judge: Judge) -> str | None:
     deletes = len(tests) < len(plain)
     if (run or deletes) and not all(one in {".", "./"} or is_written_inside(one) for one in roots):
         return "outside"
-    if deletes and len(tests) <= 1 + len(roots):
+    deletes = deletes or any(
+        program_name(one.text) in DELETING for command in run for one in command
+    )
+    if deletes and lists_all([one.text for one in tests]):
         return "recursive_delete"
-    rules = (_found_rule(one, judge) for one in run)
+    rules = (_found_rule(one, judge, written) for one in run)
     return next(filter(None, rules), None) or special.find(tests[1:])
 
 
-def _found_rule(command: list[Word], judge: Judge) -> str | None:
+def _found_rule(command: list[Word], judge: Judge, written: set[str]) -> str | None:
     """The same of a command that gets what is found, in whose place a file inside stands."""
     if not command:
         return "option"
     given = [one._replace(text="./found") if one.text == "{}" else one for one in command]
-    return develop_rule(given, judge, set())
+    return develop_rule(given, judge, written)
 
 
 _XARGS = Pattern(
@@ -216,7 +227,7 @@ _XARGS = Pattern(
 )
 
 
-def _xargs(words: list[Word], judge: Judge) -> str | None:
+def _xargs(words: list[Word], judge: Judge, written: set[str]) -> str | None:
     """Names that a pipe lists, as arguments of a command that passes with a file inside in their place."""
     at, placed = 1, ""
     while at < len(words) and _XARGS.fits(words[at].text):
@@ -232,10 +243,13 @@ def _xargs(words: list[Word], judge: Judge) -> str | None:
     ]
     if not inner:
         return None
-    return develop_rule(inner if placed else [*inner, Word("./found")], judge, set())
+    return develop_rule(inner if placed else [*inner, Word("./found")], judge, written)
 
 
-_RUNNING: dict[str, Callable[[list[Word], Judge], str | None]] = {"find": _find, "xargs": _xargs}
+_RUNNING: dict[str, Callable[[list[Word], Judge, set[str]], str | None]] = {
+    "find": _find,
+    "xargs": _xargs,
+}
 _CLIENTS = frozenset({"curl", "wget", "http", "https", "xh", "httpie", "curlie"})
 _SENDS = Pattern(
     r"-[a-zA-Z]*[TF].*|--(?:upload-file|form|form-string|post-file|body-file|data-binary|data-urlencode|data-raw|data|data-ascii|json|url-query|"
@@ -247,6 +261,8 @@ _TAKES_VALUE = Pattern(
     r"write-out|upload-file|cacert|cert|key|resolve|range|referer|post-data|post-file|body-file|body-data)"
 )
 _WRITES = Pattern(r"(?:-[a-zA-Z]*[oO]|--output(?:-document)?|--dump-header|-D|--cookie-jar|--output-dir|--trace|--trace-ascii|--stderr|-P|--directory-prefix|--libcurl|--etag-save|--hsts|--alt-svc)(?:=?(.*))", DOTALL)  # fmt: skip
+_BY_ITS_NAME = Pattern(r"-[a-zA-Z]*[OJ][a-zA-Z]*|--remote-(?:name|header).*|--download|-d")
+_WGET_OUTPUT = Pattern(r"-[a-zA-Z]*O.*|--output-d.*|--spider")
 _READS_SETTINGS = Pattern(r"-K.*|-[a-zA-Z]*K|--config(?:=.*)?|-i|--input-file(?:=.*)?|-e|--execute(?:=.*)?|--netrc-file(?:=.*)?|--proxy(?:=.*)?|-x.*|--preproxy(?:=.*)?|--socks\w*(?:=.*)?|--unix-socket(?:=.*)?|--abstract-unix-socket(?:=.*)?|--engine(?:=.*)?|--variable(?:=.*)?", DOTALL)  # fmt: skip
 
 
@@ -275,8 +291,13 @@ def _client(name: str, texts: Sequence[str], written: set[str]) -> str | None:
             if value and not by_its_name and value != "-":
                 if value != "/dev/null" and not is_written_inside(value):
                     return "outside"
-                written.add(value.removeprefix("./"))
-    written.update(one.rpartition("/")[2] for one in texts if "://" in one)
+                if value != "/dev/null":
+                    note_made(written, value)
+    if any(map(_BY_ITS_NAME.fits, texts)) or (
+        name == "wget" and not any(map(_WGET_OUTPUT.fits, texts))
+    ):
+        for url in urls:
+            note_made(written, url.rpartition("/")[2] or "index.html")
     if (
         name in {"http", "https", "xh", "httpie"}
         and not local

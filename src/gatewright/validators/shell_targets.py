@@ -15,7 +15,7 @@ from gatewright.validators import shell_special as special
 from gatewright.validators.shell_syntax import Word
 from gatewright.validators.shell_workspace import is_hook, is_written_inside, option_values
 
-__all__ = ["Given", "edits_rule", "given", "touches_hook"]
+__all__ = ["Given", "climbs", "edits_rule", "given", "touches_hook"]
 
 _TABLE = """
 mkdir,mkdirp -pvZ m: parents verbose mode:
@@ -155,3 +155,8 @@ def touches_hook(texts: Sequence[str]) -> bool:
                 return True
         before = text
     return False
+
+
+def climbs(text: str) -> bool:
+    """Whether a path in a word leads above, wherever it begins."""
+    return any(".." in one.split("/") for one in option_values(text))
