@@ -12,17 +12,17 @@ from itertools import pairwise, starmap
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators import shell_special as special
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
+from gatewright.validators.shell_clients import CLIENTS, client_rule
 from gatewright.validators.shell_developing import NODE_TOOLS
 from gatewright.validators.shell_files import holds_sensitive_files
 from gatewright.validators.shell_found import DELETING, find_roots, lists_all
-from gatewright.validators.shell_made import made_rule, note_made, note_written
+from gatewright.validators.shell_made import made_rule, note_written
 from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
 from gatewright.validators.shell_targets import climbs, touches_hook
 from gatewright.validators.shell_workspace import (
     is_elsewhere,
-    is_harmless_url,
     is_inside,
     is_written_inside,
 )
@@ -144,15 +144,14 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
     name, texts = program_name(words[0].text), [one.text for one in words[1:]]
     if _METADATA.within(" ".join(texts)):
         return "metadata"
-    if _runs_made(name, texts, written):
-        return "program_name"
-    if name == "git" and any(map(climbs, texts)) and program_rule(words):
-        return "outside"
-    if name not in _RUNNING and touches_hook(texts) and program_rule(words):
-        return "outside"
-    rule = made_rule(name, words, written)
+    rule = "program_name" if _runs_made(name, texts, written) else made_rule(name, words, written)
     if rule is not None:
         return rule
+    placed = name not in _RUNNING and (
+        touches_hook(texts) or (name == "git" and any(map(climbs, texts)))
+    )
+    if placed and program_rule(words):
+        return "outside"
     note_written(name, texts, written)
     if name in _RUNNING:
         return _RUNNING[name](words, judge, written)
@@ -161,7 +160,7 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
     rule = judge(words)
     if rule is not None:
         return rule
-    return _client(name, texts, written) if name in _CLIENTS else _from_elsewhere(name, texts)
+    return client_rule(name, texts, written) if name in CLIENTS else _from_elsewhere(name, texts)
 
 
 def _runs_made(name: str, texts: Sequence[str], written: set[str]) -> bool:
@@ -178,10 +177,22 @@ _RUNS_FILES = frozenset(
 _CLOUD_MORE = {"terraform": {"fmt", "init", "validate", "get"}, "gh": {"pr create", "pr checkout", "pr comment", "issue create", "issue comment"}, "helm": {"lint", "template", "dependency build"}}  # fmt: skip
 
 
+_PUBLISHED = Pattern(
+    r"-[tblmaprdfvBH]|--(?:title|body|label|milestone|assignee|project|reviewer|draft|fill|fill-first|fill-verbose|base|head|detach|force|branch|"
+    r"edit-last|no-maintainer-edit|dry-run|recurse-submodules)(?:=.*)?",
+    DOTALL,
+)
+
+
 def _cloud(name: str, texts: Sequence[str]) -> str | None:
     operands = [one for one in texts if not one.startswith("-")]
     more = _CLOUD_MORE.get(CLOUD[name], set())
     if operands[:1] and (operands[0] in more or " ".join(operands[:2]) in more):
+        # Another repository is another's, and a file would be published.
+        if CLOUD[name] == "gh" and not all(
+            _PUBLISHED.fits(one) for one in texts if one.startswith("-")
+        ):
+            return "sends_away"
         return "outside" if any(map(is_elsewhere, texts)) else None
     return cloud_rule([name, *texts])
 
@@ -250,63 +261,6 @@ _RUNNING: dict[str, Callable[[list[Word], Judge, set[str]], str | None]] = {
     "find": _find,
     "xargs": _xargs,
 }
-_CLIENTS = frozenset({"curl", "wget", "http", "https", "xh", "httpie", "curlie"})
-_SENDS = Pattern(
-    r"-[a-zA-Z]*[TF].*|--(?:upload-file|form|form-string|post-file|body-file|data-binary|data-urlencode|data-raw|data|data-ascii|json|url-query|"
-    r"method|body-data|post-data)(?:=.*)?|-[a-zA-Z]*d.*",
-    DOTALL,
-)
-_TAKES_VALUE = Pattern(
-    r"-[a-zA-Z]*[dHoXuAFTbcemwD]|--(?:data[a-z-]*|header|output|request|user|user-agent|form|json|cookie|cookie-jar|max-time|connect-timeout|retry|"
-    r"write-out|upload-file|cacert|cert|key|resolve|range|referer|post-data|post-file|body-file|body-data)"
-)
-_WRITES = Pattern(r"(?:-[a-zA-Z]*[oO]|--output(?:-document)?|--dump-header|-D|--cookie-jar|--output-dir|--trace|--trace-ascii|--stderr|-P|--directory-prefix|--libcurl|--etag-save|--hsts|--alt-svc)(?:=?(.*))", DOTALL)  # fmt: skip
-_BY_ITS_NAME = Pattern(r"-[a-zA-Z]*[OJ][a-zA-Z]*|--remote-(?:name|header).*|--download|-d")
-_WGET_OUTPUT = Pattern(r"-[a-zA-Z]*O.*|--output-d.*|--spider")
-_READS_SETTINGS = Pattern(r"-K.*|-[a-zA-Z]*K|--config(?:=.*)?|-i|--input-file(?:=.*)?|-e|--execute(?:=.*)?|--netrc-file(?:=.*)?|--proxy(?:=.*)?|-x.*|--preproxy(?:=.*)?|--socks\w*(?:=.*)?|--unix-socket(?:=.*)?|--abstract-unix-socket(?:=.*)?|--engine(?:=.*)?|--variable(?:=.*)?", DOTALL)  # fmt: skip
-
-
-def _client(name: str, texts: Sequence[str], written: set[str]) -> str | None:
-    urls = [
-        one
-        for before, one in pairwise(["", *texts])
-        if not one.startswith("-")
-        and ("://" in one or not _TAKES_VALUE.fits(before))
-        and ("://" in one or "." in one or "localhost" in one)
-    ]
-    local = all(map(is_harmless_url, urls)) and bool(urls)
-    for at, text in enumerate(texts):
-        if _READS_SETTINGS.fits(text) and not (name == "wget" and text == "-x"):
-            return "option"
-        if (
-            not local
-            and _SENDS.fits(text)
-            and not (text.startswith("-") and name == "wget" and not text.startswith("--"))
-        ):
-            return "sends_away"
-        found = _WRITES.fullmatch(text)
-        if found is not None:
-            value = found[1] or (texts[at + 1] if at + 1 < len(texts) else "")
-            by_its_name = text in {"-O", "--remote-name"} and name == "curl"
-            if value and not by_its_name and value != "-":
-                if value != "/dev/null" and not is_written_inside(value):
-                    return "outside"
-                if value != "/dev/null":
-                    note_made(written, value)
-    if any(map(_BY_ITS_NAME.fits, texts)) or (
-        name == "wget" and not any(map(_WGET_OUTPUT.fits, texts))
-    ):
-        for url in urls:
-            note_made(written, url.rpartition("/")[2] or "index.html")
-    if (
-        name in {"http", "https", "xh", "httpie"}
-        and not local
-        and any("@" in one or "=" in one for one in texts)
-    ):
-        return "sends_away"
-    return None
-
-
 _SETTINGS = Pattern(
     r"-(?:c|f|I|C|P|D|r|e|F|x|S|L|B|l|o|j|b)|--(?:config|config-file|conf|settings|rcfile|rules|rulesdir|plugin|plugins|load|load-plugins|require|import|init-script|"
     r"init-hook|build-file|file|makefile|project|directory|chdir|bootstrap|preload|env-file|registry|index|index-url|extra-index-url|source|"

@@ -43,7 +43,7 @@ _REFUSED = {
     "runs_programs": """
         ansible ansible-playbook ansible-console salt fab pssh clush parallel-ssh dc m4 aria2c crond atd incrontab incrond systemd-socket-activate
         gnuplot expect socat ssh-keygen ssh-add ssh-copy-id mosh lua5 tcc guile racket sbcl clisp swipl ghci bpython ptpython pry radare2 r2
-        frida drun dmenu rofi xdg-open open start wscript cscript mshta rundll32 certutil bitsadmin msiexec installutil regsvr32
+        frida batch at drun dmenu rofi xdg-open open start wscript cscript mshta rundll32 certutil bitsadmin msiexec installutil regsvr32
     """,
     "destroys": "dropdb dropuser mysqladmin mongo mongosh redis-cli etcdctl pulumi heroku flyctl fly doctl eksctl kops vagrant rabbitmqctl blkdiscard",
 }
@@ -146,6 +146,8 @@ def _packs(texts: Texts) -> str | None:
     if (
         any(one.startswith("--transform") and one.rstrip().endswith("e") for one in texts)
         or "P" in texts[0]
+        # `host:file` is a tape on another machine.
+        or any(":" in one for one in texts if not one.startswith("--"))
     ):
         return "option"
     return _changes([one for one in texts[1:] if not one.startswith("--exclude")])
@@ -310,6 +312,9 @@ _ACTIVATES = Pattern(r"(?:\./)?\.?[\w-]+/(?:bin|Scripts)/activate(?:\.fish|\.csh
 _BUN = frozenset(
     "install i add remove rm update outdated test run build pm link audit -v --version".split()
 )
+_DENO = frozenset(
+    "test fmt lint check task run cache doc info bench compile coverage types --version".split()
+)
 _SCRIPT = Pattern(r"[\w./-]+\.(?:ts|tsx|js|jsx|mjs|cjs)")
 _INLINE = Pattern(
     r"-e|-p|-pe|-r|--eval(?:=.*)?|--print(?:=.*)?|--require(?:=.*)?|--import(?:=.*)?|--loader(?:=.*)?|--exec(?:=.*)?"
@@ -347,8 +352,9 @@ DEVELOPING: Mapping[str, Program] = MappingProxyType(
         "find": Program(),
         **dict.fromkeys(NODE_TOOLS - {"rimraf", "mkdirp"}, _by(lambda texts: "outside" if any(map(is_elsewhere, texts)) else None)),
         **dict.fromkeys(("tsx", "ts-node"), _by(
-            lambda texts: "inline_code" if any(_INLINE.fits(one) for one in texts) else "outside" if any(map(is_elsewhere, texts)) else None)),
-        "bun": _by(lambda texts: None if texts[:1] and (texts[0] in _BUN or _SCRIPT.fits(texts[0])) and not any(map(is_elsewhere, texts)) else "inline_code"),
+            lambda texts: "inline_code" if not _operands(texts) or "-" in texts or any(_INLINE.fits(one) for one in texts) else "outside" if any(map(is_elsewhere, texts)) else None)),
+        "bun": _by(lambda texts: None if texts[:1] and (texts[0] in _BUN or _SCRIPT.fits(texts[0])) and "-" not in texts and not any(map(is_elsewhere, texts)) else "inline_code"),
+        "deno": _by(lambda texts: None if texts[:1] and texts[0] in _DENO and "-" not in texts and not any(map(is_elsewhere, texts)) else "inline_code"),
         **{name: Program(check=lambda _, rule=rule: rule) for name, rule in REFUSED_PROGRAMS.items() if name not in PROGRAMS},  # type: ignore[misc]
     }
 )  # fmt: skip

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_capabilities import needs
+from gatewright.validators.shell_clients import sends_input
 from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unwrapped_words
 from gatewright.validators.shell_files import holds_sensitive_files, names_sensitive_file
 from gatewright.validators.shell_found import DELETING, lists_all, lists_elsewhere
@@ -75,6 +76,10 @@ class _Line:
             rule = self._command_rule(command)
             if rule is not None:
                 return rule
+        if self._writes and any(
+            _is_fed_code(one, piped=at > 0) for at, one in enumerate(step.commands)
+        ):
+            return "inline_code"
         commands = [one.words for one in step.commands if one.words]
         if step.lists and not (commands and lists_names(commands)):
             return "command_substitution"
@@ -161,6 +166,19 @@ def _changed_rule(words: list[Word], listed: list[list[str]]) -> str | None:
         return "outside"
     deletes = any(program_name(one.text) in DELETING for one in words)
     return "recursive_delete" if deletes and any(map(lists_all, listed[:1])) else None
+
+
+_TAKING = frozenset("sqlite3 mysql mariadb psql batch at ed ex vi vim lldb gdb".split())
+"""What these read is commands, some of which run programs or delete."""
+
+
+def _is_fed_code(command: Command, *, piped: bool) -> bool:
+    """Whether a program gets its commands, or what it sends away, from its input."""
+    if not command.words or not (piped or any("<" in one.sign for one in command.redirections)):
+        return False
+    words = unwrapped_words(command.words)
+    name = program_name(words[0].text)
+    return name in _TAKING or sends_input(name, [one.text for one in words[1:]])
 
 
 def _takes_unseen(command: Command) -> bool:

@@ -1,7 +1,8 @@
 """Where programs of the preset `develop` write: the options of cp, mv, patch, rsync, sed and others with their values, and hooks by any program.
 
-Each table is closed: `-abc` are letters without a value, `x:` letters with a text, `x=` letters with a path that is written; the same of
-long options, whose names are taken whole. An option that is in no table is refused, and each path has to be inside.
+Each table is closed: `-abc` are letters without a value, `x:` letters with a text, `x=` letters with a path that is written,
+`x!` letters with what is sent; the same of long options, whose names are taken whole. An option that is in no table is refused, and each path has to be
+inside.
 """
 
 from __future__ import annotations
@@ -32,6 +33,19 @@ ln -bdfFiLnPrsTvhw t=S: backup directory force interactive logical no-dereferenc
     no-target-directory verbose
 patch -bcflnNRstuvEZT p:i:d=o=r=F: strip: input: directory= output= reject-file= dry-run reverse forward backup verbose quiet silent force batch
     unified context normal ignore-whitespace fuzz: remove-empty-files no-backup-if-mismatch merge posix
+curl -fsSLkIiGgvONq#012346jlR X:H:A:u:m:e:w:b:r:y:Y:z:C:o=D=c=d!F!T! fail fail-with-body fail-early silent show-error location insecure head include get
+    globoff verbose remote-name compressed no-buffer http1.0 http1.1 http2 http3 ipv4 ipv6 tlsv1.2 tlsv1.3 progress-bar no-progress-meter create-dirs
+    parallel remote-time request: header: user-agent: user: max-time: connect-timeout: retry: retry-delay: retry-max-time: retry-connrefused
+    retry-all-errors referer: write-out: cookie: range: max-redirs: max-filesize: limit-rate: continue-at: cacert: oauth2-bearer: resolve: connect-to:
+    output= output-dir= dump-header= cookie-jar= data! data-raw! data-binary! data-urlencode! data-ascii! json! form! form-string! upload-file! url-query!
+wget -qvcNSrpkmExL t:T:w:Q:l:U:A:R:D:I:X:O=o=a=P= quiet verbose no-verbose continue timestamping no-clobber recursive level: page-requisites convert-links
+    mirror adjust-extension no-parent no-check-certificate server-response spider show-progress progress: tries: timeout: wait: user-agent: header:
+    output-document= output-file= append-output= directory-prefix= save-cookies= load-cookies: keep-session-cookies post-data! post-file! body-data!
+    body-file! method! max-redirect: accept: reject: domains: retry-connrefused limit-rate: no-cookies no-cache compression: https-only
+    ca-certificate: user: password: no-host-directories cut-dirs: force-directories no-directories inet4-only inet6-only waitretry: random-wait
+    dns-timeout: connect-timeout: read-timeout:
+http,https,xh,httpie,curlie -vbhjfdcFSI p:s:a:A:o= ignore-stdin json form body headers verbose print: pretty: style: timeout: follow check-status download
+    continue output= auth: auth-type: stream quiet offline
 sed -nErsuz e= quiet silent regexp-extended separate null-data unbuffered posix debug sandbox expression=
 rsync -avzrultpogDhPnqWxSHAXEiucRIymbKkL0J archive verbose compress recursive delete delete-after delete-before delete-during delete-excluded
     dry-run progress stats human-readable exclude: include: exclude-from: include-from: partial update ignore-existing existing size-only checksum
@@ -47,27 +61,40 @@ class Given(NamedTuple):
     operands: list[str]
     placed: list[str]
     """Values that are paths which are written."""
+    said: list[tuple[str, str]]
+    """Options whose values are texts, each with its value."""
+    sent: list[str]
+    """Values that are sent away."""
     target: str | None
     """The folder that an option names for all operands."""
+
+    def with_value(self, known: _Options, option: str, value: str) -> Given:
+        """This, with the value of one more option."""
+        if option in known.texts:
+            self.said.append((option, value))
+        else:
+            (self.placed if option in known.paths else self.sent).append(value)
+        return self._replace(target=value) if option in _AS_FOLDER else self
 
 
 class _Options(NamedTuple):
     plain: frozenset[str]
     texts: frozenset[str]
     paths: frozenset[str]
+    sent: frozenset[str]
 
 
 def _read(words: list[str]) -> _Options:
-    kinds: dict[str, set[str]] = {"": set(), ":": set(), "=": set()}
+    kinds: dict[str, set[str]] = {"": set(), ":": set(), "=": set(), "!": set()}
     for word in words:
         if word[0] == "-":
             kinds[""].update(word[1:])
-        elif word[1:2] in {":", "="}:
+        elif word[1:2] in {":", "=", "!"}:
             for letter, sign in zip(word[::2], word[1::2], strict=True):
                 kinds[sign].add(letter)
         else:
-            kinds[word[-1] if word[-1] in ":=" else ""].add(word.rstrip(":="))
-    return _Options(*(frozenset(kinds[sign]) for sign in ("", ":", "=")))
+            kinds[word[-1] if word[-1] in ":=!" else ""].add(word.rstrip(":=!"))
+    return _Options(*(frozenset(kinds[sign]) for sign in ("", ":", "=", "!")))
 
 
 _TARGETS: Mapping[str, _Options] = MappingProxyType(
@@ -83,7 +110,7 @@ _AS_FOLDER = frozenset({"t", "target-directory"})
 def given(name: str, texts: Sequence[str]) -> Given | None:
     """What stands on a command's line; None where one of its options is not known."""
     known, rest = _TARGETS[name], list(texts)
-    found = Given([], [], None)
+    found = Given([], [], [], [], None)
     while rest:
         text = rest.pop(0)
         if text == "--":
@@ -95,13 +122,14 @@ def given(name: str, texts: Sequence[str]) -> Given | None:
         for option, value in _options_of(text, known):
             if option in known.plain:
                 continue
-            if option not in known.texts and option not in known.paths:
+            if option not in known.texts | known.paths | known.sent:
                 return None
-            said = value if value is not None else rest.pop(0) if rest else ""
-            if option in known.paths:
-                found.placed.append(said)
-                found = found._replace(target=said) if option in _AS_FOLDER else found
+            found = found.with_value(known, option, value if value is not None else _next(rest))
     return found
+
+
+def _next(rest: list[str]) -> str:
+    return rest.pop(0) if rest else ""
 
 
 def _options_of(text: str, known: _Options) -> list[tuple[str, str | None]]:
