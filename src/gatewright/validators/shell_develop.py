@@ -21,6 +21,7 @@ from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
 from gatewright.validators.shell_targets import climbs, touches_hook
+from gatewright.validators.shell_tools import WRAPPING, tool_rule
 from gatewright.validators.shell_workspace import (
     is_elsewhere,
     is_inside,
@@ -103,6 +104,14 @@ def _behind_checker(name: str, texts: Sequence[str]) -> int | None:
     return at if at < len(texts) and is_inside(texts[at]) and "/" in texts[at] else None
 
 
+def _behind_measure(name: str, texts: Sequence[str]) -> int | None:
+    """The same behind what measures how much of a program is run."""
+    at = 1
+    while at < len(texts) and WRAPPING.fits(texts[at]):
+        at += 1
+    return at if at < len(texts) and tool_rule(name, texts[at:]) else None
+
+
 def _behind_runner(name: str, texts: Sequence[str]) -> int | None:
     """The same behind the runner of a project's own tools."""
     subcommand, options = _RUNNERS[name]
@@ -117,6 +126,7 @@ def _behind_runner(name: str, texts: Sequence[str]) -> int | None:
 
 _STARTING: dict[str, Callable[[str, Sequence[str]], int | None]] = {
     **dict.fromkeys(("time", "timeout", "nice"), _behind_timer),
+    **dict.fromkeys(("nyc", "c8"), _behind_measure),
     "valgrind": _behind_checker,
 }
 
@@ -157,7 +167,7 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
         return _RUNNING[name](words, judge, written)
     if name in CLOUD:
         return _cloud(name, texts)
-    rule = judge(words)
+    rule = tool_rule(name, texts) or judge(words)
     if rule is not None:
         return rule
     return client_rule(name, texts, written) if name in CLIENTS else _from_elsewhere(name, texts)
