@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.validators.shell_targets import climbs, edits_rule, given, touches_hook
+from gatewright.validators.shell_targets import climbs, edits_rule, given, leads_out, touches_hook
 
 
 def test_values_of_options_are_found_in_every_spelling() -> None:
@@ -62,3 +62,8 @@ def test_other_arguments_are_none(line: str) -> None:
 def test_what_climbs_is_found_behind_options() -> None:
     assert all(map(climbs, ("a/../../x", "--output=a/../x", "-o../x", "..")))
     assert not any(map(climbs, ("HEAD~3..HEAD", "a..b/c", "--output=x", "@{u}..")))
+
+
+def test_operands_that_lead_out_are_found() -> None:
+    assert all(map(leads_out, ("/x", "~/x", "../x", "a/../../x", "/tmp/../x")))
+    assert not any(map(leads_out, ("a", "./a", "/tmp/x/a", "-I/x", "a..b", ".eslintrc")))

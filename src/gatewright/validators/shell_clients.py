@@ -1,4 +1,4 @@
-"""Judges curl, wget and httpie under the preset `develop` of `sandbox`: nothing is sent but to this machine, and what is fetched lies inside.
+"""Judges curl, wget and httpie under the preset `develop`: nothing is sent but to this machine, and what is fetched lies inside.
 
 Their options are those of the closed tables of `shell_targets`: what takes settings, addresses or names of files from elsewhere is in none.
 """

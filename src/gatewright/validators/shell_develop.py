@@ -20,7 +20,7 @@ from gatewright.validators.shell_made import made_rule, note_written
 from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
-from gatewright.validators.shell_targets import climbs, touches_hook
+from gatewright.validators.shell_targets import climbs, leads_out, touches_hook
 from gatewright.validators.shell_tools import WRAPPING, tool_rule
 from gatewright.validators.shell_workspace import (
     is_elsewhere,
@@ -170,6 +170,8 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
     rule = tool_rule(name, texts) or judge(words)
     if rule is not None:
         return rule
+    if name not in _PLACING and program_rule(words) and any(map(leads_out, texts)):
+        return "outside"
     return client_rule(name, texts, written) if name in CLIENTS else _from_elsewhere(name, texts)
 
 
@@ -180,6 +182,27 @@ def _runs_made(name: str, texts: Sequence[str], written: set[str]) -> bool:
     run = [name, *texts] if name in _RUNS_FILES else [name]
     return any(one.removeprefix("./") in written for one in run)
 
+
+_PLACING = frozenset(
+    {
+        "cp",
+        "rsync",
+        "ditto",
+        "install",
+        "sed",
+        "gsed",
+        "git",
+        "tar",
+        "bsdtar",
+        "cd",
+        "pushd",
+        "grep",
+        "echo",
+        "printf",
+        *CLIENTS,
+    }
+)
+"""These say of each operand whether it is read, written, a text or an address."""
 
 _RUNS_FILES = frozenset(
     "python python3 node ruby perl php bash sh source . chmod java Rscript lua deno bun".split()

@@ -1,4 +1,4 @@
-"""Where listed files lie that another program deletes or changes: the folders of find, ls, grep and git ls-files, and whether a name chooses among them.
+"""Where listed files lie that others delete or change: folders of find, ls, grep and git ls-files, and whether a name chooses among them.
 
 `find . -type f -delete` empties the workspace as `rm -rf .` does, and `rm $(ls -d ../*)` its neighbours.
 """

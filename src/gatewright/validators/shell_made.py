@@ -1,4 +1,4 @@
-"""What a line under the preset `develop` of `sandbox` has made by redirection, tee or from the network, and which programs then still pass in it.
+"""What a line of the preset `develop` has made by redirection, tee or from the network, and which programs still pass in it then.
 
 Nobody has seen such a file as code. Whatever may take it for code, settings or a list of what to install, under any name, waits for
 another line. Logs alone are let be, for as long as nothing moves them.

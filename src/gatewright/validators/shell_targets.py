@@ -1,4 +1,4 @@
-"""Where programs of the preset `develop` write: the options of cp, mv, patch, rsync, sed and others with their values, and hooks by any program.
+"""Where programs of the preset `develop` write: options of cp, mv, patch, rsync, sed, curl and others with their values, and hooks.
 
 Each table is closed: `-abc` are letters without a value, `x:` letters with a text, `x=` letters with a path that is written,
 `x!` letters with what is sent; the same of long options, whose names are taken whole. An option that is in no table is refused, and each path has to be
@@ -16,7 +16,7 @@ from gatewright.validators import shell_special as special
 from gatewright.validators.shell_syntax import Word
 from gatewright.validators.shell_workspace import is_hook, is_written_inside, option_values
 
-__all__ = ["Given", "climbs", "edits_rule", "given", "touches_hook"]
+__all__ = ["Given", "climbs", "edits_rule", "given", "leads_out", "touches_hook"]
 
 _TABLE = """
 mkdir,mkdirp -pvZ m: parents verbose mode:
@@ -188,3 +188,10 @@ def touches_hook(texts: Sequence[str]) -> bool:
 def climbs(text: str) -> bool:
     """Whether a path in a word leads above, wherever it begins."""
     return any(".." in one.split("/") for one in option_values(text))
+
+
+def leads_out(text: str) -> bool:
+    """Whether an operand is an absolute path, but for a file below `/tmp`, or climbs out."""
+    if text.startswith("-") or is_written_inside(text):
+        return False
+    return text.startswith(("/", "~")) or ".." in text.split("/")

@@ -1,4 +1,4 @@
-"""What project tools do besides checking and building: nyc, cmake, rake, tox, just, lerna, prisma, psql and others that run, publish or destroy.
+"""What is refused of project tools: of nyc, cmake, rake, tox, just, lerna, prisma, psql and others what runs, publishes or destroys.
 
 A tool is known to the preset `develop` by its name; here stands what of it is refused, among its options and among its commands.
 """
