@@ -9,7 +9,8 @@ from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 READING = [
     "aws ec2 describe-instances --region x", "aws --profile a --output json iam list-users", "aws s3 ls s3://x", "aws dynamodb scan --table-name x",
     "gcloud compute instances list", "gcloud projects describe x", "gcloud config list", "az vm list -g x", "az account show", "gh pr list", "gh api repos/a/b",
-    "gh run view 1 --log", "terraform state list", "terraform show -json", "helm list -A", "helm get values x", "aws --version",
+    "gh run view 1 --log", "terraform state list", "terraform show plan.out", "terraform output", "terraform fmt -check -diff", "helm list -A", "helm get notes x",
+    "helm status x", "gh auth status", "gh auth status -a", "aws iam list-users --no-paginate", "aws --version",
 ]  # fmt: skip
 OTHER = [
     "aws s3 rm s3://x", "aws ec2 terminate-instances --instance-ids describe-x", "aws secretsmanager get-secret-value --secret-id x", "aws configure export-credentials",
@@ -17,6 +18,19 @@ OTHER = [
     "gcloud compute instances delete list", "gcloud compute ssh list", "gcloud auth print-access-token", "gcloud secrets versions access latest", "az group delete -n list",
     "az account get-access-token", "az rest --method put", "gh api -XDELETE repos/a/b", "gh api repos/a/b -fa=b", "gh pr merge 1", "gh auth token", "gh pr view 1 -w",
     "terraform apply", "terraform destroy", "terraform state rm show", "terraform providers mirror x", "terraform state pull", "helm upgrade list x", "helm template x --post-renderer y", "aws", "gh",
+    "terraform fmt", "terraform fmt -diff", "terraform fmt -check=false", "terraform fmt -check -write",
+]  # fmt: skip
+
+REVEALING = [
+    "gh auth status -t", "gh auth status -at", "gh auth status --show-t", "terraform output password", "terraform output -json", "terraform output -raw x",
+    "terraform output -no-color x", "terraform state show x", "terraform show", "terraform show -json", "terraform show -json plan.out", "helm get values x",
+    "helm get all x", "helm get manifest x", "helm status x -o json", "aws glue get-connection --name x", "aws glue get-connections",
+    "aws lambda get-function --function-name x", "aws lambda get-function-configuration --function-name x", "aws appsync list-api-keys --api-id x",
+    "aws ec2 get-password-data --instance-id x", "az containerapp secret list --show-values", "az containerapp secret list --show",
+]  # fmt: skip
+ABBREVIATED = [
+    "aws s3 ls --endpoint http://x.example", "aws s3 ls --endp=http://x.example", "aws s3 ls --no-verify", "aws iam list-users --cli-input-j {}",
+    "gcloud projects list --impersonate x", "gcloud projects list --flags-f x", "gcloud projects list --access-token x", "helm list --kube-a x",
 ]  # fmt: skip
 
 
@@ -25,7 +39,7 @@ def test_what_reads_passes(line: str) -> None:
     assert cloud_rule(line.split()) is None
 
 
-@pytest.mark.parametrize("line", OTHER)
+@pytest.mark.parametrize("line", [*OTHER, *REVEALING, *ABBREVIATED])
 def test_everything_else_is_refused(line: str) -> None:
     assert cloud_rule(line.split()) is not None
 

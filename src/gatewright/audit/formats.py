@@ -51,9 +51,7 @@ _COLUMNS = (
     "hash",
 )
 _PATHS = tuple(name.partition(".")[::2] for name in _COLUMNS)
-_FORMULA = Pattern(
-    r"[\s\x00-\x1f\p{Z}\p{Cf}]*[=+\-@|%" + "\uff1d\uff0b\uff0d\uff20\uff5c\uff05]"
-)
+_FORMULA = Pattern(r"[\s\x00-\x1f\p{Z}\p{Cf}]*[=+\-@|%" + "\uff1d\uff0b\uff0d\uff20\uff5c\uff05]")
 """Also behind what is not seen, and in full width: spreadsheets of some languages read both as the same."""
 _MGP_NAME = Pattern(r"[A-Z][A-Z0-9_]*")
 _encoder = msgspec.json.Encoder()

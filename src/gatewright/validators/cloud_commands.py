@@ -21,15 +21,22 @@ class _Tool(NamedTuple):
     """How many words a command has at most, the verb among them."""
     verbs: Pattern[str]
     """A command that reads: its words, joined by blanks."""
-    options: Pattern[str]
-    """What is refused among the options."""
+    options: tuple[str, ...]
+    """Long options that are refused, without dashes; so is every beginning of one, which several of these tools take for it."""
+    letters: str = ""
+    """Refused short options."""
 
 
-_EVERYWHERE = (
-    r"--(?:endpoint-url|profile-file|no-verify-ssl|ca-bundle|cli-input-json|cli-input-yaml|impersonate-service-account|access-token-file|"
-    r"account-file|flags-file|credential-file-override|log-http|hostname|with-decryption|show-token|show-secrets?|post-renderer|kubeconfig|"
-    r"kube-apiserver|kube-token|kube-as-user|registry-config|repository-config|debug|in-file|plugin-dir|out|web|browser)(?:=.*)?"
+_EVERYWHERE = tuple(
+    """
+    endpoint-url profile-file no-verify-ssl ca-bundle cli-input-json cli-input-yaml impersonate-service-account access-token-file account-file
+    flags-file credential-file-override log-http hostname with-decryption show-token show-secret show-secrets show-values include-value
+    include-values post-renderer kubeconfig kube-apiserver kube-token kube-as-user registry-config repository-config debug in-file plugin-dir
+    out web browser
+    """.split()
 )
+_HARMLESS = frozenset({"profile", "output", "account", "log"})
+"""Whole names that are beginnings of refused ones."""
 _SECRETS = r"secrets?|secretsmanager|credentials?|keys?|keyvault|tokens?|passwords?|kms|ssh-keys?|access-keys?|connection-string|publishing-profile"
 _GCLOUD = (
     "compute|instances|disks|images|snapshots|zones|regions|networks|firewall-rules|addresses|subnets|routers|machine-types|forwarding-rules|backend-services|"
@@ -56,19 +63,19 @@ _TOOLS = {
             r"service-quotas|organizations|pricing|resourcegroupstaggingapi|health|support|config|guardduty|securityhub|ecs|eks|ecr|rds|elbv2|autoscaling)"
             r" get-[a-z0-9-]+|dynamodb (?:scan|query|get-item|batch-get-item)|[a-z0-9-]+ wait [a-z-]+"
         ),
-        Pattern(rf"{_EVERYWHERE}|--(?:follow|outfile)(?:=.*)?", DOTALL),
+        (*_EVERYWHERE, "follow", "outfile"),
     ),
     "gcloud": _Tool(
         5,
         Pattern(
             rf"(?:alpha |beta )?(?:(?:{_GCLOUD}) ){{1,4}}(?:list|describe|get-iam-policy|read|get-server-config|list-grantable-roles)|info|version|auth list|config (?:list|get|get-value)"
         ),
-        Pattern(_EVERYWHERE, DOTALL),
+        _EVERYWHERE,
     ),
     "az": _Tool(
         5,
         Pattern(rf"(?:(?:{_AZ}) ){{1,4}}(?:list|show|list-locations|list-sizes|list-usage|list-skus|list-ip-addresses|list-definitions|get-instance-view|exists|query)|version|graph query"),
-        Pattern(_EVERYWHERE, DOTALL),
+        _EVERYWHERE,
     ),
     "gh": _Tool(
         2,
@@ -76,17 +83,18 @@ _TOOLS = {
             r"(?:pr|issue|run|release|workflow|repo|gist|label|project|ruleset|cache|codespace|org|extension|ssh-key|gpg-key|variable|attestation) (?:list|view|status|diff|checks|watch)|"
             r"status|search (?:code|issues|prs|repos|commits)|auth status|api|run view"
         ),
-        Pattern(rf"{_EVERYWHERE}|-[a-zA-Z]*w", DOTALL),
+        _EVERYWHERE,
+        "w",
     ),
     "terraform": _Tool(
         2,
-        Pattern(r"show(?: [\w./-]+)?|state (?:list|show)(?: .*)?|output(?: \w+)?|version|validate|workspace (?:list|show)|providers(?: schema)?|graph|fmt|metadata functions"),
-        Pattern(r"-{1,2}(?:out|state|state-out|write|generate-config-out|backend-config|plugin-dir|chdir)(?:=.*)?", DOTALL),
+        Pattern(r"show(?: [\w./-]+)?|state list(?: .*)?|output|version|validate|workspace (?:list|show)|providers(?: schema)?|graph|fmt|metadata functions"),
+        ("out", "state", "state-out", "write", "generate-config-out", "backend-config", "plugin-dir", "chdir"),
     ),
     "helm": _Tool(
         2,
-        Pattern(r"(?:list|ls|status|history|hist|version|template|lint|verify)|get (?:all|hooks|manifest|metadata|notes|values)|show (?:all|chart|crds|readme|values)|search (?:repo|hub)|repo list|dependency list"),
-        Pattern(rf"{_EVERYWHERE}|--(?:output-dir|validate)(?:=.*)?", DOTALL),
+        Pattern(r"(?:list|ls|status|history|hist|version|template|lint|verify)|get (?:hooks|metadata|notes)|show (?:all|chart|crds|readme|values)|search (?:repo|hub)|repo list|dependency list"),
+        (*_EVERYWHERE, "output-dir", "validate"),
     ),
 }  # fmt: skip
 _SECRET = Pattern(rf"(?:.*[ -])?(?:{_SECRETS})(?:[ -].*)?", IGNORECASE)
@@ -94,7 +102,7 @@ _ASSIGNED = Pattern(
     r"-[a-zA-Z]*[fFXH].*|--(?:raw-field|field|method|input|header|silent|cache)(?:=.*)?", DOTALL
 )
 _TOKENS = Pattern(
-    r".*(?:print-(?:access|identity)-token|get-access-token|export-credentials|get-session-token|get-login|get-credentials|auth token|assume-role).*"
+    r".* (?:get|list|batch-get)-(?:connections?|functions?|function-configuration|api-keys?|password-data|authorization-token)|.*(?:print-(?:access|identity)-token|get-access-token|export-credentials|get-session-token|get-login|get-credentials|auth token|assume-role).*"
 )
 _BEFORE = frozenset(
     "--profile --region --output --query --project --format --subscription -o -R --repo -n --namespace --kube-context --configuration --verbosity --color".split()
@@ -119,16 +127,13 @@ def cloud_rule(texts: Sequence[str]) -> str | None:
     options = [one for one in texts[1:] if one.startswith("-")]
     if options in (["--version"], ["--help"]) or words[:1] == ["help"]:
         return None
-    if any(map(tool.options.fits, options)) or any(map(_FROM_FILE.fits, texts)):
+    if any(_is_refused(tool, one) for one in options) or any(map(_FROM_FILE.fits, texts)):
         return "option"
     if name == "gh" and words[:1] == ["api"] and any(map(_ASSIGNED.fits, options)):
         return "subcommand"
-    if (
-        name == "terraform"
-        and words[:1] == ["fmt"]
-        and not {"-check", "--check", "-diff"}.intersection(options)
-    ):
-        return "subcommand"
+    rule = _option_needed(name, words, rest)
+    if rule is not None:
+        return rule
     # Options may stand between a noun and its verb; values then may, too, so that a command has to stand before them. What follows
     # a whole command is what it is about; of the tools whose commands have others below them, nothing follows.
     ends = [len(words)] if name == "terraform" else range(1, min(len(words), tool.depth) + 1)
@@ -136,6 +141,35 @@ def cloud_rule(texts: Sequence[str]) -> str | None:
     if not told:
         return "subcommand"
     return "secrets" if _TOKENS.fits(told) or _holds_values(name, told) else None
+
+
+def _is_refused(tool: _Tool, option: str) -> bool:
+    """Whether a word with a dash is, or begins, a refused option."""
+    name = option.lstrip("-").partition("=")[0]
+    if option[1:2] != "-" and tool is not _TOOLS["terraform"]:
+        return any(one in tool.letters for one in name)
+    return name not in _HARMLESS and any(one.startswith(name) for one in tool.options)
+
+
+_CHECKS = frozenset("-check --check -diff --diff -recursive --recursive -no-color".split())
+
+
+def _option_needed(name: str, words: list[str], rest: list[str]) -> str | None:
+    """What speaks against a command that shows secrets, or writes, by its options or for want of one."""
+    options = {one for one in rest if one.startswith("-")}
+    operands = len(rest) - len(options)
+    if name == "terraform" and words[:1] == ["fmt"]:
+        return None if options & {"-check", "--check"} and options <= _CHECKS else "subcommand"
+    if name == "terraform" and words[:1] in (["output"], ["show"]):
+        # A value by its name is written as it is, and so is JSON; without a plan it is the state that is shown.
+        fine = options <= {"-no-color"} and operands == (1 if words[0] == "output" else 2)
+        return None if fine else "secrets"
+    if name == "gh" and words[:2] == ["auth", "status"]:
+        return None if options <= {"-a", "--active"} else "secrets"
+    # In other notations than the table stands what a release was installed with.
+    if name == "helm" and words[:1] == ["status"] and any(one.startswith(("-o", "--o")) for one in options):  # fmt: skip
+        return "secrets"
+    return None
 
 
 def _holds_values(name: str, told: str) -> bool:

@@ -7,19 +7,23 @@ asked, settings and code from outside the workspace are refused, and what a line
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise, starmap, takewhile
+from itertools import pairwise, starmap
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators import shell_special as special
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
+from gatewright.validators.shell_clients import CLIENTS, client_rule
 from gatewright.validators.shell_developing import NODE_TOOLS
 from gatewright.validators.shell_files import holds_sensitive_files
-from gatewright.validators.shell_programs import program_name
+from gatewright.validators.shell_found import DELETING, find_roots, lists_all
+from gatewright.validators.shell_made import made_rule, note_written
+from gatewright.validators.shell_programs import program_name, program_rule
 from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
+from gatewright.validators.shell_targets import climbs, leads_out, touches_hook
+from gatewright.validators.shell_tools import WRAPPING, tool_rule
 from gatewright.validators.shell_workspace import (
     is_elsewhere,
-    is_harmless_url,
     is_inside,
     is_written_inside,
 )
@@ -100,6 +104,14 @@ def _behind_checker(name: str, texts: Sequence[str]) -> int | None:
     return at if at < len(texts) and is_inside(texts[at]) and "/" in texts[at] else None
 
 
+def _behind_measure(name: str, texts: Sequence[str]) -> int | None:
+    """The same behind what measures how much of a program is run."""
+    at = 1
+    while at < len(texts) and WRAPPING.fits(texts[at]):
+        at += 1
+    return at if at < len(texts) and tool_rule(name, texts[at:]) else None
+
+
 def _behind_runner(name: str, texts: Sequence[str]) -> int | None:
     """The same behind the runner of a project's own tools."""
     subcommand, options = _RUNNERS[name]
@@ -114,6 +126,7 @@ def _behind_runner(name: str, texts: Sequence[str]) -> int | None:
 
 _STARTING: dict[str, Callable[[str, Sequence[str]], int | None]] = {
     **dict.fromkeys(("time", "timeout", "nice"), _behind_timer),
+    **dict.fromkeys(("nyc", "c8"), _behind_measure),
     "valgrind": _behind_checker,
 }
 
@@ -141,16 +154,25 @@ def develop_rule(words: list[Word], judge: Judge, written: set[str]) -> str | No
     name, texts = program_name(words[0].text), [one.text for one in words[1:]]
     if _METADATA.within(" ".join(texts)):
         return "metadata"
-    if _runs_made(name, texts, written):
-        return "program_name"
-    if name in _RUNNING:
-        return _RUNNING[name](words, judge)
-    if name in CLOUD:
-        return _cloud(name, texts)
-    rule = judge(words)
+    rule = "program_name" if _runs_made(name, texts, written) else made_rule(name, words, written)
     if rule is not None:
         return rule
-    return _client(name, texts, written) if name in _CLIENTS else _from_elsewhere(name, texts)
+    placed = name not in _RUNNING and (
+        touches_hook(texts) or (name == "git" and any(map(climbs, texts)))
+    )
+    if placed and program_rule(words):
+        return "outside"
+    note_written(name, texts, written)
+    if name in _RUNNING:
+        return _RUNNING[name](words, judge, written)
+    if name in CLOUD:
+        return _cloud(name, texts)
+    rule = tool_rule(name, texts) or judge(words)
+    if rule is not None:
+        return rule
+    if name not in _PLACING and program_rule(words) and any(map(leads_out, texts)):
+        return "outside"
+    return client_rule(name, texts, written) if name in CLIENTS else _from_elsewhere(name, texts)
 
 
 def _runs_made(name: str, texts: Sequence[str], written: set[str]) -> bool:
@@ -161,16 +183,49 @@ def _runs_made(name: str, texts: Sequence[str], written: set[str]) -> bool:
     return any(one.removeprefix("./") in written for one in run)
 
 
+_PLACING = frozenset(
+    {
+        "cp",
+        "rsync",
+        "ditto",
+        "install",
+        "sed",
+        "gsed",
+        "git",
+        "tar",
+        "bsdtar",
+        "cd",
+        "pushd",
+        "grep",
+        "echo",
+        "printf",
+        *CLIENTS,
+    }
+)
+"""These say of each operand whether it is read, written, a text or an address."""
+
 _RUNS_FILES = frozenset(
     "python python3 node ruby perl php bash sh source . chmod java Rscript lua deno bun".split()
 )
 _CLOUD_MORE = {"terraform": {"fmt", "init", "validate", "get"}, "gh": {"pr create", "pr checkout", "pr comment", "issue create", "issue comment"}, "helm": {"lint", "template", "dependency build"}}  # fmt: skip
 
 
+_PUBLISHED = Pattern(
+    r"-[tblmaprdfvBH]|--(?:title|body|label|milestone|assignee|project|reviewer|draft|fill|fill-first|fill-verbose|base|head|detach|force|branch|"
+    r"edit-last|no-maintainer-edit|dry-run|recurse-submodules)(?:=.*)?",
+    DOTALL,
+)
+
+
 def _cloud(name: str, texts: Sequence[str]) -> str | None:
     operands = [one for one in texts if not one.startswith("-")]
     more = _CLOUD_MORE.get(CLOUD[name], set())
     if operands[:1] and (operands[0] in more or " ".join(operands[:2]) in more):
+        # Another repository is another's, and a file would be published.
+        if CLOUD[name] == "gh" and not all(
+            _PUBLISHED.fits(one) for one in texts if one.startswith("-")
+        ):
+            return "sends_away"
         return "outside" if any(map(is_elsewhere, texts)) else None
     return cloud_rule([name, *texts])
 
@@ -178,9 +233,9 @@ def _cloud(name: str, texts: Sequence[str]) -> str | None:
 _FIND_RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
-def _find(words: list[Word], judge: Judge) -> str | None:
+def _find(words: list[Word], judge: Judge, written: set[str]) -> str | None:
     """What is found is below the folders that it begins in, so that these decide where something is deleted or changed."""
-    roots = list(takewhile(lambda one: not one.startswith(("-", "(", "!")), (one.text for one in words[1:])))  # fmt: skip
+    roots = find_roots([one.text for one in words[1:]])
     plain, run = [words[0]], []
     rest = words[1:]
     while rest:
@@ -194,18 +249,21 @@ def _find(words: list[Word], judge: Judge) -> str | None:
     deletes = len(tests) < len(plain)
     if (run or deletes) and not all(one in {".", "./"} or is_written_inside(one) for one in roots):
         return "outside"
-    if deletes and len(tests) <= 1 + len(roots):
+    deletes = deletes or any(
+        program_name(one.text) in DELETING for command in run for one in command
+    )
+    if deletes and lists_all([one.text for one in tests]):
         return "recursive_delete"
-    rules = (_found_rule(one, judge) for one in run)
+    rules = (_found_rule(one, judge, written) for one in run)
     return next(filter(None, rules), None) or special.find(tests[1:])
 
 
-def _found_rule(command: list[Word], judge: Judge) -> str | None:
+def _found_rule(command: list[Word], judge: Judge, written: set[str]) -> str | None:
     """The same of a command that gets what is found, in whose place a file inside stands."""
     if not command:
         return "option"
     given = [one._replace(text="./found") if one.text == "{}" else one for one in command]
-    return develop_rule(given, judge, set())
+    return develop_rule(given, judge, written)
 
 
 _XARGS = Pattern(
@@ -213,7 +271,7 @@ _XARGS = Pattern(
 )
 
 
-def _xargs(words: list[Word], judge: Judge) -> str | None:
+def _xargs(words: list[Word], judge: Judge, written: set[str]) -> str | None:
     """Names that a pipe lists, as arguments of a command that passes with a file inside in their place."""
     at, placed = 1, ""
     while at < len(words) and _XARGS.fits(words[at].text):
@@ -229,60 +287,13 @@ def _xargs(words: list[Word], judge: Judge) -> str | None:
     ]
     if not inner:
         return None
-    return develop_rule(inner if placed else [*inner, Word("./found")], judge, set())
+    return develop_rule(inner if placed else [*inner, Word("./found")], judge, written)
 
 
-_RUNNING: dict[str, Callable[[list[Word], Judge], str | None]] = {"find": _find, "xargs": _xargs}
-_CLIENTS = frozenset({"curl", "wget", "http", "https", "xh", "httpie", "curlie"})
-_SENDS = Pattern(
-    r"-[a-zA-Z]*[TF].*|--(?:upload-file|form|form-string|post-file|body-file|data-binary|data-urlencode|data-raw|data|data-ascii|json|url-query|"
-    r"method|body-data|post-data)(?:=.*)?|-[a-zA-Z]*d.*",
-    DOTALL,
-)
-_TAKES_VALUE = Pattern(
-    r"-[a-zA-Z]*[dHoXuAFTbcemwD]|--(?:data[a-z-]*|header|output|request|user|user-agent|form|json|cookie|cookie-jar|max-time|connect-timeout|retry|"
-    r"write-out|upload-file|cacert|cert|key|resolve|range|referer|post-data|post-file|body-file|body-data)"
-)
-_WRITES = Pattern(r"(?:-[a-zA-Z]*[oO]|--output(?:-document)?|--dump-header|-D|--cookie-jar|--output-dir|--trace|--trace-ascii|--stderr|-P|--directory-prefix|--libcurl|--etag-save|--hsts|--alt-svc)(?:=?(.*))", DOTALL)  # fmt: skip
-_READS_SETTINGS = Pattern(r"-K.*|-[a-zA-Z]*K|--config(?:=.*)?|-i|--input-file(?:=.*)?|-e|--execute(?:=.*)?|--netrc-file(?:=.*)?|--proxy(?:=.*)?|-x.*|--preproxy(?:=.*)?|--socks\w*(?:=.*)?|--unix-socket(?:=.*)?|--abstract-unix-socket(?:=.*)?|--engine(?:=.*)?|--variable(?:=.*)?", DOTALL)  # fmt: skip
-
-
-def _client(name: str, texts: Sequence[str], written: set[str]) -> str | None:
-    urls = [
-        one
-        for before, one in pairwise(["", *texts])
-        if not one.startswith("-")
-        and ("://" in one or not _TAKES_VALUE.fits(before))
-        and ("://" in one or "." in one or "localhost" in one)
-    ]
-    local = all(map(is_harmless_url, urls)) and bool(urls)
-    for at, text in enumerate(texts):
-        if _READS_SETTINGS.fits(text) and not (name == "wget" and text == "-x"):
-            return "option"
-        if (
-            not local
-            and _SENDS.fits(text)
-            and not (text.startswith("-") and name == "wget" and not text.startswith("--"))
-        ):
-            return "sends_away"
-        found = _WRITES.fullmatch(text)
-        if found is not None:
-            value = found[1] or (texts[at + 1] if at + 1 < len(texts) else "")
-            by_its_name = text in {"-O", "--remote-name"} and name == "curl"
-            if value and not by_its_name and value != "-":
-                if value != "/dev/null" and not is_written_inside(value):
-                    return "outside"
-                written.add(value.removeprefix("./"))
-    written.update(one.rpartition("/")[2] for one in texts if "://" in one)
-    if (
-        name in {"http", "https", "xh", "httpie"}
-        and not local
-        and any("@" in one or "=" in one for one in texts)
-    ):
-        return "sends_away"
-    return None
-
-
+_RUNNING: dict[str, Callable[[list[Word], Judge, set[str]], str | None]] = {
+    "find": _find,
+    "xargs": _xargs,
+}
 _SETTINGS = Pattern(
     r"-(?:c|f|I|C|P|D|r|e|F|x|S|L|B|l|o|j|b)|--(?:config|config-file|conf|settings|rcfile|rules|rulesdir|plugin|plugins|load|load-plugins|require|import|init-script|"
     r"init-hook|build-file|file|makefile|project|directory|chdir|bootstrap|preload|env-file|registry|index|index-url|extra-index-url|source|"

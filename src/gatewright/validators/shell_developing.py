@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from gatewright.patterns import DOTALL, Pattern
-from gatewright.validators import shell_special as special
 from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell_options import Program, option_rule, shaped
 from gatewright.validators.shell_programs import PROGRAMS
 from gatewright.validators.shell_syntax import Word
+from gatewright.validators.shell_targets import edits_rule, given
 from gatewright.validators.shell_workspace import is_elsewhere, is_inside, is_written_inside
 
 __all__ = ["DEVELOPING", "NODE_TOOLS", "REFUSED_PROGRAMS"]
@@ -43,7 +43,7 @@ _REFUSED = {
     "runs_programs": """
         ansible ansible-playbook ansible-console salt fab pssh clush parallel-ssh dc m4 aria2c crond atd incrontab incrond systemd-socket-activate
         gnuplot expect socat ssh-keygen ssh-add ssh-copy-id mosh lua5 tcc guile racket sbcl clisp swipl ghci bpython ptpython pry radare2 r2
-        frida drun dmenu rofi xdg-open open start wscript cscript mshta rundll32 certutil bitsadmin msiexec installutil regsvr32
+        frida batch at drun dmenu rofi xdg-open open start wscript cscript mshta rundll32 certutil bitsadmin msiexec installutil regsvr32
     """,
     "destroys": "dropdb dropuser mysqladmin mongo mongosh redis-cli etcdctl pulumi heroku flyctl fly doctl eksctl kops vagrant rabbitmqctl blkdiscard",
 }
@@ -96,25 +96,30 @@ def _changes(texts: Texts) -> str | None:
     )
 
 
-def _copies(texts: Texts) -> str | None:
-    """Only where it goes to has to be inside; whole homes and the host's folders are not copied."""
-    operands = _operands(texts)
-    target = next(
-        (texts[at + 1] for at, one in enumerate(texts[:-1]) if one in {"-t", "--target-directory"}),
-        operands[-1] if operands else "",
-    )
-    target = next(
-        (one.partition("=")[2] for one in texts if one.startswith("--target-directory=")), target
-    )
-    # An address (`host:path`) is elsewhere.
-    return (
-        None if is_written_inside(target) and not any(":" in one for one in operands) else "outside"
-    )
+def _writes(name: str) -> Program:
+    """All that it is given has to be inside."""
+
+    def rule(texts: Texts) -> str | None:
+        found = given(name, texts)
+        if found is None:
+            return "option"
+        return None if all(map(is_written_inside, [*found.operands, *found.placed])) else "outside"
+
+    return _by(rule)
 
 
-def _syncs(texts: Texts) -> str | None:
-    rule = option_rule(BUILDING["rsync"], [Word(one) for one in texts])
-    return rule or _copies(texts)
+def _copies(name: str) -> Program:
+    """Only where it goes to has to be inside; an address (`host:path`) is elsewhere."""
+
+    def rule(texts: Texts) -> str | None:
+        found = given(name, texts)
+        if found is None:
+            return "option"
+        target = found.target if found.target is not None else next(iter(found.operands[-1:]), "")
+        fine = all(map(is_written_inside, [target, *found.placed]))
+        return None if fine and not any(":" in one for one in found.operands) else "outside"
+
+    return _by(rule)
 
 
 def _rights(texts: Texts) -> str | None:
@@ -126,24 +131,7 @@ def _rights(texts: Texts) -> str | None:
     )
 
 
-def _edits(texts: Texts) -> str | None:
-    """`sed` in place, of files inside, with a script that only transforms."""
-    in_place = [one for one in texts if _IN_PLACE.fits(one)]
-    rest = [one for one in texts if not _IN_PLACE.fits(one)]
-    rule = special.sed([Word(one) for one in rest])
-    if rule or not in_place:
-        return rule
-    scripts = [at for at, one in enumerate(rest) if _BRINGS_SCRIPT.fits(one)]
-    files = [
-        one for at, one in enumerate(rest) if not one.startswith("-") and at - 1 not in scripts
-    ]
-    files = files if any(one.startswith(("-e", "--e")) for one in rest) or scripts else files[1:]
-    return None if all(map(is_written_inside, files)) else "outside"
-
-
 _SETS_ID = Pattern(r"[ugoa]*[+=][rwxXt]*s.*|0?[2-7]\d{3}")
-_BRINGS_SCRIPT = Pattern(r"-[nErsuz]*e|--expression")
-_IN_PLACE = Pattern(r"-[nErsuz]*i(?:\.[\w~]+)?|--in-place(?:=\.[\w~]+)?")
 _PACKS = Pattern(
     r"-?[cxtvzjJafpkhPO]+|-C|--(?:create|extract|list|file|verbose|gzip|bzip2|xz|zstd|directory|exclude|strip-components|"
     r"exclude-vcs|no-same-owner|transform|to-stdout|wildcards)(?:=.*)?"
@@ -158,6 +146,8 @@ def _packs(texts: Texts) -> str | None:
     if (
         any(one.startswith("--transform") and one.rstrip().endswith("e") for one in texts)
         or "P" in texts[0]
+        # `host:file` is a tape on another machine.
+        or any(":" in one for one in texts if not one.startswith("--"))
     ):
         return "option"
     return _changes([one for one in texts[1:] if not one.startswith("--exclude")])
@@ -322,6 +312,9 @@ _ACTIVATES = Pattern(r"(?:\./)?\.?[\w-]+/(?:bin|Scripts)/activate(?:\.fish|\.csh
 _BUN = frozenset(
     "install i add remove rm update outdated test run build pm link audit -v --version".split()
 )
+_DENO = frozenset(
+    "test fmt lint check task run cache doc info bench compile coverage types --version".split()
+)
 _SCRIPT = Pattern(r"[\w./-]+\.(?:ts|tsx|js|jsx|mjs|cjs)")
 _INLINE = Pattern(
     r"-e|-p|-pe|-r|--eval(?:=.*)?|--print(?:=.*)?|--require(?:=.*)?|--import(?:=.*)?|--loader(?:=.*)?|--exec(?:=.*)?"
@@ -330,12 +323,10 @@ DEVELOPING: Mapping[str, Program] = MappingProxyType(
     {
         "git": _GIT._replace(subs={**(_GIT.subs or {}), **_GIT_MORE}),
         **dict.fromkeys(("rm", "rmdir", "unlink", "shred", "rimraf"), _by(_deletes)),
-        **dict.fromkeys(("mkdir", "touch", "tee", "truncate", "sponge", "mv", "patch", "mkdirp"), _by(_changes)),
-        **dict.fromkeys(("cp", "install", "ditto"), _by(_copies)),
-        "ln": _by(_changes),
-        "rsync": _by(_syncs),
+        **{name: _writes(name) for name in ("mkdir", "touch", "tee", "truncate", "sponge", "mv", "patch", "mkdirp", "ln")},
+        **{name: _copies(name) for name in ("cp", "install", "ditto", "rsync")},
         **dict.fromkeys(("chmod", "chown", "chgrp"), _by(_rights)),
-        **dict.fromkeys(("sed", "gsed"), _by(_edits)),
+        **dict.fromkeys(("sed", "gsed"), _by(edits_rule)),
         **dict.fromkeys(("tar", "bsdtar"), _by(_packs)),
         "unzip": _by(lambda texts: None if all(_UNPACKS.fits(one) for one in texts if one.startswith("-")) and not _changes(texts) else "option"),
         **dict.fromkeys("gzip gunzip bzip2 bunzip2 xz unxz zstd unzstd".split(), _by(
@@ -361,8 +352,9 @@ DEVELOPING: Mapping[str, Program] = MappingProxyType(
         "find": Program(),
         **dict.fromkeys(NODE_TOOLS - {"rimraf", "mkdirp"}, _by(lambda texts: "outside" if any(map(is_elsewhere, texts)) else None)),
         **dict.fromkeys(("tsx", "ts-node"), _by(
-            lambda texts: "inline_code" if any(_INLINE.fits(one) for one in texts) else "outside" if any(map(is_elsewhere, texts)) else None)),
-        "bun": _by(lambda texts: None if texts[:1] and (texts[0] in _BUN or _SCRIPT.fits(texts[0])) and not any(map(is_elsewhere, texts)) else "inline_code"),
+            lambda texts: "inline_code" if not _operands(texts) or "-" in texts or any(_INLINE.fits(one) for one in texts) else "outside" if any(map(is_elsewhere, texts)) else None)),
+        "bun": _by(lambda texts: None if texts[:1] and (texts[0] in _BUN or _SCRIPT.fits(texts[0])) and "-" not in texts and not any(map(is_elsewhere, texts)) else "inline_code"),
+        "deno": _by(lambda texts: None if texts[:1] and texts[0] in _DENO and "-" not in texts and not any(map(is_elsewhere, texts)) else "inline_code"),
         **{name: Program(check=lambda _, rule=rule: rule) for name, rule in REFUSED_PROGRAMS.items() if name not in PROGRAMS},  # type: ignore[misc]
     }
 )  # fmt: skip

@@ -12,16 +12,20 @@ from itertools import pairwise, takewhile
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell_capabilities import needs
+from gatewright.validators.shell_clients import sends_input
 from gatewright.validators.shell_develop import develop_rule, unwrapped_git, unwrapped_words
 from gatewright.validators.shell_files import (
     begins_with_pattern,
     holds_sensitive_files,
     names_sensitive_file,
 )
+from gatewright.validators.shell_found import DELETING, lists_all, lists_elsewhere
 from gatewright.validators.shell_lists import Command, Redirection, Step
+from gatewright.validators.shell_made import note_made
 from gatewright.validators.shell_pipes import lists_names, pipe_rule
 from gatewright.validators.shell_programs import program_name, program_rule, starts_too_many
 from gatewright.validators.shell_syntax import Word
+from gatewright.validators.shell_workspace import is_started
 
 __all__ = ["steps_rule"]
 
@@ -31,8 +35,6 @@ _STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
 _DESCRIPTOR = Pattern(r"\d?-?")
 _OUTSIDE = Pattern(r"[/~-].*|(?:.*/)?\.\.(?:/.*)?|[A-Za-z]:.*", DOTALL)
 _TEMPORARY = Pattern(r"/tmp/[\w][\w./-]*")  # noqa: S108 - a place that others may write, not one of ours
-_STARTED = Pattern(r"(?:.*/)?(?:\.git|\.hg|\.husky|\.vscode|\.idea|\.\w*rc|\.\w*profile|\.bash_\w+|\.zsh\w+|\.envrc|\.ssh|authorized_keys)(?:/.*)?", DOTALL)  # fmt: skip
-"""What somebody's program runs later without being asked."""
 _VARIABLE = Pattern(
     r"(?:LC_[A-Z]+|LANG|LANGUAGE|TZ|COLUMNS|LINES|NO_COLOR|FORCE_COLOR|CLICOLOR\w*|TERM|POSIXLY_CORRECT|CI|DEBUG|VERBOSE|PORT|HOST|"
     r"NODE_ENV|PYTHONUNBUFFERED|PYTHONDONTWRITEBYTECODE|PYTHONHASHSEED|PYTHONUTF8|PYTHONIOENCODING|RUST_LOG|RUST_BACKTRACE|CGO_ENABLED|GOOS|GOARCH|"
@@ -60,6 +62,8 @@ def steps_rule(
 ) -> str | None:
     """What speaks against a line: a rule's name, or None. `judge` speaks of one command; `granted` are the capabilities."""
     line = _Line(judge, granted, writes=writes)
+    if writes:
+        line.listed += [_texts(step.commands[0]) for step in steps if step.lists and step.commands]
     return next(filter(None, map(line.step_rule, steps)), None)
 
 
@@ -70,6 +74,8 @@ class _Line:
         self._judge, self._granted, self._writes = judge, granted, writes
         self._folders: list[str] = []
         self._made: set[str] = set()
+        self.listed: list[list[str]] = []
+        """The programs whose output stands among the arguments of others."""
 
     def step_rule(self, step: Step) -> str | None:
         """What speaks against the next pipeline."""
@@ -77,14 +83,29 @@ class _Line:
             rule = self._command_rule(command)
             if rule is not None:
                 return rule
+        if self._writes and any(
+            _is_fed_code(one, piped=at > 0) for at, one in enumerate(step.commands)
+        ):
+            return "inline_code"
         commands = [one.words for one in step.commands if one.words]
         if step.lists and not (commands and lists_names(commands)):
             return "command_substitution"
         if step.lists and any(holds_sensitive_files(one.text) for one in commands[0][1:]):
             return "host_file"
-        rule = pipe_rule(commands) if commands else None
+        rule = (pipe_rule(commands) if commands else None) or self._fed_rule(commands)
         self._folders += _gone_to(step, self._folders)
         return rule if len(self._folders) <= _MOST_FOLDERS else "too_long"
+
+    def _fed_rule(self, commands: list[list[Word]]) -> str | None:
+        """What speaks against changing or deleting what is listed before a pipe."""
+        for at, words in enumerate(commands):
+            if self._writes and any(program_name(one.text) == "xargs" for one in words):
+                rule = _changed_rule(
+                    words, [[one.text for one in before] for before in commands[:at]]
+                )
+                if rule is not None:
+                    return rule
+        return None
 
     def _command_rule(self, command: Command) -> str | None:
         if not all(_is_harmless(one, writes=self._writes) for one in command.variables):
@@ -92,16 +113,18 @@ class _Line:
         if _takes_unseen(command):
             return "unknown_arguments"
         rule = self._redirections_rule(command)
-        return rule or (self._words_rule(command.words) if command.words else None)
+        rule = rule or (self._words_rule(command.words) if command.words else None)
+        for one in command.redirections:
+            # A file that the line itself writes is code that nobody has seen as such.
+            if one.sign in _WRITING and not _is_stream(one):
+                note_made(self._made, one.target.text)
+        return rule
 
     def _redirections_rule(self, command: Command) -> str | None:
         for one in command.redirections:
             rule = _redirection_rule(one, self._folders, writes=self._writes)
             if rule is not None:
                 return rule
-            # A file that the line itself writes is code that nobody has seen as such.
-            if one.sign != "<":
-                self._made.add(one.target.text.removeprefix("./"))
         return None
 
     def _words_rule(self, words: list[Word]) -> str | None:
@@ -125,7 +148,13 @@ class _Line:
         if rule is not None:
             return rule
         # What changes something by a name that is relative to a folder of the host.
-        outside = any(map(_FOREIGN.fits, self._folders)) and program_rule(unwrapped_words(words))
+        if any(one.text == "./found" for one in words):
+            rule = _changed_rule(words, self.listed)
+            if rule is not None:
+                return rule
+        started = any(is_started(one.text) for one in _below(words[1:], self._folders))
+        elsewhere = any(_FOREIGN.fits(one) or is_started(one) for one in self._folders)
+        outside = (started or elsewhere) and program_rule(unwrapped_words(words))
         return "outside" if outside else None
 
 
@@ -151,6 +180,33 @@ _FOREIGN = Pattern(
 """Where nothing is changed by names that are relative to it: the host's folders, homes, and whatever lies above."""
 
 
+def _texts(command: Command) -> list[str]:
+    return [one.text for one in command.words] or ["find"]
+
+
+def _changed_rule(words: list[Word], listed: list[list[str]]) -> str | None:
+    """What speaks against a program that gets the names which these list."""
+    if program_rule(unwrapped_words(words)) is None:
+        return None
+    if any(map(lists_elsewhere, listed)):
+        return "outside"
+    deletes = any(program_name(one.text) in DELETING for one in words)
+    return "recursive_delete" if deletes and any(map(lists_all, listed[:1])) else None
+
+
+_TAKING = frozenset("sqlite3 mysql mariadb psql batch at ed ex vi vim lldb gdb".split())
+"""What these read is commands, some of which run programs or delete."""
+
+
+def _is_fed_code(command: Command, *, piped: bool) -> bool:
+    """Whether a program gets its commands, or what it sends away, from its input."""
+    if not command.words or not (piped or any("<" in one.sign for one in command.redirections)):
+        return False
+    words = unwrapped_words(command.words)
+    name = program_name(words[0].text)
+    return name in _TAKING or sends_input(name, [one.text for one in words[1:]])
+
+
 def _takes_unseen(command: Command) -> bool:
     """Whether what becomes arguments stands in a file."""
     return any(one.sign == "<" for one in command.redirections) and any(
@@ -169,21 +225,31 @@ def _is_harmless(variable: str, *, writes: bool) -> bool:
     return _VARIABLE.fits(variable) or _VALUED.fits(variable)
 
 
-def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> str | None:
+_WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
+
+
+def _is_stream(one: Redirection) -> bool:
+    """Whether a redirection leads to another stream, or nowhere."""
     target = one.target.text
     if one.sign in {">&", "<&"} and _DESCRIPTOR.fits(target):
-        return None
-    if target in _NOWHERE or (one.sign[-1] != "<" and target in _STREAMS):
+        return True
+    return target in _NOWHERE or (one.sign[-1] != "<" and target in _STREAMS)
+
+
+def _redirection_rule(one: Redirection, folders: list[str], *, writes: bool) -> str | None:
+    target = one.target.text
+    if _is_stream(one):
         return None
     if names_sensitive_file(one.target) or any(map(names_sensitive_file, _below([one.target], folders))):  # fmt: skip
         return "host_file"
     if one.sign == "<":
         return None
-    if not writes or one.sign not in {">", ">>", ">|", "&>", "&>>", ">&"} or one.target.glob:
+    if not writes or one.sign not in _WRITING or one.target.glob:
         return "file_redirect"
     inside = not _OUTSIDE.fits(target) and not any(map(_OUTSIDE.fits, folders))
     inside = inside or (_TEMPORARY.fits(target) and ".." not in target)
-    return None if inside and not _STARTED.fits(target) else "file_redirect"
+    places = [target, *(one.text for one in _below([one.target], folders))]
+    return None if inside and not any(map(is_started, places)) else "file_redirect"
 
 
 def _below(words: Sequence[Word], folders: list[str]) -> Iterator[Word]:
