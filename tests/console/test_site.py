@@ -80,7 +80,7 @@ async def test_head_has_nothing_made_that_is_not_sent(
     async with within(tmp_path) as console:
         operator = await console.person("operator")
 
-        def never(*_: Any) -> None:
+        def never(*_: object) -> None:
             raise AssertionError("the record was read")
 
         monkeypatch.setattr("gatewright.console.audit_export.download", never)

@@ -10,7 +10,6 @@ INSPECT = prepare({"allow": ["inspect"]})
 DEVELOP = prepare({"allow": ["develop"]})
 
 READING = [
-    "git diff HEAD..main -- ../x",
     "wc -l $(find /usr/share/x -name '*.py')",
     "cd src && ls -la; wc -l *.py 2>/dev/null",
     "grep -rn foo src | head -5 || echo none",
