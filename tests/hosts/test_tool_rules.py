@@ -42,6 +42,7 @@ CASES: dict[str, tuple[list[Any], list[Any]]] = {
 OF_OPTIONS: dict[str, dict[str, tuple[list[Any], list[Any]]]] = {
     "sandbox": {
         "mode": (["strict", "allow-list"], ["deny-list"]),
+        "allow": ([[]], [["develop"], ["inspect"], ["network"]]),
         "pipes": ([False], [True, 0]),
         "programs": ([[]], [["rm"]]),
         "value": ([False], [True]),

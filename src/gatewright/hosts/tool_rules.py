@@ -224,6 +224,7 @@ def _imports(value: Any) -> Any:
 OPTIONS: Mapping[str, Mapping[str, Callable[[Any], Any]]] = {
     "sandbox": {
         "mode": _one_of("strict", "allow-list"),
+        "allow": _empty,
         "pipes": _no,
         "programs": _empty,
         # As one value, a line is not looked at as a command.
