@@ -254,7 +254,7 @@ def test_a_line_costs_more_than_a_value_and_both_their_length() -> None:
         "tar -xfO a",
         "tar xf -O",
         "tar xfv -O",
-        "ffprobe -i http:evil.example/x",
+        "ffprobe -i 'http:evil.example/x'",
         "ffprobe subfile,,start,0,end,9,,:x.mp4",
     ],
 )

@@ -62,7 +62,7 @@ _MAKE_IN = Pattern(r"-[^CIoWjlO-]*C(.*)|--di[a-z]*(?:=(.*))?", DOTALL)
 
 
 _ONE_WORD = Pattern(r"[\w./,:+@%-]*")
-_OPTIONS = Pattern(r"(?:[\w./,:+@%=-]+ ?)*")
+_OPTIONS = Pattern(r"[\w./,:+@%= -]*")
 
 
 def _make(words: Sequence[Word]) -> str | None:

@@ -44,8 +44,8 @@ _VARIABLE = Pattern(
     DOTALL,
 )
 _VALUED = Pattern(
-    r"(?:CC|CXX|LD|AR)=(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld|ar|llvm-ar|ccache)(?:-\d+)?|RUSTFLAGS=(?:-[DWA] ?[\w-]+ ?)+|"
-    r"(?:C|CXX|CPP|LD)FLAGS=(?:-[OgWDI][\w=.+-]*[ ]?)*|NODE_OPTIONS=(?:--max-old-space-size=\d+|--no-warnings|--trace-warnings|"
+    r"(?:CC|CXX|LD|AR)=(?:gcc|g\+\+|clang|clang\+\+|cc|c\+\+|ld|lld|ar|llvm-ar|ccache)(?:-\d+)?|RUSTFLAGS=-[DWA] ?\w[\w-]*(?: -[DWA] ?\w[\w-]*)*|"
+    r"(?:C|CXX|CPP|LD)FLAGS=(?:-[OgWDI][\w=.+-]*(?: -[OgWDI][\w=.+-]*)*)?|NODE_OPTIONS=(?:--max-old-space-size=\d+|--no-warnings|--trace-warnings|"
     r"--experimental-vm-modules|--enable-source-maps|[ ])+|(?:GIT_)?(?:EDITOR|SEQUENCE_EDITOR|PAGER)=(?:true|:|cat)|GOFLAGS=(?:-mod=\w+|-v|[ ])*|"
     r"GIT_TERMINAL_PROMPT=[01]|PIP_[A-Z_]*=(?:[01]|true|false)|npm_config_(?:yes|loglevel)=\w+"
 )
