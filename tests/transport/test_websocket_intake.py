@@ -298,3 +298,13 @@ async def test_one_that_breaks_in_its_turn_costs_the_others_none_of_theirs() -> 
     finally:
         loop.set_exception_handler(None)
     assert [type(one) for one in told] == [ZeroDivisionError]
+
+
+async def test_only_what_was_left_for_another_turn_has_waited() -> None:
+    """Who sends a byte a second and answers no ping is dead, whatever comes."""
+    wire = Wire()
+    for one in frame(4):
+        wire.intake.take(bytes([one]))
+        assert not wire.intake.late(1000.0)
+    wire.intake.take(frame(1) * 10)
+    assert wire.intake.late(1000.0)

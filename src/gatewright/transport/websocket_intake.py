@@ -258,7 +258,8 @@ class Intake:
         if self._over:
             return
         self._flow(not self._data)
-        if self._data:
+        # What is parsed as it comes has not waited: who sends a byte a second, and answers no ping, is cut off.
+        if self._data and (self._at or self._held or self._in_line or self._timer is not None):
             self._waited = self._now()
         if not self._data or self._held or self._in_line or self._timer is not None:
             return
