@@ -113,7 +113,7 @@ def test_tests_of_each_kind_are_among_those_that_ci_runs(kind: str) -> None:
     """GGEN-p4-6: collected with the very words of its steps, so that no marker leaves a kind of them out."""
     text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     assert (
-        """step test 2100 make test TESTS="-m 'not peers and not browser' --require-sandbox\""""
+        """step test 2600 make test TESTS="-m 'not peers and not browser' --require-sandbox\""""
         in text
     )
     assert "step peer-tests 540 .venv/bin/python -m pytest -m peers --require-peers" in text
