@@ -111,12 +111,12 @@ def test_a_step_that_fails_is_named_and_fails_the_run(tmp_path: Path, name: str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_tests_of_each_kind_are_among_those_that_ci_runs(kind: str) -> None:
     """GGEN-p4-6: collected with the very words of its steps, so that no marker leaves a kind of them out."""
-    text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    words = (ROOT / ".ci" / "run").read_text(encoding="utf-8").split()
+    text = " ".join(one for one in words if not one.isdigit())  # whatever time each has
     assert (
-        """step test 2600 make test TESTS="-m 'not peers and not browser' --require-sandbox\""""
-        in text
+        """step test make test TESTS="-m 'not peers and not browser' --require-sandbox\"""" in text
     )
-    assert "step peer-tests 540 .venv/bin/python -m pytest -m peers --require-peers" in text
+    assert "step peer-tests .venv/bin/python -m pytest -m peers --require-peers" in text
     files = [str(ROOT / "tests" / one) for one in KINDS[kind]]
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
     done = subprocess.run(
