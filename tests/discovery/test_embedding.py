@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from gatewright.discovery.embedders.embedder import EmbeddingFailed, key_in_clea
 from gatewright.discovery.embedders.local_model import LocalModel
 from gatewright.discovery.embedding import Embedding, made
 from gatewright.discovery.index import Entry, ToolIndex
-from gatewright.discovery.kept_vectors import FILE
+from gatewright.discovery.kept_vectors import FILE, store_vectors
 from gatewright.transport.slices import whole
 from tests.discovery.embedders.endpoints import Endpoint, endpoint
 
@@ -96,6 +97,21 @@ async def test_a_restart_embeds_nothing_again(tmp_path: Path) -> None:
         await other.embedding.close()
         assert served.texts[-1] == "a write: Writes a file"
         assert len(served.asked) == before + 1
+
+
+async def test_what_is_being_written_when_the_gateway_stops_is_there_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(*given: Any) -> None:
+        time.sleep(0.3)
+        store_vectors(*given)
+
+    monkeypatch.setattr("gatewright.discovery.embedding.store_vectors", slow)
+    async with endpoint() as served:
+        index, wired = index_of(), Wired(served, tmp_path)
+        await wired.until(index, lambda: covered(index) == 3)
+        await wired.embedding.close()
+        assert (tmp_path / FILE).exists()
 
 
 async def test_what_is_in_reserve_keeps_its_vector(tmp_path: Path) -> None:

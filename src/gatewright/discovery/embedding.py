@@ -194,13 +194,16 @@ class Embedding:
             # It says the same until the configuration is another, or the gateway is started again.
             log.warning("tools are found without [discovery.embedder]: %s", problem)
 
-    def _apart(self, ends: Awaitable[None]) -> None:
+    def _apart(self, ends: Awaitable[None]) -> asyncio.Task[None]:
+        """Go on with it whatever is cancelled meanwhile; `close` waits for it."""
+
         async def ended() -> None:
             await ends
 
         task = asyncio.get_running_loop().create_task(ended())
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
+        return task
 
     def _query_failed(self, embedder: Embedder, begun: float, why: str) -> None:
         # What the former embedder did not do as it ended says nothing of this one.
@@ -250,7 +253,7 @@ class Embedding:
                     written = self._clock()
         finally:
             if begun:
-                await self._write(index)
+                await asyncio.shield(self._apart(self._write(index)))
         self._enough = True
 
     async def _loaded(self, identity: str) -> KeptVectors:
@@ -303,7 +306,9 @@ class Embedding:
         try:
             await asyncio.to_thread(store_vectors, file, meanings.identity, keys, scales, codes)
             # What a server lists again is not embedded again.
-            self._kept = await self._loaded(meanings.identity)
+            kept = await self._loaded(meanings.identity)
+            if index.meanings is meanings:  # else another embedder has come meanwhile
+                self._kept = kept
         except OSError as problem:
             log.warning("the vectors of tools are not kept for the next start: %s", problem)
 
