@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,26 +18,6 @@ from tests.audit.parts import Clock, noise
 from tests.storage.parts import state_in
 
 KEY = re.compile(r"gw_[0-9A-Za-z]{8}_[0-9A-Za-z]{43}")
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock(1000.0)
-
-
-@pytest.fixture
-def callers(tmp_path: Path, clock: Clock) -> Iterator[KeyStore]:
-    found = KeyStore(state_in(tmp_path), clock=clock, random=noise())
-    yield found
-    found.close()
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path, clock: Clock) -> Iterator[KeyStore]:
-    """The same keys in another process, as far as the first can tell."""
-    found = KeyStore(state_in(tmp_path), clock=clock, random=lambda size: b"\x77" * size)
-    yield found
-    found.close()
 
 
 def _uses(callers: KeyStore) -> list[float | None]:
