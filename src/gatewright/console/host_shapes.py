@@ -1,4 +1,4 @@
-"""Shapes of what the console's operations about MCP hosts take and give: what is agreed to, sources of servers, the list of hosts."""
+"""Request and response types of the console's operations on MCP hosts: consent to a diff, sources of an import, the hosts found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Table`: a list of the console, declared once: its columns, what they sort by, and the URLs by which it is sorted, filtered and paged."""
+"""`Table`: sorting, filtering and keyset pagination of the console's lists, declared once with their columns, and the URLs for them."""
 
 from __future__ import annotations
 

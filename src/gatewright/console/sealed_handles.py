@@ -1,4 +1,4 @@
-"""`SealedHandles`: sealed handles that browsers keep, so that nothing is kept here of those that never come back; each opens once."""
+"""`SealedHandles`: signed, single-use state that a browser keeps in a cookie between two requests, so that the server stores none."""
 
 from __future__ import annotations
 

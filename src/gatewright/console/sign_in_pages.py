@@ -1,4 +1,4 @@
-"""Pages of signing in and out of the console: one-time URL, key, issuer; the page that keeps the page key, the shell that shows it."""
+"""Sign-in and sign-out pages of the console: one-time URL, key, OpenID Connect; the shell page that loads a screen by its CSRF key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Turns`: bounds how many requests of one person are answered at once; further ones wait their turn, and too many are refused."""
+"""`Turns`: limits concurrent requests of one person to the console; further ones queue, and beyond a bound they are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Other forms in which a model reads a text of a tool's definition: look-alike letters, letters spaced out, names as words, base64 decoded.
+"""Decodes obfuscated text of tool definitions for screening: look-alike letters, letters spaced out, words in names, base64.
 
 Each form is linear in the text, and at most one of each is made of a text, so that what is scored is a small multiple of what was said.
 """

@@ -1,4 +1,4 @@
-"""Where listed files lie that others delete or change: folders of find, ls, grep and git ls-files, and whether a name chooses among them.
+"""Checks files that find, ls, grep or git list for a command that deletes or changes them: the folders, and what selects in them.
 
 `find . -type f -delete` empties the workspace as `rm -rf .` does, and `rm $(ls -d ../*)` its neighbours.
 """

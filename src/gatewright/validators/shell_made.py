@@ -1,4 +1,4 @@
-"""What a line of the preset `develop` has made by redirection, tee or from the network, and which programs still pass in it then.
+"""Tracks files that a shell line writes or downloads (redirection, tee, curl), and which programs may run later in the same line.
 
 Nobody has seen such a file as code. Whatever may take it for code, settings or a list of what to install, under any name, waits for
 another line. Logs alone are let be, for as long as nothing moves them.

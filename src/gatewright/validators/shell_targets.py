@@ -1,4 +1,4 @@
-"""Where programs of the preset `develop` write: options of cp, mv, patch, rsync, sed, curl and others with their values, and hooks.
+"""Output paths of file commands in the preset `develop`: options of cp, mv, patch, rsync, sed, curl and others; git hooks.
 
 Each table is closed: `-abc` are letters without a value, `x:` letters with a text, `x=` letters with a path that is written,
 `x!` letters with what is sent; the same of long options, whose names are taken whole. An option that is in no table is refused, and each path has to be

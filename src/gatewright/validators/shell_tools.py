@@ -1,4 +1,4 @@
-"""What is refused of project tools: of nyc, cmake, rake, tox, just, lerna, prisma, psql and others what runs, publishes or destroys.
+"""Table of refused uses of project tools (nyc, cmake, rake, tox, just, lerna, prisma, psql …) that run code, publish or destroy.
 
 A tool is known to the preset `develop` by its name; here stands what of it is refused, among its options and among its commands.
 """
