@@ -19,7 +19,7 @@ from gatewright.console.guard import Guard
 from gatewright.console.oidc import LASTS_S
 from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
-from gatewright.console.refusals import Refusals
+from gatewright.console.refused_sign_ins import RefusedSignIns
 from gatewright.console.sessions import ConsoleSession, is_key
 
 __all__ = ["IDLE", "KEY", "SignIn", "path_in", "person_of_key", "record_sign_in", "way_on"]
@@ -47,7 +47,7 @@ class SignIn:
         self._parts = parts
         self._guard = guard
         self._page = signed_in
-        self._refusals = Refusals(parts.ground.audit)
+        self._refusals = RefusedSignIns(parts.ground.audit)
 
     # -- who asks
 

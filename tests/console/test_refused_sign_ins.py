@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Unrecorded
-from gatewright.console.refusals import RECORDS, WINDOW_S, Refusals
+from gatewright.console.refused_sign_ins import RECORDS, WINDOW_S, RefusedSignIns
 from tests.console.in_process import Within, within
 
 
@@ -47,7 +47,7 @@ class Later:
 
 def test_so_many_are_recorded_in_a_minute_and_the_others_counted() -> None:
     audit, later = Audit(), Later()
-    refusals = Refusals(audit, later)  # type: ignore[arg-type]
+    refusals = RefusedSignIns(audit, later)  # type: ignore[arg-type]
     for number in range(RECORDS + 1000):
         refusals.add("key", f"10.0.0.{number}")
     assert [one["via"] for one in audit.said] == ["key"] * RECORDS
@@ -62,7 +62,7 @@ def test_so_many_are_recorded_in_a_minute_and_the_others_counted() -> None:
 
 def test_a_record_that_cannot_be_written_refuses_and_loses_no_count() -> None:
     audit, later = Audit(), Later()
-    refusals = Refusals(audit, later)  # type: ignore[arg-type]
+    refusals = RefusedSignIns(audit, later)  # type: ignore[arg-type]
     audit.broken = True
     with pytest.raises(Unrecorded):
         refusals.add("key", "")

@@ -1,4 +1,4 @@
-"""`Refusals`: records refused sign-ins to the console at a bounded rate, and how many were left out: each record costs a write to disk."""
+"""`RefusedSignIns`: records refused sign-ins to the console at a bounded rate, and how many were left out: each record costs a write to disk."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gatewright.audit.records import Actor
 from gatewright.audit.trail import AuditLog
 from gatewright.call import Unrecorded
 
-__all__ = ["RECORDS", "WINDOW_S", "Refusals"]
+__all__ = ["RECORDS", "WINDOW_S", "RefusedSignIns"]
 
 log = logging.getLogger("gatewright.console")
 
@@ -22,7 +22,7 @@ Later = Callable[[float, Callable[[], None]], object]
 """Has something done after so many seconds."""
 
 
-class Refusals:
+class RefusedSignIns:
     """Of one console: whoever guesses may come from any number of addresses."""
 
     def __init__(self, audit: AuditLog, later: Later | None = None) -> None:
