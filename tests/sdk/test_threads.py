@@ -94,6 +94,45 @@ async def test_a_busy_loop_is_stopped_too_and_its_thread_serves_again() -> None:
         assert await run_in_thread(lambda: 7) == 7
 
 
+@pytest.mark.no_cover
+@pytest.mark.parametrize("place", ["finaliser", "weak reference"])
+async def test_a_function_is_stopped_also_where_the_exception_comes_up_in_a_callback(
+    place: str,
+) -> None:
+    """CPython drops it there."""
+    ended, inside = threading.Event(), threading.Event()
+
+    def spin(*_: object) -> None:
+        if not inside.is_set():
+            inside.set()
+            until = time.monotonic() + DEADLINE_S
+            while time.monotonic() < until:
+                pass
+
+    class Thing:
+        if place == "finaliser":
+            __del__ = spin
+
+    def endless() -> None:
+        thing = Thing()
+        seen = None if place == "finaliser" else weakref.ref(thing, spin)
+        try:
+            del thing
+            until = time.monotonic() + DEADLINE_S
+            while time.monotonic() < until:
+                pass
+        except Stopped:
+            ended.set()
+            raise
+        finally:
+            del seen
+
+    with pytest.raises(Expired):
+        await run_in_thread(endless, iter([0.2, 0.0, 0.0]).__next__)
+    assert inside.is_set()
+    assert await asyncio.to_thread(ended.wait, DEADLINE_S / 6)
+
+
 async def test_many_functions_at_once_use_a_bounded_number_of_threads() -> None:
     names = await asyncio.gather(
         *(run_in_thread(lambda: threading.current_thread().name) for _ in range(4 * MOST))

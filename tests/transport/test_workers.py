@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
@@ -220,3 +221,35 @@ async def test_without_a_thread_nobody_waits_for_an_answer(workers: Workers, beg
     assert workers._running == 0
     threads.full = False
     await asyncio.wait_for(workers.run("ann", b"0", b""), 20)
+
+
+async def test_a_process_whose_start_nobody_waits_for_any_more_is_ended_with_the_others() -> None:
+    """The task that had it started is cancelled, as at the end of a loop, while a thread starts it."""
+    workers = Workers("unused", most=1)
+    workers._command[:] = [sys.executable, SLOW]
+    started: list[subprocess.Popen[bytes]] = []
+    go_on = threading.Event()
+    real = workers._started
+
+    def slowly() -> subprocess.Popen[bytes]:
+        go_on.wait(30)
+        started.append(real())
+        return started[0]
+
+    workers._started = slowly  # type: ignore[method-assign]
+    asked = asyncio.create_task(workers.run("ann", b"", b"abc"))
+    async with asyncio.timeout(30):
+        while workers._threads is None:
+            await asyncio.sleep(0)
+    for task in (*workers._tasks, asked):
+        task.cancel()
+    await asyncio.gather(asked, return_exceptions=True)
+    closing = asyncio.create_task(workers.close())
+    await asyncio.sleep(0.05)
+    go_on.set()
+    await closing
+    threads = workers._threads
+    assert threads is not None
+    await asyncio.to_thread(threads.shutdown)
+    assert [one.poll() is not None for one in started] in ([], [True])
+    assert workers._alive == set()

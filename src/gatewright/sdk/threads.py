@@ -8,6 +8,9 @@ person's answer (`beside_the_rest`) does not count, up to `MOST_WAITING`: nobody
 
 The exception may come at any instruction, so a function that is stopped while it takes a lock can leave it locked:
 what shares state over calls belongs into a coroutine function, which is only ever stopped where it awaits.
+
+CPython reports and drops an exception that comes up in a finaliser or in a callback of a weak reference, wherever the garbage
+collector runs one: `Stopped` is sent once more then, or the function would run for ever.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import asyncio
 import contextlib
 import contextvars
 import ctypes
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -27,6 +31,9 @@ MOST = 64
 """Threads at most. A call beyond waits for one, within its own time limit."""
 MOST_WAITING = 1024
 """Threads besides, that wait for an answer."""
+
+_AGAIN_S = 0.01
+"""Before `Stopped` is sent again: the report of the one that was dropped has to be over, which would drop this one as well."""
 
 Left = Callable[[], float]
 """How many seconds a function may still take; asked again whenever they would be over."""
@@ -107,7 +114,13 @@ class _Job:
         with self._lock:
             self._ended = True
 
+    def dropped(self) -> None:
+        """In the thread: `Stopped` came where it stops nothing."""
+        with contextlib.suppress(RuntimeError):  # the loop closed meanwhile
+            self._loop.call_soon_threadsafe(self._loop.call_later, _AGAIN_S, self._stop)
+
     def _stop(self) -> None:
+        _hear_dropped()
         with self._lock:
             self._stopped = True
             # Under the lock: a thread that has gone on to another job must not be hit.
@@ -213,6 +226,13 @@ class _Threads:
                         self._waiting.appendleft(job)
                 return
 
+    def dropped(self) -> bool:
+        """Whether the thread that this is called in works for a job, which then hears that `Stopped` stopped nothing."""
+        job: _Job | None = getattr(self._own, "job", None)
+        if job is not None:
+            job.dropped()
+        return job is not None
+
     @property
     def _free(self) -> int:
         """How many threads may still be made, or less than 0."""
@@ -256,10 +276,12 @@ class _Threads:
         while not worker.leaves:
             job = worker.job
             while job is not None:
+                self._own.job = job
                 with contextlib.suppress(
                     Stopped
                 ):  # it may come when the function has ended already
                     job.run()
+                self._own.job = None
                 job = self._next(worker)
             if not worker.leaves:
                 worker.gate.acquire()
@@ -302,6 +324,23 @@ async def run_in_thread(function: Callable[[], Any], left: Left | None = None) -
 
 def _raise_in(thread: int, problem: type[BaseException]) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(problem))
+
+
+_hears = threading.Event()
+
+
+def _hear_dropped() -> None:
+    """Have this process say when `Stopped` was dropped. Not on import: the hook is the whole process's."""
+    if _hears.is_set():
+        return
+    _hears.set()
+    others = sys.unraisablehook
+
+    def heard(dropped: sys.UnraisableHookArgs) -> None:
+        if not (issubclass(dropped.exc_type, Stopped) and _threads.dropped()):
+            others(dropped)
+
+    sys.unraisablehook = heard
 
 
 def _take_pending() -> None:

@@ -14,6 +14,7 @@ import os
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections import deque
 from collections.abc import Hashable, Sequence
@@ -77,6 +78,8 @@ class Workers:
         self._threads: ThreadPoolExecutor | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
+        self._lock = threading.Lock()
+        """Held where a process is added, which a thread does, and where all are ended."""
         self.orders = 0
         """How much was done or tried."""
         self.killed = 0
@@ -105,7 +108,8 @@ class Workers:
 
     async def close(self) -> None:
         """Kill them all; what waits is not done, and whoever waits for it hears that with `Busy`."""
-        self._closed = True
+        with self._lock:
+            self._closed = True
         for order in tuple(self._waiting):
             self._forget(order)
             if not order.answer.done():
@@ -171,10 +175,7 @@ class Workers:
         loop = asyncio.get_running_loop()
         process = self._idle.pop() if self._idle else None
         if process is None or process.poll() is not None:
-            process = await loop.run_in_executor(self._threads, _start, self._command)
-            self._alive.add(process)
-            if self._closed:
-                process.kill()
+            process = await loop.run_in_executor(self._threads, self._started)
         # The worker's own alarm comes first; this one is for a worker that hangs outside of its work.
         late = loop.call_later(order.seconds + _GRACE_S, process.kill)
         try:
@@ -192,6 +193,18 @@ class Workers:
             late.cancel()
         self._idle.append(process)
         return answer
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """In a thread: whoever waits for it may be cancelled meanwhile, and the process has to be known all the same to be ended."""
+        process = _start(self._command)
+        with self._lock:
+            closed = self._closed
+            if not closed:
+                self._alive.add(process)
+        if closed:
+            _reap(process)
+            raise EOFError("nobody needs it any more")
+        return process
 
 
 def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
