@@ -281,7 +281,7 @@ async def test_who_may_not_see_a_server_hears_nothing_of_it(tmp_path: Path) -> N
             await shut_down(chief, "s")
             await shut_down(chief, "t")
             assert states(await steps(agent, "t", "disconnected"))[-1] == "disconnected"
-            assert not [n for n in agent.notes if n["params"].get("server_id") == "s"]
+            assert not [n for n in agent.notes if n.get("params", {}).get("server_id") == "s"]
             assert await refused(agent.request("mgp/health/ping", {"server_id": "s"})) == -32602
 
 
