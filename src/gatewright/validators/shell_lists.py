@@ -343,6 +343,8 @@ def _tested(node: Node) -> Iterator[Word]:
 
 
 def _assignment(node: Node) -> str:
+    if not node.children:  # `export -p`
+        raise Unacceptable(named(node.type))
     name, *rest = node.children
     values = rest[1:]
     if name.type != "variable_name" or not rest or rest[0].type != "=" or len(values) > 1:
