@@ -245,7 +245,7 @@ def test_the_second_python_is_the_newest_that_is_claimed_and_not_the_first(tmp_p
     assert _second_python(tmp_path, str(tmp_path / "bin")) == "3.13 the first again"
 
 
-@pytest.mark.parametrize(("count", "failed"), [(3, ""), (4, "test")])
+@pytest.mark.parametrize(("count", "failed"), [(8, ""), (9, "test")])
 def test_a_few_tests_that_failed_are_run_once_more_and_named(
     tmp_path: Path, count: int, failed: str
 ) -> None:

@@ -97,9 +97,6 @@ class ServerTasks:
             return _GONE
         # So that filters judge the answer as the tool's (`Call.speaker`).
         call.facts["task_of"] = made.of
-        if not self._there(owner, made):
-            await self.made.forget(made)
-            return _GONE
         params = {**call.params, "taskId": made.task}
         outcome = await self._put(owner, made, call.method, params, call, back)
         if isinstance(outcome, Answer):
