@@ -1,4 +1,4 @@
-"""Builds the access gate's refusals: permission or scope missing, tool too risky, path outside the allowed, server without a permission."""
+"""Builds refusals of gates `access`, `permission`: permission or scope missing, tool too risky, path outside, too many names, server barred."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`AccessTable`: access of agents to tools now, as a grid: each cell's word, what says so, and every grant about it."""
+"""`AccessTable`: present access as a grid of agents by tools: each cell's decision and its source, every grant behind it, gates' verdicts."""
 
 from __future__ import annotations
 

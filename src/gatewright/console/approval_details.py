@@ -1,4 +1,4 @@
-"""`ApprovalDetails`: what the console says of one request for approval: the call behind it, each gate's word, the rule, earlier decisions."""
+"""`ApprovalDetails`: one request for approval in full: the call behind it, each gate's verdict, the rule that asked, earlier decisions."""
 
 from __future__ import annotations
 

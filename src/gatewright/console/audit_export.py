@@ -1,4 +1,4 @@
-"""Streams selected audit records as a file: JSON lines, CSV, CloudEvents, OCSF or Groundhog events, oldest first, in pieces."""
+"""Streams selected audit records as a download (JSON lines, CSV, CloudEvents, OCSF, Groundhog), two at once per person; records each export."""
 
 from __future__ import annotations
 

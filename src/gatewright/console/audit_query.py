@@ -1,4 +1,4 @@
-"""`AuditQuery`: what a search of the audit trail is asked with, in a URL: read into a search, written as a URL, chips, and a command."""
+"""`AuditQuery`: URL parameters of an audit search: converts them to a search, a URL, filter chips, and the same search as a command line."""
 
 from __future__ import annotations
 

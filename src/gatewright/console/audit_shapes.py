@@ -1,4 +1,4 @@
-"""Shapes of what the console's operations about the audit trail give: a page of records, counts by time, one opened record; who sees what."""
+"""Response types of the console's audit operations: a page of records, counts by time, one record; hides others' sign-in addresses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`CallDetail`: what the console says of one call from its record: each gate's word, where the time went, what was taken out, the record."""
+"""`CallDetail`: one call from its audit record: each gate's verdict, where its time went, redactions, data flow, and the record's JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Changes`: which topics changed when, and the server-sent events that tell an open page so; a page fetches again what it shows.
+"""`Changes`: numbers the changes of each topic; SSE stream that tells open pages which topics to fetch again; bounds streams per person.
 
 An event says only what changed, never how: what a page shows of it is fetched by the page, in its person's role. So a page that lost
 its connection needs no history: it says which change it heard of last (`Last-Event-ID`), and hears of every topic that changed since.

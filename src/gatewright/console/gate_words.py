@@ -1,4 +1,4 @@
-"""`gate_words`: what each gate of the policy said of one call, in order and in a few words, from the facts that gates wrote down.
+"""`gate_words`: verdict of each gate of the policy on one call, in order and in a few words, from the facts that the gates recorded.
 
 Nothing is asked of a gate again: where it wrote nothing down, it let the call pass.
 """

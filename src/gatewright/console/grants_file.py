@@ -1,4 +1,4 @@
-"""`GrantsFile`: takes access grants out of `mgp.toml` and writes them back, file by file; what a grant there says, without where it stands."""
+"""`GrantsFile`: removes `[[grants]]` from `mgp.toml`, writes them back, file by file; `members`: a grant's content without its position."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every request to the console passes: `Host` and `Origin` are ours, the body has a bound; and the headers of every answer."""
+"""`Guard` of every console request: checks `Host` and `Origin` (DNS rebinding), bounds the body; security headers of every answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the gateway and around it: findings of `gatewright doctor`, servers that are down, the audit trail and its verification."""
+"""`Health`: problems of the gateway: findings of `gatewright doctor`, servers that are down, the audit trail; starts checks and verification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`InboxList`: the lines of the inbox page by page: requests that wait, held back definitions, and what ended while the page was open."""
+"""`InboxList`: rows of the inbox by page: pending approvals, held back definitions, and what ended while the page was open."""
 
 from __future__ import annotations
 

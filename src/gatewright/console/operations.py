@@ -1,4 +1,4 @@
-"""`Operation`: one operation of the console's JSON API: path, power it takes, shapes of what is given and answered, and what it does."""
+"""`Operation`: one operation of the console's JSON API: path, required power, request and response type, handler; reads what was given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Recent`: the newest records of the audit trail, in memory, as they are written; tells the topics of the console that they change."""
+"""`Recent`: the newest audit records, in memory, as they are written; tells the change feed which console topics they touch."""
 
 from __future__ import annotations
 

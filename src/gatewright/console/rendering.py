@@ -1,4 +1,4 @@
-"""HTML of the console: the template environment, and filters that show foreign text with hidden characters marked, long values folded.
+"""HTML of the console: template environment; filters that mark hidden characters in foreign text, format times, durations, calls as curl.
 
 Everything that a server, an agent or a caller wrote is text: templates escape by themselves, and what such a text may hide is shown by
 `foreign`, `line` and `arguments`, and by `spelled` in fields of JSON that a person edits, in a form that a reader can see and that the page can never take for its own.

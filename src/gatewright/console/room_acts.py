@@ -1,4 +1,4 @@
-"""What a person of the console does about rooms: decides on a proposal, stops an agent everywhere; and reads a room's learned rules."""
+"""Actions on rooms by a person in the console: decide on a proposal, stop an agent in every room; reads a room's learned rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`RoomSeats`: places that people of the console have in rooms: the talk since they came, proposals, what they say; given up when unused."""
+"""`RoomSeats`: a console user's seats in rooms, dropped when unused: messages since joining, proposals, and sending messages."""
 
 from __future__ import annotations
 

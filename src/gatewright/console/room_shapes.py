@@ -1,4 +1,4 @@
-"""Shapes of what the console's operations about rooms take and give: a room, its talk, messages, decisions, an agent that is stopped."""
+"""Request and response types of the console's room operations: rooms, a room's transcript, messages, decisions, an agent that is stopped."""
 
 from __future__ import annotations
 

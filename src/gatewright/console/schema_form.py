@@ -1,4 +1,4 @@
-"""Fields of a form for the arguments of a tool, by its JSON Schema: texts, numbers, truths, choices; everything else as JSON text."""
+"""Form fields for a tool's arguments, by its JSON Schema: text, number, boolean, choice; everything else as JSON text."""
 
 from __future__ import annotations
 

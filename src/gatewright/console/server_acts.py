@@ -1,4 +1,4 @@
-"""Acts of a person on tool servers: start, restart, drain, stop by the gateway's own methods; enable, disable in `mgp.toml`; accept a pin."""
+"""Actions on tool servers: start, restart, drain, stop; enable or disable server or tool in `mgp.toml`; accept, refuse, hide held definitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the console shows of tool servers: state and for how long, era, transport, tools, tokens, held back tools; no values of variables."""
+"""Facts about tool servers for the console: state and since when, era, transport, tools, tokens, held back tools; no values of variables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signing in to the console: by a one-time URL, by an operator's key; the session's cookie and page key; signing out. Each is recorded."""
+"""Signs people in to the console by one-time URL or operator key; session cookie, CSRF key, bearer keys; signs out; records each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the console shows of tools: the catalogue with risk and tokens, one definition with its security, and which agents may call it."""
+"""Facts about tools for the console: the catalogue with risk and tokens, one definition with its security, and which agents may call it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`DiscoveryFeature`: MGP §16: meta tools and methods, index, session caches, what lists show (`expose`); and search members of `tools/list`."""
+"""`DiscoveryFeature`: MGP §16 methods, meta tools (`mgp_tools_call` runs as its tool), index, sessions, `expose`, token costs; list search."""
 
 from __future__ import annotations
 

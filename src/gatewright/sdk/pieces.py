@@ -1,4 +1,4 @@
-"""Runs tool functions that yield texts: each piece goes ahead as a stream chunk (MGP §12.4); the result is all of them as one text."""
+"""Runs generator tool functions: sends each yielded text as a stream chunk (MGP §12.4); the result is all of them joined in one text."""
 
 from __future__ import annotations
 

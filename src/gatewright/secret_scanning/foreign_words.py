@@ -1,4 +1,4 @@
-"""Words for secrets (password, key, …) in languages other than English, as patterns."""
+"""Words for secrets (password, key, …) in languages other than English, as patterns; `is_foreign_name` tells member names that have one."""
 
 from __future__ import annotations
 

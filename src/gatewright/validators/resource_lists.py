@@ -1,4 +1,4 @@
-"""Takes apart texts that a tool may read as a list of paths or URIs: members between commas, colons, semicolons, bars, blanks or quotes.
+"""Splits an argument text that a tool may read as several paths or URIs: at commas, colons, semicolons, bars, blanks or quotes.
 
 A text is one name to one tool and several to another, so the parts are judged as well as the whole. What stands between them is
 taken for a separator where a root, a way up or a scheme follows; under a name in the plural, wherever it is one to somebody.

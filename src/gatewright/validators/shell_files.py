@@ -1,4 +1,4 @@
-"""Detects sensitive files (secrets, host configuration) among the words of a shell command.
+"""Detects sensitive files (secrets, host configuration) in words of a shell command, and folders that hold some; finds grep's pattern operand.
 
 A word is cut into the places where programs look for a file (the word itself, what follows `=` or `@`, what
 follows an option's letter), each is split into its components, and components are compared with what a

@@ -1,4 +1,4 @@
-"""`gatewright doctor` check: TLS certificate and key of the Groundhog listener (`[mcp.protocol]`)."""
+"""`gatewright doctor` check: whether TLS certificate and key of the Groundhog listener (`[mcp.protocol]`) load and belong together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright doctor` checks: configuration file, Python version and extras, servers' programs, system clock."""
+"""`gatewright doctor` checks: configuration loads; Python extras and servers' programs are there; clock is not before install or last record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`gatewright doctor` checks: state folder permissions and space, running gateway or free port, state database, audit trail."""
+"""`gatewright doctor` checks: state folder's mode and space, gateway answers or its ports are free, database version, audit trail verifies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Screen `rooms`: who is in which room, the talk, proposals with what the gates would say; take part; learned rules; stop an agent."""
+"""Screen `rooms`: participants of each room, messages, proposals with what the gates would say; take part; learned rules; stop an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retries a failed call by the server's recovery hints: waits, repetitions, fallback tool, and an audit entry for each.
+"""Retries a failed call by recovery hints of the server's or the gateway's error: waits, repetitions, fallback tool; audits each attempt.
 
 The rules are `mcp.protocol.recovery`; this drives them, for the gateway towards its servers and for the SDK's client.
 """

@@ -1,4 +1,4 @@
-"""ASGI application of the gateway: checks Host and Origin, authenticates, routes HTTP and WebSocket paths to endpoints, ends sessions.
+"""ASGI app of the gateway: checks Host and Origin, authenticates, routes HTTP and WebSocket, serves RFC 9728 metadata; ends all at shutdown.
 
 Host and Origin are checked first (a web page must not reach a local port through its visitor's
 browser), then the caller is authenticated; an endpoint sees only requests that passed both.
