@@ -90,10 +90,11 @@ class Table(Generic[T]):
         path: str,
         asked: type[Paged],
         columns: Sequence[Column],
-        ident: Callable[[T], str],
+        ident: Callable[[T], str | tuple[str, ...]],
         fits: Callable[[T, Any], bool] = lambda row, asked: True,
     ) -> None:
-        """`path` is that of the page, below which `/list` is the part. `ident` tells rows apart, `fits` says whether one is as asked."""
+        """`path` is that of the page, below which `/list` is the part. `ident` tells rows apart, a tuple where it takes several
+        texts to do so; `fits` says whether one is as asked."""
         self._path = path
         self._columns = columns
         self._ident = ident
@@ -105,16 +106,23 @@ class Table(Generic[T]):
 
     async def page(self, items: Iterable[T], asked: Any) -> Rows[T]:
         """Those that fit, sorted, one page of them; in slices. Raises `ApiError`."""
-        fitting = [one for one in items if self._fits(one, asked)]
-        (column, key), ident = self._by[asked.sort], self._ident
+        (column, key), ident, fits = self._by[asked.sort], self._ident, self._fits
 
         def place(row: T) -> Key:
-            return key(row), ident(row)
+            told = ident(row)
+            return key(row), told if isinstance(told, str) else msgspec.json.encode(told).decode()
 
         desc = column.first_desc if asked.desc is None else asked.desc
-        page = page_of(fitting, place, after=asked.after, limit=asked.limit, descending=desc)
-        rows, more = await in_slices(page)
-        return Rows(rows, len(fitting), more)
+        page = page_of(
+            items,
+            place,
+            after=asked.after,
+            limit=asked.limit,
+            descending=desc,
+            fits=lambda row: fits(row, asked),
+        )
+        rows, more, total = await in_slices(page)
+        return Rows(rows, total, more)
 
     def shown(self, asked: Paged, more: str) -> Shown:
         """What is drawn around a page; `more` is the `after` of the next one."""

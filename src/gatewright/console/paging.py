@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import heapq
+import logging
+import math
 from collections.abc import Callable, Generator, Iterable
-from typing import Any, TypeVar
+from hashlib import sha256
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -12,12 +14,28 @@ import msgspec
 from gatewright.console.operations import ApiError
 from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["Key", "page_of", "url_of"]
+__all__ = ["Key", "Slice", "key_of", "page_of", "text_of", "url_of"]
+
+log = logging.getLogger("gatewright.console")
 
 T = TypeVar("T")
-Key = tuple[int | float | str, str]
+Part = int | float | str
+Key = tuple[Part, str]
 """What is sorted by, and what tells two apart that are alike in it."""
 _A_STEP = 256
+_CHARS, _DIGEST_CHARS = 120, 32
+"""A text of a key that is longer is known by its beginning and a digest: what a list hands out has to fit into a URL."""
+_LARGEST = 1.7e308
+
+
+class Slice(NamedTuple):
+    """One page. `rows` are of the kind that was paged."""
+
+    rows: list[Any]
+    next: str
+    """`after` of the next page; empty where there is none."""
+    total: int
+    """Of all that fit."""
 
 
 def page_of(
@@ -27,35 +45,77 @@ def page_of(
     after: str = "",
     limit: int = 50,
     descending: bool = False,
-) -> Generator[None, None, tuple[list[T], str]]:
-    """One page in steps (`transport.slices`), and the `after` of the next one, empty where there is none. Raises `ApiError`."""
-    last = _read(after)
-    found: list[tuple[Key, int, T]] = []
+    fits: Callable[[T], bool] = lambda one: True,
+) -> Generator[None, None, Slice]:
+    """One page of those that fit, in steps (`transport.slices`), with a bounded number of them in hand. Raises `ApiError`."""
+    last = key_of(after)
+    worst: Key | None = None
+    """Once there are enough for a page, what is behind it is on a later one."""
+    best: list[tuple[Key, T]] = []
+    total = 0
+
+    def cut() -> None:
+        best.sort(key=lambda one: one[0], reverse=descending)
+        del best[limit + 1 :]
+
     try:
         for number, one in enumerate(items):
             if number % _A_STEP == 0:
                 yield
-            place = key(one)
-            if last is None or (place < last if descending else place > last):
-                found.append((place, number, one))
+            if not fits(one):
+                continue
+            total += 1
+            place = _short(key(one))
+            if last is not None and not (place < last if descending else place > last):
+                continue
+            if worst is not None and (place < worst if descending else place > worst):
+                continue
+            best.append((place, one))
+            if len(best) > 4 * limit:
+                cut()
+                worst = best[-1][0]
+        cut()
     except TypeError:  # a number where this list is sorted by words, or the other way round
         raise _other() from None
-    best = heapq.nlargest if descending else heapq.nsmallest
-    page = best(limit + 1, found, key=lambda one: one[0])
-    more = len(page) > limit
-    page = page[:limit]
-    text = msgspec.json.encode(page[-1][0]).decode() if more else ""
-    return [one for _, _, one in page], text
+    places = [place for place, _ in best]
+    if len({*places}) < len(places):
+        log.error("rows of a list cannot be told apart, so that a page of it may miss some: %r", places[0])
+    more = len(best) > limit
+    return Slice([one for _, one in best[:limit]], text_of(places[limit - 1]) if more else "", total)
 
 
-def _read(after: str) -> Key | None:
+def text_of(key: Key) -> str:
+    """An `after`."""
+    return msgspec.json.encode(_short(key)).decode()
+
+
+def key_of(after: str, kind: Any = Part) -> Key | None:
+    """The key of an `after`, sorted by this type; None where it is empty. Raises `ApiError`."""
     if not after:
         return None
     try:
-        found = msgspec.convert(jsonrpc.decode(after.encode()), tuple[int | float | str, str])
+        found: Key = msgspec.convert(jsonrpc.decode(after.encode()), tuple[kind, str])
     except (ValueError, msgspec.ValidationError):
         raise _other() from None
-    return (found[0], found[1])
+    return found
+
+
+def _short(key: Key) -> Key:
+    """The key as an `after` can say it. All of a list are compared so."""
+    by, ident = key
+    if isinstance(by, str):
+        by = _shortened(by)
+    elif isinstance(by, float) and not math.isfinite(by):
+        by = 0.0 if by != by else math.copysign(_LARGEST, by)
+    return by, _shortened(ident)
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _CHARS and text.isascii():
+        return text
+    raw = text.encode("utf-8", "surrogatepass")
+    begin = text[:_CHARS].encode("utf-8", "replace").decode()
+    return text if begin == text else begin + sha256(raw).hexdigest()[:_DIGEST_CHARS]
 
 
 def _other() -> ApiError:
