@@ -120,7 +120,7 @@ async def test_a_part_of_the_grid_costs_as_much_however_many_grants_there_are(
             table = AccessTable(console.parts.ground, authority, console.clock)
 
             def grid() -> Grid:
-                part = table.grid(agent="", server="", text="", agents_after="", tools_after="")
+                part = table.grid(agent="", server="", text="")
                 return whole(part)
 
             assert len(grid().agents) == 25

@@ -85,8 +85,8 @@ def page_of(
 
 
 def text_of(key: Key) -> str:
-    """An `after`."""
-    return msgspec.json.encode(_short(key)).decode()
+    """The `after` of a key whose texts are short."""
+    return msgspec.json.encode(key).decode()
 
 
 def key_of(after: str, kind: Any = Part) -> Key | None:
