@@ -241,7 +241,9 @@ async def test_a_run_behind_many_records_of_others_says_how_many_were_looked_at(
     assert (rest.earlier, rest.looked_at) == (0, 0)
 
 
-async def test_sessions_keep_their_places_while_the_time_of_the_machine_is_set(world: World) -> None:
+async def test_sessions_keep_their_places_while_the_time_of_the_machine_is_set(
+    world: World,
+) -> None:
     for number in range(5):
         world.standing[f"{number:02}" * 32] = Standing("http", "", ANN, 1.0, 2.0 + number // 2)
     found: list[str] = []

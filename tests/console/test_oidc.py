@@ -164,9 +164,7 @@ async def test_what_the_issuer_says_in_place_of_a_code_is_read_by_a_person(
     assert "access_denied" in answer.text
     assert "<i>" not in answer.text
     (told,) = [
-        one
-        for one in newest(console)
-        if one["event_type"] == "dev.gatewright.console.refused"
+        one for one in newest(console) if one["event_type"] == "dev.gatewright.console.refused"
     ]
     assert told["details"]["via"] == "oidc"
 

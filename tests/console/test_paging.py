@@ -62,7 +62,9 @@ def test_a_url_names_what_is_not_as_usual() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.one_of(st.text(max_size=300), hostile), hostile), unique=True, max_size=25),
+    st.lists(
+        st.tuples(st.one_of(st.text(max_size=300), hostile), hostile), unique=True, max_size=25
+    ),
     st.integers(1, 4),
     st.booleans(),
 )
@@ -120,5 +122,7 @@ def test_of_a_long_list_no_more_than_a_few_pages_are_in_hand() -> None:
 
     page = page_of(rows(), lambda one: (int(one), ""), limit=10, fits=lambda one: one % 2 == 0)
     found, _, total = whole(page)
-    fitting = [number * 7919 % 10_007 for number in range(10_000) if number * 7919 % 10_007 % 2 == 0]
+    fitting = [
+        number * 7919 % 10_007 for number in range(10_000) if number * 7919 % 10_007 % 2 == 0
+    ]
     assert (found, total) == (sorted(fitting)[:10], len(fitting))

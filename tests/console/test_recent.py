@@ -12,7 +12,7 @@ import pytest
 from gatewright.audit.trail import AuditLog
 from gatewright.console import recent
 from gatewright.console.changes import TOPICS
-from gatewright.console.recent import BYTES, KEPT, Recent, topics_of
+from gatewright.console.recent import BYTES, KEPT, Recent
 from gatewright.listeners import Signal
 from tests.audit.parts import a_call, a_log, run
 

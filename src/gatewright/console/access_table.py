@@ -35,6 +35,7 @@ class Order(NamedTuple):
 
 _FIRST = Order()
 
+
 class Cell(msgspec.Struct, frozen=True):
     """What holds for one agent and one tool."""
 

@@ -195,7 +195,11 @@ class AgentRuns:
             if str(record.get("session") or "")[:SHOWN] == session and "call" in record:
                 row = row_of(msgspec.json.encode(record))
                 # The newer record of a call is its end.
-                if row is not None and row.id not in found and not _ended(reader, row, asked.before):
+                if (
+                    row is not None
+                    and row.id not in found
+                    and not _ended(reader, row, asked.before)
+                ):
                     if len(found) == STEPS:
                         return _Read([*found.values()], last, 0)
                     found[row.id] = row, record.get("details") or {}

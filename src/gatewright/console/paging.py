@@ -6,7 +6,7 @@ import logging
 import math
 from collections.abc import Callable, Generator, Iterable
 from hashlib import sha256
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
 
 import msgspec
@@ -38,6 +38,36 @@ class Slice(NamedTuple):
     """Of all that fit."""
 
 
+class _Best(Generic[T]):
+    """The first rows behind a place, one more than a page has. Raises `TypeError` for a key of another type."""
+
+    def __init__(self, last: Key | None, limit: int, *, descending: bool) -> None:
+        self._last = last
+        self._most = limit + 1
+        self._descending = descending
+        self._worst: Key | None = None
+        """Once there are enough: what is behind it is on a later page."""
+        self._rows: list[tuple[Key, T]] = []
+
+    def add(self, place: Key, row: T) -> None:
+        """Of those that fit, in any order."""
+        if self._is_behind(self._last, place) and self._is_behind(place, self._worst):
+            self._rows.append((place, row))
+            if len(self._rows) >= 4 * self._most:
+                self._worst = self.rows()[-1][0]
+
+    def _is_behind(self, one: Key | None, other: Key | None) -> bool:
+        if one is None or other is None:
+            return True
+        return one > other if self._descending else one < other
+
+    def rows(self) -> list[tuple[Key, T]]:
+        """Sorted."""
+        self._rows.sort(key=lambda one: one[0], reverse=self._descending)
+        del self._rows[self._most :]
+        return self._rows
+
+
 def page_of(
     items: Iterable[T],
     key: Callable[[T], Key],
@@ -48,40 +78,23 @@ def page_of(
     fits: Callable[[T], bool] = lambda one: True,
 ) -> Generator[None, None, Slice]:
     """One page of those that fit, in steps (`transport.slices`), with a bounded number of them in hand. Raises `ApiError`."""
-    last = key_of(after)
-    worst: Key | None = None
-    """Once there are enough for a page, what is behind it is on a later one."""
-    best: list[tuple[Key, T]] = []
+    best: _Best[T] = _Best(key_of(after), limit, descending=descending)
     total = 0
-
-    def cut() -> None:
-        best.sort(key=lambda one: one[0], reverse=descending)
-        del best[limit + 1 :]
-
     try:
         for number, one in enumerate(items):
             if number % _A_STEP == 0:
                 yield
-            if not fits(one):
-                continue
-            total += 1
-            place = _short(key(one))
-            if last is not None and not (place < last if descending else place > last):
-                continue
-            if worst is not None and (place < worst if descending else place > worst):
-                continue
-            best.append((place, one))
-            if len(best) > 4 * limit:
-                cut()
-                worst = best[-1][0]
-        cut()
+            if fits(one):
+                total += 1
+                best.add(_short(key(one)), one)
+        rows = best.rows()
     except TypeError:  # a number where this list is sorted by words, or the other way round
         raise _other() from None
-    places = [place for place, _ in best]
-    if len({*places}) < len(places):
-        log.error("rows of a list cannot be told apart, so that a page of it may miss some: %r", places[0])
-    more = len(best) > limit
-    return Slice([one for _, one in best[:limit]], text_of(places[limit - 1]) if more else "", total)
+    if len({place for place, _ in rows}) < len(rows):
+        said = "rows of a list cannot be told apart, so that a page of it may miss some: %r"
+        log.error(said, rows[0][0])
+    more = text_of(rows[limit - 1][0]) if len(rows) > limit else ""
+    return Slice([one for _, one in rows[:limit]], more, total)
 
 
 def text_of(key: Key) -> str:
@@ -106,7 +119,7 @@ def _short(key: Key) -> Key:
     if isinstance(by, str):
         by = _shortened(by)
     elif isinstance(by, float) and not math.isfinite(by):
-        by = 0.0 if by != by else math.copysign(_LARGEST, by)
+        by = 0.0 if math.isnan(by) else math.copysign(_LARGEST, by)
     return by, _shortened(ident)
 
 

@@ -174,7 +174,7 @@ class RecentCalls:
         found: list[CallRow] = []
         for row in self._rows(asked):
             yield
-            if row is None or (last is not None and row.number >= last[0]):
+            if row is None or (last is not None and row.number >= int(last[0])):
                 continue
             if len(found) == asked.limit:
                 return CallPage(calls=found, next=text_of((found[-1].number, found[-1].id)))

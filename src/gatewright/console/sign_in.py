@@ -22,7 +22,16 @@ from gatewright.console.people import Person
 from gatewright.console.refused_sign_ins import RefusedSignIns
 from gatewright.console.sessions import ConsoleSession, is_key
 
-__all__ = ["IDLE", "KEY", "SignIn", "address_of", "path_in", "person_of_key", "record_sign_in", "way_on"]
+__all__ = [
+    "IDLE",
+    "KEY",
+    "SignIn",
+    "address_of",
+    "path_in",
+    "person_of_key",
+    "record_sign_in",
+    "way_on",
+]
 
 KEY, IDLE = "x-csrf-token", "x-console-idle"
 """Headers of a page's requests: the key of its session, and how many seconds ago a person last did something in a page."""
