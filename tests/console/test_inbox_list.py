@@ -21,6 +21,7 @@ from gatewright.console.inbox_list import (
 )
 from gatewright.console.operations import ApiError, read
 from gatewright.console.paging import url_of
+from gatewright.pins.store import Seen
 from tests.console.inbox_parts import ASKED, World
 
 
@@ -211,3 +212,21 @@ def test_a_decision_says_in_which_list_it_was_made() -> None:
         asked_at("?sort=nothing", 5.0)
     form = placed(Decision)
     assert read(form, {"digest": "d", "place": place}, texts=True).place == place
+
+
+def test_more_definitions_than_a_page_has_stand_on_further_pages(world: World) -> None:
+    """Behind the requests, of one server as well, and all of them are counted."""
+    one = world.ask()
+    seen = [Seen(f"t{number:03}", "{}", f"digest of {number}") for number in range(120)]
+    world.pins.judge("files", seen, ask_first=True)
+    for server in ("", "files"):
+        found: list[str] = []
+        asked = ListAsked(server=server)
+        while True:
+            page = list_of(world.details, world.held, asked)
+            found += [row.id for row in page.rows]
+            assert (page.count, page.oldest) == (121, 100.0)
+            if not page.next:
+                break
+            asked = ListAsked(server=server, after=page.next)
+        assert (len(found), len(set(found)), found[0]) == (121, 121, one.id)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from gatewright.approvals.lists import ApprovalLists, Order, Place, Wanted, place_of
 from gatewright.approvals.request import Approval
 from gatewright.console.approval_details import ApprovalDetails
-from gatewright.console.held_definitions import HeldDefinition, HeldDefinitions
+from gatewright.console.held_definitions import HeldAsked, HeldDefinition, HeldDefinitions
 from gatewright.console.operations import ApiError, read
 from gatewright.mcp.wire import jsonrpc
 
@@ -30,6 +30,8 @@ __all__ = [
 ]
 
 PAGE = 50
+_HELD = "held"
+"""With this a place begins that is among the definitions, which stand behind the requests."""
 _IDS = 200
 
 
@@ -86,7 +88,10 @@ class InboxList(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -> InboxList:
     """The lines of one page. Raises `ApiError`, `StoreError`."""
-    found, next_page = requests_of(details.lists, asked)
+    held_after = asked.after.removeprefix(_HELD) if asked.after.startswith(_HELD) else None
+    found, next_page = [], ""
+    if held_after is None:
+        found, next_page = requests_of(details.lists, asked)
     requests = _with_ended(details, found, asked)
     rows = [
         Row(
@@ -99,17 +104,21 @@ def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -
     ]
     count, oldest = details.lists.count(_wanted(asked))
     if not (asked.agent or asked.risk):
-        definitions = [one for one in held.now() if asked.server in ("", one.server)]
-        # They stand on the last page; one that is on this page already stays where it is, also when calls make it one of several.
+        first = HeldAsked(server=asked.server, limit=PAGE)
+        page = held.page(replace(first, after=held_after or ""))
+        # They stand on the last pages; one that is on this page already stays where it is, also when calls make it one of several.
         here = {asked.open, *asked.shown.split(",")}
         rows += [
             Row(id=one.id, definition=one, new=0 < asked.since < one.since)
-            for one in definitions
+            for one in page.definitions
             if not next_page or one.id in here
         ]
-        count += len(definitions)
+        if page.next and not next_page:
+            next_page = _HELD + page.next
+        count += page.total
+        longest = held.page(replace(first, limit=1)) if held_after else page
         oldest = min(
-            [*([] if oldest is None else [oldest]), *(one.since for one in definitions)],
+            [*([] if oldest is None else [oldest]), *(one.since for one in longest.definitions)],
             default=None,
         )
     if asked.open and not any(one.id == asked.open for one in rows):

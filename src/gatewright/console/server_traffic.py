@@ -92,7 +92,7 @@ class ServerTraffic:
         if kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
             counts.errors += 1
         ms = spent_s * 1000 - call.facts.get("waited_ms", 0.0)
-        part, power = frexp(ms if ms > _LEAST_MS else _LEAST_MS)
+        part, power = frexp(max(_LEAST_MS, ms))
         bucket = 4 * power + int(8 * part)
         counts.took[bucket] = counts.took.get(bucket, 0) + 1
 
