@@ -46,7 +46,9 @@ async def test_where_somebody_signed_in_is_for_operators_and_themselves(console:
     people = {role: await console.person(role) for role in ("viewer", "approver", "operator")}
     auditor = await console.person("auditor")
     for name, client in {**people, "auditor": auditor}.items():
-        listed = {one["person"]: one for one in (await client.api("GET", "/sign-ins")).json()}
+        listed = {
+            one["person"]: one for one in (await client.api("GET", "/sign-ins")).json()["signed_in"]
+        }
         for person, one in listed.items():
             seen = name in (person, "operator")
             assert (one["address"] == "127.0.0.1") == seen, (name, person)

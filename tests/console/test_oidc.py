@@ -50,7 +50,7 @@ async def test_a_person_of_the_issuer_gets_in_with_a_role(
     page = await client.get("/audit")
     assert page.status == 200
     assert "oidc:sub:alice" in page.text
-    (one,) = (await client.api("GET", "/sign-ins")).json()
+    (one,) = (await client.api("GET", "/sign-ins")).json()["signed_in"]
     assert (one["person"], one["role"], one["via"]) == ("oidc:sub:alice", "operator", "oidc")
     asked = issuer.asked("/authorize")
     assert (asked["response_type"], asked["code_challenge_method"]) == ("code", "S256")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from gatewright.call import Call
 from gatewright.console.operations import Asking
 from gatewright.console.people import Person
-from gatewright.console.running_calls import RunningAsked, RunningCalls, StopForm
+from gatewright.console.running_calls import RunningAsked, RunningCalls, Stopping
 from gatewright.gate_waits import Present
 from tests.console.asking import Api, signed_in
 from tests.console.inbox_parts import OPERATOR, World
@@ -128,7 +128,7 @@ class Stage:
         return made
 
     async def stop(self, id: str) -> None:
-        given = StopForm(reason="enough")
+        given = Stopping(reason="enough")
         await self.calls.stop(Asking(OPERATOR, {"id": id}, given))
 
     def state(self, approval: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta
@@ -13,7 +12,8 @@ from gatewright.approvals.lists import ApprovalLists, Order, Place, Wanted, plac
 from gatewright.approvals.request import Approval
 from gatewright.console.approval_details import ApprovalDetails
 from gatewright.console.held_definitions import HeldAsked, HeldDefinition, HeldDefinitions
-from gatewright.console.operations import ApiError, read
+from gatewright.console.lists import place_in
+from gatewright.console.operations import ApiError
 from gatewright.mcp.wire import jsonrpc
 
 __all__ = [
@@ -24,7 +24,6 @@ __all__ = [
     "Where",
     "asked_at",
     "list_of",
-    "placed",
     "requests_of",
     "where_of",
 ]
@@ -154,17 +153,9 @@ def where_of(asked: Where, **other: Any) -> Where:
     return Where(**{**said, **other})
 
 
-def placed(decision: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """The shape of a form for a decision, which says as well in which list it was made."""
-    members: Any = [("place", Annotated[str, Meta(max_length=4000)], "")]
-    name = f"{decision.__name__}OnPage"
-    return msgspec.defstruct(name, members, bases=(decision,), frozen=True, kw_only=True)
-
-
-def asked_at(place: str, since: float) -> ListAsked:
-    """The list in which a decision was made, by the query of its URL, as a page that is opened now. Raises `ApiError`."""
-    where: Where = read(Where, dict(parse_qsl(place.removeprefix("?"))), texts=True)
-    return ListAsked(**msgspec.structs.asdict(where), since=since)
+def asked_at(given: Any, since: float) -> ListAsked:
+    """The list in which a decision was made, as a page that is opened now. Raises `ApiError`."""
+    return ListAsked(**msgspec.structs.asdict(place_in(given, Where)), since=since)
 
 
 def _wanted(asked: Where) -> Wanted:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta
 
+from gatewright.console.operations import read
 from gatewright.console.paging import Key, page_of, url_of
 from gatewright.transport.slices import in_slices
 
-__all__ = ["Column", "Head", "Paged", "Rows", "Shown", "Table", "shown_of"]
+__all__ = ["Column", "Head", "Paged", "Rows", "Shown", "Table", "place_in", "placed", "shown_of"]
 
 T = TypeVar("T")
+A = TypeVar("A", bound=msgspec.Struct)
 _PLACE = ("sort", "desc", "after", "limit")
 
 
@@ -77,6 +80,8 @@ class Shown(NamedTuple):
     next: str
     whole: str
     """Without a filter."""
+    place: str
+    """The query of the URL of the list as it was asked for: what a form sends along that is answered with the list."""
     filtered: bool
     kept: Mapping[str, str]
     """Fields that a form of filters sends along, so that the order stays."""
@@ -141,6 +146,7 @@ def shown_of(path: str, asked: msgspec.Struct, more: str, columns: Sequence[Colu
         first=url_of(path, asked, **first) if said.after else "",
         next=url_of(path, asked, after=more) if more else "",
         whole=url_of(path, asked, **filters, **first),
+        place=url_of("", asked),
         filtered=any(getattr(said, name) != value for name, value in filters.items()),
         kept={
             name: str(value).lower() if isinstance(value, bool) else str(value)
@@ -148,6 +154,19 @@ def shown_of(path: str, asked: msgspec.Struct, more: str, columns: Sequence[Colu
             if name in usual and (value := getattr(said, name)) != usual[name]
         },
     )
+
+
+def placed(form: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The shape of a form that is answered with a list: it says as well which part of that it was sent from."""
+    members: Any = [("place", Annotated[str, Meta(max_length=4000)], "")]
+    name = f"{form.__name__}OnPage"
+    return msgspec.defstruct(name, members, bases=(form,), frozen=True, kw_only=True)
+
+
+def place_in(given: Any, takes: type[A]) -> A:
+    """The list that such a form was sent from, by the query of its URL. Raises `ApiError`."""
+    found: A = read(takes, dict(parse_qsl(given.place.removeprefix("?"))), texts=True)
+    return found
 
 
 def _head(path: str, asked: Any, column: Column, first: Mapping[str, Any]) -> Head:

@@ -21,7 +21,7 @@ from gatewright.console.lists import Column, Paged, Shown, Table
 from gatewright.console.operations import ApiError, Asking, Operation, change, see
 from gatewright.gate_waits import Present
 
-__all__ = ["RunningAsked", "RunningCall", "RunningCalls", "RunningPage", "StopForm", "Stopping"]
+__all__ = ["RunningAsked", "RunningCall", "RunningCalls", "RunningPage", "Stopping"]
 
 Text = Annotated[str, Meta(max_length=500)]
 _ASKS = "confirm"
@@ -46,18 +46,6 @@ class Stopping(msgspec.Struct, frozen=True, kw_only=True):
     """Why a call is stopped: for the record, and for its caller."""
 
     reason: Annotated[str, Meta(max_length=500)]
-
-
-class StopForm(RunningAsked, frozen=True, kw_only=True):
-    """The same, with the list that a page shows."""
-
-    reason: Annotated[str, Meta(max_length=500)]
-
-    @property
-    def asked(self) -> RunningAsked:
-        """The list alone."""
-        names = RunningAsked.__struct_fields__
-        return RunningAsked(**{name: getattr(self, name) for name in names})
 
 
 class RunningCall(msgspec.Struct, frozen=True, kw_only=True):

@@ -61,6 +61,6 @@ def test_a_viewer_ends_no_session(tmp_path_factory: pytest.TempPathFactory) -> N
         (run,) = viewer.get("/sessions")["runs"]
         found = viewer._send("DELETE", f"/sessions/{run['session']}", b"{}")
         assert (found["status"], found["code"]) == (403, "role")
-        (mine,) = viewer.get("/sign-ins")
+        (mine,) = viewer.get("/sign-ins")["signed_in"]
         assert viewer._send("DELETE", f"/sign-ins/{mine['id']}", b"{}")["status"] == 403
         assert "result" in host.ask("tools/list", {})

@@ -13,8 +13,8 @@ from gatewright.command_text import to_type
 from gatewright.console.access_changes import AccessChange, AccessChanges, Planned
 from gatewright.console.access_table import AccessTable, Cell, Grid, Order, Said
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.lists import Head
-from gatewright.console.operations import ApiError, Asking, change, see
+from gatewright.console.lists import Head, place_in, placed
+from gatewright.console.operations import ApiError, Asking, Nothing, change, see
 from gatewright.console.paging import url_of
 from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.transport.slices import in_slices
@@ -97,8 +97,8 @@ class Access(Screen):
             Page(path="/access", power="see", run=self._page, takes=AccessQuery),
             Page(path="/access/grid", power="see", run=self._grid_part, takes=AccessQuery),
             posted("/access/plan", self._plan_form, AccessChange),
-            posted("/access/save", self._save_form, AccessChange),
-            posted("/access/undo", self._undo_form),
+            posted("/access/save", self._save_form, placed(AccessChange)),
+            posted("/access/undo", self._undo_form, placed(Nothing)),
         )
         self.operations = (
             see(
@@ -226,6 +226,7 @@ class Access(Screen):
             "servers": sorted(one.id for one in self._parts.ground.now.settings.servers),
             "undoable": self._changes.undoable(asking.person.id),
             "url": lambda **other: _url(query, "/access", **other),
+            "place": _url(query, ""),
             "here": _url(query, "/access/grid"),
             "more_tools": _url(query, "/access", tools_after=grid.next_tools),
             "more_agents": _url(query, "/access", agents_after=grid.next_agents),
@@ -237,14 +238,15 @@ class Access(Screen):
         return View("access/plan.html", {"plan": await self.plan(asking), "change": change})
 
     async def _save_form(self, asking: Asking) -> View:
-        change: AccessChange = asking.given
+        change, query = asking.given, place_in(asking.given, AccessQuery)
         await self.change(asking)
         cell = {"open_agent": change.agent, "open_server": change.server, "open_tool": change.tool}
-        return View("", location=_url(AccessQuery(), "/access", **cell))
+        return View("", location=_url(query, "/access", **cell))
 
     async def _undo_form(self, asking: Asking) -> View:
+        query = place_in(asking.given, AccessQuery)
         await self.undo(asking)
-        return View("", location="/access")
+        return View("", location=_url(query, "/access"))
 
     @staticmethod
     def _copies(query: AccessQuery) -> Copies:

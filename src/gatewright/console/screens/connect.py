@@ -27,6 +27,7 @@ from gatewright.console.host_shapes import (
     Some,
     Taking,
 )
+from gatewright.console.lists import place_in, placed
 from gatewright.console.operations import ApiError, Asking, Operation, change
 from gatewright.console.paging import url_of
 from gatewright.console.people import Person
@@ -67,15 +68,15 @@ class Connect(Screen):
         self.pages = (
             Page(path="/connect", power="see", run=self._page, takes=Hosts),
             posted("/connect/from/plan", self._plan_of(self.planning), From),
-            posted("/connect/from/import", self._done(self.take_in), AgreedFrom),
+            posted("/connect/from/import", self._done(self.take_in), placed(AgreedFrom)),
             shown(
                 path=f"{at}/connecting", run=self._shown(self.connecting, "connect"), takes=Taking
             ),
             shown(path=f"{at}/disconnecting", run=self._shown(self.disconnecting, "disconnect")),
             shown(path=f"{at}/importing", run=self._plan_of(self.importing), takes=Some),
-            posted(f"{at}/connect", self._done(self.connect), AgreedTaking),
-            posted(f"{at}/disconnect", self._done(self.disconnect), Agreed),
-            posted(f"{at}/import", self._done(self.bring_in), AgreedSome),
+            posted(f"{at}/connect", self._done(self.connect), placed(AgreedTaking)),
+            posted(f"{at}/disconnect", self._done(self.disconnect), placed(Agreed)),
+            posted(f"{at}/import", self._done(self.bring_in), placed(AgreedSome)),
         )
         self.operations = self._api()
 
@@ -277,7 +278,7 @@ class Connect(Screen):
         async def run(asking: Asking) -> View:
             done = await operation(asking)
             self._changes.tell("connect")
-            values = await self._values(replace(asking, given=Hosts()))
+            values = await self._values(replace(asking, given=place_in(asking.given, Hosts)))
             return View("connect/list.html", {**values, "done": done})
 
         return run

@@ -29,9 +29,9 @@ from gatewright.console.inbox_list import (
     ListAsked,
     asked_at,
     list_of,
-    placed,
     where_of,
 )
+from gatewright.console.lists import placed
 from gatewright.console.operations import ApiError, Asking
 from gatewright.console.paging import url_of
 from gatewright.console.people import Person
@@ -194,7 +194,7 @@ class Inbox(Screen):
 
     async def _after(self, before: Approval | None, said: str, asking: Asking) -> View:
         """The list in which it was decided, with the next one open: the first that comes after the one that was decided."""
-        asked = asked_at(asking.given.place, self._clock())
+        asked = asked_at(asking.given, self._clock())
         found = list_of(self._details, self._held, asked)
         if before is not None:
             place = place_of(before, asked.sort)
