@@ -14,7 +14,6 @@ from gatewright.console.definition_diff import Line, difference
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.lists import Paged
 from gatewright.console.operations import ApiError, Asking, Operation, change, see
-from gatewright.mcp.wire import jsonrpc
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Held, Pin
 
@@ -155,8 +154,8 @@ class HeldDefinitions:
         if not after:
             return None
         try:
-            since, server, tool, id = msgspec.convert(
-                jsonrpc.decode(after.encode()), tuple[float, str, str, str]
+            since, server, tool, id = msgspec.json.decode(
+                after.encode(), type=tuple[float, str, str, str]
             )
             server, tool = self._listed[id] if id else (server, tool)
         except (ValueError, KeyError, msgspec.ValidationError):

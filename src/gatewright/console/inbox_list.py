@@ -88,7 +88,7 @@ class InboxList(msgspec.Struct, frozen=True, kw_only=True):
 def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -> InboxList:
     """The lines of one page. Raises `ApiError`, `StoreError`."""
     held_after = asked.after.removeprefix(_HELD) if asked.after.startswith(_HELD) else None
-    found, next_page = [], ""
+    found, next_page = list[Approval](), ""
     if held_after is None:
         found, next_page = requests_of(details.lists, asked)
     requests = _with_ended(details, found, asked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
 from urllib.parse import parse_qsl
 
@@ -101,6 +101,7 @@ class Table(Generic[T]):
         """`path` is that of the page, below which `/list` is the part. `ident` tells rows apart, a tuple where it takes several
         texts to do so; `fits` says whether one is as asked."""
         self._path = path
+        self._asked = asked
         self._columns = columns
         self._ident = ident
         self._fits = fits
@@ -111,6 +112,10 @@ class Table(Generic[T]):
 
     async def page(self, items: Iterable[T], asked: Any) -> Rows[T]:
         """Those that fit, sorted, one page of them; in slices. Raises `ApiError`."""
+        return await in_slices(self.steps(items, asked))
+
+    def steps(self, items: Iterable[T], asked: Any) -> Generator[None, None, Rows[T]]:
+        """The same in steps."""
         (column, key), ident, fits = self._by[asked.sort], self._ident, self._fits
 
         def place(row: T) -> Key:
@@ -126,7 +131,7 @@ class Table(Generic[T]):
             descending=desc,
             fits=lambda row: fits(row, asked),
         )
-        rows, more, total = await in_slices(page)
+        rows, more, total = yield from page
         return Rows(rows, total, more)
 
     def shown(self, asked: Paged, more: str) -> Shown:

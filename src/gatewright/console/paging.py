@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 import msgspec
 
 from gatewright.console.operations import ApiError
-from gatewright.mcp.wire import jsonrpc
 
 __all__ = ["Key", "Slice", "key_of", "page_of", "text_of", "url_of"]
 
@@ -25,7 +24,8 @@ Key = tuple[Part, str]
 _A_STEP = 256
 _CHARS, _DIGEST_CHARS = 120, 32
 """A text of a key that is longer is known by its beginning and a digest: what a list hands out has to fit into a URL."""
-_LARGEST = 1.7e308
+_LARGEST = 1e15
+"""Of a number: what is larger, and what JSON does not know, stands at the end of its list."""
 
 
 class Slice(NamedTuple):
@@ -107,7 +107,7 @@ def key_of(after: str, kind: Any = Part) -> Key | None:
     if not after:
         return None
     try:
-        found: Key = msgspec.convert(jsonrpc.decode(after.encode()), tuple[kind, str])
+        found: Key = msgspec.json.decode(after.encode(), type=tuple[kind, str])
     except (ValueError, msgspec.ValidationError):
         raise _other() from None
     return found
@@ -118,8 +118,8 @@ def _short(key: Key) -> Key:
     by, ident = key
     if isinstance(by, str):
         by = _shortened(by)
-    elif isinstance(by, float) and not math.isfinite(by):
-        by = 0.0 if math.isnan(by) else math.copysign(_LARGEST, by)
+    else:
+        by = _LARGEST if math.isnan(by) else max(-_LARGEST, min(by, _LARGEST))
     return by, _shortened(ident)
 
 
