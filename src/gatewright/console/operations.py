@@ -75,6 +75,13 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Of GET: the query. Of others: the body, JSON."""
     gives: Any = Nothing
     """The type of the answer; `Download` for a file."""
+    reads: bool = False
+    """Whether it changes nothing although it is no GET: what it is about does not fit into a URL."""
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether one person has only some of them at once: what changes something may wait for another person."""
+        return self.reads or self.method == "GET"
 
 
 class _Declaring:
@@ -94,6 +101,7 @@ class _Declaring:
         takes: type[msgspec.Struct] = Nothing,
         gives: Any = Nothing,
         method: Method | None = None,
+        reads: bool = False,
     ) -> Operation:
         return Operation(
             name=name,
@@ -104,6 +112,7 @@ class _Declaring:
             run=run,
             takes=takes,
             gives=gives,
+            reads=reads,
         )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -189,10 +190,10 @@ class Site:
             if page.method == "POST":
                 session, fields = self._sign_in.session(request), await form_of(request)
                 self._sign_in.check_key(request, session, key_in(request, fields))
+            else:
+                session, fields = self._session(request), dict(request.query_params)
+            async with self._turn(page, session.person):
                 return await made(request, session, fields)
-            session = self._session(request)
-            async with self._turns.of(session.person.id):
-                return await made(request, session, dict(request.query_params))
 
         async def made(
             request: Request, session: ConsoleSession, fields: dict[str, str]
@@ -271,12 +272,14 @@ class Site:
     def _operation(self, operation: Operation) -> Answering:
         async def answer(request: Request) -> Response:
             person = self._caller(request)
-            if operation.method != "GET":
-                return await api.run(operation, request, person)
-            async with self._turns.of(person.id):
+            async with self._turn(operation, person):
                 return await api.run(operation, request, person)
 
         return answer
+
+    def _turn(self, what: Page | Operation, person: Person) -> AbstractAsyncContextManager[None]:
+        """While inside, it is this person's turn, where it takes one. Raises `ApiError` where too many wait."""
+        return self._turns.of(person.id) if what.in_turn else nullcontext()
 
     def _caller(self, request: Request) -> Person:
         """Whoever shows a key, or is signed in. A cookie alone, which a browser sends by itself, is nobody. Raises `ApiError`."""

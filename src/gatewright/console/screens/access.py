@@ -96,7 +96,7 @@ class Access(Screen):
         self.pages = (
             Page(path="/access", power="see", run=self._page, takes=AccessQuery),
             Page(path="/access/grid", power="see", run=self._grid_part, takes=AccessQuery),
-            posted("/access/plan", self._plan_form, AccessChange),
+            posted("/access/plan", self._plan_form, AccessChange, reads=True),
             posted("/access/save", self._save_form, placed(AccessChange)),
             posted("/access/undo", self._undo_form, placed(Nothing)),
         )
@@ -124,6 +124,7 @@ class Access(Screen):
                 self.plan,
                 takes=AccessChange,
                 gives=Planned,
+                reads=True,
             ),
             change(
                 "access.change",

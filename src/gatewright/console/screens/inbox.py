@@ -95,7 +95,7 @@ class Inbox(Screen):
             Page(path="/inbox/{id}", power="see", run=self._page, takes=ListAsked),
             posted("/inbox/{id}/approve", form(decisions.approve), placed(Decision), "decide"),
             posted("/inbox/{id}/deny", form(decisions.deny), placed(Decision), "decide"),
-            posted("/inbox/{id}/difference", self._difference, Edited, "decide"),
+            posted("/inbox/{id}/difference", self._difference, Edited, "decide", reads=True),
             posted("/inbox/{id}/accept", form(self._held.accept), placed(Looked)),
             posted("/inbox/{id}/refuse", form(self._held.refuse), placed(Looked)),
         )
