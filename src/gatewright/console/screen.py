@@ -30,7 +30,8 @@ class View(msgspec.Struct, frozen=True):
     location: str = ""
     """Where the browser goes instead."""
     shared: str = ""
-    """Of a part that shows everybody the same: whoever asks for the same template with this text soon after gets what was made."""
+    """Of a part that shows everybody of one role the same: whoever asks for the same template with this text soon after gets what was
+    made. Its values are worked out by `later`."""
     later: Callable[[], Awaitable[Mapping[str, Any]]] | None = None
     """More values, worked out where they are needed."""
 

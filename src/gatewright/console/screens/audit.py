@@ -21,7 +21,7 @@ from gatewright.console.audit_query import (
     url_of,
     wanted_of,
 )
-from gatewright.console.audit_shapes import OpenedRecord, Record, Records, Slices, shown
+from gatewright.console.audit_shapes import OpenedRecord, Record, Records, Slices, shown, whose_eyes
 from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.audit_verifying import Verified, Verifying
 from gatewright.console.dependencies import Dependencies
@@ -231,10 +231,12 @@ class Audit(Screen):
         )
 
     async def _list_part(self, asking: Asking) -> View:
-        return View("audit/list.html", await self._values(asking))
+        shared = f"{url_of(asking.given)} {whose_eyes(asking.person)}"
+        return View("audit/list.html", shared=shared, later=lambda: self._values(asking))
 
     async def _histogram_part(self, asking: Asking) -> View:
-        return View("audit/histogram.html", await self._drawn(asking))
+        shared = url_of(asking.given)
+        return View("audit/histogram.html", shared=shared, later=lambda: self._drawn(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         query: AuditQuery = asking.given

@@ -200,7 +200,8 @@ class Limits(Screen):
         return View("limits/page.html", await self._values(asking), copies)
 
     async def _part(self, asking: Asking) -> View:
-        return View("limits/list.html", await self._values(asking))
+        shared = f"?{url_of('', asking.given)}"
+        return View("limits/list.html", shared=shared, later=lambda: self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         query: LimitQuery = asking.given

@@ -212,7 +212,8 @@ class Servers(Screen):
         return View("servers/page.html", await self._values(asking), copies)
 
     async def _list_part(self, asking: Asking) -> View:
-        return View("servers/list.html", await self._values(asking))
+        shared = f"?{url_of('', asking.given)}"
+        return View("servers/list.html", shared=shared, later=lambda: self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         page = await self.listed(asking)

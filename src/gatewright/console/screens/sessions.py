@@ -121,7 +121,8 @@ class Sessions(Screen):
         )
 
     async def _list_part(self, asking: Asking) -> View:
-        return View("sessions/list.html", await self._values(asking))
+        shared = f"?{url_of('', asking.given)}"
+        return View("sessions/list.html", shared=shared, later=lambda: self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         asked: RunsAsked = asking.given
