@@ -55,3 +55,11 @@ def test_a_form_that_is_answered_with_a_list_says_which(template: Path) -> None:
     for form in re.findall(r"<form[^>]*hx-post=[^>]*>.*?</form>", text, re.DOTALL):
         if any(f'hx-target="{one}"' in form for one in _LISTS):
             assert "[name=place]" in form or "place(" in form, form[:200]
+
+
+@every
+def test_a_command_is_typed_as_it_works_for_this_gateway(template: Path) -> None:
+    """With its configuration, say: it is copied into another folder. Whoever is not signed in is told no path of this machine."""
+    text = template.read_text(encoding="utf-8")
+    if template.name not in ("sign_in.html", "open.html"):
+        assert "<code>gatewright" not in text

@@ -262,20 +262,19 @@ class _Count(msgspec.Struct):
 
 
 def _counted(
-    rows: Iterable[CallRow | None],
+    every: Iterable[Sequence[CallRow]],
 ) -> Generator[None, None, dict[tuple[str, str], _Count]]:
-    """By agent and session, of rows of which the newest come first."""
+    """By agent and session, of rows of which the newest come first, some at a time."""
     found: dict[tuple[str, str], _Count] = {}
-    for row in rows:
+    for rows in every:
         yield
-        if row is None:
-            continue
-        key = row.agent, row.session[:SHOWN]
-        count = found.get(key)
-        if count is None:
-            count = found[key] = _Count(last=row.at)
-        count.calls += 1
-        count.refused += row.decision == "refused"
+        for row in rows:
+            key = row.agent, row.session[:SHOWN]
+            count = found.get(key)
+            if count is None:
+                count = found[key] = _Count(last=row.at)
+            count.calls += 1
+            count.refused += row.decision == "refused"
     return found
 
 

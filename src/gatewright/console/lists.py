@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Meta
 
 from gatewright.console.operations import read
-from gatewright.console.paging import Key, page_of, url_of
+from gatewright.console.paging import Key, page_of, url_of, usual_of
 from gatewright.transport.slices import in_slices
 
 __all__ = ["Column", "Head", "Paged", "Rows", "Shown", "Table", "place_in", "placed", "shown_of"]
@@ -142,7 +142,7 @@ class Table(Generic[T]):
 def shown_of(path: str, asked: msgspec.Struct, more: str, columns: Sequence[Column] = ()) -> Shown:
     """The same for a list that is sorted elsewhere."""
     said: Any = asked
-    usual = {one.name: one.default for one in msgspec.structs.fields(asked)}
+    usual = usual_of(type(asked))
     first = {"after": usual["after"]}
     filters = {name: value for name, value in usual.items() if name not in _PLACE}
     return Shown(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlencode
@@ -13,7 +14,7 @@ import msgspec
 
 from gatewright.console.operations import ApiError
 
-__all__ = ["Key", "Slice", "key_of", "page_of", "text_of", "url_of"]
+__all__ = ["Key", "Slice", "key_of", "page_of", "text_of", "url_of", "usual_of"]
 
 log = logging.getLogger("gatewright.console")
 
@@ -137,10 +138,16 @@ def _other() -> ApiError:
     )
 
 
+@lru_cache(maxsize=256)
+def usual_of(asked: type[msgspec.Struct]) -> Mapping[str, Any]:
+    """What its members are unless it is said: a page asks for it many times, and to look at a shape takes long."""
+    return {one.name: one.default for one in msgspec.structs.fields(asked)}
+
+
 def url_of(path: str, asked: msgspec.Struct, **changes: Any) -> str:
     """The URL of a list as it was asked for, with some of that changed; what is as usual is left out."""
     said = {**msgspec.structs.asdict(asked), **changes}
-    usual = {one.name: one.default for one in msgspec.structs.fields(asked)}
+    usual = usual_of(type(asked))
     query = urlencode(
         {
             name: str(value).lower() if isinstance(value, bool) else value

@@ -20,7 +20,7 @@ BYTES = 32 * 1024 * 1024
 """Of them together: one may have as many as an agent wants, up to what a record has at most."""
 _LOOK_S = 0.05
 """Between two looks at what was written; also while no page is open: one that has just been opened waits for none."""
-_BUSY_S: Mapping[str, float] = {"live": 0.5, "sessions": 2.0, "audit": 2.0, "limits": 2.0}
+_BUSY_S: Mapping[str, float] = {"live": 0.5, "sessions": 2.0, "audit": 5.0, "limits": 2.0}
 """The topics of calls, and how long it is at least between two times that each is told: of thousands of calls a second, a page that
 counts them over looks less often than one that shows the newest."""
 _MARK = b'"event_type":"'

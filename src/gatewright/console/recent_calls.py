@@ -143,6 +143,8 @@ class _Line(msgspec.Struct):
 
 _decoder = msgspec.json.Decoder(_Line)
 _UNREAD: Any = object()
+_A_STEP = 32
+"""Records that are looked at before others have their turn."""
 
 
 class RecentCalls:
@@ -162,53 +164,49 @@ class RecentCalls:
 
     def _all(self, asked: CallsAsked) -> Generator[None, None, list[CallRow]]:
         found: list[CallRow] = []
-        for row in self._rows(asked):
+        for rows in self._those(asked):
             yield
-            if row is not None:
-                found.append(row)
+            found += rows
         return found
 
     def _newest(self, asked: CallsAsked) -> Generator[None, None, CallPage]:
         # Numbers only grow: wherever the page before ended, and whatever was written or forgotten since, this one has what is behind it.
         last = key_of(asked.after, int)
         found: list[CallRow] = []
-        for row in self._rows(asked):
+        for rows in self._those(asked):
             yield
-            if row is None or (last is not None and row.number >= int(last[0])):
-                continue
-            if len(found) == asked.limit:
+            found += [one for one in rows if last is None or one.number < int(last[0])]
+            if len(found) > asked.limit:
+                found = found[: asked.limit]
                 return CallPage(calls=found, next=text_of((found[-1].number, found[-1].id)))
-            found.append(row)
         return CallPage(calls=found, next="")
 
-    def _rows(self, asked: CallsAsked) -> Iterator[CallRow | None]:
-        """Those that fit, newest first, None for each record that is of no such call."""
-        return (
-            row if row is not None and _fits(row, asked) else None
-            for row in self._calls(asked.agent, asked.server, asked.tool)
-        )
+    def _those(self, asked: CallsAsked) -> Iterator[list[CallRow]]:
+        """Those that fit, newest first, of some records at a time."""
+        for rows in self._some(asked.agent, asked.server, asked.tool):
+            yield [one for one in rows if _fits(one, asked)]
 
-    def every(self) -> Iterator[CallRow | None]:
-        """All calls that are kept in memory, newest first, None for each record that is of none or of one that was there. In slices:
-        there may be thousands."""
-        return self._calls()
+    def every(self) -> Iterator[list[CallRow]]:
+        """All calls that are kept in memory, newest first, of some records at a time: there may be thousands."""
+        return self._some()
 
-    def _calls(self, *texts: str) -> Iterator[CallRow | None]:
+    def _some(self, *texts: str) -> Iterator[list[CallRow]]:
         """The calls in whose records these texts stand. The newer record of a call says more: its end, which stands behind its intent."""
         made, there = self._recent.made(), set[str]()
-        wanted = _spelled(texts)
+        wanted, rows = _spelled(texts), list[CallRow]()
         for number, line in self._recent.numbered():
-            if not all(one in line for one in wanted):
-                yield None
+            if number % _A_STEP == 0:
+                yield rows
+                rows = []
+            if wanted and not all(one in line for one in wanted):
                 continue
             row = made.get(number, _UNREAD)
             if row is _UNREAD:
                 row = made[number] = row_of(line, number)
-            if row is None or row.id in there:
-                yield None
-                continue
-            there.add(row.id)
-            yield row
+            if row is not None and row.id not in there:
+                there.add(row.id)
+                rows.append(row)
+        yield rows
 
     async def record(self, call: str) -> dict[str, Any] | None:
         """The last record of a call; None where it is not among those in memory. In slices."""
