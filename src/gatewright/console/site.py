@@ -33,7 +33,7 @@ from gatewright.console.people import Person
 from gatewright.console.rendering import environment
 from gatewright.console.screen import Badge, Page, Screen, View
 from gatewright.console.sessions import ConsoleSession
-from gatewright.console.shared_parts import SharedParts
+from gatewright.console.shared_views import SharedViews
 from gatewright.console.sign_in import KEY, path_in
 from gatewright.console.sign_in_pages import SignInPages, form_of, key_in
 from gatewright.console.sign_in_sessions import SignIns
@@ -65,7 +65,7 @@ class Site:
         self._turns = Turns()
         self._static = StaticFiles()
         self._templates: Environment = environment(parts.clock, self._static.url)
-        self._shared = SharedParts(parts.changes, parts.clock)
+        self._shared = SharedViews(parts.changes, parts.clock)
         self._framed: dict[str, bool] = {}
         """Which templates are whole pages, as far as they were asked for."""
         self._operations: list[Operation] = [

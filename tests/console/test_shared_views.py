@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from gatewright.console.changes import Changes
-from gatewright.console.shared_parts import _MOST, SharedParts
+from gatewright.console.shared_views import _MOST, SharedViews
 
 
 class World:
@@ -15,7 +15,7 @@ class World:
 
     def __init__(self) -> None:
         self.changes = Changes(lambda: 1.0)
-        self.parts = SharedParts(self.changes, lambda: self.now)
+        self.parts = SharedViews(self.changes, lambda: self.now)
         self.made: list[str] = []
 
     async def get(self, key: str, topic: str = "live") -> bytes:

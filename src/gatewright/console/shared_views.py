@@ -1,4 +1,4 @@
-"""`SharedParts`: parts of pages that show several people the same, made once for all who ask soon after one another."""
+"""`SharedViews`: parts of pages that show several people the same, made once for all who ask soon after one another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from gatewright.console.changes import Changes
 
-__all__ = ["SharedParts"]
+__all__ = ["SharedViews"]
 
 _GOOD_S, _MOST = 0.9, 100
 """Less than a page waits between two looks. What changes is told twice a second at most where there are thousands of calls."""
@@ -29,7 +29,7 @@ class _Making:
         self.asking = 0
 
 
-class SharedParts:
+class SharedViews:
     """Of one console, on its loop."""
 
     def __init__(self, changes: Changes, clock: Callable[[], float]) -> None:
