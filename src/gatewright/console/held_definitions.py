@@ -14,6 +14,7 @@ from gatewright.console.definition_diff import Line, difference
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.lists import Paged
 from gatewright.console.operations import ApiError, Asking, Operation, change, see
+from gatewright.console.paging import read_after
 from gatewright.pins.decisions import Decisions
 from gatewright.pins.store import Held, Pin
 
@@ -153,14 +154,11 @@ class HeldDefinitions:
     def _place(self, after: str) -> Held | None:
         if not after:
             return None
-        try:
-            since, server, tool, id = msgspec.json.decode(
-                after.encode(), type=tuple[float, str, str, str]
-            )
-            server, tool = self._listed[id] if id else (server, tool)
-        except (ValueError, KeyError, msgspec.ValidationError):
-            said = "`after` is none that this list gave out, or gave out long ago"
-            raise ApiError(422, "invalid", said, "begin without it") from None
+        since, server, tool, id = read_after(after, tuple[float, str, str, str])
+        if id and id not in self._listed:
+            said = "`after` was given out long ago"
+            raise ApiError(422, "invalid", said, "begin without it")
+        server, tool = self._listed[id] if id else (server, tool)
         return Held(since, server, tool)
 
     def became(self, id: str) -> tuple[HeldDefinition | None, str]:

@@ -13,8 +13,7 @@ from gatewright.approvals.request import Approval
 from gatewright.console.approval_details import ApprovalDetails
 from gatewright.console.held_definitions import HeldAsked, HeldDefinition, HeldDefinitions
 from gatewright.console.lists import place_in
-from gatewright.console.operations import ApiError
-from gatewright.mcp.wire import jsonrpc
+from gatewright.console.paging import read_after
 
 __all__ = [
     "PAGE",
@@ -179,15 +178,6 @@ def _with_ended(
 def _place(asked: Where) -> Place | None:
     if not asked.after:
         return None
-    kind = float if asked.sort in ("oldest", "left") else str
-    try:
-        value, requested, id = msgspec.convert(
-            jsonrpc.decode(asked.after.encode()), tuple[float | str, float, str]
-        )
-    except (ValueError, msgspec.ValidationError):
-        value, requested, id = None, 0.0, ""
-    if not isinstance(value, kind):
-        raise ApiError(
-            422, "invalid", "`after` is none that this list gave out", "begin without it"
-        )
+    kind: Any = float if asked.sort in ("oldest", "left") else str
+    value, requested, id = read_after(asked.after, tuple[kind, float, str])
     return value, requested, id

@@ -13,8 +13,9 @@ from urllib.parse import urlencode
 import msgspec
 
 from gatewright.console.operations import ApiError
+from gatewright.mcp.wire import jsonrpc
 
-__all__ = ["Key", "Slice", "key_of", "page_of", "text_of", "url_of", "usual_of"]
+__all__ = ["Key", "Slice", "key_of", "page_of", "read_after", "text_of", "url_of", "usual_of"]
 
 log = logging.getLogger("gatewright.console")
 
@@ -105,13 +106,20 @@ def text_of(key: Key) -> str:
 
 def key_of(after: str, kind: Any = Part) -> Key | None:
     """The key of an `after`, sorted by this type; None where it is empty. Raises `ApiError`."""
-    if not after:
-        return None
+    return read_after(after, tuple[kind, str]) if after else None
+
+
+def read_after(after: str, kind: Any) -> Any:
+    """An `after` of this type. Raises `ApiError`."""
     try:
-        found: Key = msgspec.json.decode(after.encode(), type=tuple[kind, str])
+        found = jsonrpc.decode(after.encode())
+        if isinstance(
+            found, list
+        ):  # numbers remember how they were spelled, which makes them something else
+            found = [float(one) if isinstance(one, float) else one for one in found]
+        return msgspec.convert(found, kind)
     except (ValueError, msgspec.ValidationError):
         raise _other() from None
-    return found
 
 
 def _short(key: Key) -> Key:
