@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ class Record:
 
     def __init__(self) -> None:
         self.heard = Signal[bytes]()
+        self.turns = Signal[Sequence[bytes]]()
 
     def event(self, *what: object, **more: object) -> int:
         return 0

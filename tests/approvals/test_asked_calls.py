@@ -31,8 +31,17 @@ def test_a_call_that_waits_is_found_by_its_request() -> None:
     assert found.facts == {"access": "grant"}
     assert found.rule.startswith("dangerous tools ask a person")
     assert kept.of("ap_2") is None
-    kept.note("ap_3", call, WIPE)
-    assert (kept.approval_of(call.id), kept.approval_of("none")) == ("ap_3", "")
+
+
+def test_a_call_that_leaves_gives_up_the_request_that_nobody_else_waits_for() -> None:
+    kept = AskedCalls()
+    first, second, other = (replace(a_tool_call(WIPE), id=one) for one in ("c1", "c2", "c3"))
+    with kept.waiting("ap_1", first, WIPE), kept.waiting("ap_2", other, WIPE):
+        with kept.waiting("ap_1", second, WIPE):
+            assert kept.left("c2") == ""  # the first goes on waiting
+        assert (kept.left("c2"), kept.left("c1"), kept.left("c1")) == ("", "ap_1", "")
+    assert kept.left("c3") == ""
+    assert kept.of("ap_1") is not None
 
 
 def test_of_too_many_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,16 +105,18 @@ def _choices() -> list[Wanted]:
     return found
 
 
+@pytest.mark.parametrize("oldest", [False, True])
 def test_pages_have_what_a_walk_over_every_record_finds(
-    folder: Path, every: list[dict[str, Any]]
+    folder: Path, every: list[dict[str, Any]], oldest: bool
 ) -> None:
     search = AuditSearch(folder, time.monotonic)
     for wanted in _choices():
-        expected = [one["seq"] for one in every if _fits(one, wanted)][:300]
+        order = reversed(every) if oldest else every
+        expected = [one["seq"] for one in order if _fits(one, wanted)][:300]
         found: list[int] = []
         before: int | None = None
         while len(found) < len(expected):
-            page = search.search(wanted, before=before, most=70, budget_s=60)
+            page = search.search(wanted, before=before, most=70, budget_s=60, oldest=oldest)
             assert not page.unsearched
             found += [msgspec.json.decode(one)["seq"] for one in page.lines]
             before = page.before
@@ -147,6 +149,9 @@ def test_a_search_without_time_says_how_far_it_came(folder: Path) -> None:
     search = AuditSearch(folder, lambda: float(next(ticks)))
     page = search.search(Wanted(facts={"agent": "nobody"}), budget_s=0.5)
     assert (page.lines, page.before, page.unsearched) == ([], 1 << 14, True)
+    first = AuditSearch(folder, lambda: float(next(ticks)))
+    page = first.search(Wanted(facts={"agent": "nobody"}), budget_s=0.5, oldest=True)
+    assert (page.lines, page.before, page.unsearched) == ([], 0, True)
     assert not search.counted(Wanted(), [0, 1 << 50]).whole
     assert search.fill()
     assert not search.fill()

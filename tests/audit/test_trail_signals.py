@@ -41,6 +41,19 @@ async def test_who_listens_hears_each_record_as_it_is_written_until_it_ends(tmp_
     await log.close()
 
 
+async def test_who_listens_by_turns_hears_what_one_write_has_at_once(tmp_path: Path) -> None:
+    log = a_log(tmp_path)
+    heard: list[list[bytes]] = []
+    end = log.turns.listen(lambda lines: heard.append([*lines]))
+    run(log, a_call(1))
+    log.event("com.example.made")
+    end()
+    log.event("com.example.made")
+    said = [[msgspec.json.decode(line)["event_type"] for line in one] for one in heard]
+    assert said == [["TOOL_EXECUTED"], ["com.example.made"]]
+    await log.close()
+
+
 async def test_how_far_it_has_come_on_the_disk_is_told_once_when_it_is_closed(
     tmp_path: Path,
 ) -> None:

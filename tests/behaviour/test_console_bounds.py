@@ -46,7 +46,9 @@ async def test_where_somebody_signed_in_is_for_operators_and_themselves(console:
     people = {role: await console.person(role) for role in ("viewer", "approver", "operator")}
     auditor = await console.person("auditor")
     for name, client in {**people, "auditor": auditor}.items():
-        listed = {one["person"]: one for one in (await client.api("GET", "/sign-ins")).json()}
+        listed = {
+            one["person"]: one for one in (await client.api("GET", "/sign-ins")).json()["signed_in"]
+        }
         for person, one in listed.items():
             seen = name in (person, "operator")
             assert (one["address"] == "127.0.0.1") == seen, (name, person)
@@ -120,7 +122,7 @@ async def test_a_part_of_the_grid_costs_as_much_however_many_grants_there_are(
             table = AccessTable(console.parts.ground, authority, console.clock)
 
             def grid() -> Grid:
-                part = table.grid(agent="", server="", text="", agents_after="", tools_after="")
+                part = table.grid(agent="", server="", text="")
                 return whole(part)
 
             assert len(grid().agents) == 25

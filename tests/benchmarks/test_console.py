@@ -1,4 +1,4 @@
-"""One approval in a page, and two live pages under load; the benchmark itself does twenty, and five."""
+"""One approval in a page, and a page of each kind under load; the benchmark itself does twenty, and five by five."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.console import first_pages, waits, with_pages
+from benchmarks.console import DIFFERENT, LIVE, first_pages, waits, with_pages
 from benchmarks.rows import Options
 
 
@@ -27,9 +27,11 @@ def test_a_first_page_listens(tmp_path: Path) -> None:
     assert first > 0
 
 
-def test_live_pages_look_while_calls_are_made(tmp_path: Path) -> None:
+def test_pages_look_while_calls_are_made(tmp_path: Path) -> None:
+    """One of each kind: every part that they ask for is there."""
     with ExitStack() as stack:
         options = Options(tmp_path, rounds=1, seconds=2.5)
-        watched, alone, fetched = with_pages(tmp_path, stack, options, 2)
-    assert fetched >= 2
+        pages = (LIVE, *DIFFERENT)
+        watched, alone, fetched = with_pages(tmp_path, stack, options, "all", pages)
+    assert fetched >= len(pages)
     assert min(one.rate for one in (*watched, *alone)) > 0

@@ -26,7 +26,7 @@ from gatewright.console.sessions import ConsoleSessions
 from gatewright.console.site import Site
 from tests.console.raw import Answer, cookie_of, csrf_in
 
-__all__ = ["HOST", "Client", "Within", "within"]
+__all__ = ["HOST", "Client", "Within", "newest", "within"]
 
 HOST = "127.0.0.1:8421"
 _LASTS_S = 3600.0
@@ -167,6 +167,11 @@ def _answer(sent: list[Any]) -> Answer:
         headers[name.decode()] = value.decode()
     body = b"".join(one.get("body", b"") for one in sent[1:])
     return Answer(sent[0]["status"], headers, body)
+
+
+def newest(console: Within) -> list[dict[str, Any]]:
+    """The newest records, newest first."""
+    return [msgspec.json.decode(line) for line in console.parts.recent.lines()]
 
 
 @asynccontextmanager

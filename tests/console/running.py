@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -87,16 +87,20 @@ class Console:
 
 @contextlib.contextmanager
 def running(
-    folder: Path, text: str = DEMO, console: str = "port = 0", gateway: str = ""
+    folder: Path,
+    text: str = DEMO,
+    console: str = "port = 0",
+    gateway: str = "",
+    program: Sequence[str] = ("-m", "gatewright"),
 ) -> Iterator[Console]:
     """While inside, a gateway with this configuration runs in `folder`; `console` is its table `[console]`, `gateway` is added to
-    `[gateway]`. What it finds at home is below `folder`, too."""
+    `[gateway]`, `program` is what Python runs. What it finds at home is below `folder`, too."""
     config = folder / "mgp.toml"
     head = f'[gateway]\nport = 0\nanonymous = "allow"\n{gateway}\n[storage]\npath = "{folder}/state"\n[console]\n{console}\n'
     config.write_text(head + text, encoding="utf-8")
     log = (folder / "log.txt").open("w", encoding="utf-8")
     process = subprocess.Popen(
-        [sys.executable, "-m", "gatewright", "serve", "--config", str(config)],
+        [sys.executable, *program, "serve", "--config", str(config)],
         stdout=subprocess.PIPE,
         stderr=log,
         text=True,

@@ -10,6 +10,8 @@ from typing import Any, Literal
 import pytest
 from msgspec.structs import replace
 
+from gatewright.audit.call_records import context_of, intent_of
+from gatewright.audit.records import encode
 from gatewright.call import Answer, Caller, Refusal
 from gatewright.console import agent_runs
 from gatewright.console.agent_runs import AgentRuns, RunAsked, RunsAsked
@@ -100,7 +102,7 @@ async def test_a_run_is_told_in_the_order_of_its_calls_with_its_pauses(world: Wo
     assert [round(one.pause_s) for one in found.steps] == [0, 60, 0]
     assert [one.marks for one in found.steps] == [("untrusted",), ("private",), ("outbound",)]
     assert len(found.held) == 2
-    assert (found.open, found.earlier) == (False, "")
+    assert (found.open, found.earlier, found.looked_at) == (False, 0, 0)
     alone = await world.runs.timeline(RunAsked(agent="ann"))
     assert [one.call.name for one in alone.steps] == ["send"]
 
@@ -120,11 +122,11 @@ async def test_of_many_calls_the_last_are_shown_and_the_others_page_by_page(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agent_runs, "STEPS", 2)
-    for _ in range(5):
-        world.now += 1
+    for number in range(5):
+        world.now += number % 2  # some are of one millisecond
         world.call(0)
     seen: list[str] = []
-    before = ""
+    before = 0
     while True:
         found = await world.runs.timeline(RunAsked(agent="ann", session=SHORT, before=before))
         seen = [one.call.id for one in found.steps] + seen
@@ -184,3 +186,74 @@ async def test_a_run_that_never_was_is_not_found(world: World) -> None:
     found = await world.runs.timeline(RunAsked(agent="ann", session=SHORT))
     assert (found.steps, found.open) == ([], True)
     assert await status_of(world.runs.timeline(RunAsked(agent="eve", session=SHORT))) == 404
+
+
+async def test_a_call_that_ended_on_a_later_page_is_on_no_other(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its intent is an earlier record, between those of other calls."""
+    monkeypatch.setattr(agent_runs, "STEPS", 2)
+    wipe = a_tool("wipe", risk_level="dangerous")
+    trails = []
+    for number in range(3):
+        made = replace(a_call(number, wipe), caller=ANN, session=SESSION)
+        trail = world.log.open(made)
+        trail.intent(made)
+        trails.append((made, trail))
+    for made, trail in trails:
+        trail.close(made, Answer(b"{}"))
+    await world.log.on_disk()  # those that end together are written in the next turn
+    seen: list[tuple[str, str]] = []
+    before = 0
+    while True:
+        found = await world.runs.timeline(RunAsked(agent="ann", session=SHORT, before=before))
+        seen = [(one.call.id, one.call.decision) for one in found.steps] + seen
+        before = found.earlier
+        if not before:
+            break
+    assert [decision for _, decision in seen] == ["allowed"] * 3
+    assert len({id for id, _ in seen}) == 3
+
+
+async def test_a_call_of_which_there_are_several_records_counts_once(world: World) -> None:
+    wipe = a_tool("wipe", risk_level="dangerous")
+    made = replace(a_call(1, wipe), caller=ANN, session=SESSION)
+    context = context_of(made)
+    intent = encode(intent_of(made, ("2026-01-01T00:00:00.000Z", "0" * 36), context))
+    world.log.turns.send([intent])
+    run(world.log, made)
+    (listed,) = (await world.runs.page(RunsAsked())).rows
+    assert (listed.calls, listed.refused) == (1, 0)
+
+
+async def test_a_run_behind_many_records_of_others_says_how_many_were_looked_at(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And goes on from there."""
+    monkeypatch.setattr(agent_runs, "_LOOKED_AT", 4)
+    world.call(1)
+    for _ in range(6):
+        world.call(0, session="cd" * 32)
+    first = await world.runs.timeline(RunAsked(agent="ann", session=SHORT))
+    assert (first.steps, first.looked_at) == ([], 4)
+    asked = RunAsked(agent="ann", session=SHORT, before=first.earlier)
+    rest = await world.runs.timeline(asked)
+    assert [one.call.name for one in rest.steps] == ["read"]
+    assert (rest.earlier, rest.looked_at) == (0, 0)
+
+
+async def test_sessions_keep_their_places_while_the_time_of_the_machine_is_set(
+    world: World,
+) -> None:
+    for number in range(5):
+        world.standing[f"{number:02}" * 32] = Standing("http", "", ANN, 1.0, 2.0 + number // 2)
+    found: list[str] = []
+    after = ""
+    while True:
+        page = await world.runs.page(RunsAsked(limit=2, after=after))
+        world.now += 7.0
+        found += [one.session for one in page.rows]
+        after = page.next
+        if not after:
+            break
+    assert sorted(found) == [f"{number:02}" * 6 for number in range(5)]

@@ -51,7 +51,7 @@ def test_a_name_that_nothing_is_found_by_is_an_error_that_lists_those_that_are()
 
 def test_a_url_has_everything_and_is_read_back() -> None:
     said = {name: f"<{name}>&=#" for name in NAMES}
-    query = AuditQuery(**said, before=9)
+    query = AuditQuery(**said, before=9)  # type: ignore[arg-type]
     url = url_of(query)
     back = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
     assert read(AuditQuery, back, texts=True) == query

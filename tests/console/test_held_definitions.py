@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from gatewright.console.held_definitions import Looked, held_id
+from gatewright.console.held_definitions import HeldAsked, HeldDefinition, Looked, held_id
 from gatewright.console.operations import ApiError
+from gatewright.pins.store import Seen
 from tests.console.inbox_parts import World
 
 ID = held_id("files", "read")
@@ -31,7 +32,7 @@ async def status_of(coroutine: Any) -> int:
 
 
 async def test_what_has_changed_is_shown_line_by_line(world: World) -> None:
-    (one,) = await world.held.all(world.asking(""))
+    (one,) = (await world.held.all(world.asking("", HeldAsked()))).definitions
     assert (one.id, one.standing, one.digest, world.held.waiting) == (
         ID,
         "changed",
@@ -57,9 +58,9 @@ async def test_a_refusal_needs_a_reason_and_takes_it_out_of_the_list(world: Worl
     )
     given = Looked(digest="digest of two", comment="it sends everything out")
     assert (await world.held.refuse(world.asking(ID, given))).standing == "changed"
-    assert (world.held.waiting, world.held.now()) == (0, [])
+    assert (world.held.waiting, world.held.page(HeldAsked()).definitions) == (0, [])
     world.list_tool("three")
-    assert [one.digest for one in world.held.now()] == ["digest of three"]
+    assert [one.digest for one in world.held.page(HeldAsked()).definitions] == ["digest of three"]
 
 
 def test_names_that_look_alike_in_one_text_have_ids_of_their_own() -> None:
@@ -67,3 +68,46 @@ def test_names_that_look_alike_in_one_text_have_ids_of_their_own() -> None:
     names = [("a", "b"), ("a\nb", ""), ("", "a\nb"), ("a", "b\ud800")]
     assert len({held_id(*one) for one in names}) == 4
     assert held_id("a", "b/c?#").isidentifier()
+
+
+@pytest.mark.parametrize("desc", [None, True])
+def test_every_definition_is_on_one_page_whatever_it_is_called(
+    world: World, desc: bool | None
+) -> None:
+    """Also those of one moment, and names that no URL has room for."""
+    names = [
+        "a",
+        "a/b",
+        "!",
+        "\u202e",
+        "\x01" * 600,
+        *(f"{'x' * 5000}{number}" for number in range(4)),
+        *(f"tool {number}" for number in range(60)),
+    ]
+    seen = [Seen(name, "{}", f"digest of {name}") for name in names]
+    world.pins.judge("files", seen, ask_first=True)
+    world.pins.judge("mail", seen[:3], ask_first=True)
+    for server, there in (("", len(names) + 4), ("files", len(names) + 1), ("mail", 3), ("x", 0)):
+        found: list[HeldDefinition] = []
+        after = ""
+        while True:
+            page = world.held.page(HeldAsked(server=server, limit=3, after=after, desc=desc))
+            found += page.definitions
+            assert page.total == there
+            after = page.next
+            assert len(after) <= 2000
+            if not after:
+                break
+        assert len(found) == len({one.id for one in found}) == there
+        moments = [one.since for one in found]
+        assert moments == sorted(moments, reverse=bool(desc))
+
+
+def test_a_definition_on_a_later_page_can_be_decided_on(world: World) -> None:
+    seen = [Seen(f"t{number:03}", "{}", f"digest of {number}") for number in range(70)]
+    world.pins.judge("files", seen, ask_first=True)
+    first = world.held.page(HeldAsked())
+    last = world.held.page(HeldAsked(after=first.next)).definitions[-1]
+    assert (world.held.became(last.id)[1], last.tool) == ("", "t069")
+    with pytest.raises(ApiError):
+        world.held.page(HeldAsked(after='[1,"a"]'))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,11 +17,12 @@ from gatewright.console.inbox_list import (
     ListAsked,
     asked_at,
     list_of,
-    placed,
     where_of,
 )
+from gatewright.console.lists import placed
 from gatewright.console.operations import ApiError, read
 from gatewright.console.paging import url_of
+from gatewright.pins.store import Seen
 from tests.console.inbox_parts import ASKED, World
 
 
@@ -205,9 +207,29 @@ def test_the_order_holds_for_what_waits_and_for_what_ended_meanwhile(world: Worl
 
 def test_a_decision_says_in_which_list_it_was_made() -> None:
     place = url_of("", where_of(ListAsked(agent="a&b", sort="left", open="ap_1", since=3.0)))
-    assert asked_at(place, 5.0) == ListAsked(agent="a&b", sort="left", since=5.0)
-    assert asked_at("", 5.0) == ListAsked(since=5.0)
+
+    def sent(place: str) -> Any:
+        return read(placed(Decision), {"digest": "d", "place": place}, texts=True)
+
+    assert asked_at(sent(place), 5.0) == ListAsked(agent="a&b", sort="left", since=5.0)
+    assert asked_at(sent(""), 5.0) == ListAsked(since=5.0)
     with pytest.raises(ApiError):
-        asked_at("?sort=nothing", 5.0)
-    form = placed(Decision)
-    assert read(form, {"digest": "d", "place": place}, texts=True).place == place
+        asked_at(sent("?sort=nothing"), 5.0)
+
+
+def test_more_definitions_than_a_page_has_stand_on_further_pages(world: World) -> None:
+    """Behind the requests, of one server as well, and all of them are counted."""
+    one = world.ask()
+    seen = [Seen(f"t{number:03}", "{}", f"digest of {number}") for number in range(120)]
+    world.pins.judge("files", seen, ask_first=True)
+    for server in ("", "files"):
+        found: list[str] = []
+        asked = ListAsked(server=server)
+        while True:
+            page = list_of(world.details, world.held, asked)
+            found += [row.id for row in page.rows]
+            assert (page.count, page.oldest) == (121, 100.0)
+            if not page.next:
+                break
+            asked = ListAsked(server=server, after=page.next)
+        assert (len(found), len(set(found)), found[0]) == (121, 121, one.id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -11,11 +12,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 import pytest_asyncio
 
+from gatewright.console import sealed_handles
 from gatewright.console.oidc import Oidc
 from gatewright.oauth.documents import AuthServer
 from gatewright.secret_scanning import HELD
 from gatewright.transport.safe_fetch import EgressFailed
-from tests.console.in_process import Client, Within, within
+from tests.console.in_process import Client, Within, newest, within
 from tests.console.oidc_issuer import SECRET, OidcIssuer, configured, oidc_issuer
 from tests.console.oidc_parts import begun, came_back, cookies, signed_in
 from tests.console.raw import csrf_in
@@ -48,7 +50,7 @@ async def test_a_person_of_the_issuer_gets_in_with_a_role(
     page = await client.get("/audit")
     assert page.status == 200
     assert "oidc:sub:alice" in page.text
-    (one,) = (await client.api("GET", "/sign-ins")).json()
+    (one,) = (await client.api("GET", "/sign-ins")).json()["signed_in"]
     assert (one["person"], one["role"], one["via"]) == ("oidc:sub:alice", "operator", "oidc")
     asked = issuer.asked("/authorize")
     assert (asked["response_type"], asked["code_challenge_method"]) == ("code", "S256")
@@ -162,9 +164,7 @@ async def test_what_the_issuer_says_in_place_of_a_code_is_read_by_a_person(
     assert "access_denied" in answer.text
     assert "<i>" not in answer.text
     (told,) = [
-        one
-        for one in console.parts.recent.newest(50, lambda _: True)
-        if one["event_type"] == "dev.gatewright.console.refused"
+        one for one in newest(console) if one["event_type"] == "dev.gatewright.console.refused"
     ]
     assert told["details"]["via"] == "oidc"
 
@@ -203,12 +203,75 @@ async def test_whoever_begins_thousands_of_sign_ins_keeps_nobody_out(console: Wi
     assert (await came_back(client, await user(url), cookie)).status == 200
 
 
-async def test_a_long_way_fits_no_cookie_and_leads_to_the_first_page(console: Within) -> None:
+@pytest.mark.parametrize(
+    ("way", "back"),
+    [
+        (f"/audit%3Fagent={'x' * 5000}", "/audit"),
+        (f"/servers/{'x' * 5000}", "/"),
+        (f"/servers/{'%2525' * 300}", "/"),
+    ],
+)
+async def test_a_long_way_fits_no_cookie_and_leads_to_its_path(
+    console: Within, way: str, back: str
+) -> None:
     client = console.nobody()
-    url, cookie = await begun(client, f"/audit%3Fagent={'x' * 5000}")
-    assert len(cookie) < 4000
+    url, cookie = await begun(client, way)
+    assert len(cookie) < 1500
     answer = await came_back(client, await user(url), cookie)
-    assert 'data-way="/"' in answer.text
+    assert f'data-way="{back}"' in answer.text
+
+
+async def test_whoever_comes_back_thousands_of_times_with_nothing_keeps_nobody_out(
+    console: Within, issuer: OidcIssuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sign-in is used up by what the issuer says of somebody, and by nothing that anybody can send."""
+    monkeypatch.setattr(sealed_handles, "_USED", 20)
+    client = console.nobody()
+    url, cookie = await begun(client)
+    for _ in range(40):
+        theirs, kept = await begun(client)
+        state = parse_qs(urlsplit(theirs).query)["state"][0]
+        said = urlencode({"state": state, "code": "made-up", "iss": issuer.issuer})
+        answer = await came_back(client, f"http://x/oidc/callback?{said}", kept)
+        assert answer.status == 403
+    assert (await came_back(client, await user(url), cookie)).status == 200
+
+
+async def test_no_more_than_some_ask_the_issuer_at_once_and_of_one_address_fewer(
+    console: Within, issuer: OidcIssuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is too much is told so, and a session that is to be confirmed waits for none of them."""
+    running, most, open_ = 0, 0, asyncio.Event()
+    real = Oidc._claims
+
+    async def slow(self: Oidc, *given: Any) -> Any:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await open_.wait()
+        running -= 1
+        return await real(self, *given)
+
+    monkeypatch.setattr(Oidc, "_claims", slow)
+    client = console.nobody()
+    every = [await begun(client) for _ in range(30)]
+    back = [(await user(url), cookie) for url, cookie in every]
+    asking = [asyncio.create_task(came_back(client, *one)) for one in back]
+    done, _ = await asyncio.wait(asking, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+    assert {one.result().status for one in done} == {503}
+    assert most == 2
+    open_.set()
+    found = [(await one).status for one in asking]
+    assert (found.count(200), found.count(503)) == (22, 8)
+
+
+async def test_one_sign_in_that_comes_back_twice_at_once_lets_one_in(console: Within) -> None:
+    client = console.nobody()
+    url, cookie = await begun(client)
+    back = await user(url)
+    found = await asyncio.gather(*(came_back(client, back, cookie) for _ in range(5)))
+    assert sorted(one.status for one in found) == [200, 403, 403, 403, 403]
+    assert len(console.sessions.all()) == 1
 
 
 async def test_an_issuer_that_is_away_is_asked_again_after_some_seconds(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -12,7 +12,7 @@ import pytest
 from gatewright.audit.trail import AuditLog
 from gatewright.console import recent
 from gatewright.console.changes import TOPICS
-from gatewright.console.recent import BYTES, KEPT, Recent, topics_of
+from gatewright.console.recent import BYTES, KEPT, Recent
 from gatewright.listeners import Signal
 from tests.audit.parts import a_call, a_log, run
 
@@ -21,11 +21,15 @@ class Trail:
     """A record that somebody writes."""
 
     def __init__(self) -> None:
-        self.heard: Signal[bytes] = Signal()
+        self.turns: Signal[Sequence[bytes]] = Signal()
 
     def write(self, kind: str, id: str = "0" * 36) -> None:
+        self.turns.send([self.line(kind, id)])
+
+    @staticmethod
+    def line(kind: str, id: str = "0" * 36) -> bytes:
         time = "2026-01-01T00:00:00.000Z"
-        self.heard.send(msgspec.json.encode({"id": id, "time": time, "event_type": kind}))
+        return msgspec.json.encode({"id": id, "time": time, "event_type": kind})
 
 
 @pytest.fixture
@@ -44,9 +48,10 @@ def test_only_the_newest_are_kept_newest_first(trail: Trail, kept: Recent) -> No
     for number in range(KEPT + 5):
         trail.write(f"kind.{number}")
     assert (kept.count, len(list(kept.lines()))) == (KEPT + 5, KEPT)
-    found = [one["event_type"] for one in kept.newest(2, lambda one: True)]
-    assert found == [f"kind.{KEPT + 4}", f"kind.{KEPT + 3}"]
-    assert list(kept.newest(1, lambda one: one["event_type"] == "kind.0")) == []
+    numbers, lines = zip(*kept.numbered(), strict=True)
+    assert numbers == (*range(KEPT + 5, 5, -1),)
+    kinds = [msgspec.json.decode(one)["event_type"] for one in lines]
+    assert (kinds[0], kinds[-1]) == (f"kind.{KEPT + 4}", "kind.5")
     kept.close()
     trail.write("late")
     assert kept.count == KEPT + 5
@@ -55,7 +60,7 @@ def test_only_the_newest_are_kept_newest_first(trail: Trail, kept: Recent) -> No
 def test_long_records_are_kept_up_to_a_bound_of_bytes(trail: Trail, kept: Recent) -> None:
     long = BYTES // 40
     for number in range(100):
-        trail.heard.send(b"%d" % number + b" " * long)
+        trail.turns.send([b"%d" % number + b" " * long])
     found = [*kept.lines()]
     assert sum(map(len, found)) <= BYTES
     assert [int(one) for one in found] == [*range(99, 99 - 39, -1)]
@@ -67,7 +72,7 @@ def test_long_records_are_kept_up_to_a_bound_of_bytes(trail: Trail, kept: Recent
 async def test_topics_are_told_once_each_and_nobody_is_told_of_nothing(
     trail: Trail, kept: Recent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recent, "_BUSY_S", 3600.0)
+    monkeypatch.setattr(recent, "_BUSY_S", dict.fromkeys(recent._OF_A_CALL, 3600.0))
     told: list[set[str]] = []
     something = asyncio.Event()
 
@@ -123,7 +128,7 @@ async def test_what_waited_to_be_told_when_the_last_page_closed_is_a_change_as_w
     trail: Trail, kept: Recent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A page that is opened then was made before, and hears of it."""
-    monkeypatch.setattr(recent, "_BUSY_S", 3600.0)
+    monkeypatch.setattr(recent, "_BUSY_S", dict.fromkeys(recent._OF_A_CALL, 3600.0))
     told: list[tuple[str, ...]] = []
     looks = 0
     done = asyncio.Event()
@@ -160,8 +165,69 @@ def test_the_kind_of_a_record_is_read_where_the_record_has_it(
         "TOOL_EXECUTED",
         "dev.gatewright.tool.held",
     )
-    assert made._topics(1) == set(topics_of("dev.gatewright.tool.held"))
-    assert made._topics(2) >= {"live", "inbox"}
-    assert made._topics(10_000) >= {"live", "inbox"}
+    assert made._topics >= {"live", "inbox"}
     made.close()
     log.finish()
+
+
+async def test_whatever_else_one_turn_has_an_approval_in_it_is_told(
+    trail: Trail, kept: Recent
+) -> None:
+    """Among thousands of ends of calls, at its beginning, in its middle, at its end."""
+    told: list[set[str]] = []
+    something = asyncio.Event()
+
+    def tell(*topics: str) -> None:
+        told.append(set(topics))
+        something.set()
+
+    following = asyncio.create_task(kept.follow(tell, lambda: True))
+    await asyncio.sleep(0)
+    calls = [trail.line("TOOL_EXECUTED")] * 4_000
+    for at in (0, 2_000, 4_000):
+        lines = [*calls[:at], trail.line("dev.gatewright.approval.requested"), *calls[at:]]
+        trail.turns.send(lines)
+        async with asyncio.timeout(10):
+            await something.wait()
+        something.clear()
+        assert "inbox" in told[-1]
+    following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
+
+
+async def test_under_load_pages_that_count_calls_over_look_less_often(
+    trail: Trail, kept: Recent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recent, "_BUSY_S", {**recent._BUSY_S, "live": 0.0, "audit": 3600.0})
+    told: list[set[str]] = []
+    enough = asyncio.Event()
+
+    def tell(*topics: str) -> None:
+        told.append(set(topics))
+        if len(told) == 4:
+            enough.set()
+
+    def needed() -> bool:
+        trail.write("TOOL_EXECUTED")
+        return True
+
+    following = asyncio.create_task(kept.follow(tell, needed))
+    async with asyncio.timeout(10):
+        await enough.wait()
+    following.cancel()
+    with suppress(asyncio.CancelledError):
+        await following
+    assert told[0] == set(recent._OF_A_CALL)
+    assert ["live" in one for one in told[1:]] == [True] * 3
+    assert not any("audit" in one for one in told[1:])
+
+
+def test_what_readers_made_of_lines_goes_with_them(trail: Trail, kept: Recent) -> None:
+    trail.write("kind")
+    kept.made()[1] = "of the first"
+    assert kept.made() == {1: "of the first"}
+    for _ in range(KEPT):
+        trail.write("kind")
+    kept.made()[KEPT + 1] = "of the last"
+    assert kept.made() == {KEPT + 1: "of the last"}

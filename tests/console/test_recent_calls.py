@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -12,9 +12,10 @@ import msgspec
 import pytest
 
 from gatewright.audit.records import INTENT
+from gatewright.console import recent_calls
 from gatewright.console.operations import ApiError
-from gatewright.console.recent import Recent
-from gatewright.console.recent_calls import CallPage, CallsAsked, RecentCalls, row_of
+from gatewright.console.recent import KEPT, Recent
+from gatewright.console.recent_calls import CallPage, CallRow, CallsAsked, RecentCalls, row_of
 from gatewright.listeners import Signal
 from gatewright.transport.slices import in_slices
 
@@ -23,7 +24,7 @@ class Trail:
     """A record that somebody writes."""
 
     def __init__(self) -> None:
-        self.heard: Signal[bytes] = Signal()
+        self.turns: Signal[Sequence[bytes]] = Signal()
         self.count = 0
 
     def write(self, event: str = "TOOL_EXECUTED", **more: Any) -> str:
@@ -44,7 +45,7 @@ class Trail:
         }
         if event.startswith("dev.gatewright.approval"):
             del record["call"]
-        self.heard.send(msgspec.json.encode({**record, **more}))
+        self.turns.send([msgspec.json.encode({**record, **more})])
         return str(call)
 
 
@@ -122,7 +123,8 @@ async def test_one_call_is_found_by_its_id_with_its_last_record(
     assert found is not None
     assert found["event_type"] == "TOOL_EXECUTED"
     assert await calls.record("call-99") is None
-    assert [one.id for one in calls.every()][-1] == call
+    there = [one.id for rows in calls.every() for one in rows]
+    assert (len(there), there[-1]) == (2, call)
 
 
 def test_a_record_of_something_else_has_no_row() -> None:
@@ -137,7 +139,7 @@ async def test_what_is_nowhere_is_looked_for_in_slices(
     ticks = count()
     slow = partial(in_slices, clock=lambda: next(ticks) * 0.001)
     monkeypatch.setattr("gatewright.console.recent_calls.in_slices", slow)
-    for _ in range(400):
+    for _ in range(4_000):
         trail.write(time="2026-01-01T00:00:00.000Z")
     turns = 0
 
@@ -157,7 +159,7 @@ async def test_what_is_nowhere_is_looked_for_in_slices(
         before = turns
         found = await look
         assert found is None or (isinstance(found, CallPage) and found.calls == [])
-        assert turns - before >= 50
+        assert turns - before >= 25
     beside.cancel()
 
 
@@ -184,7 +186,62 @@ async def test_pages_in_every_order_have_each_call_once(
     assert (len(found), set(found)) == (len(made), made)
 
 
-async def test_a_page_behind_a_call_that_is_not_kept_is_refused(calls: RecentCalls) -> None:
-    with pytest.raises(ApiError) as caught:
-        await calls.page(CallsAsked(after="call-gone"))
-    assert caught.value.status == 422
+async def test_a_page_behind_a_call_that_is_kept_no_more_ends_the_list(
+    trail: Trail, calls: RecentCalls
+) -> None:
+    for _ in range(6):
+        trail.write(time="2026-01-01T00:00:00.000Z")
+    first = await calls.page(CallsAsked(limit=2))
+    for _ in range(KEPT - 1):
+        trail.write("dev.gatewright.approval.requested", time="2026-01-01T00:00:00.000Z")
+    rest = await calls.page(CallsAsked(limit=2, after=first.next))
+    assert (rest.calls, rest.next) == ([], "")
+
+
+@pytest.mark.parametrize("desc", [True, False, None])
+async def test_pages_of_the_newest_have_each_call_once_while_more_come(
+    trail: Trail, calls: RecentCalls, desc: bool | None
+) -> None:
+    """Also those of one millisecond, and where one that was on a page goes meanwhile."""
+    there = {trail.write(time="2026-01-01T00:00:00.000Z") for _ in range(20)}
+    found: list[str] = []
+    asked = CallsAsked(limit=3, desc=desc)
+    for _ in range(40):
+        page = await calls.page(asked)
+        found += [one.id for one in page.calls]
+        if not page.next:
+            break
+        # The time of the machine is set back meanwhile.
+        trail.write(time="2025-01-01T00:00:00.000Z", call=f"later-{len(found)}")
+        asked = msgspec.structs.replace(asked, after=page.next)
+    assert len(found) == len(set(found))
+    assert there <= set(found)
+
+
+async def test_an_after_of_another_order_is_refused(trail: Trail, calls: RecentCalls) -> None:
+    trail.write()
+    for after in ("call-1", '["ann","call-1"]', "[1]"):
+        with pytest.raises(ApiError) as caught:
+            await calls.page(CallsAsked(after=after))
+        assert caught.value.status == 422
+
+
+async def test_a_record_is_read_once_for_all_readers(
+    trail: Trail, calls: RecentCalls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads = count()
+    row = recent_calls.row_of
+
+    def counted(line: bytes, number: int = 0) -> CallRow | None:
+        next(reads)
+        return row(line, number)
+
+    monkeypatch.setattr(recent_calls, "row_of", counted)
+    for _ in range(10):
+        trail.write(time="2026-01-01T00:00:00.000Z")
+    other = RecentCalls(calls._recent)
+    for asked in (CallsAsked(), CallsAsked(agent="ann"), CallsAsked(sort="ms")):
+        assert len((await other.page(asked)).calls) == len((await calls.page(asked)).calls) == 10
+    trail.write()
+    assert len([one for rows in other.every() for one in rows]) == 11
+    assert next(reads) == 11

@@ -10,7 +10,7 @@ import pytest
 
 from gatewright.call import Unrecorded
 from gatewright.console.refused_sign_ins import RECORDS, WINDOW_S, RefusedSignIns
-from tests.console.in_process import Within, within
+from tests.console.in_process import Within, newest, within
 
 
 class Audit:
@@ -87,5 +87,5 @@ async def test_whoever_guesses_at_any_way_in_is_recorded(tmp_path: Path) -> None
 
 
 def _refused(console: Within) -> list[dict[str, Any]]:
-    every = console.parts.recent.newest(500, lambda _: True)
+    every = newest(console)
     return [one for one in every if one["event_type"] == "dev.gatewright.console.refused"]

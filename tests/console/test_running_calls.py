@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from gatewright.call import Call
+from gatewright.console.operations import Asking
+from gatewright.console.people import Person
+from gatewright.console.running_calls import RunningAsked, RunningCalls, Stopping
+from gatewright.gate_waits import Present
 from tests.console.asking import Api, signed_in
+from tests.console.inbox_parts import OPERATOR, World
 from tests.console.running import Console, eventually, running
+from tests.gate_parts import a_tool, a_tool_call
 
 
 @pytest.fixture(scope="module")
@@ -85,3 +95,107 @@ def test_a_viewer_sees_them_and_stops_none(tmp_path: Path) -> None:
         viewer = signed_in(console)
         assert viewer.get("/calls/running") == {"calls": [], "total": 0, "next": ""}
         assert viewer.post("/calls/any/stop", reason="x")["code"] == "role"
+
+
+WIPE = a_tool("wipe", risk_level="dangerous")
+
+
+class Stage:
+    """Calls that run or wait, of a test, before a real queue."""
+
+    def __init__(self, folder: Path) -> None:
+        self.world = World(folder)
+        self.there: list[Present] = []
+        self.ticks = itertools.count(1_000)
+        recorded = SimpleNamespace(event=lambda *_, **__: 1)
+        kernel = SimpleNamespace(present=lambda: self.there, end_refused=lambda judges: 1)
+        parts: Any = SimpleNamespace(
+            ground=SimpleNamespace(of=self._of, audit=recorded),
+            gateway=SimpleNamespace(inside=SimpleNamespace(kernel=kernel)),
+            changes=self.world.changes,
+            # A clock that is set while requests come, as the time of a machine is.
+            clock=lambda: float(next(self.ticks)),
+        )
+        self.calls = RunningCalls(parts)
+
+    def _of(self, kind: type) -> Any:
+        offers = (self.world.queue, self.world.asked)
+        return next((one for one in offers if isinstance(one, kind)), None)
+
+    def call(self, id: str, gate: str = "confirm", since: float = 1.0) -> Call:
+        made = replace(a_tool_call(WIPE), id=id)
+        self.there.append(Present(made, since, gate))
+        return made
+
+    async def stop(self, id: str) -> None:
+        given = Stopping(reason="enough")
+        await self.calls.stop(Asking(OPERATOR, {"id": id}, given))
+
+    def state(self, approval: str) -> str:
+        found = self.world.queue.get(approval)
+        return "" if found is None else found.state
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    made.world.close()
+
+
+async def test_two_that_wait_for_one_request_leave_it_with_the_last(stage: Stage) -> None:
+    """In whatever order they are stopped."""
+    asked, one = stage.world.asked, stage.world.ask()
+    first, second = stage.call("c1"), stage.call("c2")
+    with asked.waiting(one.id, first, WIPE), asked.waiting(one.id, second, WIPE):
+        await stage.stop("c2")
+        assert stage.state(one.id) == "pending"
+        await stage.stop("c1")
+        assert stage.state(one.id) == "denied"
+
+
+async def test_the_first_is_still_known_when_the_second_has_left(stage: Stage) -> None:
+    asked, one = stage.world.asked, stage.world.ask()
+    first, second = stage.call("c1"), stage.call("c2")
+    with asked.waiting(one.id, first, WIPE):
+        with asked.waiting(one.id, second, WIPE):
+            pass
+        await stage.stop("c1")
+    assert stage.state(one.id) == "denied"
+
+
+@pytest.mark.parametrize("gate", ["", "confirm", "session"])
+async def test_what_was_agreed_to_stays_agreed_to(stage: Stage, gate: str) -> None:
+    """A call that runs by a standing approval is stopped, or one that is about to: the next one like it needs nobody."""
+    asked, one = stage.world.asked, stage.world.ask()
+    call = stage.call("c1", gate)
+    with asked.waiting(one.id, call, WIPE):
+        stage.world.store.approve(one.id, by="otto", scope="arguments", lasts_s=3600.0)
+        await stage.stop("c1")
+    assert stage.state(one.id) == "approved"
+
+
+@pytest.mark.parametrize("gate", ["", "session"])
+async def test_a_call_that_waits_for_something_else_decides_nothing(
+    stage: Stage, gate: str
+) -> None:
+    asked, one = stage.world.asked, stage.world.ask()
+    with asked.waiting(one.id, stage.call("c1", gate), WIPE):
+        await stage.stop("c1")
+    assert stage.state(one.id) == "pending"
+
+
+async def test_a_clock_that_is_set_moves_no_place_in_the_list(stage: Stage) -> None:
+    """Each page of the list is the next part of it, however often the time is asked for in between."""
+    for number in range(7):
+        stage.call(f"c{number}", since=float(number // 2))
+    found: list[str] = []
+    after = ""
+    while True:
+        given = RunningAsked(limit=2, after=after)
+        page = await stage.calls.all(Asking(Person("vera", "viewer", "url"), {}, given))
+        found += [one.id for one in page.calls]
+        after = page.next
+        if not after:
+            break
+    assert found == [f"c{number}" for number in range(7)]

@@ -19,23 +19,45 @@ def _handles() -> tuple[SealedHandles, Time]:
     return SealedHandles(lambda: time.now, 60.0), time
 
 
-def test_it_says_what_was_said_and_opens_once() -> None:
+def _use(handles: SealedHandles, handle: str) -> bool:
+    """Whether it could be used up."""
+    try:
+        with handles.using(handle) as use_up:
+            use_up()
+    except KeyError:
+        return False
+    return True
+
+
+def test_it_says_what_was_said_until_it_is_used_up() -> None:
     handles, _ = _handles()
     one, other = handles.made(SAID), handles.made(SAID)
     assert one != other
     assert one.replace(".", "").replace("-", "").replace("_", "").isalnum()
-    assert handles.opened(one) == SAID
-    assert handles.opened(one) is None
-    assert handles.opened(other) == SAID
+    assert (handles.read(one), handles.read(one)) == (SAID, SAID)
+    assert (_use(handles, one), _use(handles, one)) == (True, False)
+    assert handles.read(one) is None
+    assert handles.read(other) == SAID
 
 
-def test_it_opens_in_its_time_and_what_was_opened_is_forgotten_after_it() -> None:
+def test_it_is_used_by_one_at_a_time_and_is_good_again_where_nothing_came_of_it() -> None:
+    handles, _ = _handles()
+    one = handles.made(SAID)
+    with handles.using(one):
+        assert (handles.read(one), _use(handles, one)) == (None, False)
+    assert handles.read(one) == SAID
+    with pytest.raises(OSError, match="broken"), handles.using(one):
+        raise OSError("broken")
+    assert (len(handles._held), _use(handles, one)) == (0, True)
+
+
+def test_it_is_good_in_its_time_and_what_was_used_is_forgotten_after_it() -> None:
     handles, time = _handles()
     one, late = handles.made(SAID), handles.made(SAID)
-    assert handles.opened(one) == SAID
+    assert _use(handles, one)
     time.now += 60.0
-    assert (handles.opened(one), handles.opened(late)) == (None, None)
-    assert handles.opened(handles.made(SAID)) == SAID
+    assert (handles.read(one), handles.read(late)) == (None, None)
+    assert _use(handles, handles.made(SAID))
     assert len(handles._used) == 1
 
 
@@ -54,8 +76,8 @@ def test_what_was_changed_or_made_elsewhere_opens_not() -> None:
         f"{body}.ü",
         "\ud800",
     ):
-        assert handles.opened(wrong) is None, wrong
-    assert handles.opened(one) == SAID
+        assert (handles.read(wrong), _use(handles, wrong)) == (None, False), wrong
+    assert handles.read(one) == SAID
 
 
 def test_secrets_belong_to_a_handle_a_purpose_and_a_process() -> None:
@@ -71,22 +93,22 @@ def test_secrets_belong_to_a_handle_a_purpose_and_a_process() -> None:
     assert handles.secret("state", one) == handles.secret("state", one)
 
 
-def test_any_number_may_be_made_and_none_opens_twice_however_many_were_opened(
+def test_any_number_may_be_made_and_none_is_used_twice_however_many_were(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """While too many that were opened are remembered, others wait for their time to be over."""
+    """While too many that were used are remembered, others wait for their time to be over."""
     monkeypatch.setattr(sealed_handles, "_USED", 50)
     handles, time = _handles()
     first = handles.made(SAID)
     for _ in range(3000):
-        handles.made(SAID)
-    assert handles.opened(first) == SAID
+        handles.read(handles.made(SAID))
+    assert _use(handles, first)
     time.now += 30.0
     for _ in range(49):
-        assert handles.opened(handles.made({})) == {}
+        assert _use(handles, handles.made({}))
     late = handles.made(SAID)
-    assert (handles.opened(late), handles.opened(first)) == (None, None)
+    assert (handles.read(late), handles.read(first)) == (None, None)
     assert len(handles._used) == 50
     time.now += 30.0  # that of the first is over
-    assert (handles.opened(late), handles.opened(first)) == (SAID, None)
+    assert (_use(handles, late), _use(handles, first)) == (True, False)
     assert len(handles._used) == len(handles._ends) == 50

@@ -11,7 +11,7 @@ import pytest
 from gatewright.console.people import Person
 from gatewright.console.sessions import SESSIONS_EACH
 from tests.console.client import Visitor
-from tests.console.in_process import within
+from tests.console.in_process import newest, within
 from tests.console.running import Console, eventually
 
 
@@ -114,7 +114,7 @@ async def test_who_signs_in_anew_in_one_browser_has_one_session(tmp_path: Path) 
         assert sorted(one.person.id for one in console.sessions.all()) == ["ann", "bob"]
         (ended,) = [
             one
-            for one in console.parts.recent.newest(50, lambda _: True)
+            for one in newest(console)
             if one["event_type"] == "dev.gatewright.console.session_ended"
         ]
         assert ended["details"]["reason"] == "signed_in_again"

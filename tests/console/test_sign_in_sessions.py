@@ -9,7 +9,7 @@ from tests.console.running import Console
 def test_a_session_is_listed_and_ended(console: Console, operator: Visitor) -> None:
     other = Visitor(console)
     other.open(console.new_url().partition("#")[2])
-    listed = operator.call("GET", "/sign-ins").json()
+    listed = operator.call("GET", "/sign-ins").json()["signed_in"]
     assert {one["person"] for one in listed} == {"local"}
     newest = listed[0]["id"]
     refused = operator.call("DELETE", f"/sign-ins/{newest}")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gatewright.console import recent
+from gatewright.console.access_changes import AccessChange, AccessChanges
+from gatewright.console.operations import ApiError
 from gatewright.console.recent_calls import CallPage, CallsAsked, RecentCalls
+from gatewright.console.turns import AT_ONCE
 from tests.console.client import Visitor
 from tests.console.in_process import Client, within
 from tests.console.running import eventually
@@ -147,3 +152,43 @@ async def test_what_everybody_is_shown_alike_is_made_anew_when_it_has_changed_an
         console.parts.changes.tell("live")
         assert await look() == 3  # once for the change before, once for that of meanwhile
         assert await look() == 3
+
+
+async def test_what_reads_by_a_form_is_done_some_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plan replays the calls of a week: whoever asks for many waits for themselves."""
+    running, most, told = 0, 0, asyncio.Event()
+
+    async def plan(self: AccessChanges, change: AccessChange) -> Any:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await told.wait()
+        running -= 1
+        raise ApiError(409, "conflict", "no")
+
+    monkeypatch.setattr(AccessChanges, "plan", plan)
+    async with within(tmp_path) as console:
+        client = await console.person("operator")
+        given = {"agent": "ann", "server": "files"}
+        asking = [
+            asyncio.create_task(one)
+            for _ in range(6)
+            for one in (
+                client.form("/access/plan", given),
+                client.api("POST", "/access/plan", given),
+            )
+        ]
+        for _ in range(200):
+            await asyncio.sleep(0)
+        told.set()
+        assert {(await one).status for one in asking} == {409}
+        assert most == AT_ONCE
+
+
+async def test_what_only_shows_something_says_that_it_reads(tmp_path: Path) -> None:
+    async with within(tmp_path) as console:
+        for one in vars(console.site)["_operations"]:
+            shows = one.summary.partition(" ")[0] in ("Show", "Compare", "List", "Search")
+            assert one.in_turn == (shows or one.method == "GET"), one.name

@@ -37,7 +37,6 @@ ALLOWED = {
     "audit/search.py": _OWN,
     "console/audit_export.py": _OWN,
     "console/screens/audit.py": _OWN,
-    "console/recent.py": _OWN,
     "console/commands.py": _OWN,
     "console/api.py": "a body of bounded length, of somebody who is signed in or has an operator's key",
     "app/worker.py": _PROCESS,

@@ -6,7 +6,8 @@ it, which a restart takes away together with the call.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -44,9 +45,21 @@ class AskedCalls:
 
     def __init__(self) -> None:
         self._kept: dict[str, AskedCall] = {}
+        self._waiting: dict[str, str] = {}
+        """By the id of each call that waits now: its request. Several may wait for one."""
+
+    @contextmanager
+    def waiting(self, approval: str, call: Call, tool: Tool) -> Iterator[None]:
+        """While inside, this call waits for that approval."""
+        self.note(approval, call, tool)
+        self._waiting[call.id] = approval
+        try:
+            yield
+        finally:
+            self._waiting.pop(call.id, None)
 
     def note(self, approval: str, call: Call, tool: Tool) -> None:
-        """This call waits for that approval."""
+        """This call asks for that approval."""
         self._kept.pop(approval, None)  # to the end: the first is the oldest
         self._kept[approval] = AskedCall(
             id=call.id,
@@ -63,10 +76,10 @@ class AskedCalls:
         if len(self._kept) > KEPT:
             del self._kept[next(iter(self._kept))]
 
-    def approval_of(self, call: str) -> str:
-        """The request for which a call waits, or waited; empty where there is none."""
-        found = (id for id, one in reversed(self._kept.items()) if one.id == call)
-        return next(found, "")
+    def left(self, call: str) -> str:
+        """This call waits no longer: the request for which it did where no other call waits for that one, else empty."""
+        approval = self._waiting.pop(call, "")
+        return "" if approval in self._waiting.values() else approval
 
     def of(self, approval: str) -> AskedCall | None:
         """The call behind a request; None where this process has not seen it."""

@@ -48,7 +48,7 @@ class ApprovalsFeature(Feature):
         return Confirm(
             making.still,
             time.monotonic,
-            operators=Operators(queue, self._polls, self._redeemed.send, self._asked.note),
+            operators=Operators(queue, self._polls, self._redeemed.send, self._asked.waiting),
             rule=rules_of(settings),
             open_world=OpenWorld(self._agreements, settings.approvals.open_world_s),
             again=[making.made[name] for name in _JUDGING],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from hashlib import sha256
 from typing import NamedTuple, Protocol
 
@@ -72,14 +72,16 @@ class Operators:
         queue: Queue,
         looks: Polls,
         redeemed: Callable[[Call], None],
-        noted: Callable[[str, Call, Tool], None] = lambda *_: None,
+        waiting: Callable[[str, Call, Tool], AbstractContextManager[object]] = lambda *_: (
+            contextlib.nullcontext()
+        ),
     ) -> None:
-        """`redeemed` hears of a call that runs and was counted, though it had been counted when it was first asked; `noted` of
-        each call that waits, with the id of its request."""
+        """`redeemed` hears of a call that runs and was counted, though it had been counted when it was first asked; `waiting` is
+        entered with the id of its request while a call waits."""
         self._queue = queue
         self._looks = looks
         self._redeemed = redeemed
-        self._noted = noted
+        self._waiting = waiting
 
     async def ask(
         self, call: Call, tool: Tool, back: Back, quorum: int, why: str
@@ -104,9 +106,12 @@ class Operators:
         if made is None:
             return texts.crowded(call, tool)
         if made.state == "pending":
-            self._noted(made.id, call, tool)
+            lasts_s = made.expires - made.requested
             # Not in turn: a call that waits must not keep others from asking.
-            with self._looks.held(call, made.id, made.expires - made.requested) as first:
+            with (
+                self._waiting(made.id, call, tool),
+                self._looks.held(call, made.id, lasts_s) as first,
+            ):
                 await _held(queue, made, call, back)
             async with desk.in_turn():
                 used = self._used(call, asked, first=first)

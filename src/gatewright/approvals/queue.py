@@ -195,6 +195,14 @@ class ApprovalQueue:
         self._wake()
         return found
 
+    def drop(self, id: str, *, by: str, comment: str) -> Approval:
+        """An operator denies a request that nobody has decided on, and for which no call waits any more. Raises `CannotDecideError`
+        also where it was approved meanwhile: that holds."""
+        found = self._store.deny(id, by=by, comment=comment, undecided=True)
+        self._write_down(id)
+        self._wake()
+        return found
+
     # -- for servers (`access.permission_policy`) ----------------------------------------------------------
 
     def want(self, server: str, permission: str, *, risk: str, quorum: int) -> Approval | None:

@@ -248,10 +248,12 @@ class Approvals:
             (canonical(edited), shown(edited), one.id),
         )
 
-    def deny(self, id: str, *, by: str, comment: str = "") -> Approval:
-        """An operator says no, also to what has been approved and not used up. Raises `CannotDecideError`."""
+    def deny(self, id: str, *, by: str, comment: str = "", undecided: bool = False) -> Approval:
+        """An operator says no, also to what has been approved and not used up, unless it has to be `undecided`. Raises
+        `CannotDecideError`."""
+        states: tuple[State, ...] = ("pending",) if undecided else ("pending", "approved")
         with self._rows.changing():
-            one = self._decidable(id, by, self._clock(), "pending", "approved")
+            one = self._decidable(id, by, self._clock(), *states)
             self._decide(one, "denied", (one.scope, one.expires), by, comment)
             return self._get(id) or one
 

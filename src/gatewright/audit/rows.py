@@ -85,6 +85,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Before this time."""
     after: int | None = None
     """With a greater number than this."""
+    before: int | None = None
+    """With a lower number than this."""
     limit: int | None = None
     newest_first: bool = True
 
@@ -224,7 +226,8 @@ class Rows:
         """Where to look, in the order of the answer: each bucket, and the temporary table."""
         low, high = self._ends()
         low = max(low, 0 if query.after is None else query.after + 1)
-        numbers = range(low >> _BUCKET_BITS, (high >> _BUCKET_BITS) + 1) if high else ()
+        high = high if query.before is None else min(high, query.before - 1)
+        numbers = range(low >> _BUCKET_BITS, (high >> _BUCKET_BITS) + 1) if high > 0 else ()
         buckets = [("records", {"bucket = ?": number}) for number in numbers]
         everything = [*buckets, ("temp.tail", {})]
         yield from reversed(everything) if query.newest_first else everything
@@ -272,6 +275,7 @@ def _where(query: Query) -> tuple[list[str], list[Any]]:
         "time >= ?": query.since,
         "time < ?": query.until,
         "seq > ?": query.after,
+        "seq < ?": query.before,
     }
     known = {condition: value for condition, value in wanted.items() if value is not None}
     return list(known), list(known.values())

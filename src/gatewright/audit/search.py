@@ -46,11 +46,11 @@ _PIECE = f"SELECT {', '.join(f'json_group_array(c{at})' for at in range(len(_COL
 
 
 class Found(msgspec.Struct, frozen=True):
-    """One page of what a search found, newest first."""
+    """One page of what a search found."""
 
     lines: Sequence[bytes]
     before: int | None
-    """Where the next page begins: it has what is before this number. None where there is no more."""
+    """Where the next page begins: it has what is before this number, or, oldest first, behind it. None where there is no more."""
     unsearched: bool = False
     """Whether the time was over before the page was full: the next page may have more of it."""
 
@@ -92,17 +92,17 @@ class AuditSearch:
         before: int | None = None,
         most: int = 50,
         budget_s: float = 0.1,
+        oldest: bool = False,
     ) -> Found:
-        """The newest records that fit, with a number before `before`. Raises `StoreError`."""
+        """The newest records that fit, with a number before `before`, or the `oldest`, with one behind it. Raises `StoreError`."""
         ends = self._monotonic() + budget_s
         with self._lock, self._reading() as look:
             seqs: list[int] = []
-            for number in look.blocks(before):
+            for number in look.blocks(before, oldest=oldest):
                 block = self._block(look, number, ends)
                 if block is None:
-                    edge = (number + 1) << BITS
-                    return Found(look.lines(seqs), min(edge, before or edge), unsearched=True)
-                for seq in _newest(block, wanted, before):
+                    return Found(look.lines(seqs), _edge(number, before, oldest), unsearched=True)
+                for seq in _within(block, wanted, before, oldest):
                     if len(seqs) == most:
                         return Found(look.lines(seqs), seqs[-1])
                     seqs.append(seq)
@@ -119,7 +119,7 @@ class AuditSearch:
         )
         with self._lock, self._reading() as look:
             whole = True
-            for number in look.blocks(None):
+            for number in look.blocks():
                 block = self._block(look, number, 0.0)
                 if block is None:
                     whole = False
@@ -156,7 +156,7 @@ class AuditSearch:
         """The values of one of `FACTS` that most records have among those that fit, of what the index has. Raises `StoreError`."""
         counts: Counter[str] = Counter()
         with self._lock, self._reading() as look:
-            for number in look.blocks(None):
+            for number in look.blocks():
                 block = self._block(look, number, 0.0)
                 if block is None:
                     break
@@ -256,10 +256,14 @@ class _Look:
         """The number of the newest block."""
         return self.last >> BITS
 
-    def blocks(self, before: int | None) -> Iterator[int]:
-        """The numbers of the blocks that have records, newest first."""
+    def blocks(self, before: int | None = None, *, oldest: bool = False) -> Sequence[int]:
+        """The numbers of the blocks that have records, newest first, or oldest first those behind a number."""
+        first = max(self.first, 1)
+        if oldest:
+            low = first if before is None else max(first, before + 1)
+            return range(low >> BITS, (self.last >> BITS) + 1)
         high = self.last if before is None else min(self.last, before - 1)
-        yield from range(high >> BITS, (max(self.first, 1) >> BITS) - 1, -1)
+        return range(high >> BITS, (first >> BITS) - 1, -1)
 
     def read_into(self, block: Block) -> None:
         """Add what the trail has and the block has not."""
@@ -317,15 +321,26 @@ def admits(wanted: Wanted, line: bytes) -> bool:
     return within and all(values[FACTS.index(name)] == said for name, said in wanted.facts.items())
 
 
-def _newest(block: Block, wanted: Wanted, before: int | None) -> Iterator[int]:
-    """The numbers of the records that fit, newest first."""
+def _within(block: Block, wanted: Wanted, before: int | None, oldest: bool) -> Iterator[int]:
+    """The numbers of the records that fit, in their order."""
     found = block.fits(wanted)
-    if before is not None and before < block.first + SIZE:
+    if before is not None and oldest:
+        behind = max(0, before + 1 - block.first)
+        found = found >> behind << behind
+    elif before is not None and before < block.first + SIZE:
         found &= (1 << max(0, before - block.first)) - 1
     while found:
-        at = found.bit_length() - 1
+        at = ((found & -found) if oldest else found).bit_length() - 1
         found ^= 1 << at
         yield block.first + at
+
+
+def _edge(block: int, before: int | None, oldest: bool) -> int:
+    """Where a search goes on that has not come to a block."""
+    if oldest:
+        return max((block << BITS) - 1, before or 0)
+    end = (block + 1) << BITS
+    return end if before is None else min(end, before)
 
 
 class _Line(msgspec.Struct):

@@ -85,6 +85,8 @@ class AuditLog:
         self._failing = False
         self.heard: Signal[bytes] = Signal()
         """Each record of `event` and of each call, as it is written."""
+        self.turns: Signal[Sequence[bytes]] = Signal()
+        """The same, those together that one write has: for whoever is not to cost each call something."""
         self.ended: Signal[Head] = Signal()
         """How far the record has come on the disk, when it is closed."""
         self._barred: str | None = None
@@ -242,6 +244,8 @@ class AuditLog:
 
     def _heard(self, lines: Sequence[bytes]) -> None:
         self._lock.keep()
+        if self.turns.listeners:
+            self.turns.send(lines)
         if self.heard.listeners:
             for line in lines:
                 self.heard.send(line)

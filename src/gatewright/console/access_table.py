@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence, Set
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
@@ -13,16 +13,27 @@ from gatewright.access.grants import EVERYBODY, Grant, Key
 from gatewright.access.policy import grants_of
 from gatewright.approvals.gate import asks_about
 from gatewright.call import Call, Caller, Client, Tool
+from gatewright.console.paging import page_of
 from gatewright.feature import Ground
 from gatewright.kernel import Kernel, Verdict
 from gatewright.mcp.wire.versions import LATEST_LEGACY
 
-__all__ = ["AccessTable", "Cell", "Grid", "Said", "Word"]
+__all__ = ["AccessTable", "Cell", "Grid", "Order", "Said", "Word"]
 
 Word = Literal["allow", "ask", "deny"]
 _OF_ARGUMENTS = frozenset({"authenticate", "session", "schema", "validators", "rate", "draining"})
 """Gates that say nothing of who may use what: they judge the moment, or arguments, of which there are none."""
 _AGENTS, _TOOLS = 25, 40
+
+
+class Order(NamedTuple):
+    """Where one side of a part begins, and in which direction it goes."""
+
+    after: str = ""
+    desc: bool = False
+
+
+_FIRST = Order()
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -45,8 +56,10 @@ class Grid(msgspec.Struct, frozen=True, kw_only=True):
     """Server and tool, by the server."""
     cells: Sequence[Sequence[Cell]]
     """By agent, then by tool."""
-    more_agents: bool
-    more_tools: bool
+    next_agents: str
+    """`agents_after` of the agents behind these; empty where there are none."""
+    next_tools: str
+    """The same of tools."""
     tools_in_all: int
 
 
@@ -100,13 +113,32 @@ class AccessTable:
         return found
 
     def grid(
-        self, *, agent: str, server: str, text: str, agents_after: str, tools_after: str
+        self,
+        *,
+        agent: str,
+        server: str,
+        text: str,
+        agents: Order = _FIRST,
+        tools: Order = _FIRST,
+        by_name: bool = False,
     ) -> Generator[None, None, Grid]:
-        """A part of the table, of what is behind these keys. In steps (`transport.slices`)."""
-        agents = [one for one in self.agents() if agent in ("", one) and one > agents_after]
+        """A part of the table: agents by name, tools by server and name, or with `by_name` by their name first. In steps
+        (`transport.slices`). Raises `ApiError`."""
         every = yield from self.tools(server, text)
-        behind = [one for one in every if _name(one) > tools_after]
-        rows, columns = agents[:_AGENTS], behind[:_TOOLS]
+        rows, more_agents, _ = yield from page_of(
+            (one for one in self.agents() if agent in ("", one)),
+            lambda one: (int(one != EVERYBODY), one),
+            after=agents.after,
+            limit=_AGENTS,
+            descending=agents.desc,
+        )
+        columns, more_tools, total = yield from page_of(
+            every,
+            lambda one: (one.target.name if by_name else one.target.server, _ident(one)),
+            after=tools.after,
+            limit=_TOOLS,
+            descending=tools.desc,
+        )
         written, cells = self._written(), list[list[Cell]]()
         for name in rows:
             yield
@@ -116,9 +148,9 @@ class AccessTable:
             agents=rows,
             tools=[(one.target.server, one.target.name) for one in columns],
             cells=cells,
-            more_agents=len(agents) > _AGENTS,
-            more_tools=len(behind) > _TOOLS,
-            tools_in_all=len(every),
+            next_agents=more_agents,
+            next_tools=more_tools,
+            tools_in_all=total,
         )
 
     def cell(self, agent: str, server: str, name: str) -> Cell:
@@ -199,8 +231,9 @@ def _told(agent: str, allowed: bool, by: str) -> Cell:
     return Cell("allow" if allowed else "deny", by, inherited=True)
 
 
-def _name(tool: Tool) -> str:
-    return f"{tool.target.server}/{tool.target.name}"
+def _ident(tool: Tool) -> str:
+    # As texts that say where the one ends and the other begins: names of both may be anything.
+    return msgspec.json.encode((tool.target.server, tool.target.name)).decode()
 
 
 def _call(caller: Caller, exposed: str) -> Call:

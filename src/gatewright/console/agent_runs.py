@@ -7,8 +7,8 @@ of its id, as everywhere.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -23,6 +23,7 @@ from gatewright.console.operations import ApiError
 from gatewright.console.people import Person
 from gatewright.console.recent_calls import CallRow, RecentCalls, row_of
 from gatewright.mcp.server.server_context import Standing
+from gatewright.transport.slices import in_slices
 
 __all__ = [
     "GAP_S",
@@ -62,8 +63,8 @@ class RunAsked(msgspec.Struct, frozen=True, kw_only=True):
     agent: Text
     session: Text = ""
     """The beginning of the session's id; empty for the calls of an agent that were made in none."""
-    before: Text = ""
-    """Only calls before this time, as recorded: the page with earlier ones."""
+    before: Annotated[int, Meta(ge=0)] = 0
+    """Only records with a lower number: the page with earlier ones."""
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +101,7 @@ TABLE: Table[Run] = Table(
         Column("Calls", "calls", lambda one: one.calls, numeric=True),
         Column("Refused", "refused", lambda one: one.refused, numeric=True),
     ),
-    lambda one: f"{one.agent} {one.session}",
+    lambda one: (one.agent, one.session),
     lambda one, asked: asked.agent in ("", one.agent) and asked.state in ("", one.state),
 )
 """The list of runs."""
@@ -129,8 +130,10 @@ class Timeline(msgspec.Struct, frozen=True, kw_only=True):
     steps: list[Step]
     held: dict[str, str]
     """What was read in these calls → the tool that brought it last: the flow rule's view."""
-    earlier: str
-    """`before` of the page with earlier calls; empty where these are all."""
+    earlier: int
+    """`before` of the page with earlier calls; 0 where these are all."""
+    looked_at: int
+    """So many of the agent's records were looked at, and no more, before there were calls enough for a page; 0 where that was no bound."""
 
 
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,56 +153,59 @@ class AgentRuns:
         self._folder = parts.ground.settings.storage.path
         self._calls = RecentCalls(parts.recent)
         self._changes = parts.changes
-        self._clock = parts.clock
+        self._ahead = parts.clock() - self._front.clock()
+        """How far Unix seconds are ahead of those of the sessions: asked for once, so that places in the list stay where they are."""
 
     async def page(self, asked: RunsAsked) -> Rows[Run]:
         """Sorted, filtered, one page. Raises `ApiError`."""
         standing = [*self._front.standing.items()]
-        ahead = self._clock() - self._front.clock()
-        # Thousands, perhaps: beside the loop.
-        found = await asyncio.to_thread(self._every, standing, ahead)
-        return await TABLE.page(found, asked)
-
-    def _every(self, standing: Sequence[tuple[str, Standing]], ahead: float) -> list[Run]:
-        return _all(_counted(self._calls.every()), standing, ahead)
+        counts = await in_slices(_counted(self._calls.every()))
+        return await TABLE.page(_all(counts, standing, self._ahead), asked)
 
     async def timeline(self, asked: RunAsked) -> Timeline:
         """Raises `ApiError`, `StoreError`."""
-        found = await asyncio.to_thread(self._read, asked)
+        read = await asyncio.to_thread(self._read, asked)
         session = asked.session[:SHOWN]
         is_open = bool(session) and self._standing(session, asked.agent) is not None
-        if not found and not is_open and not asked.before:
+        if not read.calls and not is_open and not asked.before and not read.looked_at:
             raise ApiError(
                 404, "not_found", "there are no calls of such a run", "see which runs there are"
             )
-        earlier = found[STEPS - 1][0].time if len(found) > STEPS else ""
-        marks = self._marks({row.server for row, _ in found})
-        steps = _steps(found[:STEPS][::-1], marks)
+        marks = self._marks({row.server for row, _ in read.calls})
+        steps = _steps(read.calls[::-1], marks)
         return Timeline(
             agent=asked.agent,
             session=session,
             open=is_open,
             steps=steps,
             held=_held(steps),
-            earlier=earlier,
+            earlier=read.earlier,
+            looked_at=read.looked_at,
         )
 
-    def _read(self, asked: RunAsked) -> list[tuple[CallRow, Mapping[str, Any]]]:
-        """Calls with the details of their records, newest first, one more than are shown."""
-        query = Query(agent=asked.agent, until=asked.before or None, limit=_LOOKED_AT)
+    def _read(self, asked: RunAsked) -> _Read:
+        """Calls with the details of their records, newest first, as many as are shown."""
+        reader = AuditReader(self._folder)
+        query = Query(agent=asked.agent, before=asked.before or None, limit=_LOOKED_AT)
         found: dict[str, tuple[CallRow, Mapping[str, Any]]] = {}
         session = asked.session[:SHOWN]
-        for record in AuditReader(self._folder).query(query):
-            whose = str(record.get("session") or "")
-            if whose[:SHOWN] != session or "call" not in record:
-                continue
-            row = row_of(msgspec.json.encode(record))
-            if row is not None:
+        looked, last = 0, 0
+        for record in reader.query(query):
+            looked += 1
+            if str(record.get("session") or "")[:SHOWN] == session and "call" in record:
+                row = row_of(msgspec.json.encode(record))
                 # The newer record of a call is its end.
-                found.setdefault(row.id, (row, record.get("details") or {}))
-                if len(found) > STEPS:
-                    break
-        return list(found.values())
+                if (
+                    row is not None
+                    and row.id not in found
+                    and not _ended(reader, row, asked.before)
+                ):
+                    if len(found) == STEPS:
+                        return _Read([*found.values()], last, 0)
+                    found[row.id] = row, record.get("details") or {}
+            last = int(record["seq"])
+        whole = looked < _LOOKED_AT
+        return _Read([*found.values()], 0 if whole else last, 0 if whole else looked)
 
     def _marks(self, servers: Iterable[str]) -> dict[Target, tuple[str, ...]]:
         catalogue = self._servers.catalogue
@@ -233,19 +239,42 @@ class AgentRuns:
         return None
 
 
+class _Read(NamedTuple):
+    """Of a run: calls, newest first, and, as in `Timeline`, where earlier ones begin and what was looked at."""
+
+    calls: list[tuple[CallRow, Mapping[str, Any]]]
+    earlier: int
+    looked_at: int
+
+
+def _ended(reader: AuditReader, row: CallRow, before: int) -> bool:
+    """Whether an intent has its end on a page of later calls."""
+    if not before or row.decision != "running":
+        return False
+    later = reader.query(Query(trace_id=row.trace_id, after=before - 1))
+    return any(one.get("call") == row.id for one in later)
+
+
 class _Count(msgspec.Struct):
     calls: int = 0
     refused: int = 0
     last: float = 0.0
 
 
-def _counted(rows: Iterable[CallRow]) -> dict[tuple[str, str], _Count]:
-    """By agent and session."""
+def _counted(
+    every: Iterable[Sequence[CallRow]],
+) -> Generator[None, None, dict[tuple[str, str], _Count]]:
+    """By agent and session, of rows of which the newest come first, some at a time."""
     found: dict[tuple[str, str], _Count] = {}
-    for row in rows:
-        count = found.setdefault((row.agent, row.session[:SHOWN]), _Count(last=row.at))
-        count.calls += 1
-        count.refused += row.decision == "refused"
+    for rows in every:
+        yield
+        for row in rows:
+            key = row.agent, row.session[:SHOWN]
+            count = found.get(key)
+            if count is None:
+                count = found[key] = _Count(last=row.at)
+            count.calls += 1
+            count.refused += row.decision == "refused"
     return found
 
 

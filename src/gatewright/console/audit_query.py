@@ -66,8 +66,10 @@ class AuditQuery(msgspec.Struct, frozen=True, kw_only=True):
     """Not before: `2h` or `7d` ago, or ISO 8601."""
     until: Text = ""
     """Before this moment."""
+    oldest: bool = False
+    """Whether the oldest come first."""
     before: Annotated[int, Meta(ge=0)] = 0
-    """Records with a lower number alone: the next page."""
+    """Records with a lower number alone, or, where the oldest come first, with a higher one: the next page."""
     add: Text = ""
     """One more, as it is typed into the field: `agent:ann`, an outcome, a trace id, a tool."""
 
@@ -121,8 +123,10 @@ def added(query: AuditQuery) -> AuditQuery:
 
 def url_of(query: AuditQuery, path: str = "/audit", **other: str | int) -> str:
     """The URL of a search; `other` members in place of its own."""
-    said = {name: getattr(query, name) for name in (*NAMES, "before")} | other
-    text = urlencode({name: value for name, value in said.items() if value})
+    said = {name: getattr(query, name) for name in (*NAMES, "oldest", "before")} | other
+    text = urlencode(
+        {name: "true" if value is True else value for name, value in said.items() if value}
+    )
     return f"{path}?{text}" if text else path
 
 

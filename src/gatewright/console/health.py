@@ -84,7 +84,7 @@ FINDINGS: Table[Thing] = Table(
         Column("Check", "check", lambda one: one.check),
         Column("Subject", "subject", lambda one: one.subject),
     ),
-    lambda one: f"{one.check} {one.subject} {one.what}",
+    lambda one: (one.check, one.subject, one.what, one.why, one.fix),
     _fits,
 )
 """The list of findings."""
@@ -130,8 +130,8 @@ class Health:
         return self._looked is not None
 
     def every(self) -> list[Thing]:
-        """All that was found, as far as it is known now."""
-        return [*self._running(), *self._found]
+        """All that was found, as far as it is known now, each once."""
+        return [*dict.fromkeys([*self._running(), *self._found])]
 
     async def overview(self, asked: Findings) -> Overview:
         """A page of it. Raises `ApiError`."""

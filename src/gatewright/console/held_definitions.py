@@ -5,22 +5,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
 from gatewright.console.definition_diff import Line, difference
 from gatewright.console.dependencies import Dependencies
+from gatewright.console.lists import Paged
 from gatewright.console.operations import ApiError, Asking, Operation, change, see
+from gatewright.console.paging import read_after
 from gatewright.pins.decisions import Decisions
-from gatewright.pins.store import Pin
+from gatewright.pins.store import Held, Pin
 
-__all__ = ["HeldDefinition", "HeldDefinitions", "HeldDetail", "Looked", "held_id"]
+__all__ = [
+    "HeldAsked",
+    "HeldDefinition",
+    "HeldDefinitions",
+    "HeldDetail",
+    "HeldPage",
+    "Looked",
+    "held_id",
+]
 
 _MOST = 50
-"""So many are listed; of more, the longest held first."""
-_KNOWN = 4 * _MOST
+_PLACE_CHARS = 1900
+"""A place in the list names its tool, as far as a URL has room for that."""
+_KNOWN = 4 * 200
 """So many that were listed are known by their ids after they have left the list."""
 
 
@@ -37,6 +48,23 @@ class HeldDefinition(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     """Of the definition as it is now; a decision names it."""
     since: float
+
+
+class HeldAsked(Paged, frozen=True, kw_only=True):
+    """Which of them, the longest held first unless said otherwise."""
+
+    server: Annotated[str, Meta(max_length=500)] = ""
+    sort: Literal["since"] = "since"
+
+
+class HeldPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some of them."""
+
+    definitions: list[HeldDefinition]
+    total: int
+    """Of all that fit."""
+    next: str
+    """`after` of the next page; empty where this is the last."""
 
 
 class HeldDetail(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,7 +96,8 @@ class HeldDefinitions:
                 "/held-definitions",
                 "List tools whose definition is held back, and on which nobody has decided",
                 self.all,
-                gives=list[HeldDefinition],
+                takes=HeldAsked,
+                gives=HeldPage,
             ),
             see(
                 "held_definitions.show",
@@ -100,19 +129,37 @@ class HeldDefinitions:
         """How many nobody has decided on. Raises `StoreError`."""
         return 0 if self._decisions is None else self._decisions.undecided_count()
 
-    async def all(self, asking: Asking) -> list[HeldDefinition]:
-        """The longest held first."""
-        return self.now()
+    async def all(self, asking: Asking) -> HeldPage:
+        """One page. Raises `ApiError`, `StoreError`."""
+        return self.page(asking.given)
 
-    def now(self) -> list[HeldDefinition]:
-        """The same. Raises `StoreError`."""
-        found = [_shown(one) for one in self._pins()]
+    def page(self, asked: HeldAsked) -> HeldPage:
+        """The same. Raises `ApiError`, `StoreError`."""
+        if self._decisions is None:
+            return HeldPage(definitions=[], total=0, next="")
+        after = self._place(asked.after)
+        pins = self._decisions.undecided(
+            asked.limit + 1, asked.server, after, newest=asked.desc is True
+        )
+        found = [_shown(one) for one in pins[: asked.limit]]
         for one in found:
             self._listed.pop(one.id, None)
             self._listed[one.id] = one.server, one.tool
         while len(self._listed) > _KNOWN:
             del self._listed[next(iter(self._listed))]
-        return found
+        more = _spelled(found[-1]) if len(pins) > asked.limit else ""
+        total = self._decisions.undecided_count(asked.server)
+        return HeldPage(definitions=found, total=total, next=more)
+
+    def _place(self, after: str) -> Held | None:
+        if not after:
+            return None
+        since, server, tool, id = read_after(after, tuple[float, str, str, str])
+        if id and id not in self._listed:
+            said = "`after` was given out long ago"
+            raise ApiError(422, "invalid", said, "begin without it")
+        server, tool = self._listed[id] if id else (server, tool)
+        return Held(since, server, tool)
 
     def became(self, id: str) -> tuple[HeldDefinition | None, str]:
         """One of those that were listed, as it is now, and what became of it in words; empty where it still waits. Raises `StoreError`."""
@@ -172,9 +219,6 @@ class HeldDefinitions:
         self._changes.tell("inbox", "servers", "tools", "audit")
         return _shown(found)
 
-    def _pins(self) -> list[Pin]:
-        return [] if self._decisions is None else self._decisions.undecided(_MOST)
-
     def _found(self, id: str) -> Pin:
         found = self._pin(id)
         if found is None or found.standing == "pinned" or found.by:
@@ -182,16 +226,29 @@ class HeldDefinitions:
         return found
 
     def _pin(self, id: str) -> Pin | None:
-        found = next((one for one in self._pins() if held_id(one.server, one.tool) == id), None)
-        if found is None and id in self._listed and self._decisions is not None:
+        if self._decisions is None:
+            return None
+        if id in self._listed:
             server, tool = self._listed[id]
-            found = self._decisions.some(server, [tool]).get(tool)
-        return found
+            return self._decisions.heads(server, [tool]).get(tool)
+        first = self._decisions.undecided(_MOST)
+        return next((one for one in first if held_id(one.server, one.tool) == id), None)
 
 
 def held_id(server: str, tool: str) -> str:
     """An id for paths: names of tools may be anything."""
     return "df_" + sha256(f"{server}\n{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _spelled(one: HeldDefinition) -> str:
+    """Its place. A longer name than a URL has room for is known by its id, while it was listed lately."""
+    try:
+        whole = msgspec.json.encode((one.since, one.server, one.tool, "")).decode()
+    except UnicodeEncodeError:  # half a pair
+        whole = ""
+    if 0 < len(whole) <= _PLACE_CHARS:
+        return whole
+    return msgspec.json.encode((one.since, "", "", one.id)).decode()
 
 
 def _unknown() -> ApiError:

@@ -102,7 +102,7 @@ HOSTS: Table[HostState] = Table(
         Column("Host", "name", lambda one: ""),
         Column("Beside the gateway", "beside", lambda one: len(one.others), falls=True),
     ),
-    lambda one: one.title,
+    lambda one: (one.title, one.id),
     _fits,
 )
 """The list of hosts."""

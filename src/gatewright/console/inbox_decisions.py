@@ -126,6 +126,7 @@ class ApprovalDecisions:
                 self.compare,
                 takes=Edited,
                 gives=Difference,
+                reads=True,
             ),
             decide(
                 "inbox.approve",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta
@@ -12,9 +11,9 @@ from msgspec.structs import replace
 from gatewright.approvals.lists import ApprovalLists, Order, Place, Wanted, place_of
 from gatewright.approvals.request import Approval
 from gatewright.console.approval_details import ApprovalDetails
-from gatewright.console.held_definitions import HeldDefinition, HeldDefinitions
-from gatewright.console.operations import ApiError, read
-from gatewright.mcp.wire import jsonrpc
+from gatewright.console.held_definitions import HeldAsked, HeldDefinition, HeldDefinitions
+from gatewright.console.lists import place_in
+from gatewright.console.paging import read_after
 
 __all__ = [
     "PAGE",
@@ -24,12 +23,13 @@ __all__ = [
     "Where",
     "asked_at",
     "list_of",
-    "placed",
     "requests_of",
     "where_of",
 ]
 
 PAGE = 50
+_HELD = "held"
+"""With this a place begins that is among the definitions, which stand behind the requests."""
 _IDS = 200
 
 
@@ -86,7 +86,10 @@ class InboxList(msgspec.Struct, frozen=True, kw_only=True):
 
 def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -> InboxList:
     """The lines of one page. Raises `ApiError`, `StoreError`."""
-    found, next_page = requests_of(details.lists, asked)
+    held_after = asked.after.removeprefix(_HELD) if asked.after.startswith(_HELD) else None
+    found, next_page = list[Approval](), ""
+    if held_after is None:
+        found, next_page = requests_of(details.lists, asked)
     requests = _with_ended(details, found, asked)
     rows = [
         Row(
@@ -99,17 +102,21 @@ def list_of(details: ApprovalDetails, held: HeldDefinitions, asked: ListAsked) -
     ]
     count, oldest = details.lists.count(_wanted(asked))
     if not (asked.agent or asked.risk):
-        definitions = [one for one in held.now() if asked.server in ("", one.server)]
-        # They stand on the last page; one that is on this page already stays where it is, also when calls make it one of several.
+        first = HeldAsked(server=asked.server, limit=PAGE)
+        page = held.page(replace(first, after=held_after or ""))
+        # They stand on the last pages; one that is on this page already stays where it is, also when calls make it one of several.
         here = {asked.open, *asked.shown.split(",")}
         rows += [
             Row(id=one.id, definition=one, new=0 < asked.since < one.since)
-            for one in definitions
+            for one in page.definitions
             if not next_page or one.id in here
         ]
-        count += len(definitions)
+        if page.next and not next_page:
+            next_page = _HELD + page.next
+        count += page.total
+        longest = held.page(replace(first, limit=1)) if held_after else page
         oldest = min(
-            [*([] if oldest is None else [oldest]), *(one.since for one in definitions)],
+            [*([] if oldest is None else [oldest]), *(one.since for one in longest.definitions)],
             default=None,
         )
     if asked.open and not any(one.id == asked.open for one in rows):
@@ -145,17 +152,9 @@ def where_of(asked: Where, **other: Any) -> Where:
     return Where(**{**said, **other})
 
 
-def placed(decision: type[msgspec.Struct]) -> type[msgspec.Struct]:
-    """The shape of a form for a decision, which says as well in which list it was made."""
-    members: Any = [("place", Annotated[str, Meta(max_length=4000)], "")]
-    name = f"{decision.__name__}OnPage"
-    return msgspec.defstruct(name, members, bases=(decision,), frozen=True, kw_only=True)
-
-
-def asked_at(place: str, since: float) -> ListAsked:
-    """The list in which a decision was made, by the query of its URL, as a page that is opened now. Raises `ApiError`."""
-    where: Where = read(Where, dict(parse_qsl(place.removeprefix("?"))), texts=True)
-    return ListAsked(**msgspec.structs.asdict(where), since=since)
+def asked_at(given: Any, since: float) -> ListAsked:
+    """The list in which a decision was made, as a page that is opened now. Raises `ApiError`."""
+    return ListAsked(**msgspec.structs.asdict(place_in(given, Where)), since=since)
 
 
 def _wanted(asked: Where) -> Wanted:
@@ -179,15 +178,6 @@ def _with_ended(
 def _place(asked: Where) -> Place | None:
     if not asked.after:
         return None
-    kind = float if asked.sort in ("oldest", "left") else str
-    try:
-        value, requested, id = msgspec.convert(
-            jsonrpc.decode(asked.after.encode()), tuple[float | str, float, str]
-        )
-    except (ValueError, msgspec.ValidationError):
-        value, requested, id = None, 0.0, ""
-    if not isinstance(value, kind):
-        raise ApiError(
-            422, "invalid", "`after` is none that this list gave out", "begin without it"
-        )
+    kind: Any = float if asked.sort in ("oldest", "left") else str
+    value, requested, id = read_after(asked.after, tuple[kind, float, str])
     return value, requested, id

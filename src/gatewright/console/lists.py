@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Annotated, Any, Generic, NamedTuple, TypeVar, get_args, get_type_hints
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta
 
-from gatewright.console.paging import Key, page_of, url_of
+from gatewright.console.operations import read
+from gatewright.console.paging import Key, page_of, url_of, usual_of
 from gatewright.transport.slices import in_slices
 
-__all__ = ["Column", "Head", "Paged", "Rows", "Shown", "Table", "shown_of"]
+__all__ = ["Column", "Head", "Paged", "Rows", "Shown", "Table", "place_in", "placed", "shown_of"]
 
 T = TypeVar("T")
+A = TypeVar("A", bound=msgspec.Struct)
 _PLACE = ("sort", "desc", "after", "limit")
 
 
@@ -77,6 +80,8 @@ class Shown(NamedTuple):
     next: str
     whole: str
     """Without a filter."""
+    place: str
+    """The query of the URL of the list as it was asked for: what a form sends along that is answered with the list."""
     filtered: bool
     kept: Mapping[str, str]
     """Fields that a form of filters sends along, so that the order stays."""
@@ -90,11 +95,13 @@ class Table(Generic[T]):
         path: str,
         asked: type[Paged],
         columns: Sequence[Column],
-        ident: Callable[[T], str],
+        ident: Callable[[T], str | tuple[str, ...]],
         fits: Callable[[T, Any], bool] = lambda row, asked: True,
     ) -> None:
-        """`path` is that of the page, below which `/list` is the part. `ident` tells rows apart, `fits` says whether one is as asked."""
+        """`path` is that of the page, below which `/list` is the part. `ident` tells rows apart, a tuple where it takes several
+        texts to do so; `fits` says whether one is as asked."""
         self._path = path
+        self._asked = asked
         self._columns = columns
         self._ident = ident
         self._fits = fits
@@ -105,16 +112,27 @@ class Table(Generic[T]):
 
     async def page(self, items: Iterable[T], asked: Any) -> Rows[T]:
         """Those that fit, sorted, one page of them; in slices. Raises `ApiError`."""
-        fitting = [one for one in items if self._fits(one, asked)]
-        (column, key), ident = self._by[asked.sort], self._ident
+        return await in_slices(self.steps(items, asked))
+
+    def steps(self, items: Iterable[T], asked: Any) -> Generator[None, None, Rows[T]]:
+        """The same in steps."""
+        (column, key), ident, fits = self._by[asked.sort], self._ident, self._fits
 
         def place(row: T) -> Key:
-            return key(row), ident(row)
+            told = ident(row)
+            return key(row), told if isinstance(told, str) else msgspec.json.encode(told).decode()
 
         desc = column.first_desc if asked.desc is None else asked.desc
-        page = page_of(fitting, place, after=asked.after, limit=asked.limit, descending=desc)
-        rows, more = await in_slices(page)
-        return Rows(rows, len(fitting), more)
+        page = page_of(
+            items,
+            place,
+            after=asked.after,
+            limit=asked.limit,
+            descending=desc,
+            fits=lambda row: fits(row, asked),
+        )
+        rows, more, total = yield from page
+        return Rows(rows, total, more)
 
     def shown(self, asked: Paged, more: str) -> Shown:
         """What is drawn around a page; `more` is the `after` of the next one."""
@@ -124,7 +142,7 @@ class Table(Generic[T]):
 def shown_of(path: str, asked: msgspec.Struct, more: str, columns: Sequence[Column] = ()) -> Shown:
     """The same for a list that is sorted elsewhere."""
     said: Any = asked
-    usual = {one.name: one.default for one in msgspec.structs.fields(asked)}
+    usual = usual_of(type(asked))
     first = {"after": usual["after"]}
     filters = {name: value for name, value in usual.items() if name not in _PLACE}
     return Shown(
@@ -133,6 +151,7 @@ def shown_of(path: str, asked: msgspec.Struct, more: str, columns: Sequence[Colu
         first=url_of(path, asked, **first) if said.after else "",
         next=url_of(path, asked, after=more) if more else "",
         whole=url_of(path, asked, **filters, **first),
+        place=url_of("", asked),
         filtered=any(getattr(said, name) != value for name, value in filters.items()),
         kept={
             name: str(value).lower() if isinstance(value, bool) else str(value)
@@ -140,6 +159,19 @@ def shown_of(path: str, asked: msgspec.Struct, more: str, columns: Sequence[Colu
             if name in usual and (value := getattr(said, name)) != usual[name]
         },
     )
+
+
+def placed(form: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The shape of a form that is answered with a list: it says as well which part of that it was sent from."""
+    members: Any = [("place", Annotated[str, Meta(max_length=4000)], "")]
+    name = f"{form.__name__}OnPage"
+    return msgspec.defstruct(name, members, bases=(form,), frozen=True, kw_only=True)
+
+
+def place_in(given: Any, takes: type[A]) -> A:
+    """The list that such a form was sent from, by the query of its URL. Raises `ApiError`."""
+    found: A = read(takes, dict(parse_qsl(given.place.removeprefix("?"))), texts=True)
+    return found
 
 
 def _head(path: str, asked: Any, column: Column, first: Mapping[str, Any]) -> Head:

@@ -1,7 +1,7 @@
 """Sign-in to the console by OpenID Connect: authorization code with PKCE; checks state, nonce, issuer, signature; roles from a claim.
 
 What OAuth prescribes comes from `oauth.client` (by authlib), keys and signatures from `identity.issuer`. An answer is believed only in
-the browser that asked: a sealed cookie is the request, the state in the URL has to be that of the same request, and each is used once.
+the browser that asked: a sealed cookie is the request, the state in the URL has to be that of the same request, and with each one person is let in once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import quote_plus
 
 import msgspec
 
@@ -36,8 +37,10 @@ LASTS_S = 600.0
 """How long a person may take at the issuer."""
 _FRESH_S, _AWAY_S = 3600.0, 5.0
 """How long what the issuer publishes is good, and how long it counts as away."""
-_WAY_CHARS = 1000
-"""A browser keeps no cookie of more than four kilobytes: whoever was going to a longer path begins at the first page."""
+_WAY_CHARS = 500
+"""As a URL has it. Several cookies come back with each request: whoever was going to a longer address begins at its path."""
+_AT_ONCE = 8
+"""Exchanges with the issuer."""
 _OK = 200
 _NAME_CHARS = 200
 
@@ -62,6 +65,17 @@ class OidcRequest(msgspec.Struct, frozen=True):
     """Where the person was going."""
     session: str
     """The id of the session that is to be confirmed; empty for a new one."""
+    handle: str
+
+
+class _Room:
+    """What sign-ins have for themselves, and what those have who are signed in already: the first are anybody's, who keep none of the others
+    waiting by as many as they like."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.handles = SealedHandles(clock, LASTS_S)
+        self.free = asyncio.Semaphore(_AT_ONCE)
+        """The issuer is asked with the client's secret: not by everybody at once."""
 
 
 class Oidc:
@@ -76,7 +90,7 @@ class Oidc:
         self._secret = ""
         self._clock = clock
         self._egress = Egress()
-        self._handles = SealedHandles(clock, LASTS_S)
+        self._sign_ins, self._confirmations = _Room(clock), _Room(clock)
         self._problem: tuple[float, ApiError] | None = None
         self._server: tuple[float, AuthServer] | None = None
         self._lock = asyncio.Lock()
@@ -88,11 +102,11 @@ class Oidc:
         reach the console, `way` a path of it where they were going. Raises `ApiError`."""
         # Whoever is asked for silently has a page open, which is not left for an issuer that is away.
         server = await self._published(_AWAY_S if session else _FRESH_S)
-        way = way if len(way) <= _WAY_CHARS else "/"
-        said = {"redirect_uri": base + CALLBACK, "way": way, "session": session}
+        said = {"redirect_uri": base + CALLBACK, "way": _short(way), "session": session}
+        handles = (self._confirmations if session else self._sign_ins).handles
         # Nothing is kept here: whoever begins thousands pushes nobody out.
-        cookie = self._handles.made(said)
-        request = self._request(cookie, said)
+        cookie = handles.made(said)
+        request = _request(handles, cookie, said)
         url = oauth.authorization_url(
             server,
             self._client(server),
@@ -106,19 +120,31 @@ class Oidc:
         return Started(url, cookie, request.state)
 
     def asked(self, cookie: str, state: str) -> OidcRequest:
-        """The request of the browser with this cookie, which is used up by that where the issuer gave back its state. Raises `ApiError`."""
-        # Any site can lead a browser here, which brings the cookie along: without the state that uses up nothing.
-        right = self._handles.secret("state", cookie).encode()
-        is_right = hmac.compare_digest(state.encode("utf-8", "replace"), right)
-        said = self._handles.opened(cookie) if is_right else None
-        if said is None:
-            over = "this sign-in was begun elsewhere, was used already, or took too long"
-            raise ApiError(403, "sign_in_over", over, "begin again")
-        return self._request(cookie, said)
+        """The request of the browser with this cookie, where the issuer gave back its state. Raises `ApiError`."""
+        for room in (self._sign_ins, self._confirmations):
+            right = room.handles.secret("state", cookie).encode()
+            # Any site can lead a browser here, which brings the cookie along: without the state it is none of ours.
+            if hmac.compare_digest(state.encode("utf-8", "replace"), right):
+                said = room.handles.read(cookie)
+                if said is not None:
+                    return _request(room.handles, cookie, said)
+        raise _over()
 
     async def end(self, request: OidcRequest, query: str, known: str = "") -> Person:
-        """Whom the issuer says the browser is that came back with this query. `known`: the id of the one that it has to be; empty: anybody.
-        Raises `ApiError`: `other_person` for anybody else, and `no_role` for nobody else."""
+        """Whom the issuer says the browser is that came back with this query; the request is used up by that, and not where the issuer says
+        nothing. `known`: the id of the one that it has to be; empty: anybody. Raises `ApiError`: `other_person` for anybody else, and
+        `no_role` for nobody else."""
+        room = self._confirmations if request.session else self._sign_ins
+        async with room.free:
+            try:
+                with room.handles.using(request.handle) as use_up:
+                    claims = await self._said_by_issuer(request, query)
+                    use_up()
+            except KeyError:
+                raise _over() from None
+        return self._person(claims, known)
+
+    async def _said_by_issuer(self, request: OidcRequest, query: str) -> Claims:
         server = await self._published()
         try:
             code = oauth.code_from(
@@ -127,20 +153,13 @@ class Oidc:
                 server=server,
                 redirect_uri=request.redirect_uri,
             )
-            claims = await self._claims(server, request, code)
+            return await self._claims(server, request, code)
         except Unusable as problem:
             raise self._refused(str(problem)) from None
         except TokenRefused as problem:
             raise self._refused(f"its ID token is not good ({problem.why})") from None
         except (EgressFailed, Unreachable) as problem:
             raise self._away(problem) from None
-        return self._person(claims, known)
-
-    def _request(self, cookie: str, said: Mapping[str, str]) -> OidcRequest:
-        state, nonce, verifier = (
-            self._handles.secret(one, cookie) for one in ("state", "nonce", "verifier")
-        )
-        return OidcRequest(state=state, nonce=nonce, verifier=verifier, **said)
 
     # -- what the issuer says
 
@@ -254,3 +273,20 @@ class Oidc:
         log.warning("sign-in by %s: %s", self._said.issuer, problem)
         said = f"the issuer {self._said.issuer} cannot be used now: {problem}"
         return ApiError(503, "issuer", said, "try again, or sign in with an operator's key")
+
+
+def _request(handles: SealedHandles, cookie: str, said: Mapping[str, str]) -> OidcRequest:
+    state, nonce, verifier = (handles.secret(one, cookie) for one in ("state", "nonce", "verifier"))
+    return OidcRequest(state=state, nonce=nonce, verifier=verifier, handle=cookie, **said)
+
+
+def _short(way: str) -> str:
+    if len(quote_plus(way)) <= _WAY_CHARS:
+        return way
+    path = way.partition("?")[0]
+    return path if len(quote_plus(path)) <= _WAY_CHARS else "/"
+
+
+def _over() -> ApiError:
+    over = "this sign-in was begun elsewhere, was used already, or took too long"
+    return ApiError(403, "sign_in_over", over, "begin again")

@@ -17,11 +17,14 @@ from gatewright.console.dependencies import Dependencies
 from gatewright.console.oidc import CALLBACK, Oidc, OidcRequest
 from gatewright.console.operations import ApiError
 from gatewright.console.sessions import ConsoleSession
-from gatewright.console.sign_in import SignIn, record_sign_in, way_on
+from gatewright.console.sign_in import SignIn, address_of, record_sign_in, way_on
+from gatewright.console.turns import Turns
 from gatewright.secret_scanning import HELD
 
 __all__ = ["OidcRoutes"]
 
+_AT_ONCE, _WAITING = 2, 20
+"""Sign-ins of one address that the issuer is asked about: whoever brings thousands waits for themselves alone."""
 _GONE = "no_role"
 """What the issuer says of the very person against their session. Where it says nothing of them, the session waits for its word, and does
 nothing meanwhile."""
@@ -44,6 +47,7 @@ class OidcRoutes:
         self._oidc = None if said is None else Oidc(said, parts.clock, partial(_secret, settings))
         self.issuer = "" if said is None else said.issuer
         self._sessions = parts.sessions
+        self._turns = Turns(_AT_ONCE, _WAITING)
         self._parts = parts
         self._sign_in = sign_in
         self._page = page
@@ -103,7 +107,8 @@ class OidcRoutes:
             if asked.session:
                 answer = await self._confirm(oidc, request, asked)
             else:
-                person = await oidc.end(asked, request.url.query)
+                async with self._turns.of(address_of(request)):
+                    person = await oidc.end(asked, request.url.query)
                 answer = self._sign_in.open(request, person, asked.way)
         except ApiError as problem:
             self._sign_in.refused(request, "oidc")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Literal
 
 import msgspec
@@ -75,6 +76,13 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True):
     """Of GET: the query. Of others: the body, JSON."""
     gives: Any = Nothing
     """The type of the answer; `Download` for a file."""
+    reads: bool = False
+    """Whether it changes nothing although it is no GET: what it is about does not fit into a URL."""
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether one person has only some of them at once: what changes something may wait for another person."""
+        return self.reads or self.method == "GET"
 
 
 class _Declaring:
@@ -94,6 +102,7 @@ class _Declaring:
         takes: type[msgspec.Struct] = Nothing,
         gives: Any = Nothing,
         method: Method | None = None,
+        reads: bool = False,
     ) -> Operation:
         return Operation(
             name=name,
@@ -104,6 +113,7 @@ class _Declaring:
             run=run,
             takes=takes,
             gives=gives,
+            reads=reads,
         )
 
 
@@ -112,11 +122,17 @@ decide = _Declaring("decide", "POST")
 change = _Declaring("change", "POST")
 
 
+@lru_cache(maxsize=256)
+def _optional(takes: type[msgspec.Struct]) -> frozenset[str]:
+    """Its members that may be left out: to look at a shape takes longer than to read what was given."""
+    return frozenset(one.encode_name for one in msgspec.structs.fields(takes) if not one.required)
+
+
 def read(takes: type[msgspec.Struct], given: Mapping[str, Any], *, texts: bool) -> Any:
     """What was given, in its shape; with `texts` numbers and switches are texts, as in queries and forms, where an empty text
     of a member that may be left out counts as left out. Raises `ApiError`."""
     if texts:
-        optional = {one.encode_name for one in msgspec.structs.fields(takes) if not one.required}
+        optional = _optional(takes)
         given = {key: value for key, value in given.items() if value or key not in optional}
     try:
         return msgspec.convert(given, takes, strict=not texts)

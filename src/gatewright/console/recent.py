@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
-
-import msgspec
 
 from gatewright.audit.trail import AuditLog
 from gatewright.console.changes import TOPICS
@@ -20,17 +20,15 @@ BYTES = 32 * 1024 * 1024
 """Of them together: one may have as many as an agent wants, up to what a record has at most."""
 _LOOK_S = 0.05
 """Between two looks at what was written; also while no page is open: one that has just been opened waits for none."""
-_MOST = 500
-"""Records that one look reads for their topics; with more, every topic of calls counts as changed."""
-
-_BUSY_S = 0.5
-"""Between two times that the topics of calls are told."""
+_BUSY_S: Mapping[str, float] = {"live": 0.5, "sessions": 2.0, "audit": 5.0, "limits": 2.0}
+"""The topics of calls, and how long it is at least between two times that each is told: of thousands of calls a second, a page that
+counts them over looks less often than one that shows the newest."""
 _MARK = b'"event_type":"'
 _KIND_AT = len('{"id":"","time":"","event_type":"') + 36 + 24
 """Where the kind stands in a record, behind an id and a time: nearly all of them are ends of calls, and known by one comparison."""
 _ENDED = b'TOOL_EXECUTED"'
 _ENDED_AT = _KIND_AT + len(_ENDED)
-_OF_A_CALL = ("live", "sessions", "audit", "limits")
+_OF_A_CALL = tuple(_BUSY_S)
 _TOPICS: Mapping[str, tuple[str, ...]] = {
     "dev.gatewright.approval": ("inbox", "audit"),
     "SERVER_CONNECTED": ("servers", "tools", "health", "audit"),
@@ -47,6 +45,7 @@ _TOPICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+@lru_cache(maxsize=256)
 def topics_of(event_type: str) -> tuple[str, ...]:
     """What of the console shows records of this kind."""
     prefix = ".".join(event_type.split(".")[:3])
@@ -55,27 +54,36 @@ def topics_of(event_type: str) -> tuple[str, ...]:
 
 def _kind(line: bytes) -> str:
     # The members before it are an id and a time: no text of anybody's stands there.
-    begin = line.index(_MARK) + len(_MARK)
-    return line[begin : line.index(b'"', begin)].decode()
+    begin = line.find(_MARK) + len(_MARK)
+    return line[begin : line.find(b'"', begin)].decode("utf-8", "replace")
 
 
 class Recent:
-    """Listens to the record. What it does for a record while nobody looks is to keep the line."""
+    """Listens to the record. What it does for a record while nobody looks is to keep the line, and to look at its kind."""
 
     def __init__(self, audit: AuditLog) -> None:
         self._lines: deque[bytes] = deque()
         self._bytes = 0
+        self._topics: set[str] = set()
+        """Of what was written since `follow` looked last."""
+        self._made: dict[int, Any] = {}
+        """What readers made of lines, by their numbers."""
         self.count = 0
         """Records that were written since the gateway started."""
-        self._end = audit.heard.listen(self._heard)
+        self._end = audit.turns.listen(self._heard)
 
-    def _heard(self, line: bytes) -> None:
-        lines = self._lines
-        lines.append(line)
-        self._bytes += len(line)
+    def _heard(self, written: Sequence[bytes]) -> None:
+        lines, topics = self._lines, self._topics
+        lines += written
+        self._bytes += sum(map(len, written))
+        self.count += len(written)
+        for line in written:
+            if line[_KIND_AT:_ENDED_AT] != _ENDED:
+                topics.update(topics_of(_kind(line)))
+            elif "live" not in topics:
+                topics.update(_OF_A_CALL)
         while len(lines) > KEPT or self._bytes > BYTES:
             self._bytes -= len(lines.popleft())
-        self.count += 1
 
     def close(self) -> None:
         """Hear no more."""
@@ -85,49 +93,38 @@ class Recent:
         """The newest records as they were written, newest first: those of this moment, whatever is written meanwhile."""
         return reversed(tuple(self._lines))
 
-    def newest(self, most: int, fits: Callable[[dict[str, Any]], bool]) -> Iterator[dict[str, Any]]:
-        """The newest records that fit, decoded, newest first; at most `most`."""
-        for line in self.lines():
-            if most <= 0:
-                return
-            record: dict[str, Any] = msgspec.json.decode(line)
-            if fits(record):
-                most -= 1
-                yield record
+    def numbered(self) -> Iterator[tuple[int, bytes]]:
+        """The same, each with its number: how many were written up to it since the gateway started."""
+        return zip(itertools.count(self.count, -1), self.lines(), strict=False)
+
+    def made(self) -> dict[int, Any]:
+        """What readers make of lines, by their numbers, so that each line is read once for all of them: theirs to add to. What is kept no
+        more goes."""
+        first = self.count - len(self._lines)
+        if len(self._made) > KEPT or (self._made and min(self._made) <= first):
+            self._made = {number: one for number, one in self._made.items() if number > first}
+        return self._made
 
     async def follow(self, tell: Callable[..., None], needed: Callable[[], bool]) -> None:
         """Tell the topics of what is written, several times a second while somebody needs it. Until it is cancelled."""
-        told, busy_at = self.count, float("-inf")
-        busy: set[str] = set()
+        told_at = dict.fromkeys(_OF_A_CALL, float("-inf"))
+        late: set[str] = set()
+        """Topics of calls that wait until they may be told again."""
+        self._topics.clear()
         while True:
             await asyncio.sleep(_LOOK_S)
-            new, told = self.count - told, self.count
+            new, self._topics = self._topics, set()
             if not needed():
                 # Nobody hears it now. A page that was made before, or that lost its connection, finds by the numbers that it is behind.
-                if new or busy:
+                if new or late:
                     tell(*TOPICS)
-                busy.clear()
+                late.clear()
                 continue
-            topics = self._topics(new)
-            # A call by itself is told at once; of thousands a second, twice a second is enough to look by.
-            busy |= topics.intersection(_OF_A_CALL)
-            topics.difference_update(_OF_A_CALL)
             now = asyncio.get_running_loop().time()
-            if busy and now - busy_at >= _BUSY_S:
-                topics |= busy
-                busy.clear()
-                busy_at = now
-            if topics:
-                tell(*topics)
-
-    def _topics(self, new: int) -> set[str]:
-        """Those of the last records, of which so many are new."""
-        topics: set[str] = set(_OF_A_CALL) if new > _MOST else set()
-        lines = self._lines
-        for at in range(max(0, len(lines) - min(new, _MOST)), len(lines)):
-            line = lines[at]
-            if line[_KIND_AT:_ENDED_AT] == _ENDED:
-                topics.update(_OF_A_CALL)
-            else:
-                topics.update(topics_of(_kind(line)))
-        return topics
+            late |= new.intersection(_OF_A_CALL)
+            due = {one for one in late if now - told_at[one] >= _BUSY_S[one]}
+            late -= due
+            told_at.update(dict.fromkeys(due, now))
+            new.difference_update(_OF_A_CALL)
+            if due or new:
+                tell(*due, *new)

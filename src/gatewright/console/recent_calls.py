@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from gatewright.audit.records import INTENT
 from gatewright.console.lists import Column, Paged, Table
-from gatewright.console.operations import ApiError
+from gatewright.console.paging import key_of, text_of
 from gatewright.console.recent import Recent
 from gatewright.transport.slices import in_slices
 
@@ -72,6 +72,8 @@ class CallRow(msgspec.Struct, frozen=True, kw_only=True):
     """Why it was refused, or what broke."""
     session: str
     trace_id: str
+    number: int = 0
+    """Of its record among those written since the gateway started, in their order; 0 where that is not known."""
 
     @property
     def at(self) -> float:
@@ -88,7 +90,7 @@ class CallPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 COLUMNS = (
-    Column("When", "time", lambda one: one.time, falls=True),
+    Column("When", "time", lambda one: one.number, falls=True),
     Column("Agent", "agent", lambda one: one.agent),
     Column("Call", "call", lambda one: f"{one.server}/{one.name}"),
     Column("Decision", "decision", lambda one: one.decision),
@@ -140,6 +142,9 @@ class _Line(msgspec.Struct):
 
 
 _decoder = msgspec.json.Decoder(_Line)
+_UNREAD: Any = object()
+_A_STEP = 32
+"""Records that are looked at before others have their turn."""
 
 
 class RecentCalls:
@@ -159,61 +164,59 @@ class RecentCalls:
 
     def _all(self, asked: CallsAsked) -> Generator[None, None, list[CallRow]]:
         found: list[CallRow] = []
-        for row in self._rows(asked):
+        for rows in self._those(asked):
             yield
-            if row is not None:
-                found.append(row)
+            found += rows
         return found
 
     def _newest(self, asked: CallsAsked) -> Generator[None, None, CallPage]:
+        # Numbers only grow: wherever the page before ended, and whatever was written or forgotten since, this one has what is behind it.
+        last = key_of(asked.after, int)
         found: list[CallRow] = []
-        behind = not asked.after
-        for row in self._rows(asked):
+        for rows in self._those(asked):
             yield
-            if row is None:
-                continue
-            if behind and len(found) == asked.limit:
-                return CallPage(calls=found, next=found[-1].id)
-            if behind:
-                found.append(row)
-            behind = behind or row.id == asked.after
-        if not behind:
-            raise ApiError(
-                422,
-                "invalid",
-                "`after` is no call that is kept any more",
-                "begin without it, or look for older ones in the record",
-            )
+            found += [one for one in rows if last is None or one.number < int(last[0])]
+            if len(found) > asked.limit:
+                found = found[: asked.limit]
+                return CallPage(calls=found, next=text_of((found[-1].number, found[-1].id)))
         return CallPage(calls=found, next="")
 
-    def _rows(self, asked: CallsAsked) -> Iterator[CallRow | None]:
-        """Those that fit, newest first, None for each record that is of no such call."""
-        ended: set[str] = set()
-        for line in self._lines(asked.agent, asked.server, asked.tool):
-            one = None if line is None else _decoder.decode(line)
-            # The newer record of a call says more: its end, which stands behind its intent.
-            if one is None or not one.call or one.event_type not in _KINDS or one.call in ended:
-                yield None
-                continue
-            ended.add(one.call)
-            row = _row(one)
-            yield row if _fits(row, asked) else None
+    def _those(self, asked: CallsAsked) -> Iterator[list[CallRow]]:
+        """Those that fit, newest first, of some records at a time."""
+        for rows in self._some(asked.agent, asked.server, asked.tool):
+            yield [one for one in rows if _fits(one, asked)]
 
-    def every(self) -> Iterator[CallRow]:
-        """All calls that are kept in memory, newest first. Not on the event loop: there may be thousands."""
-        for line in self._recent.lines():
-            row = row_of(line)
-            if row is not None:
-                yield row
+    def every(self) -> Iterator[list[CallRow]]:
+        """All calls that are kept in memory, newest first, of some records at a time: there may be thousands."""
+        return self._some()
+
+    def _some(self, *texts: str) -> Iterator[list[CallRow]]:
+        """The calls in whose records these texts stand. The newer record of a call says more: its end, which stands behind its intent."""
+        made, there = self._recent.made(), set[str]()
+        wanted, rows = _spelled(texts), list[CallRow]()
+        for number, line in self._recent.numbered():
+            if number % _A_STEP == 0:
+                yield rows
+                rows = []
+            row = made.get(number, _UNREAD)
+            if row is _UNREAD:
+                if not _has(line, wanted):
+                    continue
+                row = made[number] = row_of(line, number)
+            if row is not None and row.id not in there:
+                there.add(row.id)
+                rows.append(row)
+        yield rows
 
     async def record(self, call: str) -> dict[str, Any] | None:
         """The last record of a call; None where it is not among those in memory. In slices."""
         return await in_slices(self._record(call))
 
     def _record(self, call: str) -> Generator[None, None, dict[str, Any] | None]:
-        for line in self._lines(call):
+        (wanted,) = _spelled([call])
+        for line in self._recent.lines():
             yield
-            if line is None:
+            if wanted not in line:
                 continue
             one = _decoder.decode(line)
             if one.call == call and one.event_type in _KINDS:
@@ -221,20 +224,27 @@ class RecentCalls:
                 return record
         return None
 
-    def _lines(self, *texts: str) -> Iterator[bytes | None]:
-        """Lines in which all of these texts stand, newest first, None for each other: whoever is looked for stands there, if anywhere."""
-        wanted = [msgspec.json.encode(one) for one in texts if one]
-        for line in self._recent.lines():
-            yield line if all(one in line for one in wanted) else None
+
+def _has(line: bytes, wanted: Sequence[bytes]) -> bool:
+    # A loop of its own: with `all` each of thousands of lines would have a generator made.
+    for one in wanted:  # noqa: SIM110
+        if one not in line:
+            return False
+    return True
 
 
-def row_of(line: bytes) -> CallRow | None:
+def _spelled(texts: Iterable[str]) -> list[bytes]:
+    """As they stand in a record: whoever is looked for stands there, if anywhere."""
+    return [msgspec.json.encode(one) for one in texts if one]
+
+
+def row_of(line: bytes, number: int = 0) -> CallRow | None:
     """The row of a record; None where it is of no call."""
     one = _decoder.decode(line)
-    return _row(one) if one.call and one.event_type in _KINDS else None
+    return _row(one, number) if one.call and one.event_type in _KINDS else None
 
 
-def _row(one: _Line) -> CallRow:
+def _row(one: _Line, number: int) -> CallRow:
     details = one.details
     decision = DECISIONS.get(one.outcome, "error")
     if decision == "allowed" and details.confirmed_by is not None:
@@ -255,6 +265,7 @@ def _row(one: _Line) -> CallRow:
         reason=str(reason),
         session=one.session,
         trace_id=one.trace_id,
+        number=number,
     )
 
 

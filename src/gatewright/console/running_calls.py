@@ -21,9 +21,11 @@ from gatewright.console.lists import Column, Paged, Shown, Table
 from gatewright.console.operations import ApiError, Asking, Operation, change, see
 from gatewright.gate_waits import Present
 
-__all__ = ["RunningAsked", "RunningCall", "RunningCalls", "RunningPage", "StopForm", "Stopping"]
+__all__ = ["RunningAsked", "RunningCall", "RunningCalls", "RunningPage", "Stopping"]
 
 Text = Annotated[str, Meta(max_length=500)]
+_ASKS = "confirm"
+"""The gate in which a call waits for a person."""
 _SHORT = 12
 """So many characters of a session's id name it, as everywhere."""
 
@@ -44,18 +46,6 @@ class Stopping(msgspec.Struct, frozen=True, kw_only=True):
     """Why a call is stopped: for the record, and for its caller."""
 
     reason: Annotated[str, Meta(max_length=500)]
-
-
-class StopForm(RunningAsked, frozen=True, kw_only=True):
-    """The same, with the list that a page shows."""
-
-    reason: Annotated[str, Meta(max_length=500)]
-
-    @property
-    def asked(self) -> RunningAsked:
-        """The list alone."""
-        names = RunningAsked.__struct_fields__
-        return RunningAsked(**{name: getattr(self, name) for name in names})
 
 
 class RunningCall(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +92,8 @@ class RunningCalls:
         self._asked = parts.ground.of(AskedCalls)
         self._audit = parts.ground.audit
         self._changes = parts.changes
-        self._clock = parts.clock
+        self._began = parts.clock() - monotonic()
+        """The Unix time at which the monotonic clock stood at 0: asked for once, so that places in the list stay where they are."""
         self._table: Table[RunningCall] = Table(
             "/live/running", RunningAsked, _COLUMNS, lambda one: one.id, _fits
         )
@@ -128,10 +119,9 @@ class RunningCalls:
     async def all(self, asking: Asking) -> RunningPage:
         """Sorted, filtered, one page. Raises `ApiError`."""
         asked: RunningAsked = asking.given
-        now = self._clock()
-        began = now - monotonic()
-        rows = [_row(one, began) for one in self._kernel.present()]
-        long = [one for one in rows if now - one.since >= asked.least_s]
+        until = self._began + monotonic() - asked.least_s
+        rows = [_row(one, self._began) for one in self._kernel.present()]
+        long = [one for one in rows if one.since <= until]
         calls, total, more = await self._table.page(long, asked)
         return RunningPage(calls=calls, total=total, next=more)
 
@@ -147,21 +137,23 @@ class RunningCalls:
         found = next((one for one in self._kernel.present() if one.call.id == id), None)
         if found is None:
             raise ApiError(404, "over", "no call runs under this id: it has ended")
-        row = _row(found, self._clock() - monotonic())
+        row = _row(found, self._began)
         target = Subject(server_id=row.server or None, tool_name=row.name)
         event, by = "dev.gatewright.call.stopped", asking.person.id
         with recorded(self._audit, by, event, target, why, call=id, agent=row.agent):
             self._kernel.end_refused([_Stopped(id, why)])
-            self._deny(id, by, why)
+            if row.gate == _ASKS:
+                self._deny(id, by, why)
         self._changes.tell("live", "sessions", "inbox", "audit")
         return row
 
     def _deny(self, call: str, by: str, why: str) -> None:
-        """Nobody is left to be asked about it, and a yes that comes late would let the next call like it run."""
-        approval = "" if self._asked is None else self._asked.approval_of(call)
+        """Nobody is left to be asked about it, and a yes that comes late would let the next call like it run. What somebody has agreed
+        to stays so, and what another call waits for goes on waiting."""
+        approval = "" if self._asked is None else self._asked.left(call)
         if approval and self._queue is not None:
             with suppress(CannotDecideError):  # somebody was faster
-                self._queue.decide(approval, False, by=by, seen="", comment=why)
+                self._queue.drop(approval, by=by, comment=why)
 
 
 class _Stopped:

@@ -30,7 +30,8 @@ class View(msgspec.Struct, frozen=True):
     location: str = ""
     """Where the browser goes instead."""
     shared: str = ""
-    """Of a part that shows everybody the same: whoever asks for the same template with this text soon after gets what was made."""
+    """Of a part that shows everybody of one role the same: whoever asks for the same template with this text soon after gets what was
+    made. Its values are worked out by `later`."""
     later: Callable[[], Awaitable[Mapping[str, Any]]] | None = None
     """More values, worked out where they are needed."""
 
@@ -47,6 +48,13 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     method: Literal["GET", "POST"] = "GET"
     takes: type[msgspec.Struct] = Nothing
     """Of GET: the query. Of POST: the fields of the form."""
+    reads: bool = False
+    """Whether it changes nothing although it is a form."""
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether one person has only some of them at once, as of operations."""
+        return self.reads or self.method == "GET"
 
 
 def posted(
@@ -54,9 +62,11 @@ def posted(
     run: Callable[[Asking], Awaitable[View | Download]],
     takes: type[msgspec.Struct] = Nothing,
     power: Power = "change",
+    *,
+    reads: bool = False,
 ) -> Page:
     """What a form of a page has done, and answers with."""
-    return Page(path=path, run=run, method="POST", power=power, takes=takes)
+    return Page(path=path, run=run, method="POST", power=power, takes=takes, reads=reads)
 
 
 class Badge(msgspec.Struct, frozen=True):

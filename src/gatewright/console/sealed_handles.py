@@ -5,14 +5,15 @@ from __future__ import annotations
 import heapq
 import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from secrets import token_bytes, token_urlsafe
 from urllib.parse import parse_qsl, urlencode
 
 __all__ = ["SealedHandles"]
 
 _USED = 10_000
-"""So many of those that were opened are remembered at most; while there are so many whose time lasts, none opens."""
+"""So many of those that were used are remembered at most; while there are so many whose time lasts, none is good."""
 _FIELDS = 20
 
 
@@ -20,12 +21,14 @@ class SealedHandles:
     """Of one process: another one, or the next, opens none of them. What a handle says can be read by whoever has it."""
 
     def __init__(self, clock: Callable[[], float], lasts_s: float) -> None:
-        """`clock` gives Unix seconds; a handle opens for `lasts_s` seconds."""
+        """`clock` gives Unix seconds; a handle is good for `lasts_s` seconds."""
         self._clock = clock
         self._lasts_s = lasts_s
         self._key = token_bytes(32)
         self._used: set[str] = set()
-        """Seals of those that were opened and whose time lasts."""
+        """Seals of those that were used up and whose time lasts."""
+        self._held: set[str] = set()
+        """Of those that somebody uses now."""
         self._ends: list[tuple[float, str]] = []
         """A heap: when the time of each of them is over."""
 
@@ -41,9 +44,31 @@ class SealedHandles:
         digest = hmac.digest(self._key, f"{of}\n{handle}".encode("utf-8", "replace"), "sha256")
         return urlsafe_b64encode(digest).decode().rstrip("=")
 
-    def opened(self, handle: str) -> Mapping[str, str] | None:
-        """What it says, once; None for one that is none, is over or was opened already, and while too many were. Whoever calls it has seen
-        that it is the right one: it is used up by that."""
+    def read(self, handle: str) -> Mapping[str, str] | None:
+        """What it says, which does not use it up; None for one that is none, is over or was used already, and while too many were."""
+        found = self._read(handle)
+        return None if found is None else found[0]
+
+    @contextmanager
+    def using(self, handle: str) -> Iterator[Callable[[], None]]:
+        """While inside nobody else uses it; what is given uses it up. Raises `KeyError` for one that cannot be used: also while somebody
+        does."""
+        found = self._read(handle)
+        if found is None:
+            raise KeyError(handle)
+        _, seal, until = found
+
+        def use_up() -> None:
+            self._used.add(seal)
+            heapq.heappush(self._ends, (until, seal))
+
+        self._held.add(seal)
+        try:
+            yield use_up
+        finally:
+            self._held.discard(seal)
+
+    def _read(self, handle: str) -> tuple[Mapping[str, str], str, float] | None:
         body, _, seal = handle.partition(".")
         if not hmac.compare_digest(
             seal.encode("utf-8", "replace"), self.secret("seal", body).encode()
@@ -55,8 +80,7 @@ class SealedHandles:
         while self._ends and now >= self._ends[0][0]:
             self._used.discard(heapq.heappop(self._ends)[1])
         # None is forgotten before its time: it would open a second time.
-        if seal in self._used or now >= until or len(self._used) >= _USED:
+        full = len(self._used) + len(self._held) >= _USED
+        if seal in self._used or seal in self._held or now >= until or full:
             return None
-        self._used.add(seal)
-        heapq.heappush(self._ends, (until, seal))
-        return said
+        return said, seal, until

@@ -5,18 +5,33 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 import msgspec
+from msgspec import Meta
 
 from gatewright.audit.reader import AuditReader
 from gatewright.audit.rows import Query
+from gatewright.console.lists import Column, Paged, Table
 from gatewright.console.server_traffic import Turn
 from gatewright.servers.states import State
 from gatewright.servers.supervisor import REPLACED
 from gatewright.timestamps import as_recorded
 
-__all__ = ["KINDS", "STATE", "Span", "Step", "history", "spans", "window_of", "with_turns"]
+__all__ = [
+    "KINDS",
+    "STATE",
+    "HistoryAsked",
+    "HistoryPage",
+    "Span",
+    "Step",
+    "history",
+    "spans",
+    "table_of",
+    "window_of",
+    "with_turns",
+]
 
 KINDS: Mapping[str, str] = {
     "SERVER_CONNECTED": "connected",
@@ -53,6 +68,46 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     why: str
     state: str = ""
     """That it is in since then; empty where the step says nothing of that."""
+
+
+class HistoryAsked(Paged, frozen=True, kw_only=True):
+    """Which steps, in which order: the newest first unless said otherwise."""
+
+    find: Annotated[str, Meta(max_length=200)] = ""
+    """A part of what happened, of who did it, or of why."""
+    sort: Literal["time", "what", "by", "why"] = "time"
+
+
+class HistoryPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some steps."""
+
+    steps: list[Step]
+    total: int
+    """Of all that fit."""
+    next: str
+    """`after` of the next page; empty where this is the last."""
+
+
+def _fits(one: Step, asked: HistoryAsked) -> bool:
+    wanted = asked.find.casefold()
+    return any(wanted in text.casefold() for text in (one.what, one.by, one.why))
+
+
+def table_of(server: str) -> Table[Step]:
+    """The list of what happened to one server, on its page."""
+    return Table(
+        f"/servers/{quote(server, safe='')}",
+        HistoryAsked,
+        (
+            Column("When", "time", lambda one: one.time, falls=True),
+            Column("What", "what", lambda one: one.what),
+            Column("By", "by", lambda one: one.by),
+            Column("Why", "why", lambda one: one.why),
+        ),
+        # Records of one moment in their order, states that are in none among each other by what they are.
+        lambda one: (f"{one.seq:020}", one.kind, one.what, one.why),
+        _fits,
+    )
 
 
 class Span(msgspec.Struct, frozen=True):

@@ -1,13 +1,14 @@
 """`ServerTraffic`: calls, errors and latency of each tool server over the last minutes, in memory; `StateHistory`: states it was in.
 
-Latencies are counted in buckets, each a quarter longer than the one before, so a percentile is an upper bound: "95 % took at most so long".
+Latencies are counted in buckets, four between two powers of two, so a percentile is an upper bound, and at most a quarter above what it
+was: "95 % took at most so long".
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from math import log
+from math import frexp, ldexp
 
 import msgspec
 
@@ -24,10 +25,7 @@ TURNS = 50
 """Of one server."""
 _MINUTE_S = 60
 _LEAST_MS = 0.1
-_GROWTH = 1.25
-_BUCKETS = 72
-"""The last one begins at a quarter of an hour."""
-_PER_BUCKET = 1 / log(_GROWTH)
+"""What takes less counts as this."""
 _SHARE = 0.95
 
 
@@ -67,7 +65,7 @@ class _Counts:
 
 
 class ServerTraffic:
-    """Of one gateway. What it keeps has a bound: servers, times minutes, times buckets."""
+    """Of one gateway. What it keeps has a bound: servers, times minutes, times buckets, of which there are as many as calls can be long."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """`clock` gives Unix seconds."""
@@ -76,14 +74,15 @@ class ServerTraffic:
         self._now: dict[str, _Counts] = {}
         self._before: deque[tuple[int, dict[str, _Counts]]] = deque(maxlen=MINUTES)
 
-    def ended(self, call: Call, outcome: Outcome, spent_s: float | None) -> None:
-        """A call ended. One that was refused was not given to its server, and what its caller cancelled says nothing of it."""
+    def ended(self, call: Call, outcome: Outcome, spent_s: float | None, second: int) -> None:
+        """A call ended in this Unix second. One that was refused was not given to its server, and what its caller cancelled says nothing of it."""
         target, kind = call.target, type(outcome)
         if target is None or spent_s is None or kind is Refusal or target.server == KERNEL:
             return
         if kind is not Answer and outcome.reason == "cancelled":  # type: ignore[union-attr]
             return
-        self._turn()
+        if second // _MINUTE_S != self._minute:
+            self._turn(second)
         counts = self._now.get(target.server)
         if counts is None:
             if len(self._now) >= SERVERS:
@@ -93,22 +92,24 @@ class ServerTraffic:
         if kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
             counts.errors += 1
         ms = spent_s * 1000 - call.facts.get("waited_ms", 0.0)
-        bucket = min(_BUCKETS, int(log(ms / _LEAST_MS) * _PER_BUCKET)) if ms > _LEAST_MS else 0
+        part, power = frexp(max(_LEAST_MS, ms))
+        bucket = 4 * power + int(8 * part)
         counts.took[bucket] = counts.took.get(bucket, 0) + 1
 
-    def _turn(self) -> None:
-        minute = int(self._clock()) // _MINUTE_S
-        if minute != self._minute:
-            if self._now:
-                self._before.append((self._minute, self._now))
-                self._now = {}
-            self._minute = minute
-            while self._before and self._before[0][0] < minute - MINUTES:
-                self._before.popleft()
+    def _turn(self, second: int) -> None:
+        """Another minute has begun."""
+        if self._now:
+            self._before.append((self._minute, self._now))
+            self._now = {}
+        self._minute = minute = second // _MINUTE_S
+        while self._before and self._before[0][0] < minute - MINUTES:
+            self._before.popleft()
 
     def of(self, server: str) -> ServerLoad:
         """The last five minutes, and what there is of this one."""
-        self._turn()
+        second = int(self._clock())
+        if second // _MINUTE_S != self._minute:
+            self._turn(second)
         parts = [one[server] for _, one in self._before if server in one]
         if server in self._now:
             parts.append(self._now[server])
@@ -128,7 +129,9 @@ def _percentile(took: dict[int, int]) -> float | None:
     for bucket in sorted(took):
         so_far += took[bucket]
         if so_far >= wanted:
-            return float(_LEAST_MS * _GROWTH ** (bucket + 1))
+            # A part in 4, 5, 6 or 7 eighths of the power, and the number of them is in the bucket's, too.
+            power, eighths = divmod(bucket - 4, 4)
+            return ldexp((eighths + 5) / 8, power)
     return None
 
 

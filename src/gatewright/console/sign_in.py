@@ -22,11 +22,22 @@ from gatewright.console.people import Person
 from gatewright.console.refused_sign_ins import RefusedSignIns
 from gatewright.console.sessions import ConsoleSession, is_key
 
-__all__ = ["IDLE", "KEY", "SignIn", "path_in", "person_of_key", "record_sign_in", "way_on"]
+__all__ = [
+    "IDLE",
+    "KEY",
+    "SignIn",
+    "address_of",
+    "path_in",
+    "person_of_key",
+    "record_sign_in",
+    "way_on",
+]
 
 KEY, IDLE = "x-csrf-token", "x-console-idle"
 """Headers of a page's requests: the key of its session, and how many seconds ago a person last did something in a page."""
 _DIGITS = 12
+_PLACES = 4
+"""Sign-ins of one browser that may be on their way at once: so many cookies come back with each request."""
 
 
 class _Token(msgspec.Struct):
@@ -144,10 +155,10 @@ class SignIn:
         """The same, with the way on. A page and no redirect: nothing but a page of ours can keep the key where other ports do not
         get it, and a cookie does not go along with a redirect that began at another site. Raises `Unrecorded`."""
         record_sign_in(
-            self._parts, person, "signed_in", {"via": person.via, "address": _address(request)}
+            self._parts, person, "signed_in", {"via": person.via, "address": address_of(request)}
         )
         cookie, session = self._parts.sessions.open(
-            person, address=_address(request), user_agent=request.headers.get("user-agent", "")
+            person, address=address_of(request), user_agent=request.headers.get("user-agent", "")
         )
         self._replace(request, person)
         self._parts.changes.tell("sessions")
@@ -209,7 +220,7 @@ class SignIn:
 
     def refused(self, request: Request, via: str) -> None:
         """Put it into the record that somebody was not let in. Raises `Unrecorded`."""
-        self._refusals.add(via, _address(request))
+        self._refusals.add(via, address_of(request))
 
     def cookie(self, request: Request) -> str:
         """The name of the session's cookie."""
@@ -218,7 +229,7 @@ class SignIn:
 
     def _of_oidc(self, request: Request, state: str) -> str:
         # Two pages of one browser may be at the issuer at once; a bounded number of names, which all come back together.
-        part = sha256(state.encode("utf-8", "replace")).hexdigest()[0]
+        part = sha256(state.encode("utf-8", "replace")).digest()[0] % _PLACES
         return f"{self._named(request)}_oidc_{part}"
 
     def _named(self, request: Request) -> str:
@@ -248,7 +259,8 @@ def _make_key() -> str:
     return f"make one: {to_type('key create NAME --operator')}"
 
 
-def _address(request: Request) -> str:
+def address_of(request: Request) -> str:
+    """Where a request comes from; empty where that is not known."""
     return request.client.host if request.client is not None else ""
 
 

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from gatewright.audit.records import Actor
 from gatewright.command_text import to_type
 from gatewright.console.dependencies import Dependencies
+from gatewright.console.lists import Column, Paged, Table
 from gatewright.console.operations import ApiError, Asking, Operation
 from gatewright.console.sessions import ConsoleSession
 
-__all__ = ["SignInUrl", "SignIns", "SignedIn"]
+__all__ = ["TABLE", "SignInPage", "SignInUrl", "SignIns", "SignInsAsked", "SignedIn"]
 
 
 class SignInUrl(msgspec.Struct, frozen=True):
     """A URL that opens the console once."""
 
     url: str
+
+
+class SignInsAsked(Paged, frozen=True, kw_only=True):
+    """Whose sessions, in which order: the latest first unless said otherwise."""
+
+    person: Annotated[str, Meta(max_length=500)] = ""
+    sort: Literal["person", "role", "via", "began", "used"] = "began"
 
 
 class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,6 +43,33 @@ class SignedIn(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     """Empty, as is `user_agent`, of others' sessions for whoever is no operator."""
     user_agent: str
+
+
+class SignInPage(msgspec.Struct, frozen=True, kw_only=True):
+    """Some sessions."""
+
+    signed_in: list[SignedIn]
+    total: int
+    """Of all that fit."""
+    next: str
+    """`after` of the next page; empty where this is the last."""
+
+
+TABLE: Table[SignedIn] = Table(
+    "/sessions/signed-in",
+    SignInsAsked,
+    (
+        Column("Person", "person", lambda one: one.person),
+        Column("Role", "role", lambda one: one.role),
+        Column("By", "via", lambda one: one.via),
+        Column("Since", "began", lambda one: one.began, falls=True),
+        Column("Last used", "used", lambda one: one.used, falls=True),
+        Column("From"),
+    ),
+    lambda one: one.id,
+    lambda one, asked: asked.person in ("", one.person),
+)
+"""The list of who is signed in."""
 
 
 class SignIns:
@@ -59,7 +96,8 @@ class SignIns:
                 power="see",
                 summary="List who is signed in to the console",
                 run=self.all,
-                gives=list[SignedIn],
+                takes=SignInsAsked,
+                gives=SignInPage,
             ),
             Operation(
                 name="sign_ins.end",
@@ -84,13 +122,15 @@ class SignIns:
         person = msgspec.structs.replace(asking.person, via="url")
         return SignInUrl(f"{self._base}/open#{self._parts.sessions.token_for(person)}")
 
-    async def all(self, asking: Asking) -> list[SignedIn]:
-        """Latest first. Where somebody else sits, and with what, an operator may know, who may end it."""
+    async def all(self, asking: Asking) -> SignInPage:
+        """Where somebody else sits, and with what, an operator may know, who may end it. Raises `ApiError`."""
         me = asking.person
-        return [
+        found = [
             _shown(one, whole=me.may("change") or me.id == one.person.id)
             for one in self._parts.sessions.all()
         ]
+        rows, total, more = await TABLE.page(found, asking.given)
+        return SignInPage(signed_in=rows, total=total, next=more)
 
     async def end(self, asking: Asking) -> SignedIn:
         """Raises `ApiError`."""

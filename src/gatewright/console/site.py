@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
 from urllib.parse import quote, urlsplit
 
@@ -32,6 +33,7 @@ from gatewright.console.people import Person
 from gatewright.console.rendering import environment
 from gatewright.console.screen import Badge, Page, Screen, View
 from gatewright.console.sessions import ConsoleSession
+from gatewright.console.shared_views import SharedViews
 from gatewright.console.sign_in import KEY, path_in
 from gatewright.console.sign_in_pages import SignInPages, form_of, key_in
 from gatewright.console.sign_in_sessions import SignIns
@@ -44,9 +46,6 @@ __all__ = ["Site"]
 log = logging.getLogger("gatewright.console")
 
 Answering = Callable[[Request], Awaitable[Response]]
-_SHARED_S, _SHARED_MOST = 0.9, 100
-"""Less than a page waits between two looks. What changes is told twice a second at most where there are thousands of calls."""
-_NEVER = (0.0, 0, b"")
 _EVENTS = "/events"
 _YEAR = "public, max-age=31536000, immutable"
 
@@ -66,9 +65,9 @@ class Site:
         self._turns = Turns()
         self._static = StaticFiles()
         self._templates: Environment = environment(parts.clock, self._static.url)
-        self._shared: dict[tuple[str, str], tuple[float, int, bytes]] = {}
-        """Parts that show everybody the same, when they were made, and the last change that is in them."""
-        self._sharing = asyncio.Lock()
+        self._shared = SharedViews(parts.changes, parts.clock)
+        self._framed: dict[str, bool] = {}
+        """Which templates are whole pages, as far as they were asked for."""
         self._operations: list[Operation] = [
             *SignIns(parts, base).operations,
             *(operation for one in screens for operation in one.operations),
@@ -189,10 +188,10 @@ class Site:
             if page.method == "POST":
                 session, fields = self._sign_in.session(request), await form_of(request)
                 self._sign_in.check_key(request, session, key_in(request, fields))
+            else:
+                session, fields = self._session(request), dict(request.query_params)
+            async with self._turn(page, session.person):
                 return await made(request, session, fields)
-            session = self._session(request)
-            async with self._turns.of(session.person.id):
-                return await made(request, session, dict(request.query_params))
 
         async def made(
             request: Request, session: ConsoleSession, fields: dict[str, str]
@@ -219,19 +218,13 @@ class Site:
             return RedirectResponse(view.location, 303)
         if not view.shared:
             return await self._made(view, screen, session, request)
-        # One after the other: of those who ask at once the first has it made, and the others get that.
-        async with self._sharing:
-            changes = self._parts.changes
-            made, number, body = self._shared.get((view.template, view.shared), _NEVER)
-            if self._parts.clock() - made < _SHARED_S and not changes.since(number, (screen.name,)):
-                return HTMLResponse(body)
-            number = changes.number  # before anything is read for it
-            response = await self._made(view, screen, session, request)
-            while len(self._shared) >= _SHARED_MOST:
-                del self._shared[next(iter(self._shared))]
-            now = self._parts.clock()
-            self._shared[view.template, view.shared] = now, number, bytes(response.body)
-            return response
+
+        async def make() -> bytes:
+            return bytes((await self._made(view, screen, session, request)).body)
+
+        # What a role may do is part of what it is shown.
+        key = view.template, view.shared, session.person.role
+        return HTMLResponse(await self._shared.get(key, screen.name, make))
 
     async def _made(
         self, view: View, screen: Screen, session: ConsoleSession, request: Request
@@ -241,7 +234,7 @@ class Site:
             "person": person,
             "may": person.may,
             "screen": screen,
-            "screens": self._badged(person),
+            "screens": self._badged(person) if self._is_framed(view.template) else (),
             "csrf": session.csrf,
             "since": request.state.since,
             "theme": request.cookies.get("theme", ""),
@@ -253,6 +246,15 @@ class Site:
         }
         # Beside the loop: a page has as much foreign text as others wrote, and calls do not wait for it.
         return await asyncio.to_thread(self._html, view.template, values, view.status)
+
+    def _is_framed(self, template: str) -> bool:
+        """Whether it is a whole page, with the navigation around it: a part has nothing counted that it does not show."""
+        found = self._framed.get(template)
+        if found is None:
+            loader = self._templates.loader
+            source = "" if loader is None else loader.get_source(self._templates, template)[0]
+            found = self._framed[template] = '{% extends "frame.html" %}' in source
+        return found
 
     def _badged(self, person: Person) -> list[tuple[Screen, Badge | None]]:
         return [(one, one.badge(person)) for one in self._screens]
@@ -271,12 +273,14 @@ class Site:
     def _operation(self, operation: Operation) -> Answering:
         async def answer(request: Request) -> Response:
             person = self._caller(request)
-            if operation.method != "GET":
-                return await api.run(operation, request, person)
-            async with self._turns.of(person.id):
+            async with self._turn(operation, person):
                 return await api.run(operation, request, person)
 
         return answer
+
+    def _turn(self, what: Page | Operation, person: Person) -> AbstractAsyncContextManager[None]:
+        """While inside, it is this person's turn, where it takes one. Raises `ApiError` where too many wait."""
+        return self._turns.of(person.id) if what.in_turn else nullcontext()
 
     def _caller(self, request: Request) -> Person:
         """Whoever shows a key, or is signed in. A cookie alone, which a browser sends by itself, is nobody. Raises `ApiError`."""

@@ -40,7 +40,8 @@ class Traffic:
         self._now = [0, 0, 0]
         self._counts: dict[int, tuple[int, int, int]] = {}
         """By second, the oldest first; none of those in which nothing ended."""
-        self.total = 0
+        self._before = 0
+        """Calls up to this second."""
         self.servers = ServerTraffic(clock)
         self.states = StateHistory(clock)
 
@@ -49,16 +50,23 @@ class Traffic:
         second = int(self._clock())
         if second != self._second:
             self._turn(second)
-        self.total += 1
-        self._now[0] += 1
+        now = self._now
+        now[0] += 1
         kind = type(outcome)
         if kind is Refusal:
-            self._now[1] += 1
-        elif kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
-            self._now[2] += 1
-        self.servers.ended(call, outcome, spent_s)
+            now[1] += 1
+            return  # no server had it
+        if kind is not Answer or outcome.tool_error:  # type: ignore[union-attr]
+            now[2] += 1
+        self.servers.ended(call, outcome, spent_s, second)
+
+    @property
+    def total(self) -> int:
+        """Calls since the gateway was started."""
+        return self._before + self._now[0]
 
     def _turn(self, second: int) -> None:
+        self._before += self._now[0]
         if any(self._now):
             calls, refused, errors = self._now
             self._counts[self._second] = (calls, refused, errors)

@@ -19,22 +19,24 @@ WAITING = 100
 class _Line:
     __slots__ = ("count", "free")
 
-    def __init__(self) -> None:
-        self.free = asyncio.Semaphore(AT_ONCE)
+    def __init__(self, at_once: int) -> None:
+        self.free = asyncio.Semaphore(at_once)
         self.count = 0
 
 
 class Turns:
     """Of one console. For requests that read: one that changes something may wait for another person."""
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING) -> None:
         self._lines: dict[str, _Line] = {}
+        self._at_once = at_once
+        self._most = at_once + waiting
 
     @asynccontextmanager
     async def of(self, person: str) -> AsyncIterator[None]:
         """While inside, it is this person's turn. Raises `ApiError` where too many wait."""
-        line = self._lines.setdefault(person, _Line())
-        if line.count >= AT_ONCE + WAITING:
+        line = self._lines.setdefault(person, _Line(self._at_once))
+        if line.count >= self._most:
             raise ApiError(503, "crowded", "too many requests of yours wait", "close some pages")
         line.count += 1
         try:

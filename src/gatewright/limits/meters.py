@@ -131,8 +131,9 @@ class Meter:
             return None
         return _look(self._group(groups, door, one, other), self._clock())
 
-    def standing(self, most: int) -> tuple[list[tuple[Rule, Hashable, Standing]], bool]:
-        """How far subjects have used up what they have; of each rule at most `most` that were counted, and whether these are all."""
+    def standing(self, most: int) -> tuple[list[tuple[Rule, Hashable, Standing]], bool, int]:
+        """How far subjects have used up what they have; of each rule at most `most` that were counted, whether these are all, and the
+        moment that their times count from."""
         now, found, whole = self._clock(), list[tuple[Rule, Hashable, Standing]](), True
         for rule in self._rules:
             known = self._known.get((rule.scope, rule.door), _Known())
@@ -140,7 +141,7 @@ class Meter:
             for subject, usage in islice(known.items(), most):
                 windows = rule.of(subject)
                 found += [(rule, subject, one) for one in usage.standing(windows, now)]
-        return found, whole
+        return found, whole, now
 
     @property
     def rules(self) -> Sequence[Rule]:

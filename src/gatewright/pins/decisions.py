@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gatewright.pins.store import Pin, Pins
+from gatewright.pins.store import Held, Pin, Pins
 
 __all__ = ["Decisions"]
 
@@ -27,14 +27,16 @@ class Decisions:
         self._store.decided()
         return found
 
-    def undecided(self, most: int) -> list[Pin]:
-        """The first tools of all servers that are held back and on which nobody has said a word, the longest first; without their
-        definitions, as `heads`."""
-        return self._store.undecided(most)
+    def undecided(
+        self, most: int, server: str = "", after: Held | None = None, *, newest: bool = False
+    ) -> list[Pin]:
+        """The first tools, of all servers or one, that are held back and on which nobody has said a word, the longest or the `newest`
+        first, from behind one on; without their definitions, as `heads`."""
+        return self._store.undecided(most, server, after, newest=newest)
 
-    def undecided_count(self) -> int:
+    def undecided_count(self, server: str = "") -> int:
         """How many there are."""
-        return self._store.undecided_count()
+        return self._store.undecided_count(server)
 
     def refuse(self, server: str, tool: str, *, digest: str, by: str, why: str) -> Pin:
         """Leave a tool held back for as long as it says what it says now. Raises as `Pins.refuse`."""

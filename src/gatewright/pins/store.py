@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -84,6 +84,14 @@ class Pin(msgspec.Struct, frozen=True):
     since: float
     by: str
     """Who accepted it: an operator, or `first use`; of what is held back, who wants it to stay so."""
+
+
+class Held(NamedTuple):
+    """The place of a tool in the list of those that are held back."""
+
+    since: float
+    server: str
+    tool: str
 
 
 class PinChange(msgspec.Struct, frozen=True):
@@ -245,18 +253,26 @@ class Pins:
         """An operator has changed something in this process, as another process does otherwise."""
         self._others = True
 
-    def undecided(self, most: int) -> list[Pin]:
-        """The first tools that are held back and that nobody has refused, the longest first, without their definitions."""
+    def undecided(
+        self, most: int, server: str = "", after: Held | None = None, *, newest: bool = False
+    ) -> list[Pin]:
+        """The first tools, of all servers or one, that are held back and that nobody has refused, the longest or the `newest` first, from
+        behind one on; without their definitions."""
+        where, values = f"{_UNDECIDED} AND ? IN ('', server)", (server,)
+        if after is not None:
+            where += f" AND (since, server, tool) {'<' if newest else '>'} (?, ?, ?)"
+        way = "DESC" if newest else "ASC"
         rows = self._rows.rows(
-            f"SELECT {_HEADS} FROM pins WHERE {_UNDECIDED} ORDER BY since, server, tool LIMIT ?",  # noqa: S608 - constants
-            (most,),
+            f"SELECT {_HEADS} FROM pins WHERE {where} ORDER BY since {way}, server {way}, tool {way} LIMIT ?",  # noqa: S608 - constants
+            (*values, *(after or ()), most),
         )
         return [Pin(*row) for row in rows]
 
-    def undecided_count(self) -> int:
+    def undecided_count(self, server: str = "") -> int:
         """How many there are."""
         ((count,),) = self._rows.rows(
-            f"SELECT count(*) FROM pins WHERE {_UNDECIDED}"  # noqa: S608 - a constant
+            f"SELECT count(*) FROM pins WHERE {_UNDECIDED} AND ? IN ('', server)",  # noqa: S608 - a constant
+            (server,),
         )
         return int(count)
 

@@ -68,7 +68,7 @@ def says(console: Console, **other: str) -> None:
 
 def held(api: Api) -> dict[str, Any]:
     """The definitions that wait, by tool."""
-    return {one["tool"]: one for one in api.get("/held-definitions")}
+    return {one["tool"]: one for one in api.get("/held-definitions")["definitions"]}
 
 
 def came_a_moment_ago(page: Page) -> None:

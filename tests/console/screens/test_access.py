@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 from tests.console.in_process import within
 from tests.console.running import DEMO
@@ -22,13 +23,22 @@ async def test_a_person_changes_a_cell_by_its_forms_and_a_viewer_sees_it(tmp_pat
         planned = await operator.form("/access/plan", fields)
         assert "may not use demo/echo" in planned.text
         assert "<b>x" not in planned.text
-        saved = await operator.form("/access/save", fields)
-        assert saved.headers["location"].startswith("/access?open_agent=")
+        place = {"place": "?find=ech&sort=tool&desc=true"}
+        saved = await operator.form("/access/save", fields | place)
+        location = saved.headers["location"] or ""
+        assert parse_qs(urlsplit(location).query) == {
+            **parse_qs(place["place"][1:]),
+            "open_agent": ["*"],
+            "open_server": ["demo"],
+            "open_tool": ["echo"],
+        }
         assert "Saved:" in (await operator.get("/access")).text
         assert "Saved:" not in (await viewer.get("/access")).text
         again = await operator.form("/access/save", fields)
         assert again.status == 409
         assert (await viewer.form("/access/undo", {})).status == 403
-        assert (await operator.api("POST", "/access/undo")).json()["words"].startswith("undone")
+        undone = await operator.form("/access/undo", place)
+        assert undone.headers["location"] == "/access?find=ech&sort=tool&desc=true"
+        assert (await operator.form("/access/undo", {"place": "?desc=perhaps"})).status == 422
         grid = (await viewer.api("GET", "/access?find=echo")).json()
         assert [row[0]["word"] for row in grid["cells"]] == ["allow"]

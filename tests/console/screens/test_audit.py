@@ -94,3 +94,24 @@ async def test_an_index_that_broke_is_gone_on_with(
                 while fills < expected or vars(audit)["_filling"] is not None:
                     await asyncio.sleep(0.01)
         assert fills == 2
+
+
+async def test_viewers_share_no_part_in_which_one_of_them_sees_more(tmp_path: Path) -> None:
+    """Where each signed in is shown to them alone, however soon they ask after one another."""
+    async with within(tmp_path) as console:
+        people = {name: await console.person("viewer", name) for name in ("ann", "bob")}
+        for _ in range(2):
+            for name, client in people.items():
+                shown = (await client.get("/audit/list?kind=dev.gatewright.console.signed_in")).text
+                assert shown.count(f">{name}<") == 1
+        answers = [
+            (await client.get("/api/v1/audit?kind=dev.gatewright.console.signed_in")).json()
+            for client in people.values()
+        ]
+        hidden = [
+            [one["details"]["address"].startswith("not shown") for one in found["records"]]
+            for found in answers
+        ]
+        assert sorted(map(sum, hidden)) == [1, 1]
+        keys = [key for key in vars(console.site)["_shared"]._made if key[0] == "audit/list.html"]
+        assert len(keys) == 2

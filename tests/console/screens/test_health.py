@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gatewright.console.screens.health import pieces
 from tests.console.asking import Api
+from tests.console.in_process import within
 from tests.console.running import DEMO, eventually, running
 
 BROKEN = """
@@ -67,3 +69,13 @@ def test_the_record_is_verified_in_the_background(api: Api) -> None:
 )
 def test_what_is_to_be_typed_stands_apart(text: str, found: list[tuple[str, bool]]) -> None:
     assert pieces(text) == found
+
+
+async def test_who_has_the_record_looked_at_stays_in_the_list_that_they_see(tmp_path: Path) -> None:
+    async with within(tmp_path) as console:
+        viewer = await console.person("viewer")
+        for act in ("look", "verify"):
+            form = await viewer.form(f"/health/{act}", {"place": "?q=nothing+of+that&level=ok"})
+            assert form.status == 200
+            assert 'name="place" value="?q=nothing+of+that&amp;level=ok"' in form.text
+            assert (await viewer.form(f"/health/{act}", {"place": "?level=none"})).status == 422

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
 
 from gatewright.call import Caller
 from gatewright.limits.gate import Rate
@@ -39,6 +44,32 @@ async def test_it_says_what_is_used_what_is_left_and_when_it_refills(tmp_path: P
         page = await viewer.get("/limits")
         assert "none left" in page.text
         assert "next in" in page.text
+
+
+async def test_callers_of_one_name_are_told_apart_and_what_refills_keeps_its_place(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Each page is asked for later than the one before, so every wait has become shorter."""
+    async with within(tmp_path, LIMITS) as console:
+        viewer = await console.person("viewer")
+        rate = console.parts.ground.now.gate("rate", Rate)
+        assert rate is not None
+        for kind in ("agent", "operator", "anonymous"):
+            for name in ("ann", "bob", "cid"):
+                assert rate.meter.take("http", Caller(name, kind).who, None) is None
+        for sort in ("wait", "name", "full"):
+            found: list[Any] = []
+            after = ""
+            while True:
+                query = urlencode({"sort": sort, "limit": 1, "after": after})
+                page = (await viewer.api("GET", f"/limits?{query}")).json()
+                found += [(*one["names"], one["per"]) for one in page["limits"]]
+                await asyncio.sleep(0.002)
+                after = page["next"]
+                if not after:
+                    break
+            assert len(found) == len(set(found)) == page["total"] == 18
+    assert "cannot be told apart" not in caplog.text
 
 
 async def test_consumers_are_those_of_the_record(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_what_ends_calls_needs_a_reason_and_the_record_has_it(api: Api, console:
     assert (done["id"], done["state"]) == ("demo", "connected")
     (record,) = records(console, "dev.gatewright.server.restarted")
     assert record["details"] == {"reason": "it leaks"}
-    history = api.get("/servers/demo/history")
+    history = api.get("/servers/demo/history")["steps"]
     assert ("dev.gatewright.server.restarted", "it leaks") in [
         (one["kind"], one["why"]) for one in history
     ]
@@ -121,7 +121,9 @@ def test_a_changed_definition_is_shown_accepted_and_refused(
     assert api.post("/servers/quiet/hide", tool="add", reason="")["status"] == 422
     api.post("/servers/quiet/hide", tool="add", reason="nobody asked for it")
     eventually(lambda: api.get("/servers/quiet")["held"] == [])
-    assert api.get("/held-definitions") == []  # nobody is asked about a tool that nobody sees
+    assert (
+        api.get("/held-definitions")["definitions"] == []
+    )  # nobody is asked about a tool that nobody sees
     assert api.get("/servers/quiet")["row"]["tools"] == 7
     (record,) = records(console, "dev.gatewright.tool.disabled")
     assert record["target"] == {"server_id": "quiet", "tool_name": "add"}
@@ -133,9 +135,9 @@ def test_refused_means_held_back_wherever_it_is_said(api: Api, console: Console)
     program.write_text(program.read_text().replace("Tell the date and time.", "Tell the time."))
     api.post("/servers/quiet/restart", reason="another version")
     eventually(lambda: bool(api.get("/servers/quiet")["row"]["held"] == 1))
-    eventually(lambda: bool(api.get("/held-definitions")))
+    eventually(lambda: bool(api.get("/held-definitions")["total"]))
     before = console.config.read_text()
-    (waiting,) = api.get("/held-definitions")
+    (waiting,) = api.get("/held-definitions")["definitions"]
     assert (waiting["tool"], waiting["standing"]) == ("now", "changed")
     said = {"tool": "now", "digest": waiting["digest"]}
     assert api.post("/servers/quiet/pin/refuse", **said, reason=" ")["code"] == "no_reason"
@@ -143,7 +145,7 @@ def test_refused_means_held_back_wherever_it_is_said(api: Api, console: Console)
     assert api.post("/servers/quiet/pin/refuse", **wrong, reason="x")["code"] == "not_shown"
     refused = api.post("/servers/quiet/pin/refuse", **said, reason="it lies")
     assert (refused["standing"], refused["by"]) == ("changed", "local")
-    assert api.get("/held-definitions") == []
+    assert api.get("/held-definitions")["definitions"] == []
     (held,) = api.get("/servers/quiet")["held"]
     assert (held["tool"], held["by"]) == ("now", "local")
     assert console.config.read_text() == before
@@ -170,7 +172,7 @@ def test_states_that_no_record_has_are_part_of_the_history(api: Api) -> None:
     api.post("/servers/demo/drain")
     eventually(lambda: bool(api.get("/servers/demo")["row"]["state"] == "disconnected"))
     api.post("/servers/demo/start")
-    found = [one["state"] for one in api.get("/servers/demo/history") if one["state"]]
+    found = [one["state"] for one in api.get("/servers/demo/history")["steps"] if one["state"]]
     assert found[:3] == ["connected", "disconnected", "draining"]
 
 

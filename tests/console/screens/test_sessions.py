@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import urllib.error
 from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 from tests.console.asking import Api, signed_in
+from tests.console.in_process import within
 from tests.console.mcp_session import McpSession
 from tests.console.running import Console, running
 
@@ -61,6 +65,27 @@ def test_a_viewer_ends_no_session(tmp_path_factory: pytest.TempPathFactory) -> N
         (run,) = viewer.get("/sessions")["runs"]
         found = viewer._send("DELETE", f"/sessions/{run['session']}", b"{}")
         assert (found["status"], found["code"]) == (403, "role")
-        (mine,) = viewer.get("/sign-ins")
+        (mine,) = viewer.get("/sign-ins")["signed_in"]
         assert viewer._send("DELETE", f"/sign-ins/{mine['id']}", b"{}")["status"] == 403
         assert "result" in host.ask("tools/list", {})
+
+
+async def test_who_signs_somebody_out_stays_in_the_part_of_the_list_that_they_see(
+    tmp_path: Path,
+) -> None:
+    async with within(tmp_path) as console:
+        operator = await console.person("operator")
+        for number in range(4):
+            await console.person("viewer", f"v{number}")
+        listed = (await operator.api("GET", "/sign-ins?sort=person&limit=2")).json()
+        assert ([one["person"] for one in listed["signed_in"]], listed["total"]) == (
+            ["operator", "v0"],
+            5,
+        )
+        query = urlencode({"sort": "person", "limit": 2, "after": listed["next"]})
+        page = await operator.get(f"/sessions/signed-in?{query}")
+        assert ("v1" in page.text, "v3" in page.text) == (True, False)
+        (gone,) = [one["id"] for one in listed["signed_in"] if one["person"] == "v0"]
+        form = await operator.form(f"/sessions/signed-in/{gone}/end", {"place": f"?{query}"})
+        shown = re.findall(r'data-title="Person">([^<]*)<', form.text)
+        assert shown == ["v1", "v2"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
-from urllib.parse import urlencode
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -12,15 +11,18 @@ from msgspec import Meta
 from gatewright.access.authority import Authority
 from gatewright.command_text import to_type
 from gatewright.console.access_changes import AccessChange, AccessChanges, Planned
-from gatewright.console.access_table import AccessTable, Cell, Grid, Said
+from gatewright.console.access_table import AccessTable, Cell, Grid, Order, Said
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import ApiError, Asking, change, see
+from gatewright.console.lists import Head, place_in, placed
+from gatewright.console.operations import ApiError, Asking, Nothing, change, see
+from gatewright.console.paging import url_of
 from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.transport.slices import in_slices
 
 __all__ = ["Access", "AccessQuery", "Changed", "GateWord", "OpenedCell"]
 
 Text = Annotated[str, Meta(max_length=256)]
+Place = Annotated[str, Meta(max_length=2000)]
 _MARKS = {"allow": "●", "ask": "◐", "deny": "○"}
 _LEVELS = {
     "tool_grant": "a grant for this tool",
@@ -38,9 +40,14 @@ class AccessQuery(msgspec.Struct, frozen=True, kw_only=True):
     server: Text = ""
     find: Text = ""
     """A text in the names of tools."""
-    agents_after: Text = ""
-    tools_after: Annotated[str, Meta(max_length=513)] = ""
-    """`SERVER/TOOL`: what is behind it."""
+    sort: Literal["server", "tool"] = "server"
+    """What tools are sorted by; agents are by their names."""
+    desc: bool = False
+    agents_desc: bool = False
+    agents_after: Place = ""
+    """Where the agents of the page before ended: its `next_agents`."""
+    tools_after: Place = ""
+    """The same of tools."""
     open_agent: Text = ""
     open_server: Text = ""
     open_tool: Text = ""
@@ -89,9 +96,9 @@ class Access(Screen):
         self.pages = (
             Page(path="/access", power="see", run=self._page, takes=AccessQuery),
             Page(path="/access/grid", power="see", run=self._grid_part, takes=AccessQuery),
-            posted("/access/plan", self._plan_form, AccessChange),
-            posted("/access/save", self._save_form, AccessChange),
-            posted("/access/undo", self._undo_form),
+            posted("/access/plan", self._plan_form, AccessChange, reads=True),
+            posted("/access/save", self._save_form, placed(AccessChange)),
+            posted("/access/undo", self._undo_form, placed(Nothing)),
         )
         self.operations = (
             see(
@@ -117,6 +124,7 @@ class Access(Screen):
                 self.plan,
                 takes=AccessChange,
                 gives=Planned,
+                reads=True,
             ),
             change(
                 "access.change",
@@ -144,8 +152,9 @@ class Access(Screen):
             agent=query.agent,
             server=query.server,
             text=query.find,
-            agents_after=query.agents_after,
-            tools_after=query.tools_after,
+            agents=Order(query.agents_after, query.agents_desc),
+            tools=Order(query.tools_after, query.desc),
+            by_name=query.sort == "tool",
         )
         return await in_slices(grid)
 
@@ -206,7 +215,6 @@ class Access(Screen):
         query: AccessQuery = asking.given
         grid = await self.grid(asking)
         opened = await self.cell(asking) if query.open_agent else None
-        last = grid.tools[-1] if grid.tools else ("", "")
         return {
             "title": "Access",
             "topics": "access",
@@ -219,11 +227,11 @@ class Access(Screen):
             "servers": sorted(one.id for one in self._parts.ground.now.settings.servers),
             "undoable": self._changes.undoable(asking.person.id),
             "url": lambda **other: _url(query, "/access", **other),
+            "place": _url(query, ""),
             "here": _url(query, "/access/grid"),
-            "more_tools": _url(query, "/access", tools_after="/".join(last)),
-            "more_agents": _url(
-                query, "/access", agents_after=grid.agents[-1] if grid.agents else ""
-            ),
+            "more_tools": _url(query, "/access", tools_after=grid.next_tools),
+            "more_agents": _url(query, "/access", agents_after=grid.next_agents),
+            "orders": _orders(query),
         }
 
     async def _plan_form(self, asking: Asking) -> View:
@@ -231,14 +239,15 @@ class Access(Screen):
         return View("access/plan.html", {"plan": await self.plan(asking), "change": change})
 
     async def _save_form(self, asking: Asking) -> View:
-        change: AccessChange = asking.given
+        change, query = asking.given, place_in(asking.given, AccessQuery)
         await self.change(asking)
         cell = {"open_agent": change.agent, "open_server": change.server, "open_tool": change.tool}
-        return View("", location=_url(AccessQuery(), "/access", **cell))
+        return View("", location=_url(query, "/access", **cell))
 
     async def _undo_form(self, asking: Asking) -> View:
+        query = place_in(asking.given, AccessQuery)
         await self.undo(asking)
-        return View("", location="/access")
+        return View("", location=_url(query, "/access"))
 
     @staticmethod
     def _copies(query: AccessQuery) -> Copies:
@@ -262,7 +271,23 @@ def _groups(tools: Sequence[tuple[str, str]]) -> list[tuple[str, int]]:
     return found
 
 
-def _url(query: AccessQuery, path: str, **other: str) -> str:
-    said = {**msgspec.structs.asdict(query), **other}
-    text = urlencode({name: value for name, value in said.items() if value})
-    return f"{path}?{text}" if text else path
+def _orders(query: AccessQuery) -> Sequence[Head]:
+    """What the grid can be sorted by: agents down, and tools across by one of two."""
+    found = [
+        Head(
+            "Agent",
+            _url(query, "/access", agents_desc=not query.agents_desc, agents_after=""),
+            "descending" if query.agents_desc else "ascending",
+            numeric=False,
+        )
+    ]
+    for name, title in (("server", "Server"), ("tool", "Tool")):
+        here = query.sort == name
+        url = _url(query, "/access", sort=name, desc=here and not query.desc, tools_after="")
+        order = ("descending" if query.desc else "ascending") if here else ""
+        found.append(Head(title, url, order, numeric=False))
+    return found
+
+
+def _url(query: AccessQuery, path: str, **other: Any) -> str:
+    return url_of(path, query, **other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from gatewright.console.audit_query import (
     url_of,
     wanted_of,
 )
-from gatewright.console.audit_shapes import OpenedRecord, Record, Records, Slices, shown
+from gatewright.console.audit_shapes import OpenedRecord, Record, Records, Slices, shown, whose_eyes
 from gatewright.console.audit_threads import AuditThreads
 from gatewright.console.audit_verifying import Verified, Verifying
 from gatewright.console.dependencies import Dependencies
@@ -72,7 +73,7 @@ class Audit(Screen):
             see(
                 "audit.search",
                 "/audit",
-                "Search the record, newest first",
+                "Search the record, newest first unless said otherwise",
                 self.search,
                 takes=AuditQuery,
                 gives=Records,
@@ -128,9 +129,8 @@ class Audit(Screen):
         self._fill()
         if query.trace:
             return await self._beside(self._of_trace, query, asking.person)
-        found = await self._beside(
-            self._search.search, wanted, before=query.before or None, most=_PAGE
-        )
+        look = partial(self._search.search, oldest=query.oldest)
+        found = await self._beside(look, wanted, before=query.before or None, most=_PAGE)
         return Records(
             records=[shown(msgspec.json.decode(one), asking.person) for one in found.lines],
             before=found.before,
@@ -192,7 +192,10 @@ class Audit(Screen):
         wanted = wanted_of(query, self._parts.clock())
         fits = [one for one in self._search.of_trace(query.trace) if admits(wanted, one)]
         return Records(
-            records=[shown(msgspec.json.decode(one), person) for one in reversed(fits)],
+            records=[
+                shown(msgspec.json.decode(one), person)
+                for one in (fits if query.oldest else reversed(fits))
+            ],
             before=None,
             unsearched=False,
         )
@@ -228,10 +231,12 @@ class Audit(Screen):
         )
 
     async def _list_part(self, asking: Asking) -> View:
-        return View("audit/list.html", await self._values(asking))
+        shared = f"{url_of(asking.given)} {whose_eyes(asking.person)}"
+        return View("audit/list.html", shared=shared, later=lambda: self._values(asking))
 
     async def _histogram_part(self, asking: Asking) -> View:
-        return View("audit/histogram.html", await self._drawn(asking))
+        shared = url_of(asking.given)
+        return View("audit/histogram.html", shared=shared, later=lambda: self._drawn(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         query: AuditQuery = asking.given
@@ -246,7 +251,8 @@ class Audit(Screen):
             "older": "" if behind is None else url_of(query, before=behind),
             "part": "" if behind is None else url_of(query, "/audit/list", before=behind),
             "here": url_of(query, "/audit/list"),
-            "newest": url_of(query, before=0) if query.before else "",
+            "first": url_of(query, before=0) if query.before else "",
+            "turned": url_of(query, before=0, oldest=not query.oldest),
             "exported": [(name, value) for name in NAMES if (value := getattr(query, name))],
             "verification": self._verifying.now,
             "url": url_of,

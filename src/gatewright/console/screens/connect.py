@@ -27,6 +27,7 @@ from gatewright.console.host_shapes import (
     Some,
     Taking,
 )
+from gatewright.console.lists import place_in, placed
 from gatewright.console.operations import ApiError, Asking, Operation, change
 from gatewright.console.paging import url_of
 from gatewright.console.people import Person
@@ -66,16 +67,16 @@ class Connect(Screen):
         shown, at = partial(Page, power="change"), "/connect/{host}"
         self.pages = (
             Page(path="/connect", power="see", run=self._page, takes=Hosts),
-            posted("/connect/from/plan", self._plan_of(self.planning), From),
-            posted("/connect/from/import", self._done(self.take_in), AgreedFrom),
+            posted("/connect/from/plan", self._plan_of(self.planning), From, reads=True),
+            posted("/connect/from/import", self._done(self.take_in), placed(AgreedFrom)),
             shown(
                 path=f"{at}/connecting", run=self._shown(self.connecting, "connect"), takes=Taking
             ),
             shown(path=f"{at}/disconnecting", run=self._shown(self.disconnecting, "disconnect")),
             shown(path=f"{at}/importing", run=self._plan_of(self.importing), takes=Some),
-            posted(f"{at}/connect", self._done(self.connect), AgreedTaking),
-            posted(f"{at}/disconnect", self._done(self.disconnect), Agreed),
-            posted(f"{at}/import", self._done(self.bring_in), AgreedSome),
+            posted(f"{at}/connect", self._done(self.connect), placed(AgreedTaking)),
+            posted(f"{at}/disconnect", self._done(self.disconnect), placed(Agreed)),
+            posted(f"{at}/import", self._done(self.bring_in), placed(AgreedSome)),
         )
         self.operations = self._api()
 
@@ -142,6 +143,7 @@ class Connect(Screen):
                 "Show which servers of a file, or of a text, would be imported",
                 self.planning,
                 takes=From,
+                reads=True,
             ),
             plan(
                 "imports.import",
@@ -156,14 +158,13 @@ class Connect(Screen):
 
     async def hosts(self, asking: Asking) -> HostPage:
         """Sorted, filtered, one page. Raises `ApiError`."""
-        found = await _beside(self._known(asking.person).hosts)
-        hosts, total, more = await HOSTS.page(found, asking.given)
+        every = await _beside(self._known(asking.person).hosts)
+        hosts, total, more = await HOSTS.page(every, asking.given)
         return HostPage(hosts=hosts, total=total, next=more)
 
     async def connecting(self, asking: Asking) -> HostChange:
         """Raises `ApiError`."""
-        files, given = self._known(asking.person), asking.given
-        look = partial(files.connecting, take_over=given.take_over)
+        look = partial(self._known(asking.person).connecting, take_over=asking.given.take_over)
         return await _beside(look, asking.path["host"])
 
     async def disconnecting(self, asking: Asking) -> HostChange:
@@ -190,14 +191,13 @@ class Connect(Screen):
 
     async def disconnect(self, asking: Asking) -> HostChange:
         """Raises `ApiError`, `Unrecorded`."""
-        files, host = self._known(asking.person), asking.path["host"]
+        files, what = self._known(asking.person), "disconnected"
         look, act = files.disconnecting, files.disconnect
-        return await self._agreed(asking, "disconnected", host, look, act)
+        return await self._agreed(asking, what, asking.path["host"], look, act)
 
     async def bring_in(self, asking: Asking) -> ImportPlan:
         """Raises `ApiError`, `Unrecorded`."""
-        host = asking.path["host"]
-        return await self._import(asking, ImportSource(host=host), host)
+        return await self._import(asking, ImportSource(host=(host := asking.path["host"])), host)
 
     async def take_in(self, asking: Asking) -> ImportPlan:
         """Raises `ApiError`, `Unrecorded`."""
@@ -255,8 +255,8 @@ class Connect(Screen):
             found = await self.hosts(asking)
         except ApiError as problem:
             return {**values, "problem": problem}
-        shown = HOSTS.shown(asking.given, found.next)
-        return {**values, "problem": None, "found": found, "list": shown}
+        values |= {"list": HOSTS.shown(asking.given, found.next), "found": found}
+        return {**values, "problem": None}
 
     def _shown(self, preview: Callable[[Asking], Awaitable[HostChange]], act: str) -> Any:
         async def run(asking: Asking) -> View:
@@ -277,7 +277,7 @@ class Connect(Screen):
         async def run(asking: Asking) -> View:
             done = await operation(asking)
             self._changes.tell("connect")
-            values = await self._values(replace(asking, given=Hosts()))
+            values = await self._values(replace(asking, given=place_in(asking.given, Hosts)))
             return View("connect/list.html", {**values, "done": done})
 
         return run

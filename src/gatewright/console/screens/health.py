@@ -9,7 +9,8 @@ from gatewright.console.audit_verifying import Verifying
 from gatewright.console.dependencies import Dependencies
 from gatewright.console.health import FINDINGS, Findings, Overview
 from gatewright.console.health import Health as Checks
-from gatewright.console.operations import Asking, see
+from gatewright.console.lists import place_in, placed
+from gatewright.console.operations import Asking, Nothing, see
 from gatewright.console.paging import url_of
 from gatewright.console.people import Person
 from gatewright.console.screen import Badge, Copies, Page, Screen, View, posted
@@ -30,8 +31,8 @@ class Health(Screen):
         self.pages = (
             Page(path="/health", power="see", run=self._page, takes=Findings),
             Page(path="/health/list", power="see", run=self._list_part, takes=Findings),
-            posted("/health/look", self._then(self.look), power="see"),
-            posted("/health/verify", self._then(self.verify), power="see"),
+            posted("/health/look", self._then(self.look), placed(Nothing), power="see"),
+            posted("/health/verify", self._then(self.verify), placed(Nothing), power="see"),
         )
         self.operations = (
             see(
@@ -101,7 +102,10 @@ class Health(Screen):
 
     def _then(self, operation: Any) -> Any:
         async def run(asking: Asking) -> View:
-            return View("health/list.html", self._values(await operation(asking), Findings()))
+            asked = place_in(asking.given, Findings)
+            await operation(asking)
+            found = await self._checks.overview(asked)
+            return View("health/list.html", self._values(found, asked))
 
         return run
 

@@ -29,9 +29,9 @@ from gatewright.console.inbox_list import (
     ListAsked,
     asked_at,
     list_of,
-    placed,
     where_of,
 )
+from gatewright.console.lists import placed
 from gatewright.console.operations import ApiError, Asking
 from gatewright.console.paging import url_of
 from gatewright.console.people import Person
@@ -95,7 +95,7 @@ class Inbox(Screen):
             Page(path="/inbox/{id}", power="see", run=self._page, takes=ListAsked),
             posted("/inbox/{id}/approve", form(decisions.approve), placed(Decision), "decide"),
             posted("/inbox/{id}/deny", form(decisions.deny), placed(Decision), "decide"),
-            posted("/inbox/{id}/difference", self._difference, Edited, "decide"),
+            posted("/inbox/{id}/difference", self._difference, Edited, "decide", reads=True),
             posted("/inbox/{id}/accept", form(self._held.accept), placed(Looked)),
             posted("/inbox/{id}/refuse", form(self._held.refuse), placed(Looked)),
         )
@@ -194,7 +194,7 @@ class Inbox(Screen):
 
     async def _after(self, before: Approval | None, said: str, asking: Asking) -> View:
         """The list in which it was decided, with the next one open: the first that comes after the one that was decided."""
-        asked = asked_at(asking.given.place, self._clock())
+        asked = asked_at(asking.given, self._clock())
         found = list_of(self._details, self._held, asked)
         if before is not None:
             place = place_of(before, asked.sort)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator, Hashable, Iterable, Sequence
 from typing import Annotated, Any, Literal
 
@@ -51,6 +52,8 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
 
     scope: str
     subject: str
+    names: tuple[str, ...]
+    """The subject in full: of a caller kind and id, of a tool server and name."""
     endpoint: str
     """At which it counts; empty for all together."""
     limit: int
@@ -61,6 +64,8 @@ class Limit(msgspec.Struct, frozen=True, kw_only=True):
     """Until the next call may come; 0 where it may."""
     empty_in: float
     """Until everything is left again."""
+    refills_at: float
+    """In Unix seconds: when the next call may come, or, where it may, when everything is left again; 0 where it is."""
 
     @property
     def part(self) -> float:
@@ -77,9 +82,9 @@ TABLE: Table[Limit] = Table(
         Column("Full", "full", lambda one: one.part, falls=True),
         Column("Used", "used", lambda one: one.used, falls=True),
         Column("Left", "left", lambda one: one.left, numeric=True),
-        Column("Refills", "wait", lambda one: one.next_in or one.empty_in, falls=True),
+        Column("Refills", "wait", lambda one: one.refills_at, falls=True),
     ),
-    lambda one: f"{one.scope} {one.subject} {one.endpoint} {one.per} {one.limit}",
+    lambda one: (one.scope, *one.names, one.endpoint, one.per, str(one.limit)),
     lambda one, asked: asked.scope in ("", one.scope) and asked.find.lower() in one.subject.lower(),
 )
 """The list of limits."""
@@ -127,6 +132,8 @@ class Limits(Screen):
         self._parts = parts
         self._search = search
         self._beside = threads.run
+        self._began = parts.clock() - time.monotonic()
+        """The Unix time at which the clock of the meters stood at 0: asked for once, so that places in the list stay where they are."""
         self.pages = (
             Page(path="/limits", power="see", run=self._page, takes=LimitQuery),
             Page(path="/limits/list", power="see", run=self._part, takes=LimitQuery),
@@ -159,7 +166,7 @@ class Limits(Screen):
         """The fullest first, unless another order is asked for. Raises `ApiError`."""
         query: LimitQuery = asking.given
         meters = self._meters()
-        found, whole = await in_slices(_standing(meters))
+        found, whole = await in_slices(_standing(meters, self._began))
         limits, total, more = await TABLE.page(found, query)
         # Those of one endpoint are what its protocol brings with it, and nobody's wish.
         rules = sum(not rule.door for meter in meters for rule in meter.rules)
@@ -193,7 +200,8 @@ class Limits(Screen):
         return View("limits/page.html", await self._values(asking), copies)
 
     async def _part(self, asking: Asking) -> View:
-        return View("limits/list.html", await self._values(asking))
+        shared = f"?{url_of('', asking.given)}"
+        return View("limits/list.html", shared=shared, later=lambda: self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         query: LimitQuery = asking.given
@@ -211,25 +219,26 @@ class Limits(Screen):
 
 
 def _standing(
-    meters: Iterable[Meter],
+    meters: Iterable[Meter], began: float
 ) -> Generator[None, None, tuple[list[Limit], bool]]:
     """All that was counted, and whether that is all of it; some hundreds in a step."""
     whole, found = True, list[Limit]()
     for meter in meters:
-        standing, all_ = meter.standing(_SUBJECTS)
+        standing, all_, now = meter.standing(_SUBJECTS)
         whole = whole and all_
         for number, (rule, subject, one) in enumerate(standing):
             if number % _A_STEP == 0:
                 yield
-            found.append(_limit(rule, subject, one))
+            found.append(_limit(rule, subject, one, now, began))
     return found, whole
 
 
-def _limit(rule: Rule, subject: Hashable, one: Standing) -> Limit:
-    window = one.window
+def _limit(rule: Rule, subject: Hashable, one: Standing, now: int, began: float) -> Limit:
+    window, refills_in = one.window, one.next_in or one.empty_in
     return Limit(
         scope=rule.scope,
         subject=_named(rule, subject),
+        names=tuple(map(str, subject)) if isinstance(subject, tuple) else (str(subject),),
         endpoint=rule.door,
         limit=window.limit,
         per=_WORDS[window.span],
@@ -237,6 +246,7 @@ def _limit(rule: Rule, subject: Hashable, one: Standing) -> Limit:
         left=max(0, window.limit - one.used),
         next_in=one.next_in / SECOND,
         empty_in=one.empty_in / SECOND,
+        refills_at=began + (now + refills_in) / SECOND if refills_in else 0.0,
     )
 
 

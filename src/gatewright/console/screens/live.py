@@ -12,11 +12,11 @@ from gatewright.approvals.queue import ApprovalQueue
 from gatewright.command_text import to_type
 from gatewright.console.call_details import CallDetail, detail_of
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.lists import shown_of
+from gatewright.console.lists import place_in, placed, shown_of
 from gatewright.console.operations import ApiError, Asking, see
 from gatewright.console.paging import url_of
 from gatewright.console.recent_calls import COLUMNS, CallPage, CallsAsked, RecentCalls
-from gatewright.console.running_calls import RunningAsked, RunningCalls, StopForm
+from gatewright.console.running_calls import RunningAsked, RunningCalls, Stopping
 from gatewright.console.screen import Copies, Page, Screen, View, posted
 from gatewright.console.traffic import Counted
 
@@ -50,7 +50,7 @@ class Live(Screen):
             Page(
                 path="/live/running/list", power="see", run=self._running_part, takes=RunningAsked
             ),
-            posted("/live/running/{id}/stop", self._stop, StopForm),
+            posted("/live/running/{id}/stop", self._stop, placed(Stopping)),
             Page(path="/live/{id}", power="see", run=self._page, takes=CallsAsked),
             Page(path="/live/{id}/panel", power="see", run=self._panel_part, takes=CallsAsked),
         )
@@ -173,8 +173,7 @@ class Live(Screen):
 
     async def _stop(self, asking: Asking) -> View:
         await self._running_calls.stop(asking)
-        given: StopForm = asking.given
-        return await self._running_part(replace(asking, given=given.asked))
+        return await self._running_part(replace(asking, given=place_in(asking.given, RunningAsked)))
 
 
 _RUNNING = 5

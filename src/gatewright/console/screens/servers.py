@@ -16,7 +16,16 @@ from gatewright.console.people import Person
 from gatewright.console.screen import Badge, Copies, Page, Screen, View, posted
 from gatewright.console.server_acts import Acted, Acts, Why
 from gatewright.console.server_facts import Act, ServerDetail, ServerFacts
-from gatewright.console.server_history import Step, history, spans, window_of, with_turns
+from gatewright.console.server_history import (
+    HistoryAsked,
+    HistoryPage,
+    Step,
+    history,
+    spans,
+    table_of,
+    window_of,
+    with_turns,
+)
 from gatewright.console.server_requests import (
     TABLE,
     Accepting,
@@ -32,7 +41,8 @@ from gatewright.servers.states import STATES, State
 
 __all__ = ["Servers"]
 
-_STEPS = 50
+_STEPS = 500
+"""Of one kind within the days that are shown."""
 _DAYS = 7
 _WRONG: frozenset[State] = frozenset(("error", "disconnected"))
 
@@ -56,9 +66,11 @@ class Servers(Screen):
         self.pages = (
             Page(path="/servers", power="see", run=self._list, takes=Listing),
             Page(path="/servers/list", power="see", run=self._list_part, takes=Listing),
-            Page(path="/servers/{id}", power="see", run=self._opened),
+            Page(path="/servers/{id}", power="see", run=self._opened, takes=HistoryAsked),
             Page(path="/servers/{id}/part", power="see", run=self._part),
-            Page(path="/servers/{id}/history", power="see", run=self._history_part),
+            Page(
+                path="/servers/{id}/list", power="see", run=self._history_part, takes=HistoryAsked
+            ),
             Page(path="/servers/{id}/pin", power="see", run=self._pin_part, takes=OfTool),
             *(posted(f"{at}/{act}", form(self._acting(act)), Why) for act in _SUMMARIES),
             posted(f"{at}/pin/accept", form(self.accept), Accepting),
@@ -80,7 +92,8 @@ class Servers(Screen):
                 f"{at}/history",
                 "Show what happened to a server within a week",
                 self.history,
-                gives=list[Step],
+                takes=HistoryAsked,
+                gives=HistoryPage,
             ),
             *(
                 change(
@@ -147,9 +160,13 @@ class Servers(Screen):
         """Raises `ApiError`."""
         return await self._facts.detail(asking.path["id"])
 
-    async def history(self, asking: Asking) -> list[Step]:
-        """Newest first."""
+    async def history(self, asking: Asking) -> HistoryPage:
+        """The newest first, unless another order is asked for. Raises `ApiError`, `StoreError`."""
         id = asking.path["id"]
+        steps, total, more = await table_of(id).page(await self._all_steps(id), asking.given)
+        return HistoryPage(steps=steps, total=total, next=more)
+
+    async def _all_steps(self, id: str) -> list[Step]:
         return with_turns(await asyncio.to_thread(self._steps, id), self._states.of(id))
 
     def _steps(self, id: str) -> list[Step]:
@@ -195,7 +212,8 @@ class Servers(Screen):
         return View("servers/page.html", await self._values(asking), copies)
 
     async def _list_part(self, asking: Asking) -> View:
-        return View("servers/list.html", await self._values(asking))
+        shared = f"?{url_of('', asking.given)}"
+        return View("servers/list.html", shared=shared, later=lambda: self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         page = await self.listed(asking)
@@ -211,7 +229,10 @@ class Servers(Screen):
     async def _opened(self, asking: Asking) -> View:
         id = asking.path["id"]
         copies = Copies(to_type("server show {}", id), f"GET /api/v1/servers/{id}")
-        return View("servers/opened.html", await self._of_one(asking), copies)
+        history = table_of(id).shown(asking.given, "").part
+        return View(
+            "servers/opened.html", {**await self._of_one(asking), "history": history}, copies
+        )
 
     async def _part(self, asking: Asking) -> View:
         return View("servers/server.html", await self._of_one(asking))
@@ -222,13 +243,15 @@ class Servers(Screen):
 
     async def _history_part(self, asking: Asking) -> View:
         id = asking.path["id"]
-        steps = await self.history(asking)
+        steps, asked = await self._all_steps(id), asking.given
+        table = table_of(id)
+        page, _, more = await table.page(steps, asked)
         server = self._now.servers.servers.get(id)
         now = self._clock()
         window_s = window_of(steps, now)
         shown = spans(steps, now, window_s, state="connected" if server is None else server.state)
-        values = {"steps": steps, "spans": shown, "id": id, "window": window_s}
-        return View("servers/history.html", values)
+        values = {"steps": page, "spans": shown, "id": id, "window": window_s, "asked": asked}
+        return View("servers/history.html", values | {"list": table.shown(asked, more)})
 
     async def _pin_part(self, asking: Asking) -> View:
         return View("servers/pin.html", {"held": await self.pin(asking)})

@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
+from msgspec.structs import replace
 
 from gatewright.command_text import to_type
 from gatewright.console.agent_runs import (
@@ -18,12 +19,16 @@ from gatewright.console.agent_runs import (
     Timeline,
 )
 from gatewright.console.dependencies import Dependencies
-from gatewright.console.operations import Asking, change, see
+from gatewright.console.lists import place_in, placed
+from gatewright.console.operations import Asking, Nothing, change, see
 from gatewright.console.paging import url_of
 from gatewright.console.screen import Copies, Page, Screen, View, posted
-from gatewright.console.sign_in_sessions import SignIns
+from gatewright.console.sign_in_sessions import TABLE as SIGNED_IN
+from gatewright.console.sign_in_sessions import SignIns, SignInsAsked
 
 __all__ = ["RunPage", "Sessions"]
+
+_SIGNED_IN = "/sessions/signed-in"
 
 
 class RunPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,8 +57,14 @@ class Sessions(Screen):
             Page(path="/sessions/list", power="see", run=self._list_part, takes=RunsAsked),
             Page(path="/sessions/run", power="see", run=self._run_page, takes=RunAsked),
             Page(path="/sessions/run/part", power="see", run=self._run_part, takes=RunAsked),
-            Page(path="/sessions/signed-in", power="see", run=self._signed_in_part),
-            posted("/sessions/signed-in/{id}/end", self._sign_out),
+            Page(path=_SIGNED_IN, power="see", run=self._signed_in_page, takes=SignInsAsked),
+            Page(
+                path=f"{_SIGNED_IN}/list",
+                power="see",
+                run=self._signed_in_part,
+                takes=SignInsAsked,
+            ),
+            posted(f"{_SIGNED_IN}/{{id}}/end", self._sign_out, placed(Nothing)),
             posted("/sessions/{id}/end", self._end),
         )
         self.operations = (
@@ -102,7 +113,7 @@ class Sessions(Screen):
 
     async def _page(self, asking: Asking) -> View:
         values = await self._values(asking)
-        values["signed_in"] = await self._sign_ins.all(asking)
+        values |= await self._signed_in(asking, SignInsAsked())
         return View(
             "sessions/page.html",
             values,
@@ -110,7 +121,8 @@ class Sessions(Screen):
         )
 
     async def _list_part(self, asking: Asking) -> View:
-        return View("sessions/list.html", await self._values(asking))
+        shared = f"?{url_of('', asking.given)}"
+        return View("sessions/list.html", shared=shared, later=lambda: self._values(asking))
 
     async def _values(self, asking: Asking) -> dict[str, Any]:
         asked: RunsAsked = asking.given
@@ -140,12 +152,24 @@ class Sessions(Screen):
         said = {name: one for name, one in msgspec.structs.asdict(asked).items() if one}
         return {"title": "Session", "topics": "sessions", "run": found, "query": urlencode(said)}
 
+    async def _signed_in(self, asking: Asking, asked: SignInsAsked) -> dict[str, Any]:
+        found = await self._sign_ins.all(replace(asking, given=asked))
+        around = SIGNED_IN.shown(asked, found.next)
+        return {"signed_in": found, "asked_people": asked, "people": around}
+
+    async def _signed_in_page(self, asking: Asking) -> View:
+        values = {"title": "Signed in", "topics": "sessions"}
+        call = f"GET /api/v1{url_of('/sign-ins', asking.given)}"
+        found = await self._signed_in(asking, asking.given)
+        return View("sessions/signed_in_page.html", values | found, Copies(call=call))
+
     async def _signed_in_part(self, asking: Asking) -> View:
-        return View("sessions/signed_in.html", {"signed_in": await self._sign_ins.all(asking)})
+        return View("sessions/signed_in.html", await self._signed_in(asking, asking.given))
 
     async def _sign_out(self, asking: Asking) -> View:
+        asked = place_in(asking.given, SignInsAsked)
         await self._sign_ins.end(asking)
-        return await self._signed_in_part(asking)
+        return View("sessions/signed_in.html", await self._signed_in(asking, asked))
 
     async def _end(self, asking: Asking) -> View:
         ended = self._runs.end(asking.path["id"], asking.person)

@@ -43,6 +43,8 @@ window.consoleConfirm = async (here, headers, writes, say) => {
       const said = await ask(here, headers());
       if (said.over) return "over";
       if (said.url) {
+        // Whatever the address is like, and nobody else has to keep it.
+        window.sessionStorage.setItem("confirm-way", here + window.location.hash);
         window.location.replace(said.url);
         return new Promise(() => {});
       }

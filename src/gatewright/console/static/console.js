@@ -68,7 +68,7 @@ function unsent(dialog) {
 }
 
 // When somebody last wrote: a field that has the focus alone keeps nothing waiting.
-const [FIELDS, WRITES_MS] = ["input:not([type=hidden]):not([type=search]), textarea", 60_000];
+const [FIELDS, WRITES_MS] = ["input:not([type=hidden]):not([type=search]), textarea, select", 60_000];
 let wrote = -WRITES_MS;
 for (const kind of ["keydown", "input"]) {
   window.addEventListener(
@@ -82,8 +82,18 @@ for (const kind of ["keydown", "input"]) {
 
 function writes() {
   if (document.querySelector("dialog[open]") || performance.now() - wrote < WRITES_MS) return true;
-  const shown = [...document.querySelectorAll(FIELDS)].filter((one) => one.getClientRects().length && one.form?.matches("[method=post], [hx-post]"));
-  return shown.some((one) => one.value !== one.defaultValue);
+  const shown = [...document.querySelectorAll(FIELDS)].filter((one) => one.getClientRects().length && (one.form?.matches("[method=post], [hx-post]") ?? one.type === "checkbox"));
+  return shown.some(isWritten);
+}
+
+/** Whether a field says something else than when the page came. */
+function isWritten(one) {
+  if (one.type === "checkbox" || one.type === "radio") return one.checked !== one.defaultChecked;
+  if (!one.options) return one.value !== one.defaultValue;
+  const said = [...one.options].map((option) => option.defaultSelected);
+  // Where none is named the first counts, unless several may.
+  if (!one.multiple && !said.includes(true)) said[0] = true;
+  return [...one.options].some((option, at) => option.selected !== said[at]);
 }
 
 body.addEventListener("notice", (event) => notice(event.detail));

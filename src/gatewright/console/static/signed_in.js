@@ -13,7 +13,10 @@ try {
     for (const one of ["unconfirmed", "confirm-after", "confirm-tries"]) window.localStorage.removeItem(one);
     window.localStorage.setItem("confirmed", String(Date.now()));
   }
-  window.location.replace(way);
+  // A confirmation leads back to where this very page was, as far as the console keeps no long addresses.
+  const back = csrf ? null : window.sessionStorage.getItem("confirm-way");
+  window.sessionStorage.removeItem("confirm-way");
+  window.location.replace(back ?? way);
 } catch {
   document.querySelector("h1").textContent = "The console cannot be shown";
   document.getElementById("said").textContent =
