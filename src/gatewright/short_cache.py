@@ -1,4 +1,4 @@
-"""LRU caches over functions of texts that keep no long ones: `cached_if_short` of one text, `cached_if_all_short` of several.
+"""Bounded caches over functions of texts that keep no long ones: `cached_if_short` of one text, `cached_if_all_short` of several.
 
 A cache is bounded in entries. Keyed by what strangers write, each of them could be as long as a message may be.
 """
@@ -42,12 +42,21 @@ def cached_if_all_short(most: int) -> Callable[[F], F]:
     """The same of a function of several texts, by their length together; what else it is given is small."""
 
     def around(make: F) -> F:
-        kept = lru_cache(most)(make)
+        kept: dict[tuple[Any, ...], Any] = {}
+
+        def made(args: tuple[Any, ...]) -> Any:
+            answer = make(*args)
+            if sum([len(one) for one in args if isinstance(one, str)]) <= ALL_LONGEST:
+                if len(kept) >= most:
+                    del kept[next(iter(kept))]  # the oldest
+                kept[args] = answer
+            return answer
 
         @wraps(make)
         def found(*args: Any) -> Any:
-            chars = sum([len(one) for one in args if isinstance(one, str)])
-            return make(*args) if chars > ALL_LONGEST else kept(*args)
+            # Looked up before anything is measured: what is there was short. None is no answer of what is kept here, but would only be made anew.
+            answer = kept.get(args)
+            return made(args) if answer is None else answer
 
         return cast("F", found)
 

@@ -159,13 +159,31 @@ class LineInbox:
         """Take what was read."""
         if self._dropped:
             return
-        self._bytes += len(data)
-        self._lines.extend(self._splitter.feed(data))
+        self._bytes = taken = self._bytes + len(data)
+        lines = self._splitter.feed(data)
+        if len(lines) == 1 and taken <= _SHORT and self._is_idle():
+            # Nearly always: one answer, and nothing before it.
+            self._messages += 1
+            self._deliver(lines)
+            if not self._turning:
+                self._turning = True
+                self._loop.call_soon(self._next_turn)
+            return
+        self._lines.extend(lines)
         self._hand_on()
         if not self._turning:
             self._turn_again()
         if self._lines or self._bytes >= self._limits.turn_bytes:
             self._pause()
+
+    def _is_idle(self) -> bool:
+        """Whether nothing waits, and another line may be handed on in this turn without a look at the clock."""
+        return (
+            not self._lines
+            and self._messages < self._limits.turn_messages
+            and not self._splitter.broken
+            and self._spent_s < _COSTLY_S
+        )
 
     def end(self, done: Callable[[bool], None]) -> None:
         """No more bytes. Calls `done` once all lines are delivered; its argument says whether half a line is left."""
@@ -223,6 +241,8 @@ class LineInbox:
     def _next_turn(self) -> None:
         self._bytes = self._messages = 0
         self._turning = False
+        if not (self._lines or self._paused or self._splitter.broken or self._spent_s or self._at_end):
+            return  # there is nothing to hand on, and nothing to be told
         if not self._dropped:
             self._hand_on()
         if self._lines or self._spent_s >= _COSTLY_S:

@@ -178,6 +178,8 @@ class PipeLink(Link):
         """Why a message is not sent that a caller made as large as it is. Else the server would be ended as a slow reader, and
         everybody's calls with it, for what a few have sent; or others would find no room."""
         behind, size = 0 if self._pipe is None else self._pipe.waiting, len(frame)
+        if size <= _SMALL and behind <= _LITTLE:  # nearly always
+            return None
         said = f"server {self.spec.id} has not taken {behind / 2**20:.1f} MiB of calls yet"
         if not _fits(behind, frame):
             return Refusal("resource_exhausted", said, {"sent": False})
