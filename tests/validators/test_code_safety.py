@@ -59,13 +59,14 @@ def test_the_level_strict_allows_listed_imports_up_to_a_size() -> None:
 
 def test_the_level_readonly_is_strict_without_writing() -> None:
     """MGP-7.2-4"""
-    assert violations("print(open('f').read())", level="readonly") == []
+    writing = "import httpx\nhttpx.post('https://example.com', json=[1])"
+    assert violations(writing, level="strict") == []
+    assert violations(writing, level="readonly") != []
+    reading = "import httpx\nprint(httpx.get('https://example.com').text)"
+    assert violations(reading, level="readonly") == []
     assert violations("open('f', 'w').close()", level="readonly") != []
-    assert violations("o = open\no('f', 'w')", level="readonly") == [
-        "Blocked use: 'open' as a value"
-    ]
+    assert violations("o = open\no('f', 'w')", level="readonly") == ["Blocked name: 'open'"]
     assert violations("import requests", level="readonly") == ["Blocked import: 'requests'"]
-    assert violations("open('f', 'w')", level="strict") == []
 
 
 def test_a_tool_brings_lists_of_its_own() -> None:

@@ -5,16 +5,21 @@ Here is what speaks against a module and against a member of one, however the co
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 import msgspec
 
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
-from gatewright.validators.code_frame_lists import FRAME_MEMBERS, FRAMES
+from gatewright.validators.code_lists import FRAME_MEMBERS, FRAMES
 from gatewright.validators.code_names import Names
 
-__all__ = ["Rules", "Walk", "attribute_violation"]
+__all__ = ["GUARDED", "Rules", "Walk", "attribute_violation", "is_refused_attribute"]
+
+GUARDED = frozenset({"getattr", "vars", "delattr"})
+"""Builtins that are judged where they are called, and pass nowhere else."""
+_VALUED = frozenset({"pandas.options"})
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -29,30 +34,38 @@ class Rules(msgspec.Struct, frozen=True):
 
 
 class Walk:
-    """What one walk knows and has found."""
+    """What one walk knows and has seen."""
 
     def __init__(self, rules: Rules, names: Names, rebound: frozenset[str]) -> None:
         self.rules = rules
         self.names = names
         self.rebound = rebound
-        self.found: dict[str, None] = {}
+        self.closed = rules.allowed_imports is not None
+        """Whether the level is one at which only what is listed passes: `strict` or `readonly`."""
         self.followed: set[int] = set()
         """Nodes whose use of a module or of a guarded builtin has been judged by their parent."""
-        self.interesting = (
-            names.known | lists.BLOCKED_BUILTINS | {"getattr", "vars", "delattr", "open"}
-        )
+        self.interesting = names.known | lists.BLOCKED_BUILTINS | GUARDED
         """Names that need a look; all others stand for nothing that is known."""
         self.networked = names.reaches(lists.NETWORK)
-        self.frames = rules.allowed_imports is not None and names.reaches(FRAMES)
+        self.frames = self.closed and names.reaches(FRAMES)
         """Whether the code uses tables or arrays at a level at which only listed members of them pass."""
+        self.watched = lists.WATCHED
+        """Modules that must not be passed around."""
+        if self.closed:
+            self.watched |= lists.WATCHED_MEMBERS | FRAMES | (FRAME_MEMBERS.keys() - _VALUED)
+            self.watched |= names.modules
         self.harmless: set[int] = set()
         """Nodes of blocked functions that are called in a way that makes them harmless."""
+        self.chained: set[int] = set()
+        """Assignments within an expression whose value nobody gets but a member that is looked up."""
         self.docstrings: set[int] = set()
         self.summed: set[int] = set()
         self.links: dict[int, int] = {}
         """How many members of a chain stand before a node."""
         self.in_class: set[int] = set()
         """Statements directly in the body of a class."""
+        self.read: list[ast.AST] = []
+        """Trees of annotations: as long as they are kept, no other node has the identity of one of theirs."""
 
     # -- modules and their members
 
@@ -96,11 +109,12 @@ class Walk:
             return True
         if self.rules.read_only and member in lists.WRITING_MEMBERS.get(module, ()):
             return True
-        # Closed lists hold at `strict` and above, the levels that have `allowed_imports`.
-        only = None
-        if self.rules.allowed_imports is not None:
-            only = self._only(module)
-        return only is not None and member not in only and not member.startswith("__")
+        if not self.closed:
+            return False
+        only = self._only(module)
+        if only is None:
+            return member in lists.CLOSED_MEMBERS.get(module, ())
+        return member not in only and not member.startswith("__")
 
     def _only(self, module: str) -> frozenset[str] | None:
         if module.partition(".")[0] not in FRAMES:
@@ -162,8 +176,13 @@ _MANGLED = Pattern(r"_[A-Za-z]\w*__\w*[A-Za-z]")
 
 def attribute_violation(name: str) -> Iterator[str]:
     """What speaks against a member of that name, of whatever object."""
-    if name in lists.BLOCKED_ATTRIBUTES or (name.startswith("_") and _is_special(name)):
+    if is_refused_attribute(name):
         yield f"Blocked attribute: '{name}'"
+
+
+def is_refused_attribute(name: str) -> bool:
+    """Whether no object's member of that name may be used."""
+    return name in lists.BLOCKED_ATTRIBUTES or (name.startswith("_") and _is_special(name))
 
 
 def _is_special(name: str) -> bool:

@@ -8,11 +8,12 @@ in a sentence is no code.
 from __future__ import annotations
 
 import ast
+import unicodedata
 import warnings
 
 from gatewright.patterns import ASCII, DOTALL, Pattern
 
-__all__ = ["MAX_BYTES", "BadSource", "blanked", "parsed"]
+__all__ = ["MAX_BYTES", "BadSource", "blanked", "is_disguised", "parsed"]
 
 MAX_BYTES = 100 * 1024
 """No source above this is parsed, whatever a tool allows."""
@@ -84,6 +85,18 @@ def _check_shape(code: str) -> None:
         depth += 1 if bracket in "([{" else -1
         if depth > _MAX_DEPTH:
             raise BadSource(f"Nesting: deeper than {_MAX_DEPTH}")
+
+
+def is_disguised(code: str) -> bool:
+    """Whether a name is spelled with letters that the parser reads as those of ASCII (PEP 3131): full-width, mathematical, ordinal ones."""
+    if code.isascii():
+        return False
+    plain = _LITERAL.sub(" ", code)
+    signs = {sign for sign in plain if not sign.isascii()}
+    return any(_ASCII_LETTER.search(unicodedata.normalize("NFKC", sign)) for sign in signs)
+
+
+_ASCII_LETTER = Pattern(r"[A-Za-z0-9_]")
 
 
 def blanked(code: str) -> str:

@@ -1,0 +1,95 @@
+"""Sorts the nodes of a syntax tree by kind in one walk, for the rules of `code_safety`: each looks only at the kinds that it is about."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Set
+from operator import attrgetter
+from typing import Any
+
+__all__ = ["Tree"]
+
+_NO_PARTS = frozenset(
+    "id ctx attr arg kind op ops name asname module level type_comment conversion simple is_async type_ignores "
+    "names rest kwd_attrs".split()
+)
+
+
+class Tree:
+    """The nodes of one tree: by kind, and those that have a name by their name. Each stands after the one it is in."""
+
+    def __init__(self, root: ast.AST) -> None:
+        self._kinds = kinds = _by_kind(root)
+        self.names: dict[str, list[ast.Name]] = defaultdict(list)
+        self.members: dict[str, list[ast.Attribute]] = defaultdict(list)
+        self.calls: dict[str, list[ast.Call]] = defaultdict(list)
+        """Calls by the name, or the last part of the name, of what is called; empty for anything else."""
+        for node in kinds.get(ast.Name, ()):
+            self.names[node.id].append(node)
+        for node in kinds.get(ast.Attribute, ()):
+            self.members[node.attr].append(node)
+        for node in kinds.get(ast.Call, ()):
+            func = node.func
+            kind = type(func)
+            name = func.attr if kind is ast.Attribute else func.id if kind is ast.Name else ""
+            self.calls[name].append(node)
+
+    def of(self, *kinds: type[ast.AST]) -> list[Any]:
+        """All nodes of some kinds."""
+        if len(kinds) == 1:
+            return self._kinds.get(kinds[0], [])
+        return [node for kind in kinds for node in self._kinds.get(kind, ())]
+
+    def called(self, names: Set[str]) -> Iterator[tuple[str, ast.Call]]:
+        """Calls of what has one of these names, each with the name."""
+        for name in self.calls.keys() & names:
+            for node in self.calls[name]:
+                yield name, node
+
+
+def _by_kind(root: ast.AST) -> dict[type[ast.AST], list[Any]]:
+    """All nodes but contexts, operators and imported names. It keeps its own stack, so depth is no matter."""
+    found: dict[type[ast.AST], list[Any]] = defaultdict(list)
+    one_of, several_of = _PARTS
+    stack: list[Any] = [root]
+    pop, push = stack.pop, stack.append
+    while stack:
+        node = pop()
+        kind = type(node)
+        found[kind].append(node)
+        one = one_of.get(kind)
+        if one is not None:
+            value = one(node)
+            if type(value) is list:
+                stack += value
+            elif value is not None:
+                push(value)
+        elif kind in several_of:
+            for value in several_of[kind](node):
+                if type(value) is list:
+                    if value:
+                        stack += value
+                elif value is not None:
+                    push(value)
+    return found
+
+
+_Getter = Callable[[Any], Any]
+
+
+def _parts() -> tuple[dict[type, _Getter], dict[type, _Getter]]:
+    """Kind → what gives its fields that hold nodes: for kinds with one such field, and for those with more."""
+    one: dict[type, _Getter] = {}
+    several: dict[type, _Getter] = {}
+    for kind in vars(ast).values():
+        if not isinstance(kind, type) or not issubclass(kind, ast.AST):
+            continue
+        leaf = issubclass(kind, ast.Constant | ast.MatchSingleton)
+        names = [] if leaf else [name for name in kind._fields if name not in _NO_PARTS]
+        if names:
+            (one if len(names) == 1 else several)[kind] = attrgetter(*names)
+    return one, several
+
+
+_PARTS = _parts()
