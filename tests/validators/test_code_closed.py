@@ -40,7 +40,10 @@ HONEST = [
 @pytest.mark.parametrize("module", MODULES)
 def test_a_module_is_no_value_however_it_is_reached_and_set(module: str) -> None:
     """A member of a module that somebody else sets is not what its name says."""
-    ways = [storing.format(r=reaching.format(m=module)) for reaching, storing in product(REACHING, STORING)]
+    ways = [
+        storing.format(r=reaching.format(m=module))
+        for reaching, storing in product(REACHING, STORING)
+    ]
     ways += [naming.format(m=module) for naming in NAMING]
     passed = [one for one in ways if "await" not in one and STRICT.judge(TABLES + one) is None]
     assert passed == []

@@ -59,7 +59,9 @@ def test_a_member_stands_in_one_list_of_members() -> None:
 def test_listed_members_that_are_called_like_modules_are_functions_and_fields() -> None:
     # Whoever gets hold of a module through another one has a way out of the lists.
     alike = FRAMES["attributes"] & lists.MODULES
-    assert alike <= set("array bisect copy datetime pprint random select statistics time trace".split())
+    assert alike <= set(
+        "array bisect copy datetime pprint random select statistics time trace".split()
+    )
 
 
 def test_what_a_text_may_name_is_a_listed_member() -> None:

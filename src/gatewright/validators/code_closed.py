@@ -34,7 +34,7 @@ def closed_violations(walk: Walk, tree: Tree) -> Found:
 
 
 def _is_dunder(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
+    return name[:2] == "__" and name[-2:] == "__"
 
 
 def _names(walk: Walk, tree: Tree) -> Found:
@@ -58,22 +58,14 @@ def _is_read(node: ast.Name | ast.Attribute) -> bool:
     return isinstance(node.ctx, ast.Load)
 
 
-def _attributes(walk: Walk, tree: Tree) -> Found:
-    """Special members but for a few, and private ones that are not of the program."""
-    own: set[str] | None = None
-    for name, nodes in tree.members.items():
-        if name[0] != "_":
-            continue
-        if _is_dunder(name):
-            named = {id(node.value) for node in tree.members.get("__name__", ()) if _is_read(node)}
-            for node in nodes:
-                of = node.value.id if isinstance(node.value, ast.Name) else None
-                if not _passes(name, of, id(node) in named):
-                    yield node, f"Blocked attribute: '{name}'"
-            continue
-        own = _declared(tree) if own is None else own
-        if name not in own or name in lists.PRIVATE_MODULES:
-            yield from ((node, f"Blocked private member: '{name}'") for node in nodes)
+def _special(walk: Walk, tree: Tree) -> Found:
+    """Special members but for a few, and those by which errors give frames and objects away."""
+    named = {id(node.value) for node in tree.members.get("__name__", ()) if _is_read(node)}
+    for name in filter(_is_dunder, tree.members):
+        for node in tree.members[name]:
+            of = node.value.id if isinstance(node.value, ast.Name) else None
+            if not _passes(name, of, id(node) in named):
+                yield node, f"Blocked attribute: '{name}'"
     for node in tree.members.get("with_traceback", ()):
         yield node, "Blocked attribute: 'with_traceback'"
     for node in tree.members.get("obj", ()):
@@ -81,6 +73,15 @@ def _attributes(walk: Walk, tree: Tree) -> Found:
         caught = {one.name for one in tree.of(ast.ExceptHandler)}
         if isinstance(node.value, ast.Name) and node.value.id in caught:
             yield node, "Blocked attribute: 'obj' of an error"
+
+
+def _private(walk: Walk, tree: Tree) -> Found:
+    """Private members that are not of the program."""
+    names = [name for name in tree.members if name[0] == "_" and not _is_dunder(name)]
+    own = _declared(tree) - lists.PRIVATE_MODULES if names else set()
+    for name in names:
+        if name not in own:
+            yield from ((one, f"Blocked private member: '{name}'") for one in tree.members[name])
 
 
 def _passes(name: str, of: str | None, named: bool) -> bool:
@@ -112,27 +113,30 @@ def _defined(tree: Tree) -> list[Any]:
 
 
 def _definitions(walk: Walk, tree: Tree) -> Found:
-    """Special members of classes, what makes a class, and names of special members wherever a text binds one."""
+    """Special members of classes, and names of special members wherever a text binds one."""
     for node in _defined(tree):
         if _is_dunder(node.name) and node.name not in lists.DEFINABLE:
             yield node, f"Blocked attribute: '{node.name}'"
+    for node in tree.of(ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.arg, ast.keyword):
+        name = node.arg if isinstance(node, ast.arg | ast.keyword) else node.name
+        if name is not None and _is_dunder(name):
+            yield node, f"Blocked name: '{name}'"
+    for node in tree.of(ast.Import, ast.ImportFrom):
+        named = [one.asname for one in node.names if one.asname and _is_dunder(one.asname)]
+        yield from ((node, f"Blocked name: '{name}'") for name in named)
+    for node in tree.of(ast.MatchClass):
+        yield from (
+            (node, f"Blocked attribute: '{one}'") for one in node.kwd_attrs if one[0] == "_"
+        )
+
+
+def _classes(walk: Walk, tree: Tree) -> Found:
+    """What makes a class."""
     for node in tree.of(ast.ClassDef):
         if any(not _is_plain_argument(walk, one) for one in node.keywords) or any(
             isinstance(one, ast.Name) and one.id == "type" for one in node.bases
         ):
             yield node, f"Blocked class: '{node.name}' with arguments"
-    for node in tree.of(ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.arg, ast.keyword):
-        name = node.arg if isinstance(node, ast.arg | ast.keyword) else node.name
-        if name is not None and name[0] == "_" and _is_dunder(name):
-            yield node, f"Blocked name: '{name}'"
-    for node in tree.of(ast.Import, ast.ImportFrom):
-        for alias in node.names:
-            if alias.asname is not None and _is_dunder(alias.asname):
-                yield node, f"Blocked name: '{alias.asname}'"
-    for node in tree.of(ast.MatchClass):
-        for name in node.kwd_attrs:
-            if name[0] == "_":
-                yield node, f"Blocked attribute: '{name}'"
 
 
 def _is_plain_argument(walk: Walk, one: ast.keyword) -> bool:
@@ -144,25 +148,22 @@ def _is_plain_argument(walk: Walk, one: ast.keyword) -> bool:
 
 def _texts(walk: Walk, tree: Tree) -> Found:
     """A text that is the name of a special member: somebody looks it up, or makes it one."""
+    texts = [
+        node for node in tree.of(ast.Constant) if type(node.value) is str and node.value[:1] == "_"
+    ]
+    # What is put together begins with one of them.
+    if not texts:
+        return
     docstrings = {id(node.value) for node in tree.of(ast.Expr)}
-    for node in tree.of(ast.Constant):
-        text = node.value
-        if (
-            type(text) is str
-            and text[:2] == "__"
-            and _DUNDER.fullmatch(text)
-            and text not in _MAIN
-            and id(node) not in docstrings
-        ):
-            yield node, f"Blocked text: '{text[:60]}'"
-    for node in tree.of(ast.BinOp, ast.JoinedStr):
-        made = None if type(node) is ast.BinOp and type(node.op) is not ast.Add else folded(node)
-        if made is not None and made[:2] == "__" and _DUNDER.fullmatch(made):
-            yield node, f"Blocked text: '{made[:60]}'"
+    for node in (*texts, *tree.of(ast.BinOp, ast.JoinedStr, ast.Call)):
+        text = folded(node)
+        special = text is not None and _is_dunder(text) and _DUNDER.fullmatch(text)
+        if special and text not in _MAIN and id(node) not in docstrings:
+            yield node, f"Blocked text: '{(text or '')[:60]}'"
 
 
-def _calls(walk: Walk, tree: Tree) -> Found:
-    """Single calls: formats that look members up, members by their names, copies of members, a log in a file."""
+def _formats(walk: Walk, tree: Tree) -> Found:
+    """Formats that look members up; where the text is not seen, all texts count."""
     for _, node in tree.called(_FORMATS):
         text = folded(node.func.value) if isinstance(node.func, ast.Attribute) else None
         if text is None:
@@ -170,21 +171,24 @@ def _calls(walk: Walk, tree: Tree) -> Found:
             text = " ".join(one for one in texts if isinstance(one, str) and "{" in one)
         if _FIELD.search(text):
             yield node, "Blocked format: a member of an argument"
+
+
+def _calls(walk: Walk, tree: Tree) -> Found:
+    """Members by their names, copies of members, a log in a file."""
     for name, node in tree.called(_OWN_ONLY):
         first = node.args[0] if node.args else None
-        if isinstance(node.func, ast.Name) and not (
-            isinstance(first, ast.Name) and first.id in _SELF
-        ):
+        own = isinstance(first, ast.Name) and first.id in _SELF
+        if isinstance(node.func, ast.Name) and not own:
             yield node, f"Blocked call: '{name}' of something else than 'self'"
-    for _, node in tree.called(frozenset({"basicConfig"})):
+    for _, node in tree.called({"basicConfig"}):
         if any(one.arg in {"filename", "handlers", None} for one in node.keywords):
             yield node, "Blocked call: 'basicConfig' with a file"
-    if walk.names.reaches(frozenset({"functools"})):
-        for node in tree.of(ast.Call):
-            # Under whatever name: `wraps(f, assigned=["eval"])` copies that member.
-            copies = "functools.wraps" in walk.names.paths(node.func)
-            if copies and (len(node.args) != 1 or node.keywords):
-                yield node, "Blocked call: 'wraps' that chooses members"
+    # Under whatever name: `wraps(f, assigned=["eval"])` copies that member.
+    functools = walk.names.reaches(frozenset({"functools"}))
+    for node in tree.of(ast.Call) if functools else ():
+        plain = len(node.args) == 1 and not node.keywords
+        if not plain and "functools.wraps" in walk.names.paths(node.func):
+            yield node, "Blocked call: 'wraps' that chooses members"
 
 
 _FORMATS = frozenset({"format", "format_map"})
@@ -212,9 +216,12 @@ def _is_environment(walk: Walk, node: ast.expr) -> bool:
 
 _RULES: tuple[Callable[[Walk, Tree], Found], ...] = (
     _names,
-    _attributes,
+    _special,
+    _private,
     _definitions,
+    _classes,
     _texts,
+    _formats,
     _calls,
     _environment,
 )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
@@ -20,8 +21,6 @@ __all__ = ["endless_violations"]
 _MOST_ITEMS = 10**9
 """Items, characters or numbers in an array that code may ask for at once."""
 _MOST_BITS = 10**7
-_MOST_SECONDS = 3600
-_MOST_FACTORS = 10**6
 _MAX_DEPTH = 20
 _LEAVES = (ast.Return, ast.Raise, ast.Yield, ast.YieldFrom, ast.Await)
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
@@ -32,15 +31,33 @@ _TAKING = frozenset(
 )
 """What goes through all that it is given."""
 _SIZED = frozenset("zeros ones empty full eye identity rand randn arange".split())
-_PADDING = frozenset("zfill ljust rjust center".split())
-_FACTORS = frozenset("factorial comb perm".split())
-_JUDGED = _TAKING | _SIZED | _PADDING | _FACTORS | {"sleep"}
+_MOST_OF = {
+    "sleep": 3600,
+    **dict.fromkeys("zfill ljust rjust center".split(), 10**8),
+    **dict.fromkeys("factorial comb perm".split(), 10**6),
+}
+"""Function → most that its first argument may be."""
+_JUDGED = _TAKING | _SIZED | _MOST_OF.keys()
 _EMPTY = frozenset("int float bool str bytes list dict tuple set frozenset object".split())
 """Types that are made anew, and alike, with each call: as a function for `iter` they never give what ends it."""
 
 
 def endless_violations(walk: Walk, tree: Tree) -> Iterator[tuple[Any, str]]:
     """What speaks against loops and calls, each with its node."""
+    yield from _loops(walk, tree)
+    for name, node in tree.called(_JUDGED):
+        yield from ((node, found) for found in _call(walk, name, node))
+    inner: set[int] = set()
+    for node in tree.of(ast.BinOp):
+        if type(node.op) not in _GROWING or id(node) in inner:
+            continue
+        if _size(node) > _MOST_BITS and _number(node) is None:
+            # Said once of the whole.
+            inner.update((id(node.left), id(node.right)))
+            yield node, "Size: a number or text without a bound"
+
+
+def _loops(walk: Walk, tree: Tree) -> Iterator[tuple[Any, str]]:
     for node in tree.of(ast.While):
         if _truth(node.test) and not _ends(node.body):
             yield node, "Endless: a loop that nothing ends"
@@ -50,35 +67,19 @@ def endless_violations(walk: Walk, tree: Tree) -> Iterator[tuple[Any, str]]:
     for node in tree.of(ast.Starred):
         if _is_endless(walk, node):
             yield node, "Endless: all of what has no end"
-    for name, node in tree.called(_JUDGED):
-        yield from ((node, found) for found in _call(walk, name, node))
-    inner: set[int] = set()
-    for node in tree.of(ast.BinOp):
-        if type(node.op) in _GROWING and id(node) not in inner:
-            if _size(node) > _MOST_BITS and _number(node) is None:
-                # Said once of the whole.
-                inner.update((id(node.left), id(node.right)))
-                yield node, "Size: a number or text without a bound"
 
 
 def _call(walk: Walk, name: str, node: ast.Call) -> Iterator[str]:
     args = node.args
+    first = (_number(args[0]) or 0) if args else 0
     if name in _TAKING:
         if any(_is_endless(walk, one) for one in args):
             yield f"Endless: '{name}' of what has no end"
-    elif not args:
-        return
     elif name in _SIZED:
-        sizes = args[:1] if name in {"full", "arange"} else args
-        if _product(sizes) > _MOST_ITEMS:
+        if _product(args[:1] if name in {"full", "arange"} else args) > _MOST_ITEMS:
             yield f"Size: '{name}' of more than {_MOST_ITEMS} items"
-    elif name == "sleep":
-        if (_number(args[0]) or 0) > _MOST_SECONDS:
-            yield f"Endless: a pause of more than {_MOST_SECONDS} seconds"
-    elif (name in _PADDING and (_number(args[0]) or 0) > _MOST_ITEMS / 10) or (
-        name in _FACTORS and (_number(args[0]) or 0) > _MOST_FACTORS
-    ):
-        yield f"Size: '{name}' of a number without a bound"
+    elif first > _MOST_OF[name]:
+        yield f"Size: '{name}' of {first:g}, at most {_MOST_OF[name]}"
 
 
 def _truth(node: ast.expr, depth: int = 0) -> bool:
@@ -128,55 +129,51 @@ def _is_endless(walk: Walk, node: ast.expr) -> bool:
     if not isinstance(node, ast.Call):
         return False
     func, args = node.func, node.args
-    if isinstance(func, ast.Name) and args:
-        if func.id == "iter":
-            first = args[0]
-            return len(args) > 1 and isinstance(first, ast.Name) and first.id in _EMPTY
-        if func.id == "range":
-            return any((_number(one) or 0) > _MOST_ITEMS for one in args[:2])
-        if func.id in {"map", "filter", "enumerate", "list"}:
-            return any(_is_endless(walk, one) for one in args)
+    if isinstance(func, ast.Name) and func.id in {"map", "filter", "enumerate", "list"}:
+        return any(_is_endless(walk, one) for one in args)
+    if isinstance(func, ast.Name) and func.id == "range":
+        return any((_number(one) or 0) > _MOST_ITEMS for one in args[:2])
+    if isinstance(func, ast.Name) and func.id == "iter":
+        return len(args) > 1 and isinstance(args[0], ast.Name) and args[0].id in _EMPTY
     paths = walk.names.paths(func)
     if "itertools.repeat" in paths:
         return len(args) == 1 and not node.keywords
-    return bool(paths & {"itertools.count", "itertools.cycle"})
+    return not paths.isdisjoint({"itertools.count", "itertools.cycle"})
 
 
 def _number(node: ast.expr, depth: int = 0) -> float | None:
-    """The number that an expression always is; infinite where it would be very large, None where it is not known."""
-    if depth > _MAX_DEPTH:
-        return None
+    """The number that an expression always is; None where it is not known, or too large for a float."""
     if isinstance(node, ast.Constant):
-        known = isinstance(node.value, int | float) and not isinstance(node.value, bool)
-        return _float(node.value) if known else None
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        value = node.value
+        known = isinstance(value, int | float) and not isinstance(value, bool)
+        return _computed(operator.mul, value, 1) if known else None
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and depth < _MAX_DEPTH:
         value = _number(node.operand, depth + 1)
         return None if value is None else -value
-    if not isinstance(node, ast.BinOp):
+    compute = _OPERATORS.get(type(node.op)) if isinstance(node, ast.BinOp) else None
+    if not isinstance(node, ast.BinOp) or compute is None or depth > _MAX_DEPTH:
         return None
-    left, right = _number(node.left, depth + 1), _number(node.right, depth + 1)
+    return _computed(compute, _number(node.left, depth + 1), _number(node.right, depth + 1))
+
+
+_OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Mult: operator.mul,
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Pow: operator.pow,
+    ast.LShift: lambda left, right: left * 2.0**right,
+}
+
+
+def _computed(compute: Callable[[Any, Any], Any], left: Any, right: Any) -> float | None:
+    """A result as a float; all that goes in is a float, so that nothing large is made in order to be judged."""
     if left is None or right is None:
         return None
     try:
-        if isinstance(node.op, ast.Mult):
-            return left * right
-        if isinstance(node.op, ast.Add):
-            return left + right
-        if isinstance(node.op, ast.Pow):
-            return float(left**right) if left >= 0 else None
-        if isinstance(node.op, ast.LShift):
-            return float(left * 2.0**right)
+        return float(compute(float(left), float(right)))
+    # `(-2.0) ** 0.5` is complex.
     except (OverflowError, ZeroDivisionError, TypeError):
-        # Large, but how large? `_size` says it in bits.
         return None
-    return None
-
-
-def _float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf
 
 
 def _size(node: ast.BinOp) -> float:
@@ -203,9 +200,7 @@ _PER_ITEM = _MOST_BITS / (_MOST_ITEMS / 10)
 
 
 def _is_large(node: ast.BinOp) -> bool:
-    return all(
-        isinstance(one, ast.Constant) or isinstance(one, ast.BinOp) for one in (node.left, node.right)
-    )
+    return all(isinstance(one, ast.Constant | ast.BinOp) for one in (node.left, node.right))
 
 
 def _items(node: ast.expr) -> int:

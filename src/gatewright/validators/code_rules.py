@@ -257,10 +257,34 @@ def _visit_computed(walk: Walk, node: ast.expr) -> Iterator[str]:
 def _visit_sum(walk: Walk, node: ast.BinOp) -> Iterator[str]:
     """Texts and paths that operators put together. The left side has been looked at with the whole."""
     # `a + b + c` leans to the left: judged once as a whole, else the work would be the square of its length.
-    walk.summed.add(id(node.left))
-    if id(node) not in walk.summed:
-        yield from _visit_computed(walk, node)
+    if id(node) in walk.summed:
+        walk.summed.add(id(node.left))
+        return
+    if isinstance(node.op, ast.Div):
+        walk.summed.add(id(node.left))
         yield from joined_violation(node)
+        return
+    text = folded(node)
+    if text is not None:
+        walk.summed.add(id(node.left))
+        if "__" in text:
+            yield from _text_violation(text)
+
+
+def _sums(walk: Walk, tree: Tree) -> Iterable[ast.BinOp]:
+    """Those in which there is a text at all; numbers are put together more often."""
+    del walk
+    return [node for node in tree.of(ast.BinOp) if not _is_number(node.left, node.right)]
+
+
+def _is_number(left: ast.expr, right: ast.expr) -> bool:
+    """Whether two operands are nothing that may be a text known beforehand."""
+    return type(left) in _UNKNOWN and (
+        type(right) in _UNKNOWN or (type(right) is ast.Constant and type(right.value) is not str)
+    )
+
+
+_UNKNOWN = frozenset({ast.Name, ast.Attribute, ast.Subscript})
 
 
 def _text_violation(text: str) -> Iterator[str]:
@@ -376,5 +400,6 @@ _CHOSEN: dict[type[ast.AST], Callable[[Walk, Tree], Iterable[Any]]] = {
     ast.Attribute: _attributes,
     ast.Constant: _constants,
     ast.Call: _calls,
+    ast.BinOp: _sums,
 }
 """Kinds of which most nodes are of no interest, and there are many: what picks the others."""

@@ -51,45 +51,39 @@ class Tree:
 def _by_kind(root: ast.AST) -> dict[type[ast.AST], list[Any]]:
     """All nodes but contexts, operators and imported names. It keeps its own stack, so depth is no matter."""
     found: dict[type[ast.AST], list[Any]] = defaultdict(list)
-    one_of, several_of = _PARTS
     stack: list[Any] = [root]
     pop, push = stack.pop, stack.append
     while stack:
         node = pop()
         kind = type(node)
         found[kind].append(node)
-        one = one_of.get(kind)
-        if one is not None:
-            value = one(node)
+        parts = _PARTS.get(kind)
+        if parts is None:
+            continue
+        for value in parts(node):
             if type(value) is list:
                 stack += value
             elif value is not None:
                 push(value)
-        elif kind in several_of:
-            for value in several_of[kind](node):
-                if type(value) is list:
-                    if value:
-                        stack += value
-                elif value is not None:
-                    push(value)
     return found
 
 
-_Getter = Callable[[Any], Any]
+def _single(name: str) -> Callable[[Any], tuple[Any]]:
+    get = attrgetter(name)
+    return lambda node: (get(node),)
 
 
-def _parts() -> tuple[dict[type, _Getter], dict[type, _Getter]]:
-    """Kind → what gives its fields that hold nodes: for kinds with one such field, and for those with more."""
-    one: dict[type, _Getter] = {}
-    several: dict[type, _Getter] = {}
+def _parts() -> dict[type, Callable[[Any], tuple[Any, ...]]]:
+    """Kind → what gives its fields that hold nodes, for kinds that have such."""
+    found: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
     for kind in vars(ast).values():
         if not isinstance(kind, type) or not issubclass(kind, ast.AST):
             continue
         leaf = issubclass(kind, ast.Constant | ast.MatchSingleton)
         names = [] if leaf else [name for name in kind._fields if name not in _NO_PARTS]
         if names:
-            (one if len(names) == 1 else several)[kind] = attrgetter(*names)
-    return one, several
+            found[kind] = attrgetter(*names) if len(names) > 1 else _single(names[0])
+    return found
 
 
 _PARTS = _parts()
