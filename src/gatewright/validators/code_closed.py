@@ -6,7 +6,7 @@ At these levels what passes is listed. So no file is opened, a special member is
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from typing import Any
 
 from gatewright.patterns import ASCII, Pattern
@@ -28,8 +28,9 @@ _MAIN = frozenset({"__main__", "__name__"})
 
 def closed_violations(walk: Walk, tree: Tree) -> Found:
     """What these rules say, each with the node that it is about."""
-    for rule in _RULES:
-        yield from rule(walk, tree)
+    for kinds, rule in _RULES:
+        if tree.has(kinds):
+            yield from rule(walk, tree)
     yield from endless_violations(walk, tree)
 
 
@@ -60,8 +61,9 @@ def _is_read(node: ast.Name | ast.Attribute) -> bool:
 
 def _special(walk: Walk, tree: Tree) -> Found:
     """Special members but for a few, and those by which errors give frames and objects away."""
+    special = [name for name in tree.members if _is_dunder(name)]
     named = {id(node.value) for node in tree.members.get("__name__", ()) if _is_read(node)}
-    for name in filter(_is_dunder, tree.members):
+    for name in special:
         for node in tree.members[name]:
             of = node.value.id if isinstance(node.value, ast.Name) else None
             if not _passes(name, of, id(node) in named):
@@ -214,14 +216,17 @@ def _is_environment(walk: Walk, node: ast.expr) -> bool:
     return "os.environ" in walk.names.paths(node)
 
 
-_RULES: tuple[Callable[[Walk, Tree], Found], ...] = (
-    _names,
-    _special,
-    _private,
-    _definitions,
-    _classes,
-    _texts,
-    _formats,
-    _calls,
-    _environment,
+_BINDING = {ast.ExceptHandler, ast.MatchAs, ast.MatchStar, ast.arg, ast.keyword, ast.MatchClass}
+_DEFINING = {ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom}
+_RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
+    ({ast.Name}, _names),
+    ({ast.Attribute}, _special),
+    ({ast.Attribute}, _private),
+    (_BINDING | _DEFINING, _definitions),
+    ({ast.ClassDef}, _classes),
+    ({ast.Constant}, _texts),
+    ({ast.Call}, _formats),
+    ({ast.Call}, _calls),
+    ({ast.Import, ast.ImportFrom}, _environment),
 )
+"""Kinds of nodes without which a rule has nothing to say, and the rule."""

@@ -38,13 +38,15 @@ _MOST_OF = {
 }
 """Function → most that its first argument may be."""
 _JUDGED = _TAKING | _SIZED | _MOST_OF.keys()
+_LOOPING = frozenset({ast.While, ast.For, ast.Starred})
 _EMPTY = frozenset("int float bool str bytes list dict tuple set frozenset object".split())
 """Types that are made anew, and alike, with each call: as a function for `iter` they never give what ends it."""
 
 
 def endless_violations(walk: Walk, tree: Tree) -> Iterator[tuple[Any, str]]:
     """What speaks against loops and calls, each with its node."""
-    yield from _loops(walk, tree)
+    if tree.has(_LOOPING):
+        yield from _loops(walk, tree)
     for name, node in tree.called(_JUDGED):
         yield from ((node, found) for found in _call(walk, name, node))
     inner: set[int] = set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import chain
 from typing import Any, TypeGuard
 
@@ -41,7 +42,6 @@ _NOT_DEFINED = frozenset("__new__ __get__ __set__ __delete__ __index__".split())
 _LAST_NAMES = frozenset({"ndarray", "void"})
 _OF_MEMORY = frozenset({"data", "dtype"})
 """Fields by which an array's memory becomes another one's."""
-_NAMING = frozenset({ast.Name, ast.Attribute})
 _OPTION = Pattern(r"(?:display|mode)\.[a-z_]+(?:\.[a-z_]+)?")
 _PIVOT_POSITIONS = 3
 
@@ -62,16 +62,22 @@ class _Frames:
     def __init__(self, walk: Walk, tree: Tree) -> None:
         self._walk = walk
         self._tree = tree
-        self._names = FrameNames(tree)
-        self._functions = Functions(tree, self._names)
         self._passing: set[int] = set()
         """Members and names that have been judged with the call or member they stand in."""
+
+    @cached_property
+    def _names(self) -> FrameNames:
+        return FrameNames(self._tree)
+
+    @cached_property
+    def _functions(self) -> Functions:
+        return Functions(self._tree, self._names)
 
     def violations(self) -> Found:
         """Every sentence that speaks against the tree, with its node."""
         rules: tuple[tuple[Callable[[Any], Iterator[str]], list[Any]], ...] = (
             (self._printed, self._tree.calls.get("print", [])),
-            (self._type, self._tree.of(ast.Call)),
+            (self._type, self._calls_of("dtype", "numpy.dtype")),
             (self._direct, [node for _, node in self._tree.called(DIRECT)]),
             (self._import, self._tree.of(ast.Import)),
             (self._import_from, self._tree.of(ast.ImportFrom)),
@@ -123,14 +129,18 @@ class _Frames:
         for node in chain.from_iterable(members[name] for name in refused):
             if not self._passes_as_member(node):
                 yield node, f"Blocked attribute: '{node.attr}' beside tables or arrays"
-        methods = {node.name for node in self._tree.of(ast.FunctionDef, ast.AsyncFunctionDef)}
-        for name, call in self._tree.called((members.keys() & _FIELD_NAMES) - methods):
-            if isinstance(call.func, ast.Attribute):
+        methods: set[str] | None = None
+        for name, call in self._tree.called(members.keys() & _FIELD_NAMES):
+            if methods is None:
+                methods = {one.name for one in self._tree.of(ast.FunctionDef, ast.AsyncFunctionDef)}
+            if isinstance(call.func, ast.Attribute) and name not in methods:
                 yield call, f"Blocked call: '{name}' beside tables or arrays"
 
     def _stored(self) -> Found:
         """Members that are set: what is in no list, fields of the program's own classes, and a few of tables."""
         stored = [node for node in self._tree.of(ast.Attribute) if not is_load(node)]
+        if not stored:
+            return
         own = {node.attr for node in stored if _is_of_self(node)}
         own.update(
             node.target.id
@@ -156,15 +166,9 @@ class _Frames:
 
     def _named_only(self) -> Found:
         """Classes that make an object of any bytes pass where a type is named: annotations, `isinstance`."""
-        nodes: list[Any] = [
-            *chain.from_iterable(self._tree.members.get(name, ()) for name in _LAST_NAMES),
-            *(
-                node
-                for name, named in self._tree.names.items()
-                if self._names.is_imported(name)
-                for node in named
-            ),
-        ]
+        nodes: list[Any] = [one for name in _LAST_NAMES for one in self._tree.members.get(name, ())]
+        for name in self._walk.names.standing_for(NAMED_ONLY):
+            nodes += self._tree.names[name]
         found = [
             node
             for node in nodes
@@ -183,9 +187,14 @@ class _Frames:
             self._passing |= {id(one.func) for one in node.args if _is_type_of(one)}
         return iter(())
 
+    def _calls_of(self, name: str, path: str) -> list[ast.Call]:
+        """Calls of what has a name, or of a name that may stand for a path."""
+        named = {name, *self._walk.names.standing_for({path})}
+        return [node for _, node in self._tree.called(named)]
+
     def _type(self, node: ast.Call) -> Iterator[str]:
         func = node.func
-        if type(func) not in _NAMING or "numpy.dtype" not in self._walk.names.paths(func):
+        if "numpy.dtype" not in self._walk.names.paths(func):
             return
         if is_hidden(node) or not all(self._is_type(one) for one in node.args):
             yield "Blocked call: 'dtype' of something else than numbers and texts"

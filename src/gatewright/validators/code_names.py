@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from functools import cached_property
 
 from gatewright.validators.code_source import BadSource
@@ -124,6 +124,10 @@ class Names:
     def known(self) -> frozenset[str]:
         """The names that stand for something."""
         return frozenset(self._known)
+
+    def standing_for(self, paths: Set[str]) -> list[str]:
+        """The names that may stand for one of these."""
+        return [name for name, found in self._known.items() if not found.isdisjoint(paths)]
 
     def reaches(self, modules: frozenset[str]) -> bool:
         """Whether any name stands for one of these modules or for something in them."""

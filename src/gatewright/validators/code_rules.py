@@ -64,9 +64,11 @@ def _place(found: tuple[Any, str]) -> tuple[int, int]:
 
 def _judged(walk: Walk, tree: Tree) -> Iterator[tuple[ast.AST, str]]:
     """What the rules of all levels say, kind by kind: what a rule marks for another one comes first."""
-    if tree.of(ast.NamedExpr):
+    if ast.NamedExpr in tree.kinds:
         walk.chained.update(id(node.value) for node in tree.of(ast.Attribute, ast.Expr))
     for kind, rule in _VISITS.items():
+        if kind not in tree.kinds:
+            continue
         choose = _CHOSEN.get(kind)
         for node in tree.of(kind) if choose is None else choose(walk, tree):
             for sentence in rule(walk, node):

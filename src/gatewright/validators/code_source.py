@@ -46,7 +46,7 @@ def parsed(code: str) -> ast.Module:
     """The tree. Raises `BadSource`."""
     _check_text(code)
     # Blanking is for what has enough brackets to be deep at all.
-    if code.count("(") + code.count("[") + code.count("{") > _MAX_DEPTH:
+    if len(code) > _MAX_DEPTH and sum(map(code.count, "([{")) > _MAX_DEPTH:
         _check_shape(blanked(code))
     try:
         return _tree(code)
@@ -73,6 +73,8 @@ def _check_text(code: str) -> None:
         code.encode()
     except UnicodeEncodeError:
         raise BadSource("Character: a lone surrogate") from None
+    if "coding" not in code:
+        return
     for line in _NEWLINE.split(code, maxsplit=2)[:2]:
         cookie = _COOKIE.match(line)
         if cookie is not None and cookie[1].lower().replace("_", "-") not in _PLAIN_CODINGS:

@@ -20,7 +20,8 @@ class Tree:
     """The nodes of one tree: by kind, and those that have a name by their name. Each stands after the one it is in."""
 
     def __init__(self, root: ast.AST) -> None:
-        self._kinds = kinds = _by_kind(root)
+        self.kinds = kinds = _by_kind(root)
+        """Kind → nodes."""
         self.names: dict[str, list[ast.Name]] = defaultdict(list)
         self.members: dict[str, list[ast.Attribute]] = defaultdict(list)
         self.calls: dict[str, list[ast.Call]] = defaultdict(list)
@@ -38,8 +39,13 @@ class Tree:
     def of(self, *kinds: type[ast.AST]) -> list[Any]:
         """All nodes of some kinds."""
         if len(kinds) == 1:
-            return self._kinds.get(kinds[0], [])
-        return [node for kind in kinds for node in self._kinds.get(kind, ())]
+            return self.kinds.get(kinds[0], [])
+        present = self.kinds.keys() & kinds
+        return [node for kind in kinds if kind in present for node in self.kinds[kind]]
+
+    def has(self, kinds: Set[type[ast.AST]]) -> bool:
+        """Whether there is a node of any of these kinds."""
+        return not self.kinds.keys().isdisjoint(kinds)
 
     def called(self, names: Set[str]) -> Iterator[tuple[str, ast.Call]]:
         """Calls of what has one of these names, each with the name."""
