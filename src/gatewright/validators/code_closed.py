@@ -40,7 +40,7 @@ def _is_dunder(name: str) -> bool:
 
 def _names(walk: Walk, tree: Tree) -> Found:
     """Names of builtins that open or show something, and special ones."""
-    refused = (tree.names.keys() & lists.CLOSED_BUILTINS) - walk.rebound
+    refused = lists.CLOSED_BUILTINS.intersection(tree.names) - walk.rebound
     special = {name for name in tree.names if _is_dunder(name)} - lists.READABLE_DUNDERS
     if refused - {"open"}:
         # `input` is what a layer of a network is given as well.

@@ -37,7 +37,7 @@ _MOST_OF = {
     **dict.fromkeys("factorial comb perm".split(), 10**6),
 }
 """Function → most that its first argument may be."""
-_JUDGED = _TAKING | _SIZED | _MOST_OF.keys()
+_JUDGED = _TAKING | _SIZED | frozenset(_MOST_OF)
 _LOOPING = frozenset({ast.While, ast.For, ast.Starred})
 _EMPTY = frozenset("int float bool str bytes list dict tuple set frozenset object".split())
 """Types that are made anew, and alike, with each call: as a function for `iter` they never give what ends it."""

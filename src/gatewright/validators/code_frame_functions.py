@@ -15,9 +15,9 @@ __all__ = [
     "MAPS",
     "NAMED_ONLY",
     "PIVOTS",
+    "REFUSED",
     "Functions",
     "is_hidden",
-    "is_refused",
 ]
 
 BY_NAME = frozenset("agg aggregate apply transform pipe".split())
@@ -33,13 +33,11 @@ _BUILTINS = frozenset(
     "sum len min max abs round str int float bool list tuple set sorted any all dict".split()
 )
 _FUNCTIONS: frozenset[str] = FRAME_LISTS["functions"]
-_EXISTING: frozenset[str] = FRAME_LISTS["existing"]
 _KEYWORDS = FRAME_LISTS["by_name_keywords"] | {"func", "arg"}
 
 
-def is_refused(name: str) -> bool:
-    """Whether some object has a member of that name, and it is not listed, or only for calls."""
-    return name in _EXISTING or name in DIRECT
+REFUSED: frozenset[str] = FRAME_LISTS["existing"] | DIRECT
+"""Members that some object has, and that are not listed, or only for calls."""
 
 
 def is_hidden(node: ast.Call) -> bool:
@@ -147,7 +145,7 @@ class Functions:
         base = node.value
         of_texts = self._names.is_builtin(base, "str")
         joined = isinstance(base, ast.Constant) and isinstance(base.value, str)
-        plain = (of_texts or joined) and not is_refused(node.attr) and node.attr[0] != "_"
+        plain = (of_texts or joined) and node.attr not in REFUSED and node.attr[0] != "_"
         return plain or self._names.is_plain_format(node)
 
     def _is_one(self, node: ast.expr) -> bool:

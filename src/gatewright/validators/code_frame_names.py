@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gatewright.patterns import Pattern
@@ -18,8 +18,9 @@ class FrameNames:
     """What the names of one tree certainly stand for: a name that is bound twice stands for nothing."""
 
     def __init__(self, tree: Tree) -> None:
-        self.bound = Counter(_bindings(tree))
+        self.bound: dict[str, int] = defaultdict(int)
         """How often each name is bound, unbound or declared."""
+        self._count(tree)
         self._imported: dict[str, str] = {}
         for node in tree.of(ast.Import):
             named = [one for one in node.names if one.asname is not None or "." not in one.name]
@@ -40,9 +41,9 @@ class FrameNames:
             if isinstance(node.target, ast.Name) and isinstance(node.iter, ast.List | ast.Tuple):
                 self._values[node.target.id] = node.iter.elts
 
-    def is_imported(self, name: str) -> bool:
-        """Whether an import binds a name."""
-        return name in self._imported
+    def _count(self, tree: Tree) -> None:
+        for name in _bindings(tree):
+            self.bound[name] += 1
 
     def is_function(self, name: str) -> bool:
         """Whether a name certainly is a function of the program, without decorators."""

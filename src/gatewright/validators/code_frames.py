@@ -19,9 +19,9 @@ from gatewright.validators.code_frame_functions import (
     MAPS,
     NAMED_ONLY,
     PIVOTS,
+    REFUSED,
     Functions,
     is_hidden,
-    is_refused,
 )
 from gatewright.validators.code_frame_names import FrameNames, is_load
 from gatewright.validators.code_frame_types import is_bytes, is_plain_type, mentioned
@@ -97,7 +97,7 @@ class _Frames:
     # -- names
 
     def _refused_names(self) -> Found:
-        for name in self._tree.names.keys() & _REFUSED_NAMES:
+        for name in _REFUSED_NAMES.intersection(self._tree.names):
             for node in self._tree.names[name]:
                 if id(node) not in self._passing:
                     yield node, f"Blocked name: '{name}' beside tables or arrays"
@@ -113,7 +113,7 @@ class _Frames:
         for alias in node.names:
             # What needs its arguments looked at is called as a member only.
             listed = f"{node.module}.{alias.name}" in FRAME_MEMBERS
-            if not listed and is_refused(alias.name):
+            if not listed and alias.name in REFUSED:
                 yield f"Blocked import: '{node.module}.{alias.name}' beside tables or arrays"
 
     # -- members
@@ -123,14 +123,13 @@ class _Frames:
         for node in members.get("__name__", ()):
             if _is_type_of(node.value):
                 self._passing.add(id(node.value.func))
-        refused = [
-            one for one in members if is_refused(one) or (one[0] == "_" and _is_private(one))
-        ]
+        refused = REFUSED.intersection(members)
+        refused |= {name for name in members if name[0] == "_" and _is_private(name)}
         for node in chain.from_iterable(members[name] for name in refused):
             if not self._passes_as_member(node):
                 yield node, f"Blocked attribute: '{node.attr}' beside tables or arrays"
         methods: set[str] | None = None
-        for name, call in self._tree.called(members.keys() & _FIELD_NAMES):
+        for name, call in self._tree.called(_FIELD_NAMES):
             if methods is None:
                 methods = {one.name for one in self._tree.of(ast.FunctionDef, ast.AsyncFunctionDef)}
             if isinstance(call.func, ast.Attribute) and name not in methods:
@@ -308,5 +307,5 @@ def _module(name: str) -> Iterator[str]:
 def _matched(node: ast.MatchClass) -> Iterator[str]:
     """A pattern looks members up, too."""
     for name in node.kwd_attrs:
-        if is_refused(name):
+        if name in REFUSED:
             yield f"Blocked attribute: '{name}' beside tables or arrays"

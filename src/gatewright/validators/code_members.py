@@ -31,6 +31,8 @@ class Rules(msgspec.Struct, frozen=True):
     allowed_imports: frozenset[str] | None = None
     """None: every import that is not blocked."""
     read_only: bool = False
+    passed: set[str] = msgspec.field(default_factory=set)
+    """Listed members of modules that have been found to pass, to be read; at most as many as there are in the lists."""
 
 
 class Walk:
@@ -103,6 +105,17 @@ class Walk:
         if self._is_foreign_module(module, member, path):
             return f"Blocked import: '{path}'"
         return None
+
+    def is_read_freely(self, path: str) -> bool:
+        """Whether a listed member of a module passes wherever it is read, and is no module itself."""
+        if path in self.rules.passed:
+            return True
+        module, _, member = path.rpartition(".")
+        listed = self.closed and member in FRAME_MEMBERS.get(module, ())
+        if not listed or path in self.watched or self.member_violation(path) is not None:
+            return False
+        self.rules.passed.add(path)
+        return True
 
     def _blocked_member(self, module: str, member: str) -> bool:
         if member in lists.BLOCKED_MEMBERS.get(module, ()):

@@ -77,7 +77,9 @@ def _judged(walk: Walk, tree: Tree) -> Iterator[tuple[ast.AST, str]]:
 
 def _names(walk: Walk, tree: Tree) -> Iterable[ast.Name]:
     """Most names are of no interest, and there are many."""
-    return chain.from_iterable(tree.names[name] for name in tree.names.keys() & walk.interesting)
+    return chain.from_iterable(
+        tree.names[name] for name in walk.interesting.intersection(tree.names)
+    )
 
 
 def _attributes(walk: Walk, tree: Tree) -> Iterable[ast.Attribute]:
@@ -96,14 +98,19 @@ def _attributes(walk: Walk, tree: Tree) -> Iterable[ast.Attribute]:
             kind = type(value)
         elif kind is ast.Name and value.id in interesting:
             walk.followed.add(id(value))
-        if (
-            (kind is ast.Name and value.id in known)
-            or kind in _CHOOSING
-            or node.attr in refused
-            or links.get(id(node), 0) >= _MAX_LINKS
-        ):
+        if kind is ast.Name and value.id in known:
+            if node.attr in refused or not _is_read_freely(walk, node):
+                chosen.append(node)
+        elif kind in _CHOOSING or node.attr in refused or links.get(id(node), 0) >= _MAX_LINKS:
             chosen.append(node)
     return chosen
+
+
+def _is_read_freely(walk: Walk, node: ast.Attribute) -> bool:
+    """Whether it is a member like `np.array`, of which there are many."""
+    if type(node.ctx) is not ast.Load or type(node.value) is not ast.Name:
+        return False
+    return all(map(walk.is_read_freely, walk.names.paths(node)))
 
 
 _CHOOSING = frozenset({ast.NamedExpr, ast.IfExp, ast.BoolOp, ast.Await, ast.Starred})

@@ -40,16 +40,15 @@ class Tree:
         """All nodes of some kinds."""
         if len(kinds) == 1:
             return self.kinds.get(kinds[0], [])
-        present = self.kinds.keys() & kinds
-        return [node for kind in kinds if kind in present for node in self.kinds[kind]]
+        return [node for kind in kinds if kind in self.kinds for node in self.kinds[kind]]
 
     def has(self, kinds: Set[type[ast.AST]]) -> bool:
         """Whether there is a node of any of these kinds."""
         return not self.kinds.keys().isdisjoint(kinds)
 
-    def called(self, names: Set[str]) -> Iterator[tuple[str, ast.Call]]:
+    def called(self, names: frozenset[str] | set[str]) -> Iterator[tuple[str, ast.Call]]:
         """Calls of what has one of these names, each with the name."""
-        for name in self.calls.keys() & names:
+        for name in names.intersection(self.calls):
             for node in self.calls[name]:
                 yield name, node
 
