@@ -172,6 +172,21 @@ def test_the_hints_say_which_lists_are_in_force() -> None:
     assert strict["blocked_imports"] == []
     assert "json" not in strict["allowed_imports"]
     assert "os" in strict["allowed_imports"]
+    assert standard["allowed_members"] == {}
+
+
+def test_whatever_the_hints_name_passes() -> None:
+    """MGP-7.4-3: imports, and members where only some pass."""
+    found = prepare({"level": "strict"}).judge("x =")
+    assert found is not None
+    hints = found.details["hints"]
+    members = {(module, one) for module, them in hints["allowed_members"].items() for one in them}
+    assert ("os", "path") in members
+    assert ("os", "listdir") not in members
+    for module, member in members - {("os", "environ")}:
+        assert violations(f"import {module}\nx = {module}.{member}", level="strict") == []
+    for module in hints["allowed_imports"]:
+        assert violations(f"import {module}", level="strict") == []
 
 
 @pytest.mark.parametrize("level", ["standard", "strict", "readonly"])

@@ -124,7 +124,7 @@ class _Frames:
             if _is_type_of(node.value):
                 self._passing.add(id(node.value.func))
         refused = REFUSED.intersection(members)
-        refused |= {name for name in members if name[0] == "_" and _is_private(name)}
+        refused |= {name for name in members if name[:1] in "_rt" and _is_like_refused(name)}
         for node in chain.from_iterable(members[name] for name in refused):
             if not self._passes_as_member(node):
                 yield node, f"Blocked attribute: '{node.attr}' beside tables or arrays"
@@ -182,8 +182,9 @@ class _Frames:
 
     def _printed(self, node: ast.Call) -> Iterator[str]:
         """What is printed goes nowhere else."""
-        if isinstance(node.func, ast.Name) and not self._names.bound["print"]:
-            self._passing |= {id(one.func) for one in node.args if _is_type_of(one)}
+        typed = {id(one.func) for one in node.args if _is_type_of(one)}
+        if typed and self._names.is_builtin(node.func, "print"):
+            self._passing |= typed
         return iter(())
 
     def _calls_of(self, name: str, path: str) -> list[ast.Call]:
@@ -284,8 +285,10 @@ class _Frames:
                     yield node, "Blocked annotation: a call"
 
 
-def _is_private(name: str) -> bool:
-    """Whether a member with an underscore is one of a package, or special and not one of a few."""
+def _is_like_refused(name: str) -> bool:
+    """Whether a member is private to a package, special and not one of a few, or reads or writes in some version of it."""
+    if name.startswith(("to_", "read_")):
+        return name not in FRAME_LISTS["attributes"]
     return name in FRAME_LISTS["private"] or (name.startswith("__") and name not in _DUNDERS)
 
 

@@ -19,7 +19,11 @@ __all__ = ["GUARDED", "Rules", "Walk", "attribute_violation", "is_refused_attrib
 
 GUARDED = frozenset({"getattr", "vars", "delattr"})
 """Builtins that are judged where they are called, and pass nowhere else."""
-_VALUED = frozenset({"pandas.options"})
+_INTERESTING = GUARDED | lists.BLOCKED_BUILTINS
+_WATCHED = (
+    lists.WATCHED | lists.WATCHED_MEMBERS | FRAMES | (FRAME_MEMBERS.keys() - {"pandas.options"})
+)
+"""Modules that are no values at the closed levels, besides those that are imported."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -46,7 +50,7 @@ class Walk:
         """Whether the level is one at which only what is listed passes: `strict` or `readonly`."""
         self.followed: set[int] = set()
         """Nodes whose use of a module or of a guarded builtin has been judged by their parent."""
-        self.interesting = names.known | lists.BLOCKED_BUILTINS | GUARDED
+        self.interesting = _INTERESTING | names.known
         """Names that need a look; all others stand for nothing that is known."""
         self.networked = names.reaches(lists.NETWORK)
         self.frames = self.closed and names.reaches(FRAMES)
@@ -54,8 +58,7 @@ class Walk:
         self.watched = lists.WATCHED
         """Modules that must not be passed around."""
         if self.closed:
-            self.watched |= lists.WATCHED_MEMBERS | FRAMES | (FRAME_MEMBERS.keys() - _VALUED)
-            self.watched |= names.modules
+            self.watched = _WATCHED | names.modules
         self.harmless: set[int] = set()
         """Nodes of blocked functions that are called in a way that makes them harmless."""
         self.chained: set[int] = set()

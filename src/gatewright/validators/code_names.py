@@ -13,7 +13,7 @@ from functools import cached_property
 
 from gatewright.validators.code_source import BadSource
 
-__all__ = ["NAMING", "Names", "folded"]
+__all__ = ["NAMING", "Names", "folded", "makes_number", "rebound"]
 
 _MOST_FOLLOWED = 50_000
 """Bindings, and paths of each, that are gone through until nothing changes any more; some 20 ms."""
@@ -66,6 +66,27 @@ def _join(base: ast.expr, args: list[ast.expr], depth: int) -> str | None:
 def _joined(between: str, parts: Iterable[str | None]) -> str | None:
     texts = list(parts)
     return None if None in texts else between.join(text for text in texts if text is not None)
+
+
+def makes_number(left: ast.expr, right: ast.expr) -> bool:
+    """Whether two operands are nothing that may be a text known beforehand."""
+    return type(left) in _UNKNOWN and (
+        type(right) in _UNKNOWN or (type(right) is ast.Constant and type(right.value) is not str)
+    )
+
+
+_UNKNOWN = frozenset({ast.Name, ast.Attribute, ast.Subscript})
+
+
+def rebound(tree: ast.Module) -> frozenset[str]:
+    """Names of builtins that mean something else for certain: bound by a plain statement at the top."""
+    bound: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.ImportFrom) and node.module not in {None, "builtins"}:
+            bound.update(alias.asname or alias.name for alias in node.names)
+    return frozenset(bound)
 
 
 class Names:

@@ -31,7 +31,7 @@ from gatewright.validators.code_members import (
     attribute_violation,
     is_refused_attribute,
 )
-from gatewright.validators.code_names import NAMING, Names, folded
+from gatewright.validators.code_names import NAMING, Names, folded, makes_number, rebound
 from gatewright.validators.code_source import BadSource, parsed
 from gatewright.validators.code_tree import Tree
 
@@ -46,7 +46,7 @@ _MAX_LINKS = 20
 def violations(root: ast.Module, rules: Rules) -> list[str]:
     """Every sentence that speaks against the tree, in its order, each once."""
     tree = Tree(root)
-    walk = Walk(rules, Names(tree.of(*NAMING)), _rebound(root))
+    walk = Walk(rules, Names(tree.of(*NAMING)), rebound(root))
     found: list[tuple[Any, str]] = []
     if walk.closed:
         found += closed_violations(walk, tree)
@@ -133,17 +133,6 @@ def _calls(walk: Walk, tree: Tree) -> Iterable[ast.Call]:
         if one.arg in JUDGED_ARGUMENTS:
             return tree.of(ast.Call)
     return [*chosen, *(node for node in tree.of(ast.Call) if names_file(node))]
-
-
-def _rebound(tree: ast.Module) -> frozenset[str]:
-    """Names of builtins that mean something else for certain: bound by a plain statement at the top."""
-    bound: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.ImportFrom) and node.module not in {None, "builtins"}:
-            bound.update(alias.asname or alias.name for alias in node.names)
-    return frozenset(bound)
 
 
 def _visit_import(walk: Walk, node: ast.Import) -> Iterator[str]:
@@ -283,17 +272,7 @@ def _visit_sum(walk: Walk, node: ast.BinOp) -> Iterator[str]:
 def _sums(walk: Walk, tree: Tree) -> Iterable[ast.BinOp]:
     """Those in which there is a text at all; numbers are put together more often."""
     del walk
-    return [node for node in tree.of(ast.BinOp) if not _is_number(node.left, node.right)]
-
-
-def _is_number(left: ast.expr, right: ast.expr) -> bool:
-    """Whether two operands are nothing that may be a text known beforehand."""
-    return type(left) in _UNKNOWN and (
-        type(right) in _UNKNOWN or (type(right) is ast.Constant and type(right.value) is not str)
-    )
-
-
-_UNKNOWN = frozenset({ast.Name, ast.Attribute, ast.Subscript})
+    return [node for node in tree.of(ast.BinOp) if not makes_number(node.left, node.right)]
 
 
 def _text_violation(text: str) -> Iterator[str]:

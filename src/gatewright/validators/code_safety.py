@@ -142,9 +142,12 @@ class CodeSafety:
         blocked = self._rules.blocked_imports
         # Hints name nothing that would be refused all the same.
         usable = [one for one in self._allowed if one not in blocked]
+        parts = {} if allowed is None else lists.ONLY_MEMBERS
         return {
             "blocked_imports": sorted(blocked) if allowed is None else [],
             "allowed_imports": usable,
+            # Of these modules nothing else passes.
+            "allowed_members": {one: sorted(parts[one]) for one in usable if one in parts},
             "blocked_patterns": sorted(self._rules.blocked_patterns),
             "max_code_size_bytes": self._size,
         }
