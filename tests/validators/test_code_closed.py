@@ -26,7 +26,7 @@ REFUSED = [
     "class A:\n    __reduce__ = f", "def __reduce__(self): ...", "class A:\n    import x as __reduce__", "class A:\n    for __reduce__ in x: pass", "class A:\n    try: x\n    except E as __del__: pass", "match x:\n    case object(__class__=c): pass", "match x:\n    case __reduce__: pass",
     "'{0.a}'.format(x)", "'{a.b}'.format_map({'a': f})", "'{a[b]}'.format(a=x)", "t = '{0.a}'\nt.format(x)", "f'{().__class__}'", "try: x.y\nexcept AttributeError as e: e.obj", "try: x\nexcept E as e: e.with_traceback(None).__context__", "e.__traceback__", "x = '__reduce__'",
     "x = '__red' + 'uce__'", "f(__class__=1)", "import functools\nfunctools.wraps(f, assigned=['x'])", "from functools import wraps as w\nw(f, ['x'])", "import functools\nfunctools.update_wrapper(f, g)", "import logging\nlogging.basicConfig(filename='x')", "help('modules')", "input()", "dir(x)",
-    "import ｊｓｏｎ", "ｐrint(1)", "x.ａ", "().__𝒸𝓁𝒶𝓈𝓈__", "ºpen('x')", "open = open\nopen('x')", "def f(open): open('x')",
+    "from contextlib import redirect_stdout\nclass R(redirect_stdout):\n    _stream = 'modules'\n    def f(self): self._old_targets = self._old_targets", "getattr(x, '_old_targets')", "getattr(x, '_' + 'y', 1)", "import ｊｓｏｎ", "ｐrint(1)", "x.ａ", "().__𝒸𝓁𝒶𝓈𝓈__", "ºpen('x')", "open = open\nopen('x')", "def f(open): open('x')",
 ]  # fmt: skip
 HONEST = [
     "import os\nprint(os.environ['HOME'], os.environ.get('X'), os.path.join('a', 'b'))", "import os\nif 'X' in os.environ: pass", "class A:\n    def __init__(self): self._x = 1\n    def f(self, other): return self._x == other._x", "p._asdict(); p._replace(x=1)",

@@ -193,6 +193,14 @@ def _calls(walk: Walk, tree: Tree) -> Found:
             yield node, "Blocked call: 'wraps' that chooses members"
 
 
+def _private_texts(walk: Walk, tree: Tree) -> Found:
+    """Private members by their names, whoever declares one so called."""
+    for _, node in tree.called({"getattr"}):
+        member = folded(node.args[1]) if len(node.args) > 1 else None
+        if member is not None and member[:1] == "_":
+            yield node, f"Blocked call: 'getattr' of '{member[:60]}'"
+
+
 _FORMATS = frozenset({"format", "format_map"})
 _OWN_ONLY = frozenset({"setattr", "delattr", "vars"})
 
@@ -227,6 +235,7 @@ _RULES: tuple[tuple[Set[type[ast.AST]], Callable[[Walk, Tree], Found]], ...] = (
     ({ast.Constant}, _texts),
     ({ast.Call}, _formats),
     ({ast.Call}, _calls),
+    ({ast.Call}, _private_texts),
     ({ast.Import, ast.ImportFrom}, _environment),
 )
 """Kinds of nodes without which a rule has nothing to say, and the rule."""

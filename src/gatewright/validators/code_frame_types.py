@@ -45,17 +45,20 @@ def is_bytes(node: ast.expr) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, bytes)
     func = node.func if isinstance(node, ast.Call) else None
-    if isinstance(func, ast.Name):
-        return func.id == "bytes"
-    return isinstance(func, ast.Attribute) and func.attr in {"encode", "tobytes", "to_bytes"}
+    # Methods of anything but a constant text could hand out what they like.
+    return (
+        isinstance(func, ast.Attribute)
+        and func.attr == "encode"
+        and isinstance(func.value, ast.Constant)
+    )
 
 
-def mentioned(tree: Tree) -> set[int]:
-    """Every node that only says which type something has: in annotations, and what `isinstance` is given."""
+def mentioned(tree: Tree, tests: frozenset[str]) -> set[int]:
+    """Every node that only says which type something has: in annotations, and what one of the builtins `tests` is given."""
     roots: list[ast.AST | None] = []
     roots += [node.annotation for node in tree.of(ast.arg, ast.AnnAssign)]
     roots += [node.returns for node in tree.of(ast.FunctionDef, ast.AsyncFunctionDef)]
-    for _, call in tree.called({"isinstance", "issubclass"}):
+    for _, call in tree.called(tests):
         roots += call.args[1:2]
     found: set[int] = set()
     while roots:

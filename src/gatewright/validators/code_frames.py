@@ -39,7 +39,9 @@ _AS_TEXT = frozenset("to_csv to_json to_string to_markdown info".split())
 _REFUSED_NAMES = frozenset("getattr setattr delattr hasattr vars type dir help memoryview".split())
 _DUNDERS = frozenset({"__name__", "__version__", "__init__"})
 _NOT_DEFINED = frozenset("__new__ __get__ __set__ __delete__ __index__".split())
-_LAST_NAMES = frozenset({"ndarray", "void"})
+_ENUMERATIONS = frozenset(f"enum.{name}" for name in "Enum IntEnum StrEnum Flag IntFlag".split())
+"""Classes that, called, make a class with members of any name."""
+_LAST_NAMES = frozenset("ndarray void Enum IntEnum StrEnum Flag IntFlag".split())
 _OF_MEMORY = frozenset({"data", "dtype"})
 """Fields by which an array's memory becomes another one's."""
 _OPTION = Pattern(r"(?:display|mode)\.[a-z_]+(?:\.[a-z_]+)?")
@@ -166,14 +168,21 @@ class _Frames:
     def _named_only(self) -> Found:
         """Classes that make an object of any bytes pass where a type is named: annotations, `isinstance`."""
         nodes: list[Any] = [one for name in _LAST_NAMES for one in self._tree.members.get(name, ())]
-        for name in self._walk.names.standing_for(NAMED_ONLY):
+        for name in self._walk.names.standing_for(NAMED_ONLY | _ENUMERATIONS):
             nodes += self._tree.names[name]
         found = [
             node
             for node in nodes
-            if is_load(node) and not self._walk.names.paths(node).isdisjoint(NAMED_ONLY)
+            if is_load(node)
+            and not self._walk.names.paths(node).isdisjoint(NAMED_ONLY | _ENUMERATIONS)
         ]
-        passing = mentioned(self._tree) if found else set()
+        if not found:
+            return
+        tests = {one for one in ("isinstance", "issubclass") if not self._names.bound[one]}
+        passing = mentioned(self._tree, frozenset(tests))
+        for one in self._tree.of(ast.ClassDef):
+            enums = (base for base in one.bases if self._walk.names.paths(base) & _ENUMERATIONS)
+            passing.update(map(id, enums))
         for node in found:
             if id(node) not in passing:
                 yield node, "Blocked use: a class that makes objects of bytes"
@@ -259,12 +268,13 @@ class _Frames:
 
     def _class(self, node: ast.ClassDef) -> Iterator[str]:
         """A class that tells packages where memory is, or that makes classes of what it is given."""
+        if any(not isinstance(one, _BASES) for one in node.bases):
+            yield f"Blocked class: '{node.name}' of a class that is computed"
         for base in node.bases:
-            for path in self._walk.names.paths(base):
-                bound = any(isinstance(one, ast.Assign | ast.AnnAssign) for one in node.body)
-                # An enumeration with members cannot be made into another one.
-                if path.startswith("enum.") and not bound:
-                    yield f"Blocked class: '{node.name}' without members"
+            # An enumeration with members cannot be made into another one.
+            enumeration = self._walk.names.paths(base) & _ENUMERATIONS
+            if enumeration and not any(map(_is_member, node.body)):
+                yield f"Blocked class: '{node.name}' without members"
         for one in ast.walk(node):
             name = one.name if isinstance(one, ast.FunctionDef) else None
             if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store):
@@ -290,6 +300,16 @@ def _is_like_refused(name: str) -> bool:
     if name.startswith(("to_", "read_")):
         return name not in FRAME_LISTS["attributes"]
     return name in FRAME_LISTS["private"] or (name.startswith("__") and name not in _DUNDERS)
+
+
+_BASES = (ast.Name, ast.Attribute, ast.Subscript)
+
+
+def _is_member(node: ast.stmt) -> bool:
+    """Whether a statement in the body of an enumeration certainly makes a member."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    named = isinstance(target, ast.Name) and target.id[0] != "_"
+    return named and isinstance(getattr(node, "value", None), ast.Constant | ast.Tuple | ast.Call)
 
 
 def _is_of_self(node: ast.Attribute) -> bool:
