@@ -9,7 +9,7 @@ HEAD = "import asyncio, itertools, math, time\nfrom itertools import count, repe
 LOOPS = [
     "while True: pass", "while 1: x = 1", "while not False: x()", "while True and 1: pass", "while 1 == 1: pass", "while [0]: pass", "while True:\n    for i in x: break",
     "while True:\n    def f(): return 1", "for i in iter(int, 1): pass", "for i in count(): print(i)", "for i in itertools.cycle([1]): pass", "for i in repeat(1): pass", "for i in range(10**12): pass",
-    "for i, j in enumerate(count()): pass",
+    "for i, j in enumerate(count()): pass", "for i in x or iter(int, 1): pass", "for i in count() if x else []: pass",
 ]  # fmt: skip
 TAKING = [
     "list(count())", "sum(itertools.count())", "[*repeat(1)]", "tuple(iter(int, 1))", "set(map(str, count()))", "''.join(repeat('a'))", "sum(x for x in count())", "print(*count())", "max(range(10**11))", "time.sleep(10**6)", "await asyncio.sleep(9999)",

@@ -128,8 +128,13 @@ def _is_endless(walk: Walk, node: ast.expr) -> bool:
         return _is_endless(walk, node.value)
     if isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp):
         return _is_endless(walk, node.generators[0].iter)
-    if not isinstance(node, ast.Call):
-        return False
+    if isinstance(node, ast.BoolOp | ast.IfExp):
+        parts = node.values if isinstance(node, ast.BoolOp) else [node.body, node.orelse]
+        return any(_is_endless(walk, one) for one in parts)
+    return isinstance(node, ast.Call) and _gives_endless(walk, node)
+
+
+def _gives_endless(walk: Walk, node: ast.Call) -> bool:
     func, args = node.func, node.args
     if isinstance(func, ast.Name) and func.id in {"map", "filter", "enumerate", "list"}:
         return any(_is_endless(walk, one) for one in args)
