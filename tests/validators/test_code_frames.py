@@ -32,13 +32,13 @@ REACHING = [
 BY_NAME = [
     "df.apply('eval', args=(\"@inspect.os.system('id')\",))", "df.agg('eval', 0, '@x')", "n = '_'.join(('to', 'csv'))\ndf.apply(n, args=('out.csv',))", "df.agg([''.join(('to_', 'csv'))])",
     "df.agg(func=''.join(('to_', 'csv')))", "df.agg('to_csv', 0, 'x')", "df.agg(['to_pickle'])", "df.agg({'a': 'to_csv'})", "df.agg('to' + '_csv')", "df.agg('vsc_ot'[::-1])", "df.agg(func='eval')",
-    "df.aggregate(f'{x}')", "df.transform(name)", "df.pipe('eval', 'x')", "df.map('eval')", "df.applymap(x)", "df.groupby('a').agg(total=('a', 'to_csv'))", "df.groupby('a').agg(total='to_csv')",
+    "df.aggregate(f'{x}')", "df.transform(name)", "df.pipe('eval', 'x')", "df.map('eval')", "df.applymap('eval')", "df.groupby('a').agg(total=('a', 'to_csv'))", "df.groupby('a').agg(total='to_csv')",
     "df.groupby('a').agg(axis='to_csv')", "df.groupby('a').agg(**d)", "df.agg(*d)", "df.agg({**d})", "d = {'a': 'to_csv'}\ndf.agg(d)", "df.agg([['to_csv']])", "df.agg({'a': ['sum', 'to_csv']})",
     "df.agg(None, a='to_csv')", "df.pivot_table(aggfunc='to_csv')", "df.pivot_table('a', 'b', 'c', 'to_csv')", "pd.crosstab(x, y, aggfunc=name)", "df.groupby('a').agg(t=pd.NamedAgg('a', 'to_csv'))",
     "f = df.apply\nf('eval')", "list(map(df.apply, ['eval']))", "pd.DataFrame.apply(df, 'eval')", "pd.DataFrame.apply(lambda: 0, '__globals__')", "def f(): ...\n[pd.DataFrame][0].apply(f, '__glo' + 'bals__')",
     "def f(): ...\nf = 'eval'\ndf.apply(f)", "def f(): ...\nfor f in ['eval']:\n    df.apply(f)", "@g\ndef f(): ...\ndf.apply(f)", "sum = 'eval'\ndf.apply(sum)", "np = x\ndf.apply(np.mean)", "def g(f):\n    df.apply(f)\nf = lambda: 0",
     "df.apply(x := 'eval')", "df.apply('eval' if x else 'sum')", "df.agg(n for n in ['eval'])", "match 'eval':\n    case sum:\n        df.apply(sum)", "def sum(): ...\nglobal sum\ndf.apply(sum)",
-    "df.resample('D').apply('to_csv')", "df.apply(str.format)", "str = x\ndf.apply(str.upper)", "df.agg(lambda: 0, 'eval')", "df.agg(t=('a', ['to_csv']))", "df.agg(f=('a', 'b', 'to_csv'))", "df.rolling(2).agg('eval')", "df.expanding().aggregate(['eval'])", "names = {1: 'x'}\nnames = 'eval'\ndf.map(names)",
+    "df.resample('D').apply('to_csv')", "df.apply(str.format)", "str = x\ndf.apply(str.upper)", "df.agg(lambda: 0, 'eval')", "df.agg(t=('a', ['to_csv']))", "df.agg(f=('a', 'b', 'to_csv'))", "df.rolling(2).agg('eval')", "df.expanding().aggregate(['eval'])", "name = 'eval'\ndf.map(name)",
 ]  # fmt: skip
 QUERIES = [
     "df.query('a > 1')", "df.eval('b = a * 2')", "q = df.query\nq(\"@pd.compat.os.system('id')\")", "list(map(df.eval, ['x']))", "pd.DataFrame.query(df, '@x')", "df.query('@pd.io')", "df.query(text)",
@@ -95,8 +95,12 @@ def test_what_a_class_of_the_program_has_is_no_way_to_a_member_of_a_table() -> N
         "rd = open\nrd('x')",
         "import os\nos.listdir('/')",
         "open('../x')",
+        "open('data.csv')",
+        "open('json.py', 'w')",
+        "from io import open as o\no('x')",
+        "from pathlib import Path\nPath('x').read_text()",
+        "import pathlib\nlist(pathlib.Path('.').glob('*'))",
     ],
 )
-def test_no_file_outside_is_read_at_a_closed_level(code: str) -> None:
+def test_no_file_is_opened_at_a_closed_level(code: str) -> None:
     assert STRICT.judge(code) is not None
-    assert prepare({"level": "strict"}).judge("open('data.csv')") is None

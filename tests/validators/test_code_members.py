@@ -107,7 +107,7 @@ def test_a_rule_for_a_module_covers_what_is_below_it(
         ("os._exit", "call", "call", "call"),
         ("random._os", "private member", "private member", "private member"),
         ("json.codecs", "import", "import", "import"),
-        ("os.path.os", "import", "import", "import"),
+        ("os.path.os", "import", "call", "call"),
         ("datetime.datetime", None, None, None),
         ("collections.abc", None, None, None),
         ("subprocess.run", "call", "call", None),

@@ -59,13 +59,14 @@ def test_the_level_strict_allows_listed_imports_up_to_a_size() -> None:
 
 def test_the_level_readonly_is_strict_without_writing() -> None:
     """MGP-7.2-4"""
-    assert violations("print(open('f').read())", level="readonly") == []
+    writing = "import httpx\nhttpx.post('https://example.com', json=[1])"
+    assert violations(writing, level="strict") == []
+    assert violations(writing, level="readonly") != []
+    reading = "import httpx\nprint(httpx.get('https://example.com').text)"
+    assert violations(reading, level="readonly") == []
     assert violations("open('f', 'w').close()", level="readonly") != []
-    assert violations("o = open\no('f', 'w')", level="readonly") == [
-        "Blocked use: 'open' as a value"
-    ]
+    assert violations("o = open\no('f', 'w')", level="readonly") == ["Blocked name: 'open'"]
     assert violations("import requests", level="readonly") == ["Blocked import: 'requests'"]
-    assert violations("open('f', 'w')", level="strict") == []
 
 
 def test_a_tool_brings_lists_of_its_own() -> None:
@@ -171,6 +172,21 @@ def test_the_hints_say_which_lists_are_in_force() -> None:
     assert strict["blocked_imports"] == []
     assert "json" not in strict["allowed_imports"]
     assert "os" in strict["allowed_imports"]
+    assert standard["allowed_members"] == {}
+
+
+def test_whatever_the_hints_name_passes() -> None:
+    """MGP-7.4-3: imports, and members where only some pass."""
+    found = prepare({"level": "strict"}).judge("x =")
+    assert found is not None
+    hints = found.details["hints"]
+    members = {(module, one) for module, them in hints["allowed_members"].items() for one in them}
+    assert ("os", "path") in members
+    assert ("os", "listdir") not in members
+    for module, member in members - {("os", "environ")}:
+        assert violations(f"import {module}\nx = {module}.{member}", level="strict") == []
+    for module in hints["allowed_imports"]:
+        assert violations(f"import {module}", level="strict") == []
 
 
 @pytest.mark.parametrize("level", ["standard", "strict", "readonly"])

@@ -11,7 +11,14 @@ from gatewright.validators.code_members import Walk, attribute_violation
 from gatewright.validators.code_names import Names, folded
 from gatewright.validators.shell_files import is_sensitive
 
-__all__ = ["call_violations", "joined_violation", "write_violation"]
+__all__ = [
+    "JUDGED_ARGUMENTS",
+    "JUDGED_CALLS",
+    "call_violations",
+    "joined_violation",
+    "names_file",
+    "write_violation",
+]
 
 _OPENS = frozenset(
     "open ZipFile TarFile GzipFile BZ2File LZMAFile FileIO fdopen memmap mmap connect".split()
@@ -81,6 +88,13 @@ def _request_violation(node: ast.Call) -> Iterator[str]:
             yield "Blocked write: 'inplace'"
 
 
+def names_file(node: ast.Call) -> bool:
+    """Whether the first argument is a URL of a file."""
+    first = node.args[0] if node.args else None
+    text = first.value if type(first) is ast.Constant else None
+    return type(text) is str and text[:5].lower() == "file:"
+
+
 def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
     """Every sentence that speaks against one call."""
     func = node.func
@@ -90,9 +104,9 @@ def call_violations(walk: Walk, node: ast.Call) -> Iterator[str]:
         yield from _READERS[func.attr](folded(func.value), node)
     for arg in node.args if _is_attrgetter(walk, func) else ():
         yield from _member_text(folded(arg), "attrgetter")
-    yield from _file_violation(node, closed=walk.rules.allowed_imports is not None)
+    yield from _file_violation(node, closed=walk.closed)
     if _gives_environment_away(walk, node):
-        walk.found["Blocked use: the whole of 'os.environ' in code that uses the network"] = None
+        yield "Blocked use: the whole of 'os.environ' in code that uses the network"
     yield from _switch_violation(node)
     # After all else spoke: the function itself is blocked where it is named, except for this one call.
     if _loads_only_data(walk, node):
@@ -318,10 +332,8 @@ def _file_violation(node: ast.Call, *, closed: bool) -> Iterator[str]:
         yield from _path_violation(path)
         if closed and (path.startswith(("/", "~", "\\")) or _CLIMBS.begins(path)):
             yield f"Blocked file: '{path[:100]}' is outside of the program's folder"
-    elif node.args and isinstance(node.args[0], ast.Constant):
-        text = node.args[0].value
-        if isinstance(text, str) and text[:5].lower() == "file:":
-            yield from _path_violation(text[5:])
+    elif names_file(node):
+        yield from _path_violation((folded(node.args[0]) or "")[5:])
 
 
 def _path_violation(path: str) -> Iterator[str]:
@@ -342,7 +354,16 @@ def _pieces(node: ast.expr, depth: int = 0) -> str:
 _MAX_PIECES = 10
 
 
+JUDGED_CALLS = (
+    _OPENERS | _CALLS.keys() | _READERS.keys() | {path.rpartition(".")[2] for path in _LOADS}
+) | {"attrgetter"}
+"""Names of functions and methods about which there are rules at every level; what else is called has to be followed."""
+JUDGED_ARGUMENTS = frozenset({"eval_str", *_SWITCHES})
+
+
 def joined_violation(node: ast.BinOp) -> Iterator[str]:
     """What speaks against a path that operators put together."""
-    if isinstance(node.op, ast.Div):
-        yield from _path_violation(_pieces(node))
+    path = _pieces(node) if isinstance(node.op, ast.Div) else ""
+    # Numbers are divided as well, and more often.
+    if path.strip("?/"):
+        yield from _path_violation(path)

@@ -5,16 +5,25 @@ Here is what speaks against a module and against a member of one, however the co
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 import msgspec
 
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
-from gatewright.validators.code_frame_lists import FRAME_MEMBERS, FRAMES
+from gatewright.validators.code_lists import FRAME_MEMBERS, FRAMES
 from gatewright.validators.code_names import Names
 
-__all__ = ["Rules", "Walk", "attribute_violation"]
+__all__ = ["GUARDED", "Rules", "Walk", "attribute_violation", "is_refused_attribute"]
+
+GUARDED = frozenset({"getattr", "vars", "delattr"})
+"""Builtins that are judged where they are called, and pass nowhere else."""
+_INTERESTING = GUARDED | lists.BLOCKED_BUILTINS
+_WATCHED = (
+    lists.WATCHED | lists.WATCHED_MEMBERS | FRAMES | (FRAME_MEMBERS.keys() - {"pandas.options"})
+)
+"""Modules that are no values at the closed levels, besides those that are imported."""
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -26,33 +35,42 @@ class Rules(msgspec.Struct, frozen=True):
     allowed_imports: frozenset[str] | None = None
     """None: every import that is not blocked."""
     read_only: bool = False
+    passed: set[str] = msgspec.field(default_factory=set)
+    """Listed members of modules that have been found to pass, to be read; at most as many as there are in the lists."""
 
 
 class Walk:
-    """What one walk knows and has found."""
+    """What one walk knows and has seen."""
 
     def __init__(self, rules: Rules, names: Names, rebound: frozenset[str]) -> None:
         self.rules = rules
         self.names = names
         self.rebound = rebound
-        self.found: dict[str, None] = {}
+        self.closed = rules.allowed_imports is not None
+        """Whether the level is one at which only what is listed passes: `strict` or `readonly`."""
         self.followed: set[int] = set()
         """Nodes whose use of a module or of a guarded builtin has been judged by their parent."""
-        self.interesting = (
-            names.known | lists.BLOCKED_BUILTINS | {"getattr", "vars", "delattr", "open"}
-        )
+        self.interesting = _INTERESTING | names.known
         """Names that need a look; all others stand for nothing that is known."""
         self.networked = names.reaches(lists.NETWORK)
-        self.frames = rules.allowed_imports is not None and names.reaches(FRAMES)
+        self.frames = self.closed and names.reaches(FRAMES)
         """Whether the code uses tables or arrays at a level at which only listed members of them pass."""
+        self.watched = lists.WATCHED
+        """Modules that must not be passed around."""
+        if self.closed:
+            self.watched = _WATCHED | names.modules
         self.harmless: set[int] = set()
         """Nodes of blocked functions that are called in a way that makes them harmless."""
+        self.chained: set[int] = set()
+        """Assignments within an expression whose value nobody gets but a member that is looked up."""
         self.docstrings: set[int] = set()
         self.summed: set[int] = set()
         self.links: dict[int, int] = {}
         """How many members of a chain stand before a node."""
         self.in_class: set[int] = set()
         """Statements directly in the body of a class."""
+        self.read: list[ast.AST] = []
+        """Trees of annotations: as long as they are kept, no other node has the identity of one of theirs."""
 
     # -- modules and their members
 
@@ -91,16 +109,28 @@ class Walk:
             return f"Blocked import: '{path}'"
         return None
 
+    def is_read_freely(self, path: str) -> bool:
+        """Whether a listed member of a module passes wherever it is read, and is no module itself."""
+        if path in self.rules.passed:
+            return True
+        module, _, member = path.rpartition(".")
+        listed = self.closed and member in FRAME_MEMBERS.get(module, ())
+        if not listed or path in self.watched or self.member_violation(path) is not None:
+            return False
+        self.rules.passed.add(path)
+        return True
+
     def _blocked_member(self, module: str, member: str) -> bool:
         if member in lists.BLOCKED_MEMBERS.get(module, ()):
             return True
         if self.rules.read_only and member in lists.WRITING_MEMBERS.get(module, ()):
             return True
-        # Closed lists hold at `strict` and above, the levels that have `allowed_imports`.
-        only = None
-        if self.rules.allowed_imports is not None:
-            only = self._only(module)
-        return only is not None and member not in only and not member.startswith("__")
+        if not self.closed:
+            return False
+        only = self._only(module)
+        if only is None:
+            return member in lists.CLOSED_MEMBERS.get(module, ())
+        return member not in only and not member.startswith("__")
 
     def _only(self, module: str) -> frozenset[str] | None:
         if module.partition(".")[0] not in FRAMES:
@@ -162,8 +192,13 @@ _MANGLED = Pattern(r"_[A-Za-z]\w*__\w*[A-Za-z]")
 
 def attribute_violation(name: str) -> Iterator[str]:
     """What speaks against a member of that name, of whatever object."""
-    if name in lists.BLOCKED_ATTRIBUTES or (name.startswith("_") and _is_special(name)):
+    if is_refused_attribute(name):
         yield f"Blocked attribute: '{name}'"
+
+
+def is_refused_attribute(name: str) -> bool:
+    """Whether no object's member of that name may be used."""
+    return name in lists.BLOCKED_ATTRIBUTES or (name.startswith("_") and _is_special(name))
 
 
 def _is_special(name: str) -> bool:

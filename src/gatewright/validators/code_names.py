@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
+from functools import cached_property
 
 from gatewright.validators.code_source import BadSource
 
-__all__ = ["Names", "folded"]
+__all__ = ["NAMING", "Names", "folded", "makes_number", "rebound"]
 
 _MOST_FOLLOWED = 50_000
 """Bindings, and paths of each, that are gone through until nothing changes any more; some 20 ms."""
@@ -67,18 +68,44 @@ def _joined(between: str, parts: Iterable[str | None]) -> str | None:
     return None if None in texts else between.join(text for text in texts if text is not None)
 
 
+def makes_number(left: ast.expr, right: ast.expr) -> bool:
+    """Whether two operands are nothing that may be a text known beforehand."""
+    return type(left) in _UNKNOWN and (
+        type(right) in _UNKNOWN or (type(right) is ast.Constant and type(right.value) is not str)
+    )
+
+
+_UNKNOWN = frozenset({ast.Name, ast.Attribute, ast.Subscript})
+
+
+def rebound(tree: ast.Module) -> frozenset[str]:
+    """Names of builtins that mean something else for certain: bound by a plain statement at the top."""
+    bound: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            bound.add(node.name)
+        elif isinstance(node, ast.ImportFrom) and node.module not in {None, "builtins"}:
+            bound.update(alias.asname or alias.name for alias in node.names)
+    return frozenset(bound)
+
+
 class Names:
     """What each name of one tree may stand for, as dotted paths that begin with a module. Raises `BadSource` where its bindings
     lead to more than is followed."""
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
         self._known: dict[str, frozenset[str]] = {}
+        self._found: dict[int, frozenset[str]] | None = None
+        """Paths of members that have been asked for, by node, once no name changes any more."""
+        self.modules: set[str] = set()
+        """Modules that are imported, by their dotted names."""
         bindings: list[tuple[str, ast.expr]] = []
         for node in nodes:
-            if type(node) in _NAMING:
+            if type(node) in NAMING:
                 bindings.extend(self._taken(node))
         if self._known:
             self._follow(bindings)
+        self._found = {}
 
     def _follow(self, bindings: list[tuple[str, ast.expr]]) -> None:
         """Go on until nothing changes: a binding may feed one that stands before it, and that another one."""
@@ -114,15 +141,22 @@ class Names:
             self._imports_from(node)
         return _bound(node)
 
-    @property
+    @cached_property
     def known(self) -> frozenset[str]:
         """The names that stand for something."""
         return frozenset(self._known)
 
+    def standing_for(self, paths: Set[str]) -> list[str]:
+        """The names that may stand for one of these."""
+        return [name for name, found in self._known.items() if not found.isdisjoint(paths)]
+
     def reaches(self, modules: frozenset[str]) -> bool:
         """Whether any name stands for one of these modules or for something in them."""
-        tops = {path for paths in self._known.values() for path in paths}
-        return any(path == one or path.startswith(f"{one}.") for path in tops for one in modules)
+        return not self._tops.isdisjoint(modules)
+
+    @cached_property
+    def _tops(self) -> set[str]:
+        return {path.partition(".")[0] for paths in self._known.values() for path in paths}
 
     def paths(self, node: ast.expr | None, depth: int = 0) -> frozenset[str]:
         """Everything that an expression may stand for; empty where it is nothing known."""
@@ -131,8 +165,7 @@ class Names:
         if isinstance(node, ast.Name):
             return self._known.get(node.id, _NOTHING)
         if isinstance(node, ast.Attribute):
-            base = self.paths(node.value, depth + 1)
-            return frozenset(f"{one}.{node.attr}" for one in base) if base else _NOTHING
+            return self._member(node, depth)
         if isinstance(node, ast.NamedExpr | ast.Await | ast.Starred):
             return self.paths(node.value, depth + 1)
         if isinstance(node, ast.IfExp):
@@ -141,17 +174,29 @@ class Names:
             return frozenset().union(*(self.paths(value, depth + 1) for value in node.values))
         return _NOTHING
 
+    def _member(self, node: ast.Attribute, depth: int) -> frozenset[str]:
+        found = None if self._found is None else self._found.get(id(node))
+        if found is None:
+            base = self.paths(node.value, depth + 1)
+            found = frozenset(f"{one}.{node.attr}" for one in base) if base else _NOTHING
+            # Deep down less is seen than by who asks for the node itself.
+            if self._found is not None and not depth:
+                self._found[id(node)] = found
+        return found
+
     def _add(self, name: str, paths: frozenset[str]) -> None:
         if paths:
             self._known[name] = self._known.get(name, _NOTHING) | paths
 
     def _imports(self, node: ast.Import) -> None:
         for alias in node.names:
+            self.modules.add(alias.name)
             if alias.asname is not None:
                 self._add(alias.asname, frozenset({alias.name}))
             else:
                 # `import a.b` binds `a`.
                 top = alias.name.partition(".")[0]
+                self.modules.add(top)
                 self._add(top, frozenset({top}))
 
     def _imports_from(self, node: ast.ImportFrom) -> None:
@@ -185,7 +230,7 @@ def _mentioned(node: ast.expr, depth: int = 0) -> Iterator[str]:
             yield from _mentioned(value, depth + 1)
 
 
-_NAMING = frozenset(
+NAMING = frozenset(
     {ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.withitem}
 )
 

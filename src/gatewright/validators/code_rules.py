@@ -1,4 +1,4 @@
-"""AST walk of `code_safety`: visits every node of a Python tree and collects violations of a level's rules.
+"""Rules of `code_safety` over the AST: one walk sorts the nodes of a Python tree by kind, then each rule looks at its kinds.
 
 Theory: an object is dangerous by what it is, not by how it is spelled. Imports are judged in every form; a
 name that stands for a module is followed through aliases; a module that is used as a value, where it could no
@@ -9,17 +9,31 @@ member. Violations are sentences in the form of MGP §7.4 and all of them are co
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
-from operator import attrgetter
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 from gatewright.patterns import Pattern
 from gatewright.validators import code_lists as lists
-from gatewright.validators.code_calls import call_violations, joined_violation
+from gatewright.validators.code_calls import (
+    JUDGED_ARGUMENTS,
+    JUDGED_CALLS,
+    call_violations,
+    joined_violation,
+    names_file,
+)
+from gatewright.validators.code_closed import closed_violations
 from gatewright.validators.code_frames import frame_violations
-from gatewright.validators.code_members import Rules, Walk, attribute_violation
-from gatewright.validators.code_names import Names, folded
+from gatewright.validators.code_members import (
+    GUARDED,
+    Rules,
+    Walk,
+    attribute_violation,
+    is_refused_attribute,
+)
+from gatewright.validators.code_names import NAMING, Names, folded, makes_number, rebound
 from gatewright.validators.code_source import BadSource, parsed
+from gatewright.validators.code_tree import Tree
 
 __all__ = ["violations"]
 
@@ -29,77 +43,96 @@ _MAX_FORMATS = 4
 _MAX_LINKS = 20
 
 
-def violations(tree: ast.Module, rules: Rules) -> list[str]:
+def violations(root: ast.Module, rules: Rules) -> list[str]:
     """Every sentence that speaks against the tree, in its order, each once."""
-    nodes = _ordered(tree)
-    walk = Walk(rules, Names(nodes), _rebound(tree))
+    tree = Tree(root)
+    walk = Walk(rules, Names(tree.of(*NAMING)), rebound(root))
+    found: list[tuple[Any, str]] = []
+    if walk.closed:
+        found += closed_violations(walk, tree)
     if walk.frames:
-        walk.found |= dict.fromkeys(frame_violations(walk, nodes))
-    interesting, rule_of = walk.interesting, _VISITS.get
-    for node in nodes:
-        rule = rule_of(type(node))
-        # Most names are of no interest, and there are many.
-        if rule is not None and (rule is not _visit_name or node.id in interesting):
-            for found in rule(walk, node):
-                walk.found[found] = None
-            # Enough to reject it; more would only make the body long (MGP §7.4).
-            if len(walk.found) >= _MAX_VIOLATIONS:
-                break
-    return list(walk.found)[:_MAX_VIOLATIONS]
+        found += frame_violations(walk, tree)
+    found += _judged(walk, tree)
+    found.sort(key=_place)
+    # Enough to reject it; more would only make the body long (MGP §7.4).
+    return list(dict.fromkeys(sentence for _, sentence in found))[:_MAX_VIOLATIONS]
 
 
-def _ordered(tree: ast.Module) -> list[Any]:
-    """All nodes but contexts, operators and imported names, parents before children, in the order of the
-    source. It keeps its own stack, so depth is no matter."""
-    found: list[Any] = []
-    stack: list[Any] = [tree]
-    while stack:
-        node = stack.pop()
-        if node is None:  # an optional part, or `**` among the keys of a dict
+def _place(found: tuple[Any, str]) -> tuple[int, int]:
+    return getattr(found[0], "lineno", 0), getattr(found[0], "col_offset", 0)
+
+
+def _judged(walk: Walk, tree: Tree) -> Iterator[tuple[ast.AST, str]]:
+    """What the rules of all levels say, kind by kind: what a rule marks for another one comes first."""
+    if ast.NamedExpr in tree.kinds:
+        walk.chained.update(id(node.value) for node in tree.of(ast.Attribute, ast.Expr))
+    for kind, rule in _VISITS.items():
+        if kind not in tree.kinds:
             continue
-        found.append(node)
-        parts = _PARTS[type(node)](node)
-        for value in parts if type(parts) is tuple else (parts,):
-            if type(value) is list:
-                stack += value[::-1]
-            else:
-                stack.append(value)
-    return found
+        choose = _CHOSEN.get(kind)
+        for node in tree.of(kind) if choose is None else choose(walk, tree):
+            for sentence in rule(walk, node):
+                yield node, sentence
 
 
-_NO_PARTS = frozenset(
-    "id ctx attr arg kind op ops name asname module level type_comment conversion simple is_async type_ignores "
-    "names rest kwd_attrs".split()
-)
+def _names(walk: Walk, tree: Tree) -> Iterable[ast.Name]:
+    """Most names are of no interest, and there are many."""
+    return chain.from_iterable(
+        tree.names[name] for name in walk.interesting.intersection(tree.names)
+    )
 
 
-def _no_parts(node: ast.AST) -> tuple[()]:
-    del node
-    return ()
+def _attributes(walk: Walk, tree: Tree) -> Iterable[ast.Attribute]:
+    """Members of what is known, with a special name, or in a chain that is too long."""
+    refused = {name for name in tree.members if name == "__dict__" or is_refused_attribute(name)}
+    known, links, interesting = walk.names.known, walk.links, walk.interesting
+    chosen = []
+    for node in tree.of(ast.Attribute):
+        value = node.value
+        kind = type(value)
+        if kind is ast.Attribute:
+            links[id(value)] = links.get(id(node), 0) + 1
+            value = value.value
+            while type(value) is ast.Attribute:
+                value = value.value
+            kind = type(value)
+        elif kind is ast.Name and value.id in interesting:
+            walk.followed.add(id(value))
+        if kind is ast.Name and value.id in known:
+            if node.attr in refused or not _is_read_freely(walk, node):
+                chosen.append(node)
+        elif kind in _CHOOSING or node.attr in refused or links.get(id(node), 0) >= _MAX_LINKS:
+            chosen.append(node)
+    return chosen
 
 
-class _Parts(dict[type[ast.AST], Callable[[ast.AST], Any]]):
-    """Type of node → what gives its fields that hold nodes, last first: a tuple, or the value of the only one."""
-
-    def __missing__(self, kind: type[ast.AST]) -> Callable[[ast.AST], Any]:
-        leaf = kind in {ast.Constant, ast.MatchSingleton}
-        names = [] if leaf else [name for name in reversed(kind._fields) if name not in _NO_PARTS]
-        self[kind] = found = attrgetter(*names) if names else _no_parts
-        return found
+def _is_read_freely(walk: Walk, node: ast.Attribute) -> bool:
+    """Whether it is a member like `np.array`, of which there are many."""
+    if type(node.ctx) is not ast.Load or type(node.value) is not ast.Name:
+        return False
+    return all(map(walk.is_read_freely, walk.names.paths(node)))
 
 
-_PARTS = _Parts()
+_CHOOSING = frozenset({ast.NamedExpr, ast.IfExp, ast.BoolOp, ast.Await, ast.Starred})
+"""What stands for one of several things; `Names.paths` goes through it."""
 
 
-def _rebound(tree: ast.Module) -> frozenset[str]:
-    """Names of builtins that mean something else for certain: bound by a plain statement at the top."""
-    bound: set[str] = set()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            bound.add(node.name)
-        elif isinstance(node, ast.ImportFrom) and node.module not in {None, "builtins"}:
-            bound.update(alias.asname or alias.name for alias in node.names)
-    return frozenset(bound)
+def _constants(walk: Walk, tree: Tree) -> Iterable[ast.Constant]:
+    del walk
+    for node in tree.of(ast.Constant):
+        text = node.value
+        if type(text) is str and ("__" in text or "{" in text):
+            yield node
+
+
+def _calls(walk: Walk, tree: Tree) -> Iterable[ast.Call]:
+    if walk.networked or walk.rules.read_only:
+        return tree.of(ast.Call)
+    chosen = [node for _, node in tree.called(JUDGED_CALLS | walk.interesting)]
+    for one in tree.of(ast.keyword):
+        if one.arg in JUDGED_ARGUMENTS:
+            return tree.of(ast.Call)
+    return [*chosen, *(node for node in tree.of(ast.Call) if names_file(node))]
 
 
 def _visit_import(walk: Walk, node: ast.Import) -> Iterator[str]:
@@ -139,7 +172,7 @@ def _visit_name(walk: Walk, node: ast.Name) -> Iterator[str]:
 def _value_violation(walk: Walk, paths: frozenset[str]) -> Iterator[str]:
     """What speaks against something known that is used as a value, where it is lost from sight."""
     for path in paths:
-        if path in lists.WATCHED:
+        if path in walk.watched:
             yield f"Blocked use: the module '{path}' as a value"
         elif "." in path:
             found = walk.member_violation(path)
@@ -155,21 +188,13 @@ def _builtin_violation(walk: Walk, node: ast.Name) -> Iterator[str]:
         pattern = f"{name}("
         known = pattern in walk.rules.blocked_patterns
         yield f"Blocked pattern: '{pattern}'" if known else f"Blocked name: '{name}'"
-    elif name in _GUARDED and isinstance(node.ctx, ast.Load) and id(node) not in walk.followed:
+    elif name in GUARDED and isinstance(node.ctx, ast.Load) and id(node) not in walk.followed:
         yield f"Blocked use: '{name}' as a value"
-    elif (
-        name == "open" and walk.rules.allowed_imports is not None and id(node) not in walk.followed
-    ):
-        yield "Blocked use: 'open' as a value"
-
-
-_GUARDED = frozenset({"getattr", "vars", "delattr"})
 
 
 def _visit_attribute(walk: Walk, node: ast.Attribute) -> Iterator[str]:
     # Deeper than names are followed: nobody may hide at the end of a chain.
-    links = walk.links[id(node.value)] = walk.links.get(id(node), 0) + 1
-    if links > _MAX_LINKS:
+    if walk.links.get(id(node), 0) >= _MAX_LINKS:
         yield f"Nesting: a chain of more than {_MAX_LINKS} members"
         return
     if isinstance(node.value, ast.Name | ast.NamedExpr | ast.Attribute):
@@ -178,18 +203,20 @@ def _visit_attribute(walk: Walk, node: ast.Attribute) -> Iterator[str]:
         found = walk.member_violation(path)
         if found is not None:
             yield found
-        elif path in lists.WATCHED and id(node) not in walk.followed:
+        elif path in walk.watched and id(node) not in walk.followed:
             yield f"Blocked use: the module '{path}' as a value"
-        elif not isinstance(node.ctx, ast.Load) and _is_patched(path):
+        elif not isinstance(node.ctx, ast.Load) and _is_patched(walk, path):
             yield f"Blocked assignment: '{path}'"
     yield from attribute_violation(node.attr)
     if node.attr == "__dict__":
         yield from _dict_of(walk, node.value)
 
 
-def _is_patched(path: str) -> bool:
-    """Whether setting a member changes a standard module for everybody."""
-    return path.partition(".")[0] in lists.MODULES and path not in _SETTABLE
+def _is_patched(walk: Walk, path: str) -> bool:
+    """Whether setting a member changes a module for everybody: a standard one; where all that passes is listed, any."""
+    if path in _SETTABLE or path.startswith("pandas.options."):
+        return False
+    return walk.closed or path.partition(".")[0] in lists.MODULES
 
 
 _SETTABLE = frozenset({"sys.stdout", "sys.stderr", "sys.stdin", "sys.path"})
@@ -228,10 +255,24 @@ def _visit_computed(walk: Walk, node: ast.expr) -> Iterator[str]:
 def _visit_sum(walk: Walk, node: ast.BinOp) -> Iterator[str]:
     """Texts and paths that operators put together. The left side has been looked at with the whole."""
     # `a + b + c` leans to the left: judged once as a whole, else the work would be the square of its length.
-    walk.summed.add(id(node.left))
-    if id(node) not in walk.summed:
-        yield from _visit_computed(walk, node)
+    if id(node) in walk.summed:
+        walk.summed.add(id(node.left))
+        return
+    if isinstance(node.op, ast.Div):
+        walk.summed.add(id(node.left))
         yield from joined_violation(node)
+        return
+    text = folded(node)
+    if text is not None:
+        walk.summed.add(id(node.left))
+        if "__" in text:
+            yield from _text_violation(text)
+
+
+def _sums(walk: Walk, tree: Tree) -> Iterable[ast.BinOp]:
+    """Those in which there is a text at all; numbers are put together more often."""
+    del walk
+    return [node for node in tree.of(ast.BinOp) if not makes_number(node.left, node.right)]
 
 
 def _text_violation(text: str) -> Iterator[str]:
@@ -266,10 +307,9 @@ def _source_violations(walk: Walk, text: str) -> Iterator[str]:
         inner = parsed(text)
     except BadSource:
         return
-    for node in _ordered(inner):
-        rule = _VISITS.get(type(node))
-        if rule is not None:
-            yield from rule(walk, node)
+    walk.read.append(inner)
+    for _, sentence in _judged(walk, Tree(inner)):
+        yield sentence
 
 
 def _visit_joined(walk: Walk, node: ast.JoinedStr) -> Iterator[str]:
@@ -301,11 +341,13 @@ def _visit_binding(walk: Walk, node: ast.Assign | ast.AnnAssign | ast.NamedExpr)
     """A module under another plain name is followed; anywhere else it is a value."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     plain = all(isinstance(one, ast.Name) for one in targets) and id(node) not in walk.in_class
+    if isinstance(node, ast.NamedExpr) and id(node) not in walk.chained:
+        plain = False
     value = node.value
     if (
         plain
         and isinstance(value, ast.Name | ast.Attribute)
-        and walk.names.paths(value) & lists.WATCHED
+        and walk.names.paths(value) & walk.watched
     ):
         walk.followed.add(id(value))
     return iter(())
@@ -325,19 +367,27 @@ def _visit_match(walk: Walk, node: ast.MatchClass) -> Iterator[str]:
 _VISITS: dict[type[ast.AST], Callable[[Walk, Any], Iterator[str]]] = {
     ast.Import: _visit_import,
     ast.ImportFrom: _visit_import_from,
-    ast.Name: _visit_name,
-    ast.Attribute: _visit_attribute,
-    ast.Call: call_violations,
-    ast.Constant: _visit_constant,
-    ast.BinOp: _visit_sum,
-    ast.JoinedStr: _visit_joined,
+    ast.ClassDef: _visit_class,
     ast.Expr: _visit_expression,
     ast.Assign: _visit_binding,
     ast.AnnAssign: _visit_annotated_binding,
+    ast.NamedExpr: _visit_binding,
     ast.arg: _visit_annotated,
     ast.FunctionDef: _visit_annotated,
     ast.AsyncFunctionDef: _visit_annotated,
-    ast.NamedExpr: _visit_binding,
+    ast.Call: call_violations,
+    ast.Attribute: _visit_attribute,
+    ast.BinOp: _visit_sum,
+    ast.JoinedStr: _visit_joined,
+    ast.Constant: _visit_constant,
     ast.MatchClass: _visit_match,
-    ast.ClassDef: _visit_class,
+    ast.Name: _visit_name,
 }
+_CHOSEN: dict[type[ast.AST], Callable[[Walk, Tree], Iterable[Any]]] = {
+    ast.Name: _names,
+    ast.Attribute: _attributes,
+    ast.Constant: _constants,
+    ast.Call: _calls,
+    ast.BinOp: _sums,
+}
+"""Kinds of which most nodes are of no interest, and there are many: what picks the others."""

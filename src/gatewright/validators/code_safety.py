@@ -21,7 +21,7 @@ from gatewright.schemas.objection import Objection
 from gatewright.validators import code_lists as lists
 from gatewright.validators.code_members import Rules
 from gatewright.validators.code_rules import violations
-from gatewright.validators.code_source import MAX_BYTES, BadSource, blanked, parsed
+from gatewright.validators.code_source import MAX_BYTES, BadSource, blanked, is_disguised, parsed
 from gatewright.validators.options import BadOptions, read_options
 
 __all__ = ["CodeSafety", "Level", "Options", "prepare"]
@@ -65,7 +65,7 @@ class CodeSafety:
 
     def __init__(self, options: Options) -> None:
         self._options = options
-        closed = options.level in {"strict", "readonly"}
+        self._closed = closed = options.level in {"strict", "readonly"}
         allowed = options.allowed_imports
         # An empty list allows none; only a missing one means the default.
         self._allowed = lists.ALLOWED_IMPORTS if allowed is None else allowed
@@ -116,6 +116,8 @@ class CodeSafety:
             return []
         try:
             found = dict.fromkeys(violations(parsed(code), self._rules))
+            if self._closed and is_disguised(code):
+                found["Character: a name in letters that are read as others"] = None
         except BadSource as problem:
             return [str(problem)]
         if self._texts:
@@ -140,9 +142,12 @@ class CodeSafety:
         blocked = self._rules.blocked_imports
         # Hints name nothing that would be refused all the same.
         usable = [one for one in self._allowed if one not in blocked]
+        parts = {} if allowed is None else lists.ONLY_MEMBERS
         return {
             "blocked_imports": sorted(blocked) if allowed is None else [],
             "allowed_imports": usable,
+            # Of these modules nothing else passes.
+            "allowed_members": {one: sorted(parts[one]) for one in usable if one in parts},
             "blocked_patterns": sorted(self._rules.blocked_patterns),
             "max_code_size_bytes": self._size,
         }

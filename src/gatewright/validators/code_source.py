@@ -8,11 +8,12 @@ in a sentence is no code.
 from __future__ import annotations
 
 import ast
+import unicodedata
 import warnings
 
 from gatewright.patterns import ASCII, DOTALL, Pattern
 
-__all__ = ["MAX_BYTES", "BadSource", "blanked", "parsed"]
+__all__ = ["MAX_BYTES", "BadSource", "blanked", "is_disguised", "parsed"]
 
 MAX_BYTES = 100 * 1024
 """No source above this is parsed, whatever a tool allows."""
@@ -45,7 +46,7 @@ def parsed(code: str) -> ast.Module:
     """The tree. Raises `BadSource`."""
     _check_text(code)
     # Blanking is for what has enough brackets to be deep at all.
-    if code.count("(") + code.count("[") + code.count("{") > _MAX_DEPTH:
+    if len(code) > _MAX_DEPTH and sum(map(code.count, "([{")) > _MAX_DEPTH:
         _check_shape(blanked(code))
     try:
         return _tree(code)
@@ -72,6 +73,8 @@ def _check_text(code: str) -> None:
         code.encode()
     except UnicodeEncodeError:
         raise BadSource("Character: a lone surrogate") from None
+    if "coding" not in code:
+        return
     for line in _NEWLINE.split(code, maxsplit=2)[:2]:
         cookie = _COOKIE.match(line)
         if cookie is not None and cookie[1].lower().replace("_", "-") not in _PLAIN_CODINGS:
@@ -84,6 +87,18 @@ def _check_shape(code: str) -> None:
         depth += 1 if bracket in "([{" else -1
         if depth > _MAX_DEPTH:
             raise BadSource(f"Nesting: deeper than {_MAX_DEPTH}")
+
+
+def is_disguised(code: str) -> bool:
+    """Whether a name is spelled with letters that the parser reads as those of ASCII (PEP 3131): full-width, mathematical, ordinal ones."""
+    if code.isascii():
+        return False
+    plain = _LITERAL.sub(" ", code)
+    signs = {sign for sign in plain if not sign.isascii()}
+    return any(_ASCII_LETTER.search(unicodedata.normalize("NFKC", sign)) for sign in signs)
+
+
+_ASCII_LETTER = Pattern(r"[A-Za-z0-9_]")
 
 
 def blanked(code: str) -> str:
