@@ -56,13 +56,18 @@ def test_what_describes_a_tool_is_left_alone(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("file", "hostile", "least", "most"),
-    [("poisoned.tsv", True, 0.97, 1.0), ("honest.tsv", False, 0.0, 0.005)],
+    [
+        ("poisoned.tsv", True, 0.97, 1.0),
+        ("honest.tsv", False, 0.0, 0.005),
+        ("poisoned_more.tsv", True, 0.85, 1.0),
+        ("honest_more.tsv", False, 0.0, 0.0),
+    ],
 )
 def test_definitions_that_were_written_before_the_signals_are_told_apart(
     file: str, hostile: bool, least: float, most: float
 ) -> None:
     held_back = [bool(suspicion(one["name"], one)) for one in definitions(file)]
-    assert len(held_back) >= (120 if hostile else 200)
+    assert len(held_back) >= (40 if hostile else 50)
     assert least <= sum(held_back) / len(held_back) <= most
 
 

@@ -6,6 +6,7 @@ sentence is in does not matter: groups have words of many, and stand in it in an
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain
@@ -25,7 +26,8 @@ _INTO = (
     r"ke|sebagai|naar|als|veld|kentässä|kenttään|trong|vào|v|pole|pola|în|mezőbe|στο|को|में|dalam"
 )
 _POINTED = Pattern(
-    rf"(?:['\"`\x{{ab}}\x{{201c}}:=]\s?|(?:^|[^\w])(?:{_INTO}) (?:the |das |la |le |il |o |het )?)(\w+)",
+    rf"(?:['\"`\x{{ab}}\x{{201c}}:=]\s?|(?:^|[^\w])(?:{_INTO}) (?:the |das |la |le |il |o |het )?"
+    r"(?:(?:field|parameter|argument|feld|campo|champ|paramètre|veld|pole|parametro|parámetro) )?['\"`]?)(\w+)",
     IGNORECASE,
 )
 _ASSIGNED = Pattern(
@@ -33,6 +35,7 @@ _ASSIGNED = Pattern(
 )
 """A name may stand before as well as behind what says that it is one."""
 _DECLARED = Pattern(r"(?:^|[^\w./~-])\w+")
+_WORDS_IN = Pattern(r"\w+")
 _SHOWN = 40
 """Characters of each of the words that are shown."""
 _MOST_NAMES = 1000
@@ -150,7 +153,11 @@ class _Own:
         )
 
     def declares(self, words: str) -> bool:
-        return any(_stem(one) in self.declared for one in words_of(words))
+        """Whether words are of what is declared, or begin as it does: many languages bend the end of a word."""
+        said = [_stem(one) for one in _WORDS_IN.findall(words)] + [
+            _stem(one) for one in words_of(words)
+        ]
+        return any(one.startswith(known) for one in said for known in self.declared)
 
 
 @cache
@@ -159,8 +166,15 @@ def _declares() -> frozenset[str]:
 
 
 def _stem(word: str) -> str:
+    """A word without its capitals, its accents and its plural, and written out where it is short for another."""
     plain = word.casefold()
+    if not plain.isascii():
+        apart = unicodedata.normalize("NFKD", plain).translate(_PLAIN)
+        plain = "".join(one for one in apart if not unicodedata.combining(one))
     return load().aliases.get(plain, plain).removesuffix("s")
+
+
+_PLAIN = str.maketrans("łıøđ", "liod")
 
 
 @cache
