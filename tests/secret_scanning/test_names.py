@@ -7,7 +7,13 @@ import string
 
 import pytest
 
-from gatewright.secret_scanning.names import is_example, is_secret_name, looks_random, may_be_secret
+from gatewright.secret_scanning.names import (
+    is_example,
+    is_name_for,
+    is_secret_name,
+    looks_random,
+    may_be_secret,
+)
 
 
 @pytest.mark.parametrize(
@@ -150,3 +156,25 @@ def test_the_picture_of_a_token_is_no_token() -> None:
     assert is_example("AKIA" + "IOSFODNN7EXAMPLE")
     assert is_example("xoxb-your-" + "token")
     assert not is_example("ghp_" + "a1B2c3D4" * 4)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("API_KEY_HEADER", "X-Api-Key", True),
+        ("TOKEN_KEY", "auth.token.key", True),
+        ("AUTH_TOKEN_STORAGE_KEY", "acme_auth_token", True),
+        ("password", "auth_token", False),
+        ("API_KEY_HEADER", "q7w2-e9r4-t1y8", False),
+        ("API_KEY", "correct-horse", False),
+    ],
+)
+def test_the_name_under_which_a_secret_is_kept_is_none(
+    name: str, value: str, expected: bool
+) -> None:
+    assert is_name_for(name, value) is expected
+
+
+@pytest.mark.parametrize("value", ["sk-...", "ghp_....", "..."])
+def test_a_key_that_is_left_out_is_none(value: str) -> None:
+    assert not may_be_secret(value, quoted=False)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
+import tomllib
+from pathlib import Path
+
 import pytest
 
+from gatewright.validators import cloud_commands
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
 
 READING = [
@@ -53,3 +58,28 @@ def test_no_writing_verb_passes_before_a_reading_word(name: str, verb: str) -> N
     for last in ("list", "show", "describe", "ls", "view", "status"):
         assert cloud_rule([name, verb, last]) is not None
         assert cloud_rule([name, "compute" if name == "gcloud" else "vm", verb, last]) is not None
+
+
+_EXAMPLES = tomllib.loads(Path(cloud_commands.__file__).with_name("cloud.toml").read_text())[
+    "examples"
+]
+
+
+@pytest.mark.parametrize("line", [line for row in _EXAMPLES for line in row["refused"]])
+def test_what_carries_secrets_is_not_shown_as_a_whole(line: str) -> None:
+    assert cloud_rule(shlex.split(line)) == "secrets"
+
+
+@pytest.mark.parametrize("line", [line for row in _EXAMPLES for line in row["passes"]])
+def test_single_members_of_it_and_names_are_shown(line: str) -> None:
+    assert cloud_rule(shlex.split(line)) is None
+
+
+@pytest.mark.parametrize(
+    "choice",
+    ["Environment", "Environment.Name", "*", "@", "[Runtime,Environment]", "Functions[]", "to_string(@)", "{a:Environment,b:Runtime}", "", "Variables.Name"],
+)  # fmt: skip
+def test_a_choice_of_anything_else_shows_it_too(choice: str) -> None:
+    for option in ("--query", "--que"):
+        line = ["aws", "lambda", "list-functions", option, choice]
+        assert cloud_rule(line) is not None

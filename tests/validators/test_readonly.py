@@ -1,5 +1,6 @@
 """`readonly`: the tool's name, the verbs, the SQL and the commands of a call may only read."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -321,3 +322,24 @@ def test_an_empty_member_that_is_called_tool_says_nothing_of_the_tool() -> None:
     checks = checks_for("readonly", {}, {}, "get_item")
     assert isinstance(checks, Checks)
     assert checks.objection({"tool": ""}) is None
+
+
+_CORPORA = Path(__file__).with_name("corpora")
+_SHOWING = {"aws lambda list-functions", "terraform show", "terraform plan"}
+"""Written as honest before anybody looked: the first two show environments and states, the last runs providers and external programs."""
+
+
+@pytest.mark.parametrize("file", ["sql_attacks.txt", "cloud_attacks.txt"])
+def test_what_was_written_as_an_attack_before_the_rules_is_refused(file: str) -> None:
+    judge = prepare({}).judge
+    lines = (_CORPORA / file).read_text().splitlines()
+    assert len(lines) == 60
+    assert [line for line in lines if judge(line) is None] == []
+
+
+@pytest.mark.parametrize(("file", "refused"), [("sql_honest.txt", set()), ("cloud_honest.txt", _SHOWING)])  # fmt: skip
+def test_what_was_written_as_honest_before_the_rules_passes(file: str, refused: set[str]) -> None:
+    judge = prepare({}).judge
+    lines = (_CORPORA / file).read_text().splitlines()
+    assert len(lines) == 60
+    assert {line for line in lines if judge(line) is not None} == refused

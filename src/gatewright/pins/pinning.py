@@ -1,8 +1,4 @@
-"""`Pinning`: decides which tools are held back as servers list them: scans definitions, compares pins, keeps the verdicts, records each step.
-
-Judged when a server lists its tools, all at once; what is asked later is looked up. A tool whose definition is the
-very object that was judged before costs one look into a table, however often it is called.
-"""
+"""`Pinning`: decides which tools are held back as servers list them: scans definitions, compares pins, keeps the verdicts, records each step."""
 
 from __future__ import annotations
 
@@ -20,6 +16,7 @@ from gatewright.call import KERNEL, SHIPPED, Target, Tool
 from gatewright.command_text import to_type
 from gatewright.config import Settings
 from gatewright.pins.definition import Read, read_definition
+from gatewright.pins.poisoning import without_words
 from gatewright.pins.store import Pins, Seen, Standing
 from gatewright.schemas.lookalikes import keys, twins
 from gatewright.servers.catalogue import Catalogue
@@ -74,8 +71,8 @@ class _Judged(msgspec.Struct, frozen=True, gc=False):
 
 
 class Pinning:
-    """The pins of one gateway. `version` changes whenever an answer may have changed, except with what a server
-    lists: whoever takes a listing knows that everything may be different."""
+    """The pins of one gateway, judged when a server lists its tools, all at once. `version` changes whenever an answer may have
+    changed, except with what a server lists: whoever takes a listing knows that everything may be different."""
 
     def __init__(
         self,
@@ -210,8 +207,9 @@ class Pinning:
         for tool in fresh:
             name = tool.target.name
             why = _WHY[standing[name]].format(anew)
-            more = seen[name].why if standing[name] in ("suspicious", "changed") else ""
-            self._judged[tool.target] = _Judged(tool.definition, f"{why}: {more}" if more else why)
+            told = without_words(seen[name].why)
+            why += f": {told}" if told and standing[name] in ("suspicious", "changed") else ""
+            self._judged[tool.target] = _Judged(tool.definition, why)
         crowded = sum(standing[tool.target.name] == "crowded" for tool in fresh)
         if crowded:
             log.warning(

@@ -1,4 +1,4 @@
-"""Decodes obfuscated text of tool definitions for screening: look-alike letters, letters spaced out, words in names, base64.
+"""Decodes obfuscated text of tool definitions for screening: look-alike or parted letters, digits for letters, names, base64, rot13.
 
 Each form is linear in the text, and at most one of each is made of a text, so that what is scored is a small multiple of what was said.
 """
@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import base64
 import binascii
+import codecs
+import unicodedata
 from collections.abc import Iterable, Iterator
 
-from gatewright.patterns import ASCII, Pattern, words_of
+from gatewright.patterns import ASCII, IGNORECASE, Pattern, words_of
 
 __all__ = ["other_forms"]
 
@@ -22,6 +24,14 @@ _ALIKE = str.maketrans(
 )  # fmt: skip
 """Letters of other scripts by the Latin ones that they look like."""
 _NAME = Pattern(r"[A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+){3,}|[a-z]+(?:[A-Z][a-z0-9]+){3,}")
+_PARTED = Pattern(r"(?:\w[-.*_/|]){4,}\w\b", ASCII)
+"""Letters with signs between them."""
+_BETWEEN = Pattern(r"[-.*_/|]")
+_DIGITS_IN = Pattern(r"[A-Za-z$@]*(?:[A-Za-z$@][013457]|[013457][A-Za-z$@])[A-Za-z$@013457]*")
+_DIGITS = str.maketrans("013457$@", "oieastsa")
+_FEWEST_DIGITS = 3
+"""Words with digits for letters; fewer are names of formats."""
+_TURNED = Pattern(r"rot-?13|revers|backwards", IGNORECASE)
 _ENCODED = Pattern(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _MOST_ENCODED = 8
 _MOST_LOOKED = 65536
@@ -33,17 +43,36 @@ def other_forms(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         short = text[:_MOST_LOOKED]
         if not short.isascii():
-            folded = short.translate(_ALIKE)
-            if folded != short:
-                yield folded
-        if _SPACED.within(short):
-            apart = short.replace("  ", " \x1f ")
-            joined = _LETTERS.sub(lambda found: found[0].replace(" ", ""), apart)
-            yield joined.replace("\x1f", " ")
+            yield from _folded(short)
+        yield from _joined(short)
+        if len(_DIGITS_IN.findall(short)) >= _FEWEST_DIGITS:
+            yield _DIGITS_IN.sub(lambda found: found[0].translate(_DIGITS), short)
+        if _TURNED.within(short):
+            yield short[::-1]
+            yield codecs.encode(short, "rot13")
         if _NAME.fits(short):
             yield " ".join(words_of(short))
         if len(short) > 2 * 12:
             yield from _decoded(short)
+
+
+def _folded(text: str) -> Iterator[str]:
+    """With plain letters for styled ones, for struck ones, and for those of other scripts."""
+    plain = unicodedata.normalize("NFKC", text)
+    plain = "".join(one for one in plain if not "\u0300" <= one <= "\u036f")
+    for form in dict.fromkeys((plain, plain.translate(_ALIKE))):
+        if form != text:
+            yield form
+
+
+def _joined(text: str) -> Iterator[str]:
+    """With letters together that stand apart."""
+    if _SPACED.within(text):
+        apart = text.replace("  ", " \x1f ")
+        joined = _LETTERS.sub(lambda found: found[0].replace(" ", ""), apart)
+        yield joined.replace("\x1f", " ")
+    if _PARTED.within(text):
+        yield _PARTED.sub(lambda found: _BETWEEN.sub("", found[0]), text)
 
 
 def _decoded(text: str) -> Iterator[str]:

@@ -12,6 +12,7 @@ from itertools import chain
 from gatewright.patterns import Pattern as TextPattern
 from gatewright.secret_scanning.cookies import may_open
 from gatewright.secret_scanning.names import (
+    is_name_for,
     is_secret_name,
     looks_chosen,
     looks_random,
@@ -19,6 +20,7 @@ from gatewright.secret_scanning.names import (
 )
 from gatewright.secret_scanning.patterns import OnLine, Pattern, Run, either
 from gatewright.secret_scanning.private_keys import private_keys
+from gatewright.secret_scanning.terraform import DEFAULT, defaults
 from gatewright.secret_scanning.vendors import NUMBERED, VENDORS, VERSION_CONTROL
 
 __all__ = [
@@ -119,6 +121,8 @@ _in_url = Pattern(_IN_URL, captures=True, bounded=True)
 _user_in_url = Pattern(_USER_IN_URL, captures=True, bounded=True)
 _options = Pattern(_OPTIONS, captures=True)
 
+_PUBLIC = Pattern(r"@o[0-9]+\.ingest\.(?:[a-z]{2}\.)?sentry\.io/")
+"""Hosts to which the user of a URL is a key that is in every page."""
 _COOKIES = Pattern(r"[^\s\x0b=;,\"']{1,256}=[^\s\x0b=]")
 _PARAMETERS = Pattern(r"[A-Za-z_-]{1,256}=[\"\w]")
 _TO_LINE_END = Pattern(r"[^\r\n\\]*")
@@ -204,8 +208,9 @@ def _names(text: bytes) -> Iterator[Finding]:
             weak = _text(text, (start, min(end, start + VALUE_MOST)))
             if not looks_random(weak, digests=True):
                 continue
-        end, value = values.judged(text[slice(*parts[1])].decode(), start, end, quoted=quoted)
-        if may_be_secret(value, quoted=quoted):
+        name = text[slice(*parts[1])].decode()
+        end, value = values.judged(name, start, end, quoted=quoted)
+        if may_be_secret(value, quoted=quoted) and not is_name_for(name, value):
             yield start, end, "named"
             at = end
 
@@ -321,7 +326,9 @@ def _addresses(text: bytes) -> Iterator[Finding]:
 def _users(text: bytes) -> Iterator[Finding]:
     """Tokens that stand in a URL as a user without a password."""
     for spans in _user_in_url.all(text):
-        if looks_random(_text(text, spans[1]), 20, digests=True):
+        if looks_random(_text(text, spans[1]), 20, digests=True) and not _PUBLIC.at(
+            text, spans[1][1]
+        ):
             yield *spans[1], "url-password"
 
 
@@ -355,7 +362,8 @@ def of_member(name: str, value: str) -> tuple[int, str] | None:
         whole = may_open(value) if _is_header(name) else said[start:].decode()
         if _is_phrase(name) and _PHRASE.fits(whole):
             return start, "named"
-        return (start, "named") if may_be_secret(whole, quoted=True) else None
+        found = may_be_secret(whole, quoted=True) and not is_name_for(name, whole)
+        return (start, "named") if found else None
     # RFC 7518, 6: the private and the symmetric part of a key.
     if name in {"d", "k"}:  # of a JSON Web Key
         return (0, "private-key") if _KEY_PART.fits(value) and looks_random(value) else None
@@ -375,6 +383,7 @@ RULES: tuple[tuple[str, Callable[[bytes], Iterator[Finding]]], ...] = (
     (_NAMED, _names),
     (_NAMED_AFTER, _names_after),
     (_BESIDE_VENDOR, _vendors),
+    (DEFAULT, defaults),
     (_AFTER_WORDS, _spoken),
     (_KEY, _bare_keys),
     (_IN_URL, _addresses),

@@ -302,6 +302,8 @@ _HASHES: tuple[Row, ...] = (
 
 _WALLETS: tuple[Row, ...] = (
     ("wallet-key", "\\b[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{100,108}\\b", ""),
+    # As the Wallet Import Format begins.
+    ("wallet-key", "\\b(?:5[HJK]|K[w-z]|L[1-5])[1-9A-HJ-NP-Za-km-z]{49,50}\\b", ""),
     ("wallet-key", "\\bnsec1[02-9ac-hj-np-z]{58}\\b", ""),
 )
 

@@ -20,6 +20,7 @@ from gatewright.secret_scanning.foreign_words import FOREIGN_WORD, is_foreign_na
 
 __all__ = [
     "is_example",
+    "is_name_for",
     "is_secret_name",
     "looks_chosen",
     "looks_issued",
@@ -58,7 +59,7 @@ _NOT = Pattern(
 
 _PLACEHOLDER = Pattern(
     r"\#[0-9a-fA-F]{3,8}|[*•·.x#?_\-X0]+"
-    r"|<.*|\[.*|\{.*|\$[({A-Za-z_].*|%[({]?[A-Za-z_]+[)}]?[sd%]?"
+    r"|[\w-]{0,12}\.{3,}[\w-]{0,6}|<.*|\[.*|\{.*|\$[({A-Za-z_].*|%[({]?[A-Za-z_]+[)}]?[sd%]?"
     r"|(?:your|my|the|some|an?|insert|enter|replace|put)[-_ ].{0,40}|yours?"
     r"|.*(?:redacted|placeholder|example|xxxx|\*\*\*|your[-_]|change[-_]?me|dummy|removed|hidden|masked|sample[-_]|fake[-_]).*"
     r"|!(?:Ref|vault|Sub|GetAtt|ImportValue|Join|env\w*|secret|file|reference)\b.*"
@@ -115,6 +116,17 @@ def _names_a_secret(name: str) -> bool:
         return words[-1] == "auth" and len(words) <= 2 and name[:1] in "_x"
     return not any(_NOT.fits(word) for word in words[:-1])
 
+
+def is_name_for(name: str, value: str) -> bool:
+    """Whether this says under which name a secret is kept, and not the secret: `API_KEY_HEADER = "X-Api-Key"`."""
+    last = words_of(name)[-1:]
+    return bool(
+        last and last[0].lower() in _NAMING and _NAME_ALONE.fits(value) and is_secret_name(value)
+    )
+
+
+_NAMING = frozenset("header key name field param parameter cookie".split())
+_NAME_ALONE = Pattern(r"[A-Za-z]+(?:[-_.][A-Za-z]+)+", ASCII)
 
 _KEPT_NAME = 128
 # Long names are foreign text, which would fill the cache.
@@ -187,7 +199,7 @@ _NOTED = Pattern(
 )
 """How references, options and the names of algorithms begin."""
 _RESERVED = Pattern(
-    r"[A-Z][A-Z0-9_]*_[A-Z0-9_]+|[a-z_]+\d{1,2}|[\w-]+(?:/[\w.-]+)+|[\d.:,/-]+\w{0,12}|\d+[a-z-]+"
+    r"[A-Z][A-Z0-9_]*_[A-Z0-9_]+|[a-z_]+\d{1,2}|[a-z_]+=\d+|[\w-]+(?:/[\w.-]+)+|[\d.:,/-]+\w{0,12}|\d+[a-z-]+"
 )
 
 

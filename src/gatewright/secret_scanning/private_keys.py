@@ -10,7 +10,7 @@ __all__ = ["goes_on", "private_keys"]
 
 _PEM = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PUTTY = (
-    r"PuTTY-User-Key-File-[0-9](?:[^\n]*\n){3,40}?"
+    r"PuTTY-User-Key-File-[0-9](?:[^\n]*\n){2,40}?"
     r"Private-Lines: [0-9]+\s((?:[A-Za-z0-9+/=]+\s?)+)"
 )
 _pem = Pattern(_PEM, bounded=True)

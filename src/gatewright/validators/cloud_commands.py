@@ -1,108 +1,76 @@
 """Tells reading from other commands of cloud tools: aws, gcloud, az, gh, terraform, helm, heroku and others, by their verbs.
 
 Their commands are nouns and, last, a verb. A command reads where its verb is known to read and no option leads elsewhere, writes a file or
-shows a secret. Verbs follow the reference pages of AWS CLI 2, gcloud 480, Azure CLI 2.61, GitHub CLI 2.52, Terraform 1.9 and Helm 3.15.
+shows a secret: of what carries an environment, user data or a client only single members are shown. The tables are `cloud.toml`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
+from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from gatewright.patterns import DOTALL, IGNORECASE, Pattern
+from gatewright.patterns import ASCII, DOTALL, IGNORECASE, Pattern
 
 __all__ = ["CLOUD", "cloud_rule"]
 
 
 class _Tool(NamedTuple):
     depth: int
-    """How many words a command has at most, the verb among them."""
     verbs: Pattern[str]
     """A command that reads: its words, joined by blanks."""
     options: tuple[str, ...]
-    """Long options that are refused, without dashes; so is every beginning of one, which several of these tools take for it."""
-    letters: str = ""
-    """Refused short options."""
+    letters: str
 
 
-_EVERYWHERE = tuple(
-    """
-    endpoint-url profile-file no-verify-ssl ca-bundle cli-input-json cli-input-yaml impersonate-service-account access-token-file account-file
-    flags-file credential-file-override log-http hostname with-decryption show-token show-secret show-secrets show-values include-value
-    include-values post-renderer kubeconfig kube-apiserver kube-token kube-as-user registry-config repository-config debug in-file plugin-dir
-    out web browser
-    """.split()
-)
-_HARMLESS = frozenset({"profile", "output", "account", "log"})
+class _Shows(NamedTuple):
+    tool: str
+    command: Pattern[str]
+    choosing: tuple[str, ...]
+    only_with: tuple[str, ...]
+    plain: Pattern[str] | None
+
+
+_DATA = tomllib.loads(Path(__file__).with_name("cloud.toml").read_text(encoding="utf-8"))
+"""What is in the tables says the file."""
+_HARMLESS = frozenset(_DATA["harmless"].split())
 """Whole names that are beginnings of refused ones."""
-_SECRETS = r"secrets?|secretsmanager|credentials?|keys?|keyvault|tokens?|passwords?|kms|ssh-keys?|access-keys?|connection-string|publishing-profile"
-_GCLOUD = (
-    "compute|instances|disks|images|snapshots|zones|regions|networks|firewall-rules|addresses|subnets|routers|machine-types|forwarding-rules|backend-services|"
-    "url-maps|health-checks|instance-groups|managed|instance-templates|ssl-certificates|projects|container|clusters|node-pools|operations|iam|roles|"
-    "service-accounts|policies|logging|logs|sinks|metrics|configurations|sql|databases|backups|users|storage|buckets|objects|run|services|revisions|jobs|"
-    "functions|pubsub|topics|subscriptions|dns|managed-zones|record-sets|app|versions|artifacts|repositories|docker|packages|builds|triggers|asset|billing|"
-    "accounts|organizations|folders|resource-manager|tags|scheduler|tasks|queues|spanner|bigtable|dataproc|dataflow|monitoring|dashboards|"
-    "redis|filestore|composer|environments|ai|endpoints|models|deployment-manager|deployments|source|repos|secrets|kms|keyrings|keys"
-)
-_AZ = (
-    "vm|vmss|group|account|storage|container|blob|share|aks|nodepool|acr|repository|network|vnet|nsg|rule|subnet|public-ip|lb|nic|route-table|dns|zone|record-set|a|"
-    "monitor|metrics|activity-log|log-analytics|workspace|webapp|functionapp|function|appservice|plan|sql|server|db|cosmosdb|redis|postgres|mysql|flexible-server|"
-    "disk|image|snapshot|resource|role|assignment|definition|policy|ad|user|sp|app|keyvault|secret|key|deployment|sub|provider|feature|tag|lock|cognitiveservices|"
-    "iot|hub|eventhubs|namespace|servicebus|queue|topic|sig|identity|repos|pipelines|build|runs|boards|work-item|devops|project|private-dns|vpn-connection|"
-    "vnet-gateway|application-gateway|front-door|cdn|profile|endpoint|containerapp|bicep|advisor|recommendation|backup|vault|job|item|security|alert|maps|search|service"
-)
-_TOOLS = {
-    "aws": _Tool(
-        2,
-        Pattern(
-            r"s3 ls|s3api (?:list|head)-[a-z0-9-]+|s3api get-bucket-[a-z-]+|sts get-caller-identity|logs (?:tail|filter-log-events|get-log-events|describe-[a-z-]+)|"
-            r"configure list(?:-profiles)?|[a-z0-9-]+ (?:describe|list|search|lookup|batch-describe)-[a-z0-9-]+|"
-            r"(?:ec2|cloudwatch|ce|iam|lambda|dynamodb|cloudformation|route53|sqs|sns|cloudtrail|costexplorer|budgets|stepfunctions|glue|athena|"
-            r"service-quotas|organizations|pricing|resourcegroupstaggingapi|health|support|config|guardduty|securityhub|ecs|eks|ecr|rds|elbv2|autoscaling)"
-            r" get-[a-z0-9-]+|dynamodb (?:scan|query|get-item|batch-get-item)|[a-z0-9-]+ wait [a-z-]+"
-        ),
-        (*_EVERYWHERE, "follow", "outfile"),
-    ),
-    "gcloud": _Tool(
-        5,
-        Pattern(
-            rf"(?:alpha |beta )?(?:(?:{_GCLOUD}) ){{1,4}}(?:list|describe|get-iam-policy|read|get-server-config|list-grantable-roles)|info|version|auth list|config (?:list|get|get-value)"
-        ),
-        _EVERYWHERE,
-    ),
-    "az": _Tool(
-        5,
-        Pattern(rf"(?:(?:{_AZ}) ){{1,4}}(?:list|show|list-locations|list-sizes|list-usage|list-skus|list-ip-addresses|list-definitions|get-instance-view|exists|query)|version|graph query"),
-        _EVERYWHERE,
-    ),
-    "gh": _Tool(
-        2,
-        Pattern(
-            r"(?:pr|issue|run|release|workflow|repo|gist|label|project|ruleset|cache|codespace|org|extension|ssh-key|gpg-key|variable|attestation) (?:list|view|status|diff|checks|watch)|"
-            r"status|search (?:code|issues|prs|repos|commits)|auth status|api|run view"
-        ),
-        _EVERYWHERE,
-        "w",
-    ),
-    "terraform": _Tool(
-        2,
-        Pattern(r"show(?: [\w./-]+)?|state list(?: .*)?|output|version|validate|workspace (?:list|show)|providers(?: schema)?|graph|fmt|metadata functions"),
-        ("out", "state", "state-out", "write", "generate-config-out", "backend-config", "plugin-dir", "chdir"),
-    ),
-    "helm": _Tool(
-        2,
-        Pattern(r"(?:list|ls|status|history|hist|version|template|lint|verify)|get (?:hooks|metadata|notes)|show (?:all|chart|crds|readme|values)|search (?:repo|hub)|repo list|dependency list"),
-        (*_EVERYWHERE, "output-dir", "validate"),
-    ),
-}  # fmt: skip
-_SECRET = Pattern(rf"(?:.*[ -])?(?:{_SECRETS})(?:[ -].*)?", IGNORECASE)
+
+
+def _tool(row: dict[str, Any]) -> _Tool:
+    nouns = {"{gcloud_nouns}": _DATA["gcloud_nouns"], "{az_nouns}": _DATA["az_nouns"]}
+    verbs = "|".join(row["verbs"])
+    for name, told in nouns.items():
+        verbs = verbs.replace(name, told)
+    options = (*(_DATA["everywhere"].split() if row["everywhere"] else ()), *row["options"])
+    return _Tool(row["depth"], Pattern(verbs), options, row.get("letters", ""))
+
+
+_TOOLS = {name: _tool(row) for name, row in _DATA["tools"].items()}
+_SHOWS = [
+    _Shows(
+        row["tool"],
+        Pattern(row["command"]),
+        tuple(row["choosing"]),
+        tuple(row.get("only_with", ())),
+        Pattern(row["plain"]) if "plain" in row else None,
+    )
+    for row in _DATA["shows"]
+]
+_LEAF = Pattern(_DATA["leaf"]["names"], IGNORECASE)
+_ELSEWHERE = Pattern(r"environment|variables|user_?data|metadata|secret|env\b", ASCII | IGNORECASE)
+_PATH = Pattern(r"[\w.\[\]*]+")
+_CHOICE = Pattern(r"(?:value|csv|table|json)?[(\[]?[\w.,\[\]* ]+[)\]]?")
+"""Members of an answer that are chosen by name, without functions and conditions."""
+_SECRET = Pattern(rf"(?:.*[ -])?(?:{_DATA['secrets']})(?:[ -].*)?", IGNORECASE)
 _ASSIGNED = Pattern(
     r"-[a-zA-Z]*[fFXH].*|--(?:raw-field|field|method|input|header|silent|cache)(?:=.*)?", DOTALL
 )
 _TOKENS = Pattern(
-    r".* (?:get|list|batch-get)-(?:connections?|functions?|function-configuration|api-keys?|password-data|authorization-token)|.*(?:print-(?:access|identity)-token|get-access-token|export-credentials|get-session-token|get-login|get-credentials|auth token|assume-role).*"
+    r".* (?:get|list|batch-get)-(?:password-data|authorization-token)|.*(?:print-(?:access|identity)-token|get-access-token|export-credentials|get-session-token|get-login|get-credentials|auth token|assume-role).*"
 )
 _BEFORE = frozenset(
     "--profile --region --output --query --project --format --subscription -o -R --repo -n --namespace --kube-context --configuration --verbosity --color".split()
@@ -140,7 +108,42 @@ def cloud_rule(texts: Sequence[str]) -> str | None:
     told = next((one for end in ends if tool.verbs.fits(one := " ".join(words[:end]))), "")
     if not told:
         return "subcommand"
-    return "secrets" if _TOKENS.fits(told) or _holds_values(name, told) else None
+    secret = _TOKENS.fits(told) or _holds_values(name, told) or _shows(name, told, rest)
+    return "secrets" if secret else None
+
+
+def _shows(name: str, told: str, rest: Sequence[str]) -> bool:
+    """Whether a command shows what carries secrets, and more of it than members that are none."""
+    for row in _SHOWS:
+        if row.tool == name and row.command.fits(told):
+            if row.only_with and not any(_values(rest, row.only_with)):
+                continue
+            chosen = list(_values(rest, row.choosing))
+            if not chosen or not all(_is_plain(one, row.plain) for one in chosen):
+                return True
+    return False
+
+
+def _values(rest: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """Values of long options, also of beginnings of their names."""
+    for at, word in enumerate(rest):
+        name, has_value, value = word.removeprefix("--").partition("=")
+        if word.startswith("--") and name and any(one.startswith(name) for one in names):
+            yield value if has_value else next(iter(rest[at + 1 : at + 2]), "")
+
+
+def _is_plain(choice: str, plain: Pattern[str] | None) -> bool:
+    if plain is not None:
+        return plain.fits(choice)
+    if not _CHOICE.fits(choice):
+        return False
+    if _ELSEWHERE.within(choice):
+        return False
+    shape = choice.partition("(")[2] or choice
+    last = [one[0].strip("[]*.").rpartition(".")[2] for one in _PATH.finditer(shape)]
+    # `Functions[*].[FunctionName,Runtime]`: what stands before a bracket leads to what stands in it.
+    ends = [one for one in last if one.rpartition("[")[2]]
+    return bool(ends) and all(_LEAF.fits(one.rpartition("[")[2]) for one in ends)
 
 
 def _is_refused(tool: _Tool, option: str) -> bool:

@@ -24,6 +24,7 @@ from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
+from gatewright.validators.url_ports import is_of_another_service
 from gatewright.web.ip_addresses import is_public
 
 __all__ = [
@@ -70,6 +71,7 @@ _SAY = {
     "ambiguous": "is read differently by different programs; write the host in its plain form",
     "internal_address": "leads to an address that is not on the public internet",
     "internal_name": "leads to a name that belongs to this machine, a local network or a cloud's metadata",
+    "port": "leads to a port of another service than the web's",
     "not_listed": "leads to a host that is not on the operator's list",
     "unresolved": "leads to a name that has no address",
     "redirects": "redirects too often",
@@ -251,7 +253,9 @@ def url_rule(url: str, hosts: Iterable[str] = (), resolver: Resolver | None = No
         return "ambiguous"
     if not _is_listed(host, hosts):
         return "not_listed"
-    return host_rule(host, resolver)
+    return host_rule(host, resolver) or (
+        "port" if is_of_another_service(ada_url.URL(url).port) else None
+    )
 
 
 def _is_listed(host: str, hosts: Iterable[str]) -> bool:

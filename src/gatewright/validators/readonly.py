@@ -18,6 +18,7 @@ from gatewright.patterns import DOTALL, IGNORECASE, Pattern, words_of
 from gatewright.schemas.json_strings import Place, strings
 from gatewright.schemas.objection import Objection
 from gatewright.validators.cloud_commands import CLOUD, cloud_rule
+from gatewright.validators.database_clients import CLIENTS, DIFFS, refused_line
 from gatewright.validators.options import BadOptions, read_options
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_programs import PROGRAMS, program_name, program_rule
@@ -75,6 +76,10 @@ _SAY = {
     "unknown_statement": "is neither SQL nor a command that is known to read only",
     "statements": "has more than one statement; send one",
     "unknown_function": "calls a function that is not known to be free of side effects",
+    "secret_table": "reads what a server keeps of passwords and connections; name columns that are none of these",
+    "endless": "does not end by itself; give it a condition, a limit or an end",
+    "secrets": "shows secrets, or what carries them (environments, user data, clients); choose single members by their names",
+    "too_much": "asks for more than ten million of something",
     "write_tool": "belongs to a tool that writes by its name; it cannot be called with this validator",
     "write_verb": "chooses an operation that writes",
     "no_text": "is no text",
@@ -331,6 +336,10 @@ _COMMANDS = {
     "curl": Program(check=_fetch),
     "wget": Program(check=_wget),
     **{name: _cloud(name) for name in CLOUD},
+    **CLIENTS,
+    "kubectl": PROGRAMS["kubectl"]._replace(
+        subs={**(PROGRAMS["kubectl"].subs or {}), "diff": DIFFS}
+    ),
 }
 """What reads is more here than in the sandbox, which also keeps the network closed."""
 
@@ -349,9 +358,13 @@ def _command_rule(value: str | list[Any]) -> str | None:
         commands = read(value, pipes=True) if isinstance(value, str) else [_argv(value)]
     except Unacceptable:
         return "unknown_statement"
-    return (
-        "unknown_statement" if any(program_rule(words, _COMMANDS) for words in commands) else None
-    )
+    return next((rule for words in commands if (rule := _one_command_rule(words))), None)
+
+
+def _one_command_rule(words: Sequence[Word]) -> str | None:
+    texts = [word.text for word in words]
+    rule = program_rule(words, _COMMANDS) or refused_line(program_name(texts[0]), texts[1:])
+    return None if rule is None else rule if rule in _SAY else "unknown_statement"
 
 
 def _argv(value: list[Any]) -> list[Word]:

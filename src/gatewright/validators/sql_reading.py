@@ -17,7 +17,9 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from gatewright.patterns import ASCII, IGNORECASE, Pattern
+from gatewright.patterns import ASCII, DOTALL, IGNORECASE, Pattern
+from gatewright.validators.sql_bounds import SQL_LISTS as _DATA
+from gatewright.validators.sql_bounds import bounds_rule
 
 __all__ = ["DIALECTS", "FIRST_WORDS", "MAX_CHARS", "sql_rule"]
 
@@ -30,15 +32,7 @@ DIALECTS = frozenset(
 )
 _TRIED = ("sqlite", "postgres", "mysql")
 
-FIRST_WORDS = frozenset(
-    """
-    select with values explain show describe desc pragma table insert update delete replace merge create alter
-    drop truncate grant revoke begin start commit rollback savepoint release end set reset use attach detach
-    vacuum reindex analyze analyse copy call do execute exec prepare deallocate declare lock unlock load import
-    export handler rename comment cluster refresh listen notify unlisten discard checkpoint kill flush optimize
-    repair install uninstall shutdown purge change upsert cache uncache security reassign fetch move close open
-    """.split()
-)
+FIRST_WORDS = frozenset(_DATA["first_words"].split())
 """What a statement can begin with, in lower case."""
 
 _READING = (
@@ -110,6 +104,11 @@ _EXPLAIN = Pattern(
     IGNORECASE,
 )
 _SHOW = Pattern(r"\s*show\s+[\w\s.'`\"%=]+;?\s*", IGNORECASE)
+_SHOW_SECRET = Pattern(
+    r"\s*show\s+(?:create\s+user(?:\s.*)?|primary_conninfo\s*;?\s*|ssl_passphrase_command\s*;?\s*)",
+    DOTALL | IGNORECASE,
+)
+"""What shows a password's hash, or how servers connect."""
 _SHOW_CREATE = Pattern(r"\s*show\s+create\s", IGNORECASE)
 _WRITES = Pattern(
     r"\b(?:insert|update|delete|merge|drop|create|alter|truncate|grant|revoke|deny|exec|execute|kill|shutdown|backup|restore|dbcc)"
@@ -124,62 +123,9 @@ _TOP = Pattern(r"\s*select\s+(?:distinct\s+)?top(?:\W|\Z)", IGNORECASE)
 _PRAGMA = Pattern(
     r"\s*pragma\s+(?:\w+\.)?(\w+)\s*(?:\(\s*(?P<of>[\w'\".\[\]]+)\s*\))?\s*;?\s*", IGNORECASE
 )
-_PRAGMAS_OF = frozenset(
-    "table_info table_xinfo index_list index_info index_xinfo foreign_key_list foreign_key_check integrity_check "
-    "quick_check table_list".split()
-)
-_PRAGMAS = _PRAGMAS_OF | frozenset(
-    "database_list collation_list function_list module_list pragma_list compile_options encoding user_version "
-    "schema_version page_count page_size freelist_count journal_mode query_only synchronous foreign_keys "
-    "auto_vacuum cache_size application_id busy_timeout data_version max_page_count".split()
-)
-_KNOWN_FUNCTIONS = frozenset(
-    """
-    abs acos add_months age array_agg array_append array_cat array_contains array_dims array_distinct
-    array_fill array_join array_length array_lower array_ndims array_position array_positions array_prepend
-    array_remove array_replace array_to_json array_to_string array_upper ascii asin atan atan2 avg avgif
-    bit_and bit_count bit_length bit_or bool_and bool_or broadcast btrim cardinality cbrt ceiling changes
-    char char_length choose chr clock_timestamp coalesce col_description concat concat_ws convert cos cosh
-    cot count countif crc32 cume_dist current_database current_schema current_schemas current_setting
-    current_user database date date_format date_part date_trunc datepart dateadd datediff datename datetime dayname
-    dayofmonth dayofweek dayofyear decode degrees dense_rank digest element_at elt encode eomonth every exp
-    extract family field find_in_set first_value floor format format_date format_type from_days from_unixtime
-    gcd generate_series getdate getutcdate glob greatest group_concat grouping has_table_privilege hex host
-    ifnull iif inet_aton inet_ntoa inet_server_addr initcap instr isfinite isnull isnumeric json json_agg
-    json_array json_array_elements json_array_length json_build_array json_build_object json_contains
-    json_each json_extract json_group_array json_group_object json_insert json_keys json_length json_object
-    json_object_agg json_object_keys json_patch json_populate_record json_quote json_remove json_replace
-    json_search json_set json_tree json_type json_typeof json_unquote json_valid jsonb_agg
-    jsonb_array_elements jsonb_array_length jsonb_build_array jsonb_build_object jsonb_each jsonb_insert
-    jsonb_object_agg jsonb_object_keys jsonb_path_exists jsonb_path_query jsonb_path_query_array
-    jsonb_path_query_first jsonb_pretty jsonb_set jsonb_typeof julianday justify_days justify_hours lag
-    last_insert_rowid last_value lcase lcm lead least left length levenshtein like likelihood likely listagg
-    locate log log10 log1p log2 lower lpad ltrim make_date make_time make_timestamp makedate masklen max md5
-    metaphone mid min mod mode monthname months_between mysql_version netmask network newid next_day now
-    nth_value ntile nullif num_nonnulls num_nulls nvl2 obj_description object_keys octet_length ord overlay
-    parse_date parse_ident percent_rank pg_backend_pid pg_column_size pg_database_size pg_get_constraintdef
-    pg_get_expr pg_get_functiondef pg_get_indexdef pg_get_userbyid pg_get_viewdef pg_indexes_size
-    pg_is_in_recovery pg_postmaster_start_time pg_relation_size pg_size_pretty pg_table_is_visible
-    pg_table_size pg_total_relation_size pg_typeof phraseto_tsquery pi plainto_tsquery position pow power
-    pragma_foreign_key_list pragma_index_info pragma_index_list pragma_index_xinfo pragma_table_info
-    pragma_table_list pragma_table_xinfo printf quantile quarter quote quote_ident quote_literal
-    quote_nullable radians random rank regexp_count regexp_extract regexp_instr regexp_like regexp_match
-    regexp_matches regexp_replace regexp_split_to_array regexp_split_to_table regexp_substr regr_intercept
-    regr_slope repeat replace reverse right round row_count row_number row_to_json rownum rpad rtrim scale
-    schema sec_to_time set_masklen sha1 sha2 sha224 sha256 sha384 sha512 sign similarity sin sinh soundex
-    space split_part sqlite_compileoption_used sqlite_source_id sqlite_version sqrt st_area st_asgeojson
-    st_astext st_buffer st_centroid st_contains st_distance st_dwithin st_geomfromtext st_intersects
-    st_length st_makepoint st_point st_setsrid st_transform st_within st_x st_y starts_with
-    statement_timestamp str_to_date strcmp strftime string_agg string_split string_to_array string_to_table
-    strpos stuff substr substring sum sumif sysdatetime tan tanh time time_bucket time_format time_to_sec
-    timediff timeofday timestamp_diff timestamp_trunc timestampdiff to_char to_date to_days to_hex to_json
-    to_jsonb to_number to_timestamp to_tsquery to_tsvector todate tostartofday tostartofhour tostartofmonth
-    top total total_changes transaction_timestamp translate trim trunc truncate ts_headline ts_rank ts_rank_cd
-    txid_current_if_assigned typeof ucase unaccent unhex unicode uniq uniqexact unix_timestamp unixepoch
-    unlikely unnest upper user utc_date utc_time utc_timestamp values version websearch_to_tsquery week
-    weekday weekofyear width_bucket word_similarity year yearweek zeroblob
-    """.split()
-)
+_PRAGMAS_OF = frozenset(_DATA["pragmas_of"].split())
+_PRAGMAS = _PRAGMAS_OF | frozenset(_DATA["pragmas"].split())
+_KNOWN_FUNCTIONS = frozenset(_DATA["functions"].split())
 
 # Its warnings repeat the text that is judged.
 logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
@@ -207,13 +153,19 @@ def sql_rule(text: str, dialect: str = "", *, prose: bool = False) -> str | None
         )
     # Transact-SQL has no SHOW, and needs no `;` between a procedure's call and the next statement.
     if _SHOW.fits(text) and dialect != "tsql":
-        created = _SHOW_CREATE.match(text)
-        rest = text if created is None else text[created.end() :]
-        return "write_statement" if _WRITES.within(_NAMED.sub(" ", rest)) else None
+        return _show_rule(text)
     if dialect:
         return _statement_rule(text, (dialect,))
     # Nobody else understands TOP, so without this reader no text with it would pass.
     return _statement_rule(text, (*_TRIED, "tsql") if _TOP.begins(text) else _TRIED)
+
+
+def _show_rule(text: str) -> str | None:
+    if _SHOW_SECRET.fits(text):
+        return "secret_table"
+    created = _SHOW_CREATE.match(text)
+    rest = text if created is None else text[created.end() :]
+    return "write_statement" if _WRITES.within(_NAMED.sub(" ", rest)) else None
 
 
 def _is_ambiguous(text: str, dialect: str) -> bool:
@@ -286,7 +238,7 @@ def _tree_rule(root: exp.Expr) -> str | None:
             return "statements"
         if _is_unknown(node):
             return "unknown_function"
-    return None
+    return bounds_rule(root)
 
 
 _STATEMENTS = frozenset("delete shutdown checkpoint reconfigure revert".split())

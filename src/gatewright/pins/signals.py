@@ -1,0 +1,121 @@
+"""Loads signals of tool poisoning from `phrases.toml` (patterns of a text) and `speech.toml` (groups of words of a sentence).
+
+The files say how they are written. Each signal has an id, points, and texts in which a test looks for it. What is loaded is compiled
+once in a process, when the first definition is read.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import re2  # type: ignore[import-untyped]
+
+__all__ = ["DYNAMIC", "Group", "Signal", "Signals", "any_of", "compiled", "load"]
+
+DYNAMIC = frozenset({"own_parameter", "other_tool"})
+"""Groups that depend on the definition."""
+
+
+class Signal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One way in which a definition speaks to the model: patterns (`any`), or groups of words that meet (`all`, `none`)."""
+
+    id: str
+    says: str
+    points: int
+    found: tuple[str, ...]
+    plain: tuple[str, ...]
+    any: tuple[str, ...] = ()
+    all: tuple[str, ...] = ()
+    none: tuple[str, ...] = ()
+    where: Literal["text", "raw", "sentence", "parameter", "name"] = "sentence"
+    sentences: int = 1
+    """In how many sentences, one after the other, the groups may stand."""
+    declared: bool = False
+    """Whether it counts although the definition declares what it takes."""
+    advice: bool = False
+    """Whether an honest warning or comparison may say it in nearly the same words."""
+    covers: tuple[str, ...] = ()
+    """Signals that say the same of the same words, and are not counted beside it."""
+    covers_one: tuple[str, ...] = ()
+    """The same, of which only the first that is found is not counted."""
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The groups that are the same for all definitions."""
+        return frozenset(self.all) - DYNAMIC
+
+
+class Group(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Words that mean the same to a signal."""
+
+    whole: tuple[str, ...] = ()
+    part: tuple[str, ...] = ()
+    declared: bool = False
+
+    def pattern(self) -> str:
+        """The group as one pattern of RE2, with boundaries that hold in every script."""
+        ways = list(self.part)
+        if self.whole:
+            ways.append(rf"(?:^|[^\pL\pN_])(?:{'|'.join(self.whole)})(?:$|[^\pL\pN_])")
+        return "|".join(ways)
+
+
+class Signals(msgspec.Struct, frozen=True):
+    """All signals and groups."""
+
+    phrases: Sequence[Signal]
+    spoken: Sequence[Signal]
+    groups: Mapping[str, Group]
+    declares: Collection[str]
+    """Words in a parameter's name by which it says that it takes something private."""
+    aliases: Mapping[str, str]
+    """Short words in names by the words that they declare."""
+
+
+@cache
+def load() -> Signals:
+    """Both files. They belong to the package, so one that cannot be read is a fault of the installation."""
+    here = Path(__file__)
+    phrases = _read(here.with_name("phrases.toml"))
+    speech = _read(here.with_name("speech.toml"))
+    return Signals(
+        [
+            msgspec.convert({"where": "text", **one}, Signal, strict=False)
+            for one in phrases["signal"]
+        ],
+        [msgspec.convert(one, Signal, strict=False) for one in speech["signal"]],
+        msgspec.convert(speech["words"], dict[str, Group]),
+        frozenset(speech["declares"].split()),
+        dict(one.split("=") for one in speech["aliases"].split()),
+    )
+
+
+def _read(path: Path) -> Any:
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.max_mem = 64 << 20
+    return options
+
+
+def any_of(patterns: Sequence[str]) -> Any:
+    """Patterns as one automaton that says which of them a text has: it is read once, however many there are."""
+    found = re2.Set.SearchSet(_options())
+    for pattern in patterns:
+        found.Add(pattern)
+    found.Compile()
+    return found
+
+
+@cache
+def compiled(pattern: str) -> Any:
+    """One pattern, to find the words."""
+    return re2.compile(pattern, options=_options())
