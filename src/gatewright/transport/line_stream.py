@@ -241,7 +241,9 @@ class LineInbox:
     def _next_turn(self) -> None:
         self._bytes = self._messages = 0
         self._turning = False
-        if not (self._lines or self._paused or self._splitter.broken or self._spent_s or self._at_end):
+        if not (
+            self._lines or self._paused or self._splitter.broken or self._spent_s or self._at_end
+        ):
             return  # there is nothing to hand on, and nothing to be told
         if not self._dropped:
             self._hand_on()
