@@ -1,4 +1,4 @@
-"""`Kernel`: passes calls through gates, dispatch and filters, records them, swaps policy, ends calls that it now refuses, does dry runs.
+"""`Kernel`: passes calls through gates, dispatch and filters, records them, swaps policy, ends calls that it now refuses.
 
 `handle` is `walk` inside the hooks: callers elsewhere, tasks, telemetry. Gates may only refuse or add facts; filters may only
 clean. The record is owned by `walk`, outside everything that can fail, so that no refusal, crash or cancellation escapes it.
@@ -15,29 +15,26 @@ from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
-from msgspec.structs import replace
 
 from gatewright.call import (
     Answer,
     Back,
     Call,
-    CannotAsk,
-    Event,
     Failure,
     Filter,
     Gate,
     Outcome,
-    Question,
     Refusal,
     Unrecorded,
 )
-from gatewright.call_policy import Dispatch, Judge, Policy
-from gatewright.gate_waits import GateWaits, Present, waited
+from gatewright.call_policy import Dispatch, Judge, Policy, refused
+from gatewright.gate_waits import GateWaits, Present
 from gatewright.mcp.protocol.recovery import interrupted, marked
+from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
 from gatewright.transport.slices import begun
 
-__all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail", "Verdict"]
+__all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -115,14 +112,6 @@ class Hooks(NamedTuple):
 NO_HOOKS = Hooks()
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """What one gate would say of a call: `call` as it hands it on, or `refusal`."""
-
-    gate: str
-    call: Call
-    refusal: Refusal | None = None
-
-
 class _Running(msgspec.Struct, eq=False):
     """A call that is with its owner, the task that waits for it, and why it is to end."""
 
@@ -138,16 +127,6 @@ class _Settled:
 
     def __await__(self) -> Generator[None, None, None]:
         return iter(())  # type: ignore[return-value]  # all that is asked of it
-
-
-class _Nobody:
-    """The way back of a call that is not made."""
-
-    def emit(self, event: Event) -> None:
-        """Nobody listens."""
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        raise CannotAsk("nobody is asked about a call that is not made")
 
 
 def _unrecorded(call: Call, problem: Exception) -> Refusal:
@@ -216,6 +195,7 @@ class Kernel:
             return _unrecorded(call, problem)
         outcome: Outcome = _CANCELLED  # if never resumed
         policy = self._policy
+        asked_once = True
         self.in_flight += 1
         try:
             for gate in policy.gates:
@@ -225,9 +205,13 @@ class Kernel:
                     if isinstance(verdict, Refusal):
                         outcome = verdict
                         break
+                    asked_once = False
                 call = verdict  # what is known even if we end here
             else:
-                outcome = await self._forward(policy, call, back, trail)
+                # What was revoked while it waited in one gate, the gates before that know.
+                outcome = (None if asked_once else policy.refused_since(call)) or (
+                    await self._forward(policy, call, back, trail)
+                )
         except Unrecorded as problem:
             outcome = Refusal("audit_unavailable", str(problem))
         except Exception:
@@ -302,8 +286,8 @@ class Kernel:
         callers get the refusal, their owners are told that the call is cancelled. How many those are, of those that are asked
         about at once: with many calls, or such as take long to judge, it goes on in later turns of the loop.
         The call that asks for this is left alone. Without `judges` those gates are asked that can
-        `judge`, of the policy that each call began with. With them, calls that wait in a gate are ended, too: without, their
-        gates ask again after the wait."""
+        `judge`, of the policy that each call began with. With them, calls that wait in a gate are ended, too: without, they
+        are asked about once they have waited (`walk`)."""
         ended: list[_Running] = []
         begun(self._ask_again(tuple(self._forwarded), judges, ended))
         return len(ended) + (0 if judges is None else self._waits.end(judges))
@@ -321,9 +305,9 @@ class Kernel:
             if running not in self._forwarded:  # over since, and its task may be at something else
                 continue
             asked = running.policy.judges if judges is None else judges
-            refusal = _refused_now(asked, running.call)
+            refusal = refused(asked, running.call)
             if refusal is not None:
-                running.refusal = refusal
+                running.refusal = interrupted(refusal)
                 # The object that `trail.close` gets, so the record has it.
                 running.call.facts["ended_while_running"] = True
                 task.cancel()
@@ -339,44 +323,22 @@ class Kernel:
         return [Present(one.call, one.since) for one in self._forwarded] + self._waits.present()
 
     def tokens(self) -> set[str]:
-        """The access tokens with which calls came that are with their owner."""
+        """The access tokens with which calls came that are with their owner, or wait in a gate."""
         return {
-            running.call.credential
-            for running in self._forwarded
-            if running.call.caller.token and running.call.credential is not None
+            one.call.credential
+            for one in self.present()
+            if one.call.caller.token and one.call.credential is not None
         }
 
     async def rehearse(self, call: Call) -> list[Verdict]:
-        """What each gate would say of this call, in their order, without making it: nothing is
-        forwarded, recorded, asked of anybody or used up. A gate that would do such a thing has a method
-        `rehearse` beside its `__call__`. After a refusal the gates that follow are still asked, unless
-        it is not known yet what is called."""
-        found: list[Verdict] = []
-        call = reduce(lambda at, meant: meant(at), self._hooks.meant, call)
-        for gate in self._policy.gates:
-            call = replace(call, facts=dict(call.facts))  # what each found out stays told apart
-            rehearse = getattr(gate, "rehearse", None)
-            try:
-                verdict = gate(call, _NOBODY) if rehearse is None else await rehearse(call)
-                verdict = await waited(gate, verdict)
-            except Exception:
-                log.exception("gate %s broke in a rehearsal", gate.name)
-                said = "this gate broke; the details are in the log"
-                verdict = Refusal("internal", said, gate=gate.name)
-            if isinstance(verdict, Call):
-                call = verdict
-                found.append(Verdict(gate.name, call))
-                continue
-            found.append(Verdict(gate.name, call, verdict))
-            if call.target is None:
-                break
-        return found
+        """What each gate would say of this call, without making it (`rehearsal`)."""
+        meant = reduce(lambda at, meant: meant(at), self._hooks.meant, call)
+        return await rehearsed(self._policy.gates, meant)
 
 
 _OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
-_NOBODY = _Nobody()
 _SETTLED = _Settled()
 
 
@@ -384,17 +346,3 @@ def _as_meant(
     meant: Callable[[Call], Call], call: Call, back: Back, further: Further
 ) -> Coroutine[Any, Any, Outcome]:
     return further(meant(call), back)
-
-
-def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:
-    for judge in judges:
-        try:
-            refusal = judge.judge(call)
-        except Exception:  # this call ends, and the others are judged
-            log.exception("%s broke at running call %s", judge.name, call.id)
-            refusal = Refusal(
-                "internal", "whether it may go on cannot be told; see the gateway's log"
-            )
-        if refusal is not None:
-            return replace(interrupted(refusal), gate=refusal.gate or judge.name)
-    return None
