@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, Call, Outcome, Refusal, Target
+from gatewright.call import Answer, Back, Call, Event, Outcome, Refusal, Target
 from gatewright.kernel import Kernel
+from tests import kernel_parts
 from tests.kernel_parts import ANSWER, Book, Line, Mark, World, a_call
 
 REFUSAL = Refusal("access_denied", "ann may not", {"source": "tool_grant"})
@@ -118,6 +119,90 @@ async def test_a_call_that_changes_the_grants_does_not_end_itself() -> None:
     kernel = Kernel([gate], owner, [], Book())
     async with asyncio.timeout(10):
         assert await kernel.handle(a_call(), Line()) == ANSWER
+
+
+class Stubborn(Slow):
+    """An owner who says something when it is cancelled, and may answer all the same."""
+
+    def __init__(self, *, answers: bool) -> None:
+        super().__init__()
+        self.answers = answers
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        back.emit(Event("before", {}))
+        try:
+            return await super().__call__(call, back)
+        except asyncio.CancelledError:
+            back.emit(Event("after", {}))
+            if not self.answers:
+                raise
+            return ANSWER
+
+
+class Keeps(Mark):
+    """A filter that still held something, as each does that looks for what begins in one message and ends in another."""
+
+    asked = 0
+
+    def rest(self, call: Call) -> Event | None:
+        self.asked += 1
+        return Event("rest", {})
+
+
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_refused_caller_hears_nothing_more_of_the_call(answers: bool) -> None:
+    owner, gate, line, keeps = Stubborn(answers=answers), Change(), Line(), Keeps("keeps")
+    kernel = Kernel([gate], owner, [keeps], Book())
+    task = asyncio.create_task(kernel.handle(a_call(), line))
+    await owner.reached(1)
+    gate.refuses = True
+    kernel.end_refused()
+    async with asyncio.timeout(10):
+        outcome = await task
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, task.cancelling(), keeps.asked) == (REFUSAL.reason, 0, 1)
+    assert [one.method for one in line.sent] == ["before"]
+
+
+async def test_what_an_owner_says_between_the_refusal_and_its_cancellation_does_not_pass() -> None:
+    class Talks(Slow):
+        async def __call__(self, call: Call, back: Back) -> Outcome:
+            self.back = back
+            return await super().__call__(call, back)
+
+    owner, gate, line = Talks(), Change(), Line()
+    kernel = Kernel([gate], owner, [], Book())
+    task = asyncio.create_task(kernel.handle(a_call(), line))
+    await owner.reached(1)
+    gate.refuses = True
+    kernel.end_refused()
+    owner.back.emit(Event("in between", {}))
+    await task
+    assert line.sent == []
+
+
+async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ran() -> None:
+    """While its intent goes to the disk."""
+
+    class Page(kernel_parts.Page):
+        async def on_disk(self) -> None:
+            written.set()
+            await asyncio.Event().wait()
+
+    class Disk(Book):
+        def open(self, call: Call) -> kernel_parts.Page:
+            return Page(self)
+
+    written, gate, owner = asyncio.Event(), Change(), Slow()
+    kernel = Kernel([gate], owner, [], Disk(flush=True))
+    task = asyncio.create_task(kernel.handle(a_call(), Line()))
+    async with asyncio.timeout(10):
+        await written.wait()
+        gate.refuses = True
+        assert kernel.end_refused() == 1
+        outcome = await task
+    assert outcome == replace(REFUSAL, gate="access")
+    assert owner.waiting == 0
 
 
 # -- rehearsals ----------------------------------------------------------------------------------

@@ -113,13 +113,33 @@ NO_HOOKS = Hooks()
 
 
 class _Running(msgspec.Struct, eq=False):
-    """A call that is with its owner, the task that waits for it, and why it is to end."""
+    """A call that is with its owner, the task that waits for it, its way back, and why it is to end."""
 
     call: Call
     policy: Policy
     task: asyncio.Task[Any] | None
     since: float
+    way: FilteredBack
+    sent: bool = True
+    """False while its intent goes to the disk: nothing of it has run."""
     refusal: Refusal | None = None
+
+    def end(self, refusal: Refusal) -> None:
+        """End it with this. From now on nothing travels back of it, whatever its owner still says."""
+        if self.sent:
+            refusal = interrupted(refusal)
+            # The object that `trail.close` gets, so the record has it.
+            self.call.facts["ended_while_running"] = True
+        self.refusal = refusal
+        self.way.close()
+        if self.task is not None:
+            self.task.cancel()
+
+    def ended(self, refusal: Refusal) -> Refusal:
+        """How it ended that was ended from here alone. Raises `CancelledError` where its caller wanted that as well."""
+        if self.task is not None and self.task.uncancel() > 0:
+            raise asyncio.CancelledError
+        return refusal
 
 
 class _Settled:
@@ -238,27 +258,31 @@ class Kernel:
         return closed
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
-        running = _Running(call, policy, asyncio.current_task(), monotonic())
+        way = FilteredBack(call, back, policy.filters)
+        running = _Running(call, policy, asyncio.current_task(), monotonic(), way)
         # Before the wait for the disk: what is revoked meanwhile ends it, too.
         self._forwarded.add(running)
-        way = FilteredBack(call, back, policy.filters)
         try:
             if trail.intent(call):
+                running.sent = False
                 await trail.on_disk()
+                running.sent = True
             outcome = await self._dispatched(policy, call, way)
         except asyncio.CancelledError:
-            task = running.task
-            if running.refusal is None or task is None or task.uncancel() > 0:
-                raise  # by its caller, whoever else wanted it
-            outcome = running.refusal
+            if running.refusal is None:
+                raise
         finally:
             self._forwarded.discard(running)
             way.close()
             # However it ended, and once: a filter keeps what it holds of a call that has sent something until it is asked (`Holding`).
             held = policy.held(call) if way.used else ()
-        if held is None:
+        if running.refusal is not None:
+            # Nothing of what was held back, and also where its owner answered in place of the cancellation.
+            outcome = running.ended(running.refusal)
+        elif held is None:
             return marked(call, _BROKEN)
-        way.release(held)
+        else:
+            way.release(held)
         try:
             for one in policy.filters:
                 said = one.outcome(call, outcome)
@@ -307,10 +331,7 @@ class Kernel:
             asked = running.policy.judges if judges is None else judges
             refusal = refused(asked, running.call)
             if refusal is not None:
-                running.refusal = interrupted(refusal)
-                # The object that `trail.close` gets, so the record has it.
-                running.call.facts["ended_while_running"] = True
-                task.cancel()
+                running.end(refusal)
                 ended.append(running)
             yield
 

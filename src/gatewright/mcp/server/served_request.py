@@ -26,6 +26,7 @@ from gatewright.call import (
     Failure,
     Outcome,
     Question,
+    Refusal,
 )
 from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
@@ -176,6 +177,8 @@ class ServedRequest:
         if type(outcome) is not Answer:
             for page in pages(outcome):
                 self._host.asked(page)
+        if type(outcome) is Refusal:
+            self._kept = None  # what was kept of a call that nobody may make any more
         spelled = outcomes.spell(outcome, inbound.method, client, call.trace_id, front.info)
         if seat is None and not self._host.parked.keep(self._handle, len(spelled.result)):
             spelled = self._instead(call, "output_invalid", _TOO_LONG)

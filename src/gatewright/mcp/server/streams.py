@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Failure, Outcome
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.protocol.mcp_server import request_key
 from gatewright.mcp.protocol.recovery import marked
 from gatewright.mcp.protocol.tasks import TASK
@@ -86,8 +86,10 @@ class Streams:
         if call.facts.get(TASK, "taken") == "taken":
             # Else its request was answered with a task long ago, and `tasks/cancel` is how that ends.
             self._add(one, call, handle)
+        refused = False
         try:
             outcome = await further(call, one)
+            refused = type(outcome) is Refusal
         except asyncio.CancelledError:
             task = one.task
             if not one.cancelled or task is None or task.uncancel() > 0:
@@ -96,7 +98,7 @@ class Streams:
         finally:
             self._remove(one, call, handle)
             del self._by_call[call.id]
-            one.close()
+            one.close(refused=refused)
         return one.ended(outcome)
 
     async def cancel(self, call: Call, back: Back) -> Outcome:
