@@ -61,7 +61,7 @@ class Trail(Protocol):
 
     def settled(self) -> Awaitable[None] | None:
         """What to await before the caller sees anything: the end is recorded then, as durably as the configuration promises. None
-        where it is already. Awaiting it raises `Unrecorded`.
+        where it is already. Awaiting it raises `Unrecorded`. Asked again where the wait for it was cancelled.
         """
 
 
@@ -142,13 +142,6 @@ class _Running(msgspec.Struct, eq=False):
         return refusal
 
 
-class _Settled:
-    """Nothing to wait for."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        return iter(())  # type: ignore[return-value]  # all that is asked of it
-
-
 def _unrecorded(call: Call, problem: Exception) -> Refusal:
     """The end of a call that cannot be recorded."""
     if isinstance(problem, Unrecorded):
@@ -157,10 +150,40 @@ def _unrecorded(call: Call, problem: Exception) -> Refusal:
     return Refusal("audit_unavailable", "the audit trail is broken; see the gateway's log")
 
 
+def _broken(call: Call, problem: Exception) -> Outcome:
+    """The end of a call that broke something."""
+    if isinstance(problem, Unrecorded):
+        return Refusal("audit_unavailable", str(problem))
+    log.error("call %s broke the kernel", call.id, exc_info=problem)
+    return _BROKEN
+
+
 def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
     """What is said in place of an outcome: where the call may have been carried out, that goes for it, too."""
     ran = type(outcome) is Answer or outcome.once
     return marked(call, instead) if ran else instead
+
+
+async def _settled(waits: Awaitable[None], call: Call, outcome: Outcome) -> Outcome:
+    """What its caller sees of a call, once its end is recorded."""
+    try:
+        await waits
+    except Exception as problem:  # noqa: BLE001 - it may not have lasted
+        return _after(call, outcome, _unrecorded(call, problem))
+    return outcome
+
+
+async def _unsettled(trail: Trail) -> Unrecorded | None:
+    """Wait for the record of a call that was cancelled: why there is none, or None."""
+    try:
+        waits = trail.settled()
+        if waits is not None:
+            await waits
+    except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
+        return (
+            problem if isinstance(problem, Unrecorded) else Unrecorded("the audit trail is broken")
+        )
+    return None
 
 
 class Kernel:
@@ -180,7 +203,7 @@ class Kernel:
         self._forwarded: set[_Running] = set()
         self._waits = GateWaits()
         self.in_flight = 0
-        """How many calls are between the opening and the closing of their record."""
+        """How many calls have a record that is open, or closed and not yet as durable as their answer needs."""
         self.handle: Further = self.walk
         """Take one call to its end, inside the hooks."""
         for one in reversed(hooks.around):
@@ -208,42 +231,42 @@ class Kernel:
         return before
 
     async def walk(self, call: Call, back: Back) -> Outcome:
-        """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task."""
+        """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task, and then once
+        that is recorded: whoever takes it for the end of the call answers. Where it cannot be, its cause is `Unrecorded`."""
         try:
             trail = self._audit.open(call)  # no record, no call
         except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
             return _unrecorded(call, problem)
         outcome: Outcome = _CANCELLED  # if never resumed
-        policy = self._policy
-        asked_once = True
+        policy, asked_once = self._policy, True
         self.in_flight += 1
         try:
-            for gate in policy.gates:
-                verdict = gate(call, back)
-                if not isinstance(verdict, Call):
-                    verdict = await self._waits.verdict(gate, verdict, call)
-                    if isinstance(verdict, Refusal):
-                        outcome = verdict
-                        break
-                    asked_once = False
-                call = verdict  # what is known even if we end here
-            else:
-                # What was revoked while it waited in one gate, the gates before that know.
-                outcome = (None if asked_once else policy.refused_since(call)) or (
-                    await self._forward(policy, call, back, trail)
-                )
-        except Unrecorded as problem:
-            outcome = Refusal("audit_unavailable", str(problem))
-        except Exception:
-            log.exception("call %s broke the kernel", call.id)
-            outcome = _BROKEN
+            try:
+                for gate in policy.gates:
+                    verdict = gate(call, back)
+                    if not isinstance(verdict, Call):
+                        verdict = await self._waits.verdict(gate, verdict, call)
+                        if isinstance(verdict, Refusal):
+                            outcome = verdict
+                            break
+                        asked_once = False
+                    call = verdict  # what is known even if we end here
+                else:
+                    # What was revoked while it waited in one gate, the gates before that know.
+                    outcome = (None if asked_once else policy.refused_since(call)) or (
+                        await self._forward(policy, call, back, trail)
+                    )
+            except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
+                outcome = _broken(call, problem)
+            finally:
+                outcome = self._end(trail, call, outcome)
+            waits = trail.settled()
+            return outcome if waits is None else await _settled(waits, call, outcome)
+        except asyncio.CancelledError as stopped:
+            stopped.__cause__ = await _unsettled(trail)
+            raise
         finally:
-            outcome = self._end(trail, call, outcome)
-        try:
-            await (trail.settled() or _SETTLED)
-        except Exception as problem:  # noqa: BLE001 - it may not have lasted
-            return _after(call, outcome, _unrecorded(call, problem))
-        return outcome
+            self.in_flight -= 1
 
     def _end(self, trail: Trail, call: Call, outcome: Outcome) -> Outcome:
         try:
@@ -252,7 +275,6 @@ class Kernel:
             closed = _unrecorded(call, problem)
         if closed is not outcome:
             closed = _after(call, outcome, closed)
-        self.in_flight -= 1
         for ended in self._hooks.ended:
             ended(call, closed, trail.spent_s)
         return closed
@@ -299,11 +321,8 @@ class Kernel:
             if way.late is None and way.flaw is None:
                 return outcome
             return await way.finished() or outcome
-        except Unrecorded as problem:
-            return Refusal("audit_unavailable", str(problem))
-        except Exception:
-            log.exception("call %s broke the kernel", call.id)
-            return _BROKEN
+        except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
+            return _broken(call, problem)
 
     def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
         """Ask again about every call that is with its owner, and end those that are refused now: their
@@ -360,7 +379,6 @@ class Kernel:
 _OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
-_SETTLED = _Settled()
 
 
 def _as_meant(

@@ -21,6 +21,7 @@ from gatewright.call import (
     Mgp,
     Outcome,
     Refusal,
+    Unrecorded,
 )
 from gatewright.mcp.server.open_call import HANDLE, PROGRESS, SLOW_BYTES
 from gatewright.mcp.server.streams import CANCEL, Streams
@@ -159,6 +160,21 @@ async def test_of_a_call_that_was_refused_while_it_ran_nothing_is_flushed(refuse
     on, call = streams(), a_stream()
     await on.around(call, reader, on.sent(ended))
     assert reader.text == ("" if refused else "held")
+
+
+async def test_a_cancellation_that_cannot_be_recorded_is_answered_so() -> None:
+    async def unwritten(call: Call, back: Back) -> Outcome:
+        try:
+            return await tool(call, back)
+        except asyncio.CancelledError as stopped:
+            stopped.__cause__ = Unrecorded("the disk is full")
+            raise
+
+    on, call = streams(), a_stream()
+    task = asyncio.ensure_future(on.around(call, Reader(), on.sent(unwritten)))
+    await asyncio.sleep(0)
+    await cancel(on, call, 7)
+    assert await task == Refusal("audit_unavailable", "the disk is full", once=True)
 
 
 async def test_what_others_cancelled_as_well_is_cancelled() -> None:

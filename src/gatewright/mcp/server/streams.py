@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.protocol.mcp_server import request_key
-from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.protocol.recovery import given_up, marked
 from gatewright.mcp.protocol.tasks import TASK
 from gatewright.mcp.server.open_call import OpenCall, PlainProgress, Shared, token_of
 from gatewright.mcp.wire import jsonrpc
@@ -90,11 +90,11 @@ class Streams:
         try:
             outcome = await further(call, one)
             refused = type(outcome) is Refusal
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as stopped:
             task = one.task
             if not one.cancelled or task is None or task.uncancel() > 0:
                 raise  # by others than its caller, or by those as well
-            outcome = marked(call, _CANCELLED)
+            outcome = given_up(call, stopped) or marked(call, _CANCELLED)
         finally:
             self._remove(one, call, handle)
             del self._by_call[call.id]
