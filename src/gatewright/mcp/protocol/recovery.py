@@ -192,11 +192,11 @@ def interrupted(refusal: Refusal) -> Refusal:
     return replace(refusal, message=said, details={**kept, "sent": True})
 
 
-def given_up(call: Call, stopped: BaseException) -> Refusal | None:
+def given_up(call: Call | None, stopped: BaseException) -> Refusal | None:
     """What is said of a call whose caller gave it up, and whose end could not be recorded: the cause of what `stopped` it tells
-    (`kernel`). None where it is recorded."""
+    (`kernel`). None where it is recorded, or was none yet."""
     why = stopped.__cause__
-    if not isinstance(why, Unrecorded):
+    if call is None or not isinstance(why, Unrecorded):
         return None
     refusal = Refusal("audit_unavailable", str(why))
     return refusal if call.repeatable else replace(refusal, once=True)

@@ -148,7 +148,7 @@ class ServedRequest:
                 if not self.cancelled or task is None or task.uncancel() > 0:
                     self._release()
                     raise
-                unrecorded = self._call and given_up(self._call, stopped)
+                unrecorded = given_up(self._call, stopped)
             self._task = None
             if self.cancelled:
                 await self._abandon(unrecorded)
