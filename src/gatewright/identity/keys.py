@@ -106,7 +106,7 @@ class KeyStore:
         self._used: dict[str, float] = {}
         self.loads = 0
         """Grows whenever the keys may have changed."""
-        self._keys.listen(self._load)
+        self._keys.listen(self._load, rereads=True)
         self._load()
 
     def verify(self, credential: str) -> Caller | Rejected:
@@ -293,6 +293,7 @@ class KeyStore:
         with self._keys.reading():
             rows = self._keys.rows(f"SELECT {_COLUMNS} FROM keys")  # noqa: S608 - a constant
             keys = [(row[0], _key(row)) for row in rows]
+        self._keys.read()
         self._known = {key.id: (digest, key, _caller(key)) for digest, key in keys}
         self._proved = {}
         self.loads += 1
