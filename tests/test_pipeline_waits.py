@@ -196,8 +196,13 @@ async def test_what_is_taken_back_while_a_call_waits_ends_it_before_it_is_sent(
     outcome = await world.outcome(taken)
     assert isinstance(outcome, Refusal)
     assert (world.sent, outcome.once, "sent" in outcome.details) == (0, False, False)
-    gates = {revoke_grant: "access", revoke_key: "authenticate", refuse_pin: "definition"}
-    assert outcome.gate == gates.get(taken, "permission")
+    gates: dict[Any, str] = {
+        revoke_grant: "access",
+        revoke_key: "authenticate",
+        refuse_pin: "definition",
+        bar: "permission",
+    }
+    assert outcome.gate == gates[taken]
 
 
 def test_each_gate_that_can_wait_is_looked_at_here() -> None:

@@ -289,8 +289,8 @@ async def test_a_cancellation_is_heard_once_it_is_recorded(
     found = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(each) for each in found] == [asyncio.CancelledError] * 4
     assert (early, kernel.in_flight) == ([], 0)
-    for task in running:
-        task.cancel()
+    for other in running:
+        other.cancel()
     await asyncio.gather(*running, return_exceptions=True)
     await log.close()
 

@@ -16,7 +16,7 @@ from gatewright.audit import journal as module
 from gatewright.audit.chain import Chain
 from gatewright.audit.journal import Journal
 from gatewright.audit.recovery import recover
-from gatewright.audit.segments import HEAD, read_head, segment_numbers, segment_path
+from gatewright.audit.segments import HEAD, Head, read_head, segment_numbers, segment_path
 from gatewright.call import Unrecorded
 from tests.audit.parts import body, journal_lines
 
@@ -383,7 +383,7 @@ def test_a_rotation_that_a_signal_cut_short_is_made_again(
     while journal.end.offset < 1500:
         journal.append(body(count))
         count += 1
-    real_open, real_head = os.open, module.Head
+    real_open = os.open
 
     def opened(path: Any, flags: int, *more: Any) -> int:
         file = real_open(path, flags, *more)
@@ -395,7 +395,7 @@ def test_a_rotation_that_a_signal_cut_short_is_made_again(
     def placed(seq: int, digest: bytes, segment: int, offset: int) -> Any:
         if cut == "placed" and not offset:
             raise KeyboardInterrupt
-        return real_head(seq, digest, segment, offset)
+        return Head(seq, digest, segment, offset)
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "open", opened)

@@ -242,7 +242,8 @@ class OfBoundGrants(OfGrants):
     name = "bound grants"
 
     def change(self) -> object:
-        return self.store.bind(("ann", "srv", "tool"), "digest")
+        self.store.bind(("ann", "srv", "tool"), "digest")
+        return None
 
 
 STORES: list[Any] = [OfKeys, OfRotatedKeys, OfPermissions, OfGrants, OfBoundGrants]
