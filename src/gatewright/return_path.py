@@ -134,8 +134,9 @@ class FilteredBack(msgspec.Struct, eq=False):
     def close(self) -> None:
         """The call is over: nobody waits for what has not passed yet, or is said from now on."""
         self._over = True
-        self._lost += sum(chars for _, _, chars in self._waits)
-        self._waits.clear()
+        if self._waits:  # which it seldom does, and this is done for each call
+            self._lost += sum(chars for _, _, chars in self._waits)
+            self._waits.clear()
         if self.late is not None:
             self.late.cancel()
 
