@@ -9,18 +9,7 @@ from typing import Any
 
 import pytest
 
-from gatewright.call import (
-    Answer,
-    Back,
-    Call,
-    Caller,
-    CannotAsk,
-    Event,
-    Failure,
-    Outcome,
-    Question,
-    Refusal,
-)
+from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Failure, Outcome, Question
 from gatewright.mcp.server.pending_input import PENDING_EACH, PENDING_S, PendingInputs, bound_to
 from gatewright.mcp.wire import jsonrpc
 from tests.dialects.client import Answered, modern, within
@@ -283,26 +272,6 @@ async def test_a_call_that_ends_while_it_is_parked_is_answered_when_its_client_c
         answered = await house.post(retry(state, {"q1": {}}))
         assert answered.json["result"]["isError"] is True
         assert len(house.app.streamable.parked) == 0
-
-
-async def test_a_refused_caller_hears_nothing_of_what_was_said_while_nobody_was_there() -> None:
-    async def tool(call: Call, back: Back) -> Outcome:
-        answer = asyncio.ensure_future(back.ask(NAME))
-        await within(ended.wait())
-        back.emit(Event("com.example/said", {"x": 1}))
-        answer.cancel()
-        return Refusal("access_denied", "the grant is gone", once=True)
-
-    async with House() as house:
-        ended = asyncio.Event()
-        house.script.does("echo", tool)
-        state = (await first(house))["requestState"]
-        ended.set()
-        async with asyncio.timeout(5):
-            while not house.trails.ended:
-                await asyncio.sleep(0)
-        answered = await house.post(retry(state, {"q1": {}}))
-        assert b"com.example/said" not in answered.body
 
 
 async def test_a_client_that_leaves_while_its_call_is_parked_does_not_end_it() -> None:
