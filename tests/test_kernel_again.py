@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, Call, Outcome, Refusal, Target
+from gatewright.call import Answer, Back, Call, Event, Outcome, Refusal
 from gatewright.kernel import Kernel
-from tests.kernel_parts import ANSWER, Book, Line, Mark, World, a_call
+from tests import kernel_parts
+from tests.kernel_parts import ANSWER, Book, Line, Mark, a_call
 
 REFUSAL = Refusal("access_denied", "ann may not", {"source": "tool_grant"})
 
@@ -120,63 +120,88 @@ async def test_a_call_that_changes_the_grants_does_not_end_itself() -> None:
         assert await kernel.handle(a_call(), Line()) == ANSWER
 
 
-# -- rehearsals ----------------------------------------------------------------------------------
+class Stubborn(Slow):
+    """An owner who says something when it is cancelled, and may answer all the same."""
+
+    def __init__(self, *, answers: bool) -> None:
+        super().__init__()
+        self.answers = answers
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        back.emit(Event("before", {}))
+        try:
+            return await super().__call__(call, back)
+        except asyncio.CancelledError:
+            back.emit(Event("after", {}))
+            if not self.answers:
+                raise
+            return ANSWER
 
 
-async def test_a_rehearsal_says_what_each_gate_says_and_makes_no_call() -> None:
-    world = World(["note", "refuse", "note"])
-    found = await world.kernel.rehearse(replace(a_call(), target=Target("srv", "x")))
-    assert [(one.gate, one.refusal) for one in found] == [
-        ("gate0", None),
-        ("gate1", Refusal("access_denied", "gate1 says no", gate="gate1")),
-        ("gate2", None),
-    ]
-    assert found[-1].call.facts == {"gate0": True, "gate2": True}
-    assert world.events == ["gate0", "gate1", "gate2"]
-    assert world.book.closed == []
+class Keeps(Mark):
+    """A filter that still held something, as each does that looks for what begins in one message and ends in another."""
+
+    asked = 0
+
+    def rest(self, call: Call) -> Event | None:
+        self.asked += 1
+        return Event("rest", {})
 
 
-async def test_nothing_is_said_about_a_call_of_nobody_knows_what() -> None:
-    world = World(["pass", "refuse", "pass"])
-    found = await world.kernel.rehearse(a_call())
-    assert [one.gate for one in found] == ["gate0", "gate1"]
+@pytest.mark.parametrize("answers", [False, True])
+async def test_a_refused_caller_hears_nothing_more_of_the_call(answers: bool) -> None:
+    owner, gate, line, keeps = Stubborn(answers=answers), Change(), Line(), Keeps("keeps")
+    kernel = Kernel([gate], owner, [keeps], Book())
+    task = asyncio.create_task(kernel.handle(a_call(), line))
+    await owner.reached(1)
+    gate.refuses = True
+    kernel.end_refused()
+    async with asyncio.timeout(10):
+        outcome = await task
+    assert isinstance(outcome, Refusal)
+    assert (outcome.reason, task.cancelling(), keeps.asked) == (REFUSAL.reason, 0, 1)
+    assert [one.method for one in line.sent] == ["before"]
 
 
-async def test_a_gate_that_uses_something_up_is_rehearsed_instead() -> None:
-    class Spends:
-        name = "rate"
-        spent = 0
+async def test_what_an_owner_says_between_the_refusal_and_its_cancellation_does_not_pass() -> None:
+    class Talks(Slow):
+        async def __call__(self, call: Call, back: Back) -> Outcome:
+            self.back = back
+            return await super().__call__(call, back)
 
-        async def __call__(self, call: Call, back: Back) -> Call | Refusal:
-            self.spent += 1
-            return call
-
-        async def rehearse(self, call: Call) -> Call | Refusal:
-            return Refusal("rate_limited", "it would be one too many")
-
-    gate = Spends()
-    found = await Kernel([gate], Slow(), [], Book()).rehearse(a_call())
-    assert [one.refusal and one.refusal.reason for one in found] == ["rate_limited"]
-    assert gate.spent == 0
-
-
-async def test_a_gate_that_breaks_in_a_rehearsal_would_refuse() -> None:
-    found = await World(["raise"]).kernel.rehearse(a_call())
-    assert [one.refusal and one.refusal.reason for one in found] == ["internal"]
+    owner, gate, line = Talks(), Change(), Line()
+    kernel = Kernel([gate], owner, [], Book())
+    task = asyncio.create_task(kernel.handle(a_call(), line))
+    await owner.reached(1)
+    gate.refuses = True
+    kernel.end_refused()
+    owner.back.emit(Event("in between", {}))
+    await task
+    assert line.sent == []
 
 
-async def test_a_gate_that_asks_its_caller_learns_that_nobody_is_there() -> None:
-    class Asks:
-        name = "asks"
+async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ran() -> None:
+    """While its intent goes to the disk."""
 
-        async def __call__(self, call: Call, back: Back) -> Any:
-            with pytest.raises(Exception, match="not made"):
-                await back.ask(None)  # type: ignore[arg-type]
-            back.emit(None)  # type: ignore[arg-type]
-            return call
+    class Page(kernel_parts.Page):
+        async def on_disk(self) -> None:
+            written.set()
+            await asyncio.Event().wait()
 
-    found = await Kernel([Asks()], Slow(), [], Book()).rehearse(a_call())
-    assert [one.refusal for one in found] == [None]
+    class Disk(Book):
+        def open(self, call: Call) -> kernel_parts.Page:
+            return Page(self)
+
+    written, gate, owner = asyncio.Event(), Change(), Slow()
+    kernel = Kernel([gate], owner, [], Disk(flush=True))
+    task = asyncio.create_task(kernel.handle(a_call(), Line()))
+    async with asyncio.timeout(10):
+        await written.wait()
+        gate.refuses = True
+        assert kernel.end_refused() == 1
+        outcome = await task
+    assert outcome == replace(REFUSAL, gate="access")
+    assert owner.waiting == 0
 
 
 async def test_a_judge_that_breaks_ends_the_call_that_it_judges_and_no_other() -> None:

@@ -221,3 +221,88 @@ async def test_what_is_waited_for_behind_a_call_has_a_limit(
     assert flaw is not None
     assert flaw.details["rule"] == "too_costly"
     way.close()
+
+
+async def test_what_is_said_while_a_question_is_cleaned_comes_behind_it() -> None:
+    way, heard, ready = a_way("a")
+    order: list[str] = []
+
+    class Notes(Heard):
+        def emit(self, event: Event) -> None:
+            order.append(event.method)
+
+        async def ask(self, question: Question) -> dict[str, Any]:
+            order.append(question.method)
+            await asyncio.sleep(0)
+            return {}
+
+    way._back = Notes()
+    asked = asyncio.ensure_future(way.ask(Question("slow", {})))
+    await asyncio.sleep(0)
+    way.emit(Event("one", {}))
+    second = asyncio.ensure_future(way.ask(Question("quick", {})))
+    await asyncio.sleep(0)
+    way.emit(Event("two", {}))
+    ready.set()
+    await asyncio.gather(asked, second)
+    await way.settled()
+    assert order == ["slow", "one", "two", "quick"]
+    assert heard.events == []
+
+
+async def test_a_question_that_is_being_cleaned_when_the_call_ends_is_not_put() -> None:
+    way, heard, _ = a_way("a")
+    asked = asyncio.ensure_future(way.ask(Question("slow", {})))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    way.close()
+    with pytest.raises(CannotAsk, match="over"):
+        await asked
+    assert heard.questions == []
+
+
+async def test_who_asks_may_leave_while_the_question_is_cleaned() -> None:
+    way, heard, ready = a_way("a")
+    asked = asyncio.ensure_future(way.ask(Question("slow", {})))
+    await asyncio.sleep(0)
+    way.emit(Event("one", {}))
+    asked.cancel()
+    ready.set()
+    await way.settled()
+    assert [one.method for one in heard.events] == ["one"]
+    assert heard.questions == []
+
+
+async def test_a_filter_that_breaks_at_a_question_costs_that_question_alone() -> None:
+    class Odd(Marks):
+        def event(self, call: Call, event: Event) -> Event | Awaitable[Event | None] | None:
+            return self._broken() if event.method == "odd" else event
+
+        async def _broken(self) -> Event | None:
+            await asyncio.sleep(0)
+            raise RuntimeError("broken")
+
+    heard = Heard()
+    way = FilteredBack(a_call(), heard, [Odd("a", asyncio.Event())])
+    asked = asyncio.ensure_future(way.ask(Question("odd", {})))
+    await asyncio.sleep(0)
+    way.emit(Event("one", {}))
+    with pytest.raises(RuntimeError, match="broken"):
+        await asked
+    assert await way.settled() is None
+    assert [one.method for one in heard.events] == ["one"]
+
+
+async def test_what_is_nested_too_deeply_to_wait_ends_the_call_by_name() -> None:
+    way, _, ready = a_way("a")
+    way.emit(Event("slow", {}))
+    deep: Any = []
+    for _ in range(5000):
+        deep = [deep]
+    way.emit(Event("deep", {"x": deep}))
+    ready.set()
+    flaw = await way.settled()
+    assert flaw is not None
+    assert flaw.reason == "output_invalid"
+    while deep:
+        deep = deep.pop()

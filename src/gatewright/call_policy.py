@@ -6,9 +6,11 @@ import logging
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from msgspec.structs import replace
+
 from gatewright.call import Back, Call, Event, Failure, Filter, Gate, Outcome, Refusal
 
-__all__ = ["CLOSED", "Dispatch", "Holding", "Judge", "Policy", "Since"]
+__all__ = ["BROKEN", "CLOSED", "Dispatch", "Holding", "Judge", "Policy", "Since", "refused"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -31,7 +33,7 @@ class Judge(Protocol):
 
 @runtime_checkable
 class Since(Protocol):
-    """A gate that is asked about a call which has waited for somebody's word."""
+    """A gate that is asked about a call which has waited in a gate."""
 
     def since(self, call: Call) -> Refusal | None:
         """Why it may not go on as things stand now; None where it may."""
@@ -46,11 +48,27 @@ class Holding(Protocol):
         anything besides its answer."""
 
 
+BROKEN = Refusal("internal", "whether it may go on cannot be told; see the gateway's log")
+
+
+def refused(judges: Sequence[Judge], call: Call) -> Refusal | None:
+    """Why one of these gates would not let pass now a call that it has let pass; None where each would."""
+    for judge in judges:
+        try:
+            refusal = judge.judge(call)
+        except Exception:  # this call ends, and the others are judged
+            log.exception("%s broke when it was asked again about call %s", judge.name, call.id)
+            refusal = BROKEN
+        if refusal is not None:
+            return refusal if refusal.gate else replace(refusal, gate=judge.name)
+    return None
+
+
 class Policy:
     """What one configuration does with a call, from the first gate to the last filter. Never changed: a
     call holds on to the one it began with, so the last call of it lets go of it."""
 
-    __slots__ = ("__weakref__", "dispatch", "filters", "gates", "holding", "judges")
+    __slots__ = ("__weakref__", "_since", "dispatch", "filters", "gates", "holding", "judges")
 
     def __init__(
         self, gates: Sequence[Gate], dispatch: Dispatch, filters: Sequence[Filter]
@@ -58,9 +76,17 @@ class Policy:
         self.gates = tuple(gates)
         # Found once for each configuration: `isinstance` of a protocol is slow.
         self.judges: tuple[Judge, ...] = tuple(one for one in self.gates if isinstance(one, Judge))
+        self._since = tuple(one for one in self.gates if isinstance(one, Since))
         self.dispatch = dispatch
         self.filters = tuple(filters)
         self.holding = tuple(one for one in self.filters if isinstance(one, Holding))
+
+    def refused_since(self, call: Call) -> Refusal | None:
+        """Why a call that every gate has let pass, and that has waited in one, may not go on as things stand now; None where it may."""
+        found = refused(self.judges, call)
+        if found is not None:
+            return found
+        return next(filter(None, (gate.since(call) for gate in self._since)), None)
 
     def held(self, call: Call) -> list[Event] | None:
         """What the filters still held of a call that has ended; None where one of them broke."""

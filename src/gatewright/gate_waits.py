@@ -6,7 +6,6 @@ Most gates answer at once, and cost nothing here.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Sequence
 from time import monotonic
 from typing import Any, NamedTuple
@@ -14,11 +13,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from gatewright.call import Call, Gate, Refusal
-from gatewright.call_policy import Judge
+from gatewright.call_policy import BROKEN, Judge, refused
 
 __all__ = ["GateWaits", "Present", "waited"]
-
-log = logging.getLogger("gatewright.kernel")
 
 
 class Present(NamedTuple):
@@ -81,7 +78,7 @@ class GateWaits:
         except asyncio.CancelledError:
             if not wait.ends():
                 raise  # by its caller, whoever else wanted it
-            return wait.refusal or _BROKEN
+            return wait.refusal or BROKEN
         finally:
             self._all.discard(wait)
             wait.task = None  # it holds what it was cancelled with, and that all of this
@@ -97,23 +94,8 @@ class GateWaits:
         for wait in tuple(self._all):
             if wait.refusal is not None or wait.task is None or wait.task is asking:
                 continue
-            wait.refusal = _refused(judges, wait.call)
+            wait.refusal = refused(judges, wait.call)
             if wait.refusal is not None:
                 wait.task.cancel()
                 ended += 1
         return ended
-
-
-_BROKEN = Refusal("internal", "whether it may go on cannot be told; see the gateway's log")
-
-
-def _refused(judges: Sequence[Judge], call: Call) -> Refusal | None:
-    for judge in judges:
-        try:
-            refusal = judge.judge(call)
-        except Exception:  # this call ends, and the others are judged
-            log.exception("%s broke at waiting call %s", judge.name, call.id)
-            refusal = _BROKEN
-        if refusal is not None:
-            return replace(refusal, gate=refusal.gate or judge.name)
-    return None

@@ -1,4 +1,4 @@
-"""`Kernel`: passes calls through gates, dispatch and filters, records them, swaps policy, ends calls that it now refuses, does dry runs.
+"""`Kernel`: passes calls through gates, dispatch and filters, records them, swaps policy, ends calls that it now refuses.
 
 `handle` is `walk` inside the hooks: callers elsewhere, tasks, telemetry. Gates may only refuse or add facts; filters may only
 clean. The record is owned by `walk`, outside everything that can fail, so that no refusal, crash or cancellation escapes it.
@@ -15,29 +15,26 @@ from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 import msgspec
-from msgspec.structs import replace
 
 from gatewright.call import (
     Answer,
     Back,
     Call,
-    CannotAsk,
-    Event,
     Failure,
     Filter,
     Gate,
     Outcome,
-    Question,
     Refusal,
     Unrecorded,
 )
-from gatewright.call_policy import Dispatch, Judge, Policy
-from gatewright.gate_waits import GateWaits, Present, waited
+from gatewright.call_policy import Dispatch, Judge, Policy, refused
+from gatewright.gate_waits import GateWaits, Present
 from gatewright.mcp.protocol.recovery import interrupted, marked
+from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
 from gatewright.transport.slices import begun
 
-__all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail", "Verdict"]
+__all__ = ["Around", "Audit", "Ended", "Further", "Hooks", "Kernel", "Trail"]
 
 log = logging.getLogger("gatewright.kernel")
 
@@ -64,7 +61,7 @@ class Trail(Protocol):
 
     def settled(self) -> Awaitable[None] | None:
         """What to await before the caller sees anything: the end is recorded then, as durably as the configuration promises. None
-        where it is already. Awaiting it raises `Unrecorded`.
+        where it is already. Awaiting it raises `Unrecorded`. Asked again where the wait for it was cancelled.
         """
 
 
@@ -115,39 +112,34 @@ class Hooks(NamedTuple):
 NO_HOOKS = Hooks()
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """What one gate would say of a call: `call` as it hands it on, or `refusal`."""
-
-    gate: str
-    call: Call
-    refusal: Refusal | None = None
-
-
 class _Running(msgspec.Struct, eq=False):
-    """A call that is with its owner, the task that waits for it, and why it is to end."""
+    """A call that is with its owner, the task that waits for it, its way back, and why it is to end."""
 
     call: Call
     policy: Policy
     task: asyncio.Task[Any] | None
     since: float
+    way: FilteredBack
+    sent: bool = True
+    """False while its intent goes to the disk: nothing of it has run."""
     refusal: Refusal | None = None
 
+    def end(self, refusal: Refusal) -> None:
+        """End it with this. From now on nothing travels back of it, whatever its owner still says."""
+        if self.sent:
+            refusal = interrupted(refusal)
+            # The object that `trail.close` gets, so the record has it.
+            self.call.facts["ended_while_running"] = True
+        self.refusal = refusal
+        self.way.close()
+        if self.task is not None:
+            self.task.cancel()
 
-class _Settled:
-    """Nothing to wait for."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        return iter(())  # type: ignore[return-value]  # all that is asked of it
-
-
-class _Nobody:
-    """The way back of a call that is not made."""
-
-    def emit(self, event: Event) -> None:
-        """Nobody listens."""
-
-    async def ask(self, question: Question) -> dict[str, Any]:
-        raise CannotAsk("nobody is asked about a call that is not made")
+    def ended(self, refusal: Refusal) -> Refusal:
+        """How it ended that was ended from here alone. Raises `CancelledError` where its caller wanted that as well."""
+        if self.task is not None and self.task.uncancel() > 0:
+            raise asyncio.CancelledError
+        return refusal
 
 
 def _unrecorded(call: Call, problem: Exception) -> Refusal:
@@ -158,10 +150,40 @@ def _unrecorded(call: Call, problem: Exception) -> Refusal:
     return Refusal("audit_unavailable", "the audit trail is broken; see the gateway's log")
 
 
+def _broken(call: Call, problem: Exception) -> Outcome:
+    """The end of a call that broke something."""
+    if isinstance(problem, Unrecorded):
+        return Refusal("audit_unavailable", str(problem))
+    log.error("call %s broke the kernel", call.id, exc_info=problem)
+    return _BROKEN
+
+
 def _after(call: Call, outcome: Outcome, instead: Outcome) -> Outcome:
     """What is said in place of an outcome: where the call may have been carried out, that goes for it, too."""
     ran = type(outcome) is Answer or outcome.once
     return marked(call, instead) if ran else instead
+
+
+async def _settled(waits: Awaitable[None], call: Call, outcome: Outcome) -> Outcome:
+    """What its caller sees of a call, once its end is recorded."""
+    try:
+        await waits
+    except Exception as problem:  # noqa: BLE001 - it may not have lasted
+        return _after(call, outcome, _unrecorded(call, problem))
+    return outcome
+
+
+async def _unsettled(trail: Trail) -> Unrecorded | None:
+    """Wait for the record of a call that was cancelled: why there is none, or None."""
+    try:
+        waits = trail.settled()
+        if waits is not None:
+            await waits
+    except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
+        return (
+            problem if isinstance(problem, Unrecorded) else Unrecorded("the audit trail is broken")
+        )
+    return None
 
 
 class Kernel:
@@ -181,7 +203,7 @@ class Kernel:
         self._forwarded: set[_Running] = set()
         self._waits = GateWaits()
         self.in_flight = 0
-        """How many calls are between the opening and the closing of their record."""
+        """How many calls have a record that is open, or closed and not yet as durable as their answer needs."""
         self.handle: Further = self.walk
         """Take one call to its end, inside the hooks."""
         for one in reversed(hooks.around):
@@ -209,37 +231,42 @@ class Kernel:
         return before
 
     async def walk(self, call: Call, back: Back) -> Outcome:
-        """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task."""
+        """Walk one call to its end, outside the hooks `around`. Never raises, except for the cancellation of its task, and then once
+        that is recorded: whoever takes it for the end of the call answers. Where it cannot be, its cause is `Unrecorded`."""
         try:
             trail = self._audit.open(call)  # no record, no call
         except Exception as problem:  # noqa: BLE001 - whatever it is, there is no record
             return _unrecorded(call, problem)
         outcome: Outcome = _CANCELLED  # if never resumed
-        policy = self._policy
+        policy, asked_once = self._policy, True
         self.in_flight += 1
         try:
-            for gate in policy.gates:
-                verdict = gate(call, back)
-                if not isinstance(verdict, Call):
-                    verdict = await self._waits.verdict(gate, verdict, call)
-                    if isinstance(verdict, Refusal):
-                        outcome = verdict
-                        break
-                call = verdict  # what is known even if we end here
-            else:
-                outcome = await self._forward(policy, call, back, trail)
-        except Unrecorded as problem:
-            outcome = Refusal("audit_unavailable", str(problem))
-        except Exception:
-            log.exception("call %s broke the kernel", call.id)
-            outcome = _BROKEN
+            try:
+                for gate in policy.gates:
+                    verdict = gate(call, back)
+                    if not isinstance(verdict, Call):
+                        verdict = await self._waits.verdict(gate, verdict, call)
+                        if isinstance(verdict, Refusal):
+                            outcome = verdict
+                            break
+                        asked_once = False
+                    call = verdict  # what is known even if we end here
+                else:
+                    # What was revoked while it waited in one gate, the gates before that know.
+                    outcome = (None if asked_once else policy.refused_since(call)) or (
+                        await self._forward(policy, call, back, trail)
+                    )
+            except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
+                outcome = _broken(call, problem)
+            finally:
+                outcome = self._end(trail, call, outcome)
+            waits = trail.settled()
+            return outcome if waits is None else await _settled(waits, call, outcome)
+        except asyncio.CancelledError as stopped:
+            stopped.__cause__ = await _unsettled(trail)
+            raise
         finally:
-            outcome = self._end(trail, call, outcome)
-        try:
-            await (trail.settled() or _SETTLED)
-        except Exception as problem:  # noqa: BLE001 - it may not have lasted
-            return _after(call, outcome, _unrecorded(call, problem))
-        return outcome
+            self.in_flight -= 1
 
     def _end(self, trail: Trail, call: Call, outcome: Outcome) -> Outcome:
         try:
@@ -248,33 +275,36 @@ class Kernel:
             closed = _unrecorded(call, problem)
         if closed is not outcome:
             closed = _after(call, outcome, closed)
-        self.in_flight -= 1
         for ended in self._hooks.ended:
             ended(call, closed, trail.spent_s)
         return closed
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
-        running = _Running(call, policy, asyncio.current_task(), monotonic())
+        way = FilteredBack(call, back, policy.filters)
+        running = _Running(call, policy, asyncio.current_task(), monotonic(), way)
         # Before the wait for the disk: what is revoked meanwhile ends it, too.
         self._forwarded.add(running)
-        way = FilteredBack(call, back, policy.filters)
         try:
             if trail.intent(call):
+                running.sent = False
                 await trail.on_disk()
+                running.sent = True
             outcome = await self._dispatched(policy, call, way)
         except asyncio.CancelledError:
-            task = running.task
-            if running.refusal is None or task is None or task.uncancel() > 0:
-                raise  # by its caller, whoever else wanted it
-            outcome = running.refusal
+            if running.refusal is None:
+                raise
         finally:
             self._forwarded.discard(running)
             way.close()
             # However it ended, and once: a filter keeps what it holds of a call that has sent something until it is asked (`Holding`).
             held = policy.held(call) if way.used else ()
-        if held is None:
+        if running.refusal is not None:
+            # Nothing of what was held back, and also where its owner answered in place of the cancellation.
+            outcome = running.ended(running.refusal)
+        elif held is None:
             return marked(call, _BROKEN)
-        way.release(held)
+        else:
+            way.release(held)
         try:
             for one in policy.filters:
                 said = one.outcome(call, outcome)
@@ -291,19 +321,16 @@ class Kernel:
             if way.late is None and way.flaw is None:
                 return outcome
             return await way.finished() or outcome
-        except Unrecorded as problem:
-            return Refusal("audit_unavailable", str(problem))
-        except Exception:
-            log.exception("call %s broke the kernel", call.id)
-            return _BROKEN
+        except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
+            return _broken(call, problem)
 
     def end_refused(self, judges: Sequence[Judge] | None = None) -> int:
         """Ask again about every call that is with its owner, and end those that are refused now: their
         callers get the refusal, their owners are told that the call is cancelled. How many those are, of those that are asked
         about at once: with many calls, or such as take long to judge, it goes on in later turns of the loop.
         The call that asks for this is left alone. Without `judges` those gates are asked that can
-        `judge`, of the policy that each call began with. With them, calls that wait in a gate are ended, too: without, their
-        gates ask again after the wait."""
+        `judge`, of the policy that each call began with. With them, calls that wait in a gate are ended, too: without, they
+        are asked about once they have waited (`walk`)."""
         ended: list[_Running] = []
         begun(self._ask_again(tuple(self._forwarded), judges, ended))
         return len(ended) + (0 if judges is None else self._waits.end(judges))
@@ -321,12 +348,9 @@ class Kernel:
             if running not in self._forwarded:  # over since, and its task may be at something else
                 continue
             asked = running.policy.judges if judges is None else judges
-            refusal = _refused_now(asked, running.call)
+            refusal = refused(asked, running.call)
             if refusal is not None:
-                running.refusal = refusal
-                # The object that `trail.close` gets, so the record has it.
-                running.call.facts["ended_while_running"] = True
-                task.cancel()
+                running.end(refusal)
                 ended.append(running)
             yield
 
@@ -339,62 +363,25 @@ class Kernel:
         return [Present(one.call, one.since) for one in self._forwarded] + self._waits.present()
 
     def tokens(self) -> set[str]:
-        """The access tokens with which calls came that are with their owner."""
+        """The access tokens with which calls came that are with their owner, or wait in a gate."""
         return {
-            running.call.credential
-            for running in self._forwarded
-            if running.call.caller.token and running.call.credential is not None
+            one.call.credential
+            for one in self.present()
+            if one.call.caller.token and one.call.credential is not None
         }
 
     async def rehearse(self, call: Call) -> list[Verdict]:
-        """What each gate would say of this call, in their order, without making it: nothing is
-        forwarded, recorded, asked of anybody or used up. A gate that would do such a thing has a method
-        `rehearse` beside its `__call__`. After a refusal the gates that follow are still asked, unless
-        it is not known yet what is called."""
-        found: list[Verdict] = []
-        call = reduce(lambda at, meant: meant(at), self._hooks.meant, call)
-        for gate in self._policy.gates:
-            call = replace(call, facts=dict(call.facts))  # what each found out stays told apart
-            rehearse = getattr(gate, "rehearse", None)
-            try:
-                verdict = gate(call, _NOBODY) if rehearse is None else await rehearse(call)
-                verdict = await waited(gate, verdict)
-            except Exception:
-                log.exception("gate %s broke in a rehearsal", gate.name)
-                said = "this gate broke; the details are in the log"
-                verdict = Refusal("internal", said, gate=gate.name)
-            if isinstance(verdict, Call):
-                call = verdict
-                found.append(Verdict(gate.name, call))
-                continue
-            found.append(Verdict(gate.name, call, verdict))
-            if call.target is None:
-                break
-        return found
+        """What each gate would say of this call, without making it (`rehearsal`)."""
+        meant = reduce(lambda at, meant: meant(at), self._hooks.meant, call)
+        return await rehearsed(self._policy.gates, meant)
 
 
 _OUTCOMES = (Answer, Refusal, Failure)
 _CANCELLED = Failure("cancelled", "the call was cancelled")
 _BROKEN = Failure("internal", "internal error; the details are in the gateway's log")
-_NOBODY = _Nobody()
-_SETTLED = _Settled()
 
 
 def _as_meant(
     meant: Callable[[Call], Call], call: Call, back: Back, further: Further
 ) -> Coroutine[Any, Any, Outcome]:
     return further(meant(call), back)
-
-
-def _refused_now(judges: Sequence[Judge], call: Call) -> Refusal | None:
-    for judge in judges:
-        try:
-            refusal = judge.judge(call)
-        except Exception:  # this call ends, and the others are judged
-            log.exception("%s broke at running call %s", judge.name, call.id)
-            refusal = Refusal(
-                "internal", "whether it may go on cannot be told; see the gateway's log"
-            )
-        if refusal is not None:
-            return replace(interrupted(refusal), gate=refusal.gate or judge.name)
-    return None

@@ -5,6 +5,9 @@ A gate asks one question of a call. It refuses, or hands the call on with what i
 `task`, which is there already where the caller takes one to wait by. A gate that adds nothing returns the very call it was
 given.
 
+A call that has waited in any gate is asked about once more before it is sent (`Policy.refused_since`): a grant, a key or a definition
+may have gone meanwhile.
+
 A filter cleans an outcome or an event on its way back: it hands on what it was given, or something that says less. A result
 that no filter needs to look into stays the bytes that the server sent.
 

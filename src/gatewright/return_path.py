@@ -1,7 +1,8 @@
 """Runs a call's events and server requests through the filters, in order, and bounds what waits behind a slow filter.
 
-Most filters answer at once. One that needs time (a large text is cleaned in a worker process) holds up what was sent after it,
-and nothing else: other calls have a `FilteredBack` of their own.
+Most filters answer at once. One that needs time (a large text is cleaned in a worker process) holds up what was sent after it, be
+it an event or a question, and nothing else: other calls have a `FilteredBack` of their own. Text of a stream that does not pass any
+more, because the call has ended, is told as missing (`GAP`).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,6 +18,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, CannotAsk, Event, Failure, Filter, Question
 from gatewright.mcp.wire import jsonrpc
+from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
 
 __all__ = ["LATE_S", "MOST", "MOST_BYTES", "FilteredBack"]
 
@@ -34,9 +37,12 @@ class FilteredBack(msgspec.Struct, eq=False):
     _call: Call
     _back: Back
     _filters: Sequence[Filter]
-    _waits: deque[tuple[str, bytes]] = msgspec.field(default_factory=deque)
-    """As JSON text: a few MiB of it may be millions of objects, of which each collection of garbage takes account."""
+    _waits: deque[tuple[str, bytes, int]] = msgspec.field(default_factory=deque)
+    """As JSON text, with the characters that a chunk has: a few MiB of it may be millions of objects, of which each collection of
+    garbage takes account."""
     _bytes: int = 0
+    _lost: int = 0
+    """Characters of chunks that no filter has looked at and none will."""
     _over: bool = False
     flaw: Failure | None = None
     """Why the call ends with this instead, where more waited than may."""
@@ -60,9 +66,11 @@ class FilteredBack(msgspec.Struct, eq=False):
             self.late = asyncio.create_task(self._emitted(passing))
 
     def release(self, events: Sequence[Event]) -> None:
-        """Pass on what filters had held back, which they have cleaned already."""
+        """Pass on what filters had held back, which they have cleaned already, and say how much text never came to them."""
         for event in events:
             self._back.emit(event)
+        if self._lost:
+            self._back.emit(Event(GAP, {"request_id": self._call.id, "chars": self._lost}))
 
     async def ask(self, question: Question) -> dict[str, Any]:
         """Put a question to the caller, behind the events before it. Raises `CannotAsk`."""
@@ -70,12 +78,35 @@ class FilteredBack(msgspec.Struct, eq=False):
         if self.late is not None or self._over:
             raise CannotAsk("the call is over", -32000)
         said = Event(question.method, question.params or {})
-        cleaned = await self._waiting(said)
+        cleaned = self._cleaned(said)
+        if cleaned is not None and not isinstance(cleaned, Event):
+            cleaned = await self._turn(cleaned)
         if cleaned is None:
             raise CannotAsk("no filter lets this question pass")
         if cleaned is not said:
             question = replace(question, params=cleaned.params)
         return await self._back.ask(question)
+
+    async def _turn(self, passing: Awaitable[Event | None]) -> Event | None:
+        """A question that a filter needs time for, once it may be put: what is emitted meanwhile comes behind it."""
+        asked: asyncio.Future[Event | None] = asyncio.get_running_loop().create_future()
+        self.late = asyncio.create_task(self._asked(passing, asked))
+        self.late.add_done_callback(partial(_over, asked))
+        return await asked
+
+    async def _asked(
+        self, passing: Awaitable[Event | None], asked: asyncio.Future[Event | None]
+    ) -> None:
+        try:
+            cleaned = await passing
+        except Exception as problem:  # noqa: BLE001 - whoever asks hears it
+            if not asked.done():  # who may be gone
+                asked.set_exception(problem)
+        else:
+            if not asked.done():
+                asked.set_result(cleaned)
+        await asyncio.sleep(0)  # in which it is put
+        await self._emitted(None)
 
     async def settled(self) -> Failure | None:
         """Return once every event has passed that was emitted so far; with a failure where more waited than may."""
@@ -103,22 +134,27 @@ class FilteredBack(msgspec.Struct, eq=False):
     def close(self) -> None:
         """The call is over: nobody waits for what has not passed yet, or is said from now on."""
         self._over = True
-        self._waits.clear()
+        if self._waits:  # which it seldom does, and this is done for each call
+            self._lost += sum(chars for _, _, chars in self._waits)
+            self._waits.clear()
         if self.late is not None:
             self.late.cancel()
 
     def _wait(self, event: Event) -> None:
         try:
             text = jsonrpc.encode(event.params)
-        except ValueError as problem:  # half a surrogate pair, say
+        except (ValueError, RecursionError) as problem:  # half a surrogate pair, say
             self.flaw = self.flaw or Failure(
                 "output_invalid", f"a message cannot be sent: {problem}"
             )
+            self._lost += _chars(event)
             return
         if self.flaw is None and len(self._waits) < MOST and self._bytes + len(text) <= MOST_BYTES:
-            self._waits.append((event.method, text))
+            self._waits.append((event.method, text, _chars(event)))
             self._bytes += len(text)
-        elif self.flaw is None:
+            return
+        self._lost += _chars(event)
+        if self.flaw is None:
             said = f"more than {MOST} messages or {MOST_BYTES} bytes came while a large one was cleaned of secrets"
             self.flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
 
@@ -126,18 +162,18 @@ class FilteredBack(msgspec.Struct, eq=False):
         cleaned = self._cleaned(event, begin)
         return cleaned if cleaned is None or isinstance(cleaned, Event) else await cleaned
 
-    async def _emitted(self, passing: Awaitable[Event | None]) -> None:
-        cleaned = await passing
-        while True:
-            if cleaned is not None:
-                self._back.emit(cleaned)
-            if not self._waits:
-                self.late = None
-                return
-            method, text = self._waits.popleft()
+    async def _emitted(self, passing: Awaitable[Event | None] | None) -> None:
+        cleaned = None if passing is None else await passing
+        if cleaned is not None:
+            self._back.emit(cleaned)
+        while self._waits:
+            method, text, _ = self._waits.popleft()
             self._bytes -= len(text)
             cleaned = await self._waiting(Event(method, jsonrpc.decode_whole(text)))
+            if cleaned is not None:
+                self._back.emit(cleaned)
             await asyncio.sleep(0)  # none of them may have needed any time
+        self.late = None
 
     def _cleaned(self, event: Event, begin: int = 0) -> Event | Awaitable[Event | None] | None:
         self.used = True
@@ -154,3 +190,14 @@ class FilteredBack(msgspec.Struct, eq=False):
         event = await passing
         cleaned = None if event is None else self._cleaned(event, begin)
         return await cleaned if cleaned is not None and not isinstance(cleaned, Event) else cleaned
+
+
+def _over(asked: asyncio.Future[Event | None], _: object) -> None:
+    """A question whose call has ended before it could be put."""
+    if not asked.done():
+        asked.set_exception(CannotAsk("the call is over", -32000))
+
+
+def _chars(event: Event) -> int:
+    """How many characters a chunk has; 0 for what is none."""
+    return len(text_of(event.params) or "") if event.method == CHUNK else 0

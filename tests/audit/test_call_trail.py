@@ -146,7 +146,7 @@ async def test_a_call_that_is_cancelled_while_it_waits_for_its_record_has_one(
     kernel = Kernel([], server, [], log)
     tasks = _calls(kernel)
     await server.release()
-    while kernel.in_flight:
+    while not log._turn.waiters:
         await asyncio.sleep(0)
     tasks[3].cancel()
     outcomes = await asyncio.gather(*tasks, return_exceptions=True)
@@ -231,4 +231,140 @@ async def test_what_is_given_up_when_all_is_mended_already_is_recorded_at_once(
     trail.failed(Unrecorded("the disk was full"))
     assert [line.count(b'"call-1"') for line in journal_lines(tmp_path)] == [1]
     assert read_intents(tmp_path) == []
+    await log.close()
+
+
+class Never:
+    """An owner who never answers, and knows who came."""
+
+    def __init__(self) -> None:
+        self.arrived = 0
+
+    async def __call__(self, call: Call, back: Back) -> Outcome:
+        self.arrived += 1
+        await asyncio.Event().wait()
+        return ANSWER
+
+
+def _recorded(folder: Path, call: str, count: int | None = None) -> bool:
+    ends = [
+        line
+        for line in journal_lines(folder)[:count]
+        if b'"call":"%b"' % call.encode() in line and b'"TOOL_EXECUTED"' in line
+    ]
+    return len(ends) == 1
+
+
+@pytest.mark.parametrize("sync", ["process", "always"])
+@pytest.mark.parametrize("ended", [False, True])
+async def test_a_cancellation_is_heard_once_it_is_recorded(
+    tmp_path: Path, sync: Any, ended: bool
+) -> None:
+    """Also that of a call which has its answer and waits for the record; others are in flight, so that it is handed over."""
+    log, others, server = a_log(tmp_path, sync=sync), Never(), Together()
+    early: list[str] = []
+    running = _calls(Kernel([], others, [], log), count=2)
+    await until(lambda: others.arrived == 2)
+
+    async def one(number: int) -> None:
+        call = a_call(number, a_tool("moderate"))
+        try:
+            await kernel.handle(call, Nobody())
+        except asyncio.CancelledError:
+            head = read_head(tmp_path)
+            count = head.seq if sync == "always" and head is not None else None
+            if not _recorded(tmp_path, call.id, count):
+                early.append(call.id)
+            raise
+
+    kernel = Kernel([], server, [], log)
+    tasks = [asyncio.create_task(one(10 + number)) for number in range(4)]
+    await until(lambda: server.arrived == 4)
+    if ended:
+        await server.release(4)
+        while not log._turn.waiters:
+            await asyncio.sleep(0)
+    for task in tasks:
+        task.cancel()
+    found = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(each) for each in found] == [asyncio.CancelledError] * 4
+    assert (early, kernel.in_flight) == ([], 0)
+    for other in running:
+        other.cancel()
+    await asyncio.gather(*running, return_exceptions=True)
+    await log.close()
+
+
+async def test_a_cancellation_that_cannot_be_recorded_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, server = a_log(tmp_path), Never()
+    kernel = Kernel([], server, [], log)
+    causes: list[BaseException | None] = []
+
+    async def one(number: int) -> None:
+        try:
+            await kernel.handle(a_call(number, a_tool("moderate")), Nobody())
+        except asyncio.CancelledError as stopped:
+            causes.append(stopped.__cause__)
+            raise
+
+    tasks = [asyncio.create_task(one(number)) for number in range(3)]
+    await until(lambda: server.arrived == 3)
+
+    def broken(file: int, data: bytes) -> int:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", broken)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(each) for each in causes] == [Unrecorded] * 3
+    assert "No space left" in str(causes[0])
+    await until(lambda: log.fault is None)
+    await log.close()
+
+
+async def test_a_dangerous_call_that_is_cancelled_before_it_was_sent_has_not_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its intent was on the way to the disk."""
+    log, server, flushing = a_log(tmp_path), Never(), asyncio.Event()
+    kernel = Kernel([], server, [], log)
+    flusher = log._flusher
+    real = flusher.wait_for
+
+    async def slow(number: int) -> None:
+        flushing.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(flusher, "wait_for", slow)
+    task = asyncio.create_task(kernel.handle(a_call(1, a_tool("dangerous")), Nobody()))
+    async with asyncio.timeout(10):
+        await flushing.wait()
+    monkeypatch.setattr(flusher, "wait_for", real)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await log.close()
+    assert server.arrived == 0
+    assert [(each["event_type"], each["outcome"]) for each in records(tmp_path)] == [
+        (INTENT, "pending"),
+        ("TOOL_BLOCKED", "cancelled"),
+    ]
+
+
+async def test_a_call_is_in_flight_until_its_answer_may_leave(tmp_path: Path) -> None:
+    """With `always` until it is on the disk: a gateway that drains waits for it."""
+    log, server = a_log(tmp_path, sync="always"), Together()
+    kernel = Kernel([], server, [], log)
+    early: list[int] = []
+    tasks = _calls(kernel, count=3)
+    for task in tasks:
+        task.add_done_callback(lambda _: early.append(kernel.in_flight))
+    await server.release(3)
+    while kernel.in_flight:
+        assert not all(task.done() for task in tasks)
+        await asyncio.sleep(0)
+    assert all(task.done() for task in tasks)
     await log.close()

@@ -93,18 +93,30 @@ class Machine(RuleBasedStateMachine):
         return ANSWER
 
     async def one(self, call: Call) -> None:
-        outcome = await self.kernel.handle(call, Nobody())
+        try:
+            outcome = await self.kernel.handle(call, Nobody())
+        except asyncio.CancelledError as stopped:
+            task = asyncio.current_task()
+            # Cancelled by others as well, nobody takes it for the end of the call and answers.
+            once = task is not None and task.cancelling() == 1
+            if once and stopped.__cause__ is None and not self.recorded(call):
+                self.wrong.append(f"{call.id} was cancelled without a record")
+            raise
         if isinstance(outcome, Answer):
-            head = read_head(self.folder)
-            count = head.seq if self.sync == "always" and head is not None else None
-            end = b'"event_type":"TOOL_EXECUTED"', b'"call":"%b"' % call.id.encode()
-            lines = journal_lines(self.folder)[:count]
-            if not any(all(part in line for part in end) for line in lines):
+            if not self.recorded(call):
                 self.wrong.append(f"{call.id} was answered without a record")
         elif not isinstance(outcome, Refusal) or outcome.reason != "audit_unavailable":
             self.wrong.append(f"{call.id}: {outcome}")
         elif outcome.once != (call.id in self.ran):
             self.wrong.append(f"{call.id} ran, or not, and says otherwise")
+
+    def recorded(self, call: Call) -> bool:
+        head = read_head(self.folder)
+        count = head.seq if self.sync == "always" and head is not None else None
+        end = b'"call":"%b"' % call.id.encode()
+        ended = b'"event_type":"TOOL_EXECUTED"', b'"event_type":"TOOL_BLOCKED"'
+        lines = journal_lines(self.folder)[:count]
+        return any(end in line and any(one in line for one in ended) for line in lines)
 
     async def turns(self, count: int) -> None:
         for _ in range(count):

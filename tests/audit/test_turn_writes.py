@@ -140,3 +140,41 @@ async def test_what_interrupts_a_write_fails_for_everybody_too(
         turn.write()
     assert len(waiter.problems) == 1
     assert journal.fault is not None
+
+
+class Broken(Heard):
+    """One who breaks when told."""
+
+    def written(self, number: int) -> None:
+        super().written(number)
+        raise RuntimeError("broken")
+
+    def failed(self, problem: Unrecorded) -> None:
+        super().failed(problem)
+        raise RuntimeError("broken")
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_one_who_breaks_when_told_costs_nobody_else_anything(
+    tmp_path: Path, journal: Journal, writes: Writes, fails: bool, at_once: bool
+) -> None:
+    """What is written is written, for all of them, and the journal goes on."""
+
+    def listens(_: Sequence[bytes]) -> None:
+        raise RuntimeError("no room")
+
+    turn = TurnWrites(journal, listens)
+    waiters = [Heard(), Broken(), Heard()]
+    for number, one in enumerate(waiters[:1] if at_once else waiters):
+        turn.add([body(number)], one)
+    writes.failing = OSError(28, "No space left on device") if fails else None
+    if at_once:
+        turn.write()
+        turn.write_now([body(1)], waiters[1])
+        turn.write_now([body(2)], waiters[2])
+    else:
+        turn.write()
+    assert [len(one.problems) for one in waiters] == ([1] * 3 if fails else [0] * 3)
+    assert [one.number for one in waiters] == ([0] * 3 if fails else [1, 2, 3])
+    assert len(journal_lines(tmp_path)) == (0 if fails else 3)

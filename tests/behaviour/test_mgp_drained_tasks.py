@@ -100,6 +100,25 @@ async def test_a_drain_waits_for_a_task_and_for_who_fetches_its_result(
             await until(client, "disconnected")
 
 
+async def test_a_gateway_that_drains_waits_for_a_task_and_for_who_fetches_its_result(
+    tmp_path: Path,
+) -> None:
+    """MGP-11.4-3"""
+    with running(tmp_path, content(tmp_path)) as gateway:
+        async with operator(gateway) as chief, host(gateway, can=OFFER) as client:
+            task, pid = await begun(client)
+            params = {"reason": "kernel_shutdown", "timeout_ms": 20_000}
+            said = await chief.request("mgp/lifecycle/shutdown", params)
+            assert said["estimated_drain_ms"] == 20_000
+            assert await refused(client.call("s__pid")) == 2001
+            await asyncio.sleep(0.3)
+            assert await status(client, task) == "working"
+            (tmp_path / "done").touch()
+            assert await status(client, task) == "completed"
+            assert await result(client, task) == f"made by {pid}"
+            assert await asyncio.to_thread(gateway.process.wait, 20) == 0
+
+
 async def test_a_task_has_no_longer_than_the_drain(tmp_path: Path) -> None:
     """MGP-11.4-3"""
     with running(tmp_path, content(tmp_path)) as gateway:

@@ -103,6 +103,18 @@ def test_a_key_ends_when_its_time_is_over(callers: KeyStore, clock: Clock) -> No
     assert callers.verify(secret) == "expired"
 
 
+def test_the_text_of_a_key_that_has_ended_is_kept_nowhere(callers: KeyStore, clock: Clock) -> None:
+    ended, gone = callers.create("ann", expires=1060.0, by="ops"), callers.create("bob", by="ops")
+    for _, secret in (ended, gone):
+        assert isinstance(callers.verify(secret), Caller)
+    clock.now = 1061.0
+    assert callers.verify(ended[1]) == "expired"
+    assert ended[1] not in callers._proved
+    callers.revoke(gone[0].id, by="ops")
+    assert [callers.verify(secret) for _, secret in (ended, gone)] == ["expired", "revoked"]
+    assert not callers._proved
+
+
 def test_two_keys_of_one_agent_overlap_for_a_rotation(callers: KeyStore) -> None:
     old, old_secret = callers.create("ann", by="ops")
     _, new_secret = callers.create("ann", by="ops")

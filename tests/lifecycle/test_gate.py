@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gatewright.call import Call, Refusal
-from gatewright.lifecycle.gate import STILL_ANSWERED, GatewayDrain
+from gatewright.lifecycle.gate import OF_TASKS, STILL_ANSWERED, GatewayDrain
 from tests.gate_parts import Mute, a_call
 
 
@@ -82,3 +82,38 @@ async def test_no_other_method_passes(method: str) -> None:
     drain.begin(Calls(1), lambda: None, "operator_request", 5.0)
     assert not isinstance(drain(a_call("method", "", method=method), Mute()), Call)
     drain.close()
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_tasks_are_waited_for_as_calls_are_and_no_longer_than_those(ends: bool) -> None:
+    drain, stopped, running = GatewayDrain(), list[int](), [1]
+    drain.begin(
+        Calls(),
+        lambda: stopped.append(1),
+        "kernel_shutdown",
+        30.0 if ends else 0.3,
+        lambda: running[0],
+    )
+    for method in OF_TASKS:
+        call = a_call("method", "", method=method)
+        assert drain(call, Mute()) is call
+    await asyncio.sleep(0.2)
+    assert not stopped
+    if ends:
+        running[0] = 0
+    await until(lambda: stopped)
+
+
+@pytest.mark.parametrize("method", sorted(OF_TASKS))
+async def test_what_is_asked_about_a_task_ends_with_the_drain(method: str) -> None:
+    class Asking(Calls):
+        def end_refused(self, judges: Sequence[Any] | None = None) -> int:
+            self.ended += [
+                judge.judge(a_call("method", "", method=method)) for judge in judges or ()
+            ]
+            return len(self.ended)
+
+    drain, calls, stopped = GatewayDrain(), Asking(1), list[int]()
+    drain.begin(calls, lambda: stopped.append(1), "kernel_shutdown", 0.05, lambda: 1)
+    await until(lambda: stopped)
+    assert [one.reason for one in calls.ended] == ["timeout"]

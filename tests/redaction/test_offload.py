@@ -255,3 +255,10 @@ async def test_streams_of_one_caller_leave_places_to_its_results_and_to_others()
     cleaners, call = Cleaners(slow), a_call()
     await asyncio.gather(*(cleaners.find(call, SECRETS, b"x") for _ in range(30)))
     assert (slow.most, cleaners._turns) == (4, {})
+
+
+async def test_nobody_waits_for_workers_that_are_closed() -> None:
+    workers = Workers(MODULE)
+    await workers.close()
+    async with asyncio.timeout(10):
+        assert await Cleaners(workers).find(a_call(), SECRETS, b"x") is None

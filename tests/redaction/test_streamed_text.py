@@ -6,11 +6,15 @@ import asyncio
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import gatewright.secret_scanning.chunks
-from gatewright.call import Answer, Back, Call, Event, Outcome
+from gatewright import return_path
+from gatewright.call import Answer, Back, Call, Event, Failure, Outcome
 from gatewright.kernel import Kernel
+from gatewright.redaction import streamed_text
 from gatewright.redaction.filter import Redact, Rules
 from gatewright.secret_scanning import Redactor
 from gatewright.secret_scanning.chunks import CHUNK, GAP
@@ -79,3 +83,80 @@ async def test_a_call_that_says_more_than_it_is_long_takes_no_room(room: int, en
     assert last.method == CHUNK
     by.rest(replace(a_call(), id="last"))
     assert not by._streamed
+
+
+class Beside:
+    """Workers that clean nothing but texts of streams, and of these so many."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    async def find(self, call: Call, redactor: Redactor, text: bytes) -> list[Any]:
+        self.left -= 1
+        if self.left < 0:
+            await asyncio.Event().wait()
+        await asyncio.sleep(0)
+        return []
+
+    async def clean(self, call: Call, redactor: Redactor, raw: bytes, *, report: bool) -> Failure:
+        await asyncio.sleep(0)
+        return Failure("output_invalid", "too costly")
+
+
+OTHER = [{}, {"note": "plain"}, {"note": "password: hunter2x " * 4000}]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    chunks=st.lists(
+        st.tuples(st.sampled_from([0, 5, 900, 3000, 9000, 40_000]), st.integers(0, 2)),
+        max_size=5,
+    ),
+    most=st.integers(0, 12),
+    room=st.sampled_from([1, 1000]),
+    done=st.booleans(),
+)
+@example(chunks=[(9000, 0), (5, 0), (9000, 0)], most=0, room=1000, done=False)
+@example(chunks=[(40_000, 0), (5, 0), (900, 0)], most=2, room=1000, done=True)
+@example(chunks=[(9000, 0), (5, 0), (900, 0)], most=9, room=1, done=True)
+@example(chunks=[(900, 2), (9000, 2)], most=9, room=1000, done=True)
+def test_all_of_a_text_goes_on_or_is_told_as_missing(
+    monkeypatch: pytest.MonkeyPatch, chunks: Any, most: int, room: int, done: bool
+) -> None:
+    """Whatever else its chunks have that cannot be cleaned, and however long the call waits for what is cleaned beside the loop."""
+
+    async def tool(call: Call, back: Back) -> Outcome:
+        for at, (size, other) in enumerate(chunks):
+            params = chunk(("word " * size)[:size]).params
+            params["done"] = done and at == len(chunks) - 1
+            back.emit(Event(CHUNK, {**params, **OTHER[other]}))
+        return Answer(b"{}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(return_path, "LATE_S", 0.005)
+        patch.setattr(return_path, "MOST", room)
+        patch.setattr(streamed_text, "_is_dense", lambda _, text: len(text) > streamed_text.FREE)
+        by, heard = Redact(Rules(Redactor(b"key")), Beside(most)), Line()
+        asyncio.run(Kernel((), tool, (by,), Book()).handle(a_call(), heard))
+    said = [len(one.params["content"]["text"]) for one in heard.sent if one.method == CHUNK]
+    gaps = [one.params["chars"] for one in heard.sent if one.method == GAP]
+    assert sum(said) + sum(gaps) == sum(size for size, _ in chunks)
+    assert not by._streamed
+
+
+def test_a_chunk_goes_on_without_what_cannot_be_cleaned_of_it() -> None:
+    heard = Line()
+
+    async def tool(call: Call, back: Back) -> Outcome:
+        back.emit(Event(CHUNK, {**chunk("some text ").params, "index": 7, **OTHER[2]}))
+        return Answer(b"{}")
+
+    by = Redact(Rules(Redactor(b"key")), Beside(0))
+    asyncio.run(Kernel((), tool, (by,), Book()).handle(a_call(), heard))
+    (said,) = heard.sent
+    assert said.params == {
+        "request_id": "c1",
+        "index": 7,
+        "content": {"type": "text", "text": "some text "},
+        "done": False,
+    }

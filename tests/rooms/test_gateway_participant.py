@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Outcome, Question, Refusal
-from gatewright.kernel import Verdict
 from gatewright.mcp.wire import jsonrpc
+from gatewright.rehearsal import Verdict
 from gatewright.rooms import gateway_participant
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.gateway_participant import DOOR, GatewayParticipant

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pytest
 
 from gatewright.call import Call, Refusal
-from gatewright.kernel import Verdict
 from gatewright.mcp.wire import jsonrpc
+from gatewright.rehearsal import Verdict
 from gatewright.rooms import gateway_participant
 from gatewright.rooms.participants import CallError, Participant
 from gatewright.rooms.participants.participant import Heard

@@ -6,6 +6,7 @@ import contextvars
 import functools
 import gc
 import itertools
+import sys
 import threading
 import time
 import weakref
@@ -243,3 +244,38 @@ async def test_a_thread_that_cannot_be_made_loses_no_call_that_waits(
         answered.set()
         async with asyncio.timeout(DEADLINE_S):
             assert await asyncio.gather(first, *others) == [-1, 0, 1, 2]
+
+
+@pytest.mark.no_cover
+async def test_a_hook_that_others_put_there_and_took_away_again_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Neither that a function is stopped, nor what the others hear."""
+    heard: list[str] = []
+
+    def first(dropped: sys.UnraisableHookArgs) -> None:
+        heard.append("first")
+
+    monkeypatch.setattr(sys, "unraisablehook", first)
+    threads._hear_dropped()
+    ours = sys.unraisablehook
+    assert ours is not first
+    threads._hear_dropped()
+    assert sys.unraisablehook is ours
+
+    def second(dropped: sys.UnraisableHookArgs) -> None:
+        heard.append("second")
+        ours(dropped)
+
+    class Broken:
+        def __del__(self) -> None:
+            raise LookupError("nobody hears this")
+
+    for standing in (second, first, second, ours):
+        sys.unraisablehook = standing
+        threads._hear_dropped()
+        Broken()
+        await test_a_function_is_stopped_also_where_the_exception_comes_up_in_a_callback(
+            "finaliser"
+        )
+    assert heard == ["second", "first", "first", "second", "first", "first"]

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import gatewright
+from gatewright.access.grants import Grant
+from gatewright.access.issued_grants import Issued
+from gatewright.access.permissions import Permissions, Word
+from gatewright.identity.keys import KeyStore
 from gatewright.storage.errors import StoreError
 from gatewright.storage.state import StateDatabase
 from tests.storage.parts import state_in
@@ -152,3 +160,164 @@ def test_a_store_without_a_section_is_told_where_it_is_added(tmp_path: Path) -> 
     ):
         state.section("plans", "the plans")
     state.close()
+
+
+# -- stores that read again what they have written --------------------------------------------------
+
+
+class Rereading:
+    """A store, a change of it, and what it holds in memory."""
+
+    def __init__(self, state: StateDatabase) -> None:
+        self.state = state
+
+    def change(self) -> object:
+        """Make a change that was not there."""
+
+    def held(self) -> object:
+        """What calls are judged by."""
+
+    def look(self) -> None:
+        self.state.look()
+
+
+class OfKeys(Rereading):
+    name = "keys"
+
+    def __init__(self, state: StateDatabase) -> None:
+        super().__init__(state)
+        self.store = KeyStore(state, clock=lambda: 1.0, random=os.urandom)
+        if not self.store.keys():
+            self.store.create("ann", by="test")
+
+    def change(self) -> object:
+        return self.store.revoke(self.store.keys()[0].id, by="test")
+
+    def held(self) -> object:
+        return [key for _, key, _ in self.store._known.values()]
+
+
+class OfRotatedKeys(OfKeys):
+    name = "rotated keys"
+
+    def change(self) -> object:
+        return self.store.rotate(self.store.keys()[0].id, by="test")
+
+
+class OfPermissions(Rereading):
+    name = "permissions"
+
+    def __init__(self, state: StateDatabase) -> None:
+        super().__init__(state)
+        self.store = Permissions(state, clock=lambda: 1.0)
+
+    def change(self) -> object:
+        return self.store.put(Word("srv", "shell.execute", "denied", "test"))
+
+    def held(self) -> object:
+        return dict(self.store.words)
+
+    def look(self) -> None:
+        super().look()
+        self.store.refresh_if_changed()
+
+
+class OfGrants(Rereading):
+    name = "grants"
+
+    def __init__(self, state: StateDatabase) -> None:
+        super().__init__(state)
+        self.store = Issued(state, clock=lambda: 1.0)
+
+    def change(self) -> object:
+        return self.store.grant(Grant("ann", "srv", permission="deny"), by="test")
+
+    def held(self) -> object:
+        return list(self.store.layer)
+
+
+class OfBoundGrants(OfGrants):
+    """Another process was faster, so that it is read again."""
+
+    name = "bound grants"
+
+    def change(self) -> object:
+        self.store.bind(("ann", "srv", "tool"), "digest")
+        return None
+
+
+STORES: list[Any] = [OfKeys, OfRotatedKeys, OfPermissions, OfGrants, OfBoundGrants]
+
+
+def _failing(state: StateDatabase, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """From now on nothing can be read outside of transactions."""
+    real, failed = state.engine.execute, list[str]()
+
+    def execute(sql: str, parameters: Any = ()) -> Any:
+        connection = state.engine._connection  # type: ignore[attr-defined]
+        if sql.startswith("SELECT") and not connection.in_transaction:
+            failed.append(sql)
+            raise sqlite3.OperationalError("disk I/O error")
+        return real(sql, parameters)
+
+    monkeypatch.setattr(state.engine, "execute", execute)
+    return failed
+
+
+@pytest.mark.parametrize("kind", STORES, ids=lambda kind: kind.name)
+def test_what_could_not_be_read_after_a_change_is_read_at_the_next_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any
+) -> None:
+    state = state_in(tmp_path)
+    store = kind(state)
+    named = store.store.keys()[0].id if isinstance(store, OfKeys) else ""
+    if named:
+        monkeypatch.setattr(store, "store", _Named(store.store, named))
+    with monkeypatch.context() as patch:
+        failed = _failing(state, patch)
+        with contextlib.suppress(StoreError):
+            store.change()
+    again = kind(state_in(tmp_path))
+    assert failed or store.held() == again.held()
+    store.look()
+    assert store.held() == again.held()
+    with monkeypatch.context() as patch:
+        failed = _failing(state, patch)
+        store.state._tell()  # nothing is due any more
+        assert failed == []
+
+
+class _Named:
+    """A store of keys whose one key is known by heart."""
+
+    def __init__(self, store: KeyStore, id: str) -> None:
+        self._store = store
+        self._id = id
+
+    def keys(self) -> list[Any]:
+        return [type("Named", (), {"id": self._id})]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+@pytest.mark.parametrize("kind", STORES, ids=lambda kind: kind.name)
+def test_nobody_is_woken_by_a_change_that_was_read_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any
+) -> None:
+    state = state_in(tmp_path)
+    store = kind(state)
+    store.change()
+    failed = _failing(state, monkeypatch)
+    assert not state._own
+    state._tell()
+    assert failed == []
+
+
+def test_each_store_that_reads_what_it_has_written_is_told_until_it_has() -> None:
+    found = {
+        path.stem: text.count("rereads=True")
+        for path in Path(gatewright.__file__).parent.rglob("*.py")
+        if ".changing()" in (text := path.read_text()) and "self._load()" in text
+    }
+    assert found == {"keys": 1, "permissions": 1, "issued_grants": 1}

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from gatewright.transport.websocket_intake import (
     CONTROL_BURST,
     CONTROL_PER_S,
+    EXCUSED,
     FRAGMENTS,
     FRAMES_A_TURN,
     FRAMES_BURST,
@@ -308,3 +309,24 @@ async def test_only_what_was_left_for_another_turn_has_waited() -> None:
         assert not wire.intake.late(1000.0)
     wire.intake.take(frame(1) * 10)
     assert wire.intake.late(1000.0)
+
+
+async def test_who_keeps_sending_and_answers_no_ping_is_excused_for_a_while() -> None:
+    wire = Wire(open_=False)
+    wire.intake.take(frame(1) * 10)
+    assert [wire.intake.late(20.0) for _ in range(EXCUSED + 2)] == [True] * EXCUSED + [False] * 2
+    wire.intake.answered()
+    assert wire.intake.late(20.0)
+
+
+async def test_a_peer_whose_message_was_paced_has_waited() -> None:
+    """Also one that was all there was: its answer to a ping may be in what the system holds."""
+    wire = Wire(paced=True)
+    wire.intake.take(frame(1) * int(FRAMES_BURST))
+    await wire.quiet()
+    wire.intake._waited = float("-inf")
+    before = wire.pauses
+    wire.intake.take(frame(1))
+    assert wire.pauses == before + 1
+    await wire.quiet()
+    assert wire.intake.late(50.0)

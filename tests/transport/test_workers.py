@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+import gatewright.transport.workers
 from gatewright.transport.workers import Busy, Overtime, Workers, read_frame, write_frame
 
 SLOW = str(Path(__file__).with_name("slow_worker.py"))
@@ -253,3 +254,66 @@ async def test_a_process_whose_start_nobody_waits_for_any_more_is_ended_with_the
     await asyncio.to_thread(threads.shutdown)
     assert [one.poll() is not None for one in started] in ([], [True])
     assert workers._alive == set()
+
+
+def _silent(tmp_path: Path, workers: Workers) -> Path:
+    """Have a process started that never says that it is there, but writes down who it is."""
+    told = tmp_path / "pid"
+    workers._command[:] = [
+        sys.executable,
+        "-c",
+        f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(600)",
+    ]
+    return told
+
+
+def _told(told: Path) -> str:
+    return told.read_text() if told.exists() else ""
+
+
+async def _pid(told: Path) -> int:
+    async with asyncio.timeout(30):
+        while not _told(told):
+            await asyncio.sleep(0.01)
+    return int(_told(told))
+
+
+async def test_a_process_that_never_says_that_it_is_there_is_given_up(
+    tmp_path: Path, workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = _silent(tmp_path, workers)
+    monkeypatch.setattr(gatewright.transport.workers, "_START_S", 0.5)
+    async with asyncio.timeout(30):
+        with pytest.raises(Overtime):
+            await workers.run("ann", b"", b"")
+    assert workers._alive == set()
+    if said := _told(told):
+        assert not alive(int(said))
+
+
+async def test_closing_does_not_wait_for_a_process_that_is_being_started(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    workers = Workers("unused", most=1)
+    told = _silent(tmp_path, workers)
+    asked = asyncio.create_task(workers.run("ann", b"", b""))
+    pid = await _pid(told)
+    async with asyncio.timeout(10):
+        await workers.close()
+    assert not alive(pid)
+    assert workers._alive == set()
+    assert isinstance((await asyncio.gather(asked, return_exceptions=True))[0], Overtime | Busy)
+    assert [one for one in caplog.records if one.name == "gatewright.workers"] == []
+    assert workers.closed
+
+
+async def test_an_ordinary_close_is_no_warning(
+    workers: Workers, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = asyncio.create_task(workers.run("ann", b"sleep", b"", 30))
+    async with asyncio.timeout(20):
+        while not workers._alive:
+            await asyncio.sleep(0.01)
+    await workers.close()
+    await asyncio.gather(asked, return_exceptions=True)
+    assert [one for one in caplog.records if one.name == "gatewright.workers"] == []

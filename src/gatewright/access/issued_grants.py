@@ -57,7 +57,7 @@ class Issued:
         self._unbound: dict[Key, Grant] = {}
         self.layer = Layer()
         """What holds, for `Grants`."""
-        self._rows.listen(self._load)
+        self._rows.listen(self._load, rereads=True)
         self._load()
 
     def grant(self, grant: Grant, *, by: str) -> Grant:
@@ -75,6 +75,7 @@ class Issued:
             )
             self._note("granted", grant, by)
         self._keep(grant)
+        self._rows.read()
         return grant
 
     def revoke(self, key: Key, *, by: str) -> Grant:
@@ -94,6 +95,7 @@ class Issued:
             self._note("revoked", gone, by)
         self.layer.remove(key)
         self._unbound.pop(key, None)
+        self._rows.read()
         return gone
 
     def unbound(self) -> list[Grant]:
@@ -115,6 +117,7 @@ class Issued:
             self._load()
         else:
             self._keep(_grant(bound))
+            self._rows.read()
 
     def grants(self) -> list[Grant]:
         """Everything that was issued and not taken back, by agent, server and tool; expired words
@@ -143,6 +146,7 @@ class Issued:
 
     def _load(self) -> None:
         grants = self.grants()
+        self._rows.read()
         self.layer.replace(grants)
         self._unbound = {one.key: one for one in grants if _is_unbound(one)}
 

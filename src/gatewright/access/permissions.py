@@ -64,7 +64,7 @@ class Permissions:
         self._stale = False
         self._words: dict[tuple[str, str], Word] = {}
         self._ends = float("inf")
-        self._rows.listen(self._heard)
+        self._rows.listen(self._heard, rereads=True)
         self._expire()
         self._load()
 
@@ -150,6 +150,7 @@ class Permissions:
             f"SELECT {_COLUMNS} FROM permissions ORDER BY server, permission"  # noqa: S608 - a constant
         )
         self._stale = False
+        self._rows.read()
         words = [Word(*row) for row in rows]
         self._words = {(one.server, one.permission): one for one in words}
         self._ends = min((one.expires for one in words if one.expires is not None), default=_NEVER)

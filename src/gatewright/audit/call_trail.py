@@ -73,13 +73,15 @@ class CallTrail:
     """The record of one call (`kernel.Trail`)."""
 
     __slots__ = (
-        *("_all", "_call", "_handed", "_problem", "_seq", "_slot", "_started", "_told", "_waits"),
-        "spent_s",
+        *("_all", "_call", "_handed", "_problem", "_ran", "_seq", "_slot", "_started", "_told"),
+        *("_waits", "spent_s"),
     )
 
     def __init__(self, shared: CallRecording) -> None:
         self._all = shared
         self._call: Call | None = None  # as it was forwarded
+        self._ran = False
+        """Whether nothing kept it from being forwarded any more."""
         self._told: Told | None = None
         self._seq = 0
         self._slot: int | None = None
@@ -95,6 +97,7 @@ class CallTrail:
         """Note that the call is about to be forwarded; whether `on_disk` has to be awaited first. Raises `Unrecorded`."""
         self._call = call
         if call.kind != "tool":
+            self._ran = True
             return False
         shared = self._all
         self._told = told = told_of(call)
@@ -106,6 +109,7 @@ class CallTrail:
             self._slot = shared.intents.enter(text)
             if self._slot is None:
                 self._seq = shared.turn.append(text)
+            self._ran = True
             return False
         self._seq = shared.turn.append(text)
         return True  # the kernel waits for `on_disk` before it forwards the call
@@ -113,6 +117,7 @@ class CallTrail:
     async def on_disk(self) -> None:
         """Return once the intent is on disk. Raises `Unrecorded`."""
         await self._all.flusher.wait_for(self._seq)
+        self._ran = True
 
     def close(self, call: Call, outcome: Outcome) -> Outcome:
         """Record the end, with those of others that end in this turn of the loop: what the caller sees once it is `settled`."""
@@ -122,9 +127,10 @@ class CallTrail:
             texts = self._end(call, outcome)
         except Exception:
             log.exception("call %s could not be put into a record", call.id)
+            self._problem = Unrecorded("the call could not be recorded")
             if self._give_up():
                 shared.record_given_up()
-            return Refusal("audit_unavailable", "the call could not be recorded")
+            return Refusal("audit_unavailable", str(self._problem))
         turn = shared.turn
         if shared.running or turn.waiters:
             self._handed = True
@@ -180,7 +186,7 @@ class CallTrail:
         return self._slot is not None
 
     def _end(self, call: Call, outcome: Outcome) -> list[bytes]:
-        shared, ran = self._all, self._call is not None
+        shared, ran = self._all, self._ran
         micros = int((shared.monotonic() - self._started) * 1_000_000)
         call, texts = self._call or call, []
         if type(outcome) is Refusal and outcome.gate in _VALIDATING_GATES and call.kind == "tool":

@@ -79,7 +79,7 @@ class Journal:
             size = len(data)
             # What is written together is never split; it may be longer by itself.
             if end.offset + size > self._segment_bytes and end.offset:
-                self.end = end = self._next_segment(end)
+                end = self._next_segment(end)
             written = os.write(self._file, data)
             if written != size:
                 self._write_rest(data, written)
@@ -104,7 +104,7 @@ class Journal:
             if not self.end.offset:
                 return
             try:
-                self.end = self._next_segment(self.end)
+                self._next_segment(self.end)
             except OSError as problem:
                 self.fault = f"the audit trail cannot be written: {problem}"
                 raise Unrecorded(self.fault) from problem
@@ -179,11 +179,12 @@ class Journal:
             written += more
 
     def _next_segment(self, end: Head) -> Head:
-        file = os.open(segment_path(self._folder, end.segment + 1), _APPEND | os.O_EXCL, 0o600)
-        self._retired.append(self._file)
-        self._file = file
-        self._new_file = True
-        return Head(end.seq, end.hash, end.segment + 1, 0)
+        file = _made(segment_path(self._folder, end.segment + 1))
+        head = Head(end.seq, end.hash, end.segment + 1, 0)
+        # Nothing is called from here on, so no signal comes in between: the file and the place in it are never of two segments.
+        self._retired += (self._file,)
+        self._file, self.end, self._new_file = file, head, True
+        return head
 
     def _flush(self, end: Head, files: tuple[int, ...]) -> None:
         """Bring `files`, the last of which holds `end`, to the disk, then move the head to `end`."""
@@ -229,6 +230,16 @@ class Journal:
         finally:
             for descriptor in touched.values():
                 os.close(descriptor)
+
+
+def _made(path: Path) -> int:
+    """A new segment; also one that was made, and left empty, by a step that was cut short. Raises `OSError`."""
+    try:
+        return os.open(path, _APPEND | os.O_EXCL, 0o600)
+    except FileExistsError:
+        if not path.is_file() or path.stat().st_size:
+            raise
+        return os.open(path, _APPEND, 0o600)
 
 
 def _sealed(end: Head, bodies: Sequence[bytes]) -> tuple[bytes, bytes]:

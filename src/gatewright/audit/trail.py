@@ -239,7 +239,7 @@ class AuditLog:
         )
         line = without_secrets(encode(record))  # details may quote
         number = self._turn.append(line)
-        self._heard((line,))
+        self._turn.tell((line,))
         return number
 
     def _heard(self, lines: Sequence[bytes]) -> None:

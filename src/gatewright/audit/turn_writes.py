@@ -1,8 +1,8 @@
 """`TurnWrites`: writes records of calls that ended in one event-loop turn with one write to the journal (group write), then tells each call.
 
 A call that ends hands its records over, and its answer waits for `Waiter.written`. What was handed over in one turn of the loop is
-written at the beginning of the next, at once where it gets large, and before anything else is recorded: so the order of the
-journal is that in which things happened. No timer: a call that ends alone is written at once (`write_now`).
+written at the beginning of the next, at once where it gets large, and before anything else that the loop records: so the order of
+the journal is that in which things happened, but for what other threads record (0082). No timer: a call that ends alone is written at once (`write_now`).
 
 A write that fails fails for all of its records (`Journal.append_all`), and each call hears that.
 """
@@ -10,6 +10,7 @@ A write that fails fails for all of its records (`Journal.append_all`), and each
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -18,12 +19,14 @@ from gatewright.call import Unrecorded
 
 __all__ = ["TURN_BYTES", "TurnWrites", "Waiter"]
 
+log = logging.getLogger("gatewright.audit")
+
 TURN_BYTES = 64 * 1024
 """So many bytes are written at once, without waiting for the end of the turn."""
 
 
 class Waiter(Protocol):
-    """Who handed records over. Must not raise."""
+    """Who handed records over. What it raises is logged, and costs the others nothing."""
 
     def written(self, number: int) -> None:
         """They are in the trail; `number` is that of the last of them."""
@@ -90,13 +93,29 @@ class TurnWrites:
         except BaseException as problem:
             _fail(waiters, Unrecorded(f"the audit trail cannot be written: {problem}"))
             raise
+        # From here on all of it is part of the trail: whatever breaks for one who is told takes nothing back.
         for waiter, count in waiters:
             number += count
-            waiter.written(number)
-        self._heard(texts)
+            try:
+                waiter.written(number)
+            except Exception:
+                log.exception("a call could not be told that its record is written")
+        self.tell(texts)
+
+    def tell(self, texts: Sequence[bytes]) -> None:
+        """Have those told who listen to what was written."""
+        try:
+            self._heard(texts)
+        except Exception:
+            log.exception(
+                "who listens to the audit trail could not be told of %d records", len(texts)
+            )
 
 
 def _fail(waiters: Sequence[tuple[Waiter, int]], problem: Unrecorded) -> None:
     for waiter, _ in waiters:
-        # One each: an exception raised twice joins tracebacks.
-        waiter.failed(Unrecorded(*problem.args))
+        try:
+            # One each: an exception raised twice joins tracebacks.
+            waiter.failed(Unrecorded(*problem.args))
+        except Exception:
+            log.exception("a call could not be told that its record is not written")

@@ -15,8 +15,9 @@ from gatewright.approvals.gate import asks_about
 from gatewright.call import Call, Caller, Client, Tool
 from gatewright.console.paging import page_of
 from gatewright.feature import Ground
-from gatewright.kernel import Kernel, Verdict
+from gatewright.kernel import Kernel
 from gatewright.mcp.wire.versions import LATEST_LEGACY
+from gatewright.rehearsal import Verdict
 
 __all__ = ["AccessTable", "Cell", "Grid", "Order", "Said", "Word"]
 

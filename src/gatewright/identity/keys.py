@@ -1,8 +1,10 @@
 """`KeyStore`: API keys as SHA-256 digests in the state database, verified in memory; create, rotate, revoke, last use; queues audit records.
 
 A key is `gw_`, eight characters that name it, `_`, and 256 random bits. Only the SHA-256 of the
-whole text is kept, so the text is shown once and never again. A random key of that length cannot
-be guessed, which is why a slow password hash would buy nothing here.
+whole text is stored, so the text is shown once and never again. A random key of that length cannot
+be guessed, which is why a slow password hash would buy nothing here. In memory, where each of its connections
+has it anyway, a key that was shown and fits stays as it was shown until it is shown after its end, or the keys are read
+again, as after each revocation (`_proved`).
 
 A key may say more of whom it speaks for: role, trust, resources, permissions (`UserContext`). That is part of
 the key from its making to its end; who is to have other rights gets another key.
@@ -106,7 +108,7 @@ class KeyStore:
         self._used: dict[str, float] = {}
         self.loads = 0
         """Grows whenever the keys may have changed."""
-        self._keys.listen(self._load)
+        self._keys.listen(self._load, rereads=True)
         self._load()
 
     def verify(self, credential: str) -> Caller | Rejected:
@@ -121,8 +123,10 @@ class KeyStore:
             self._proved[credential] = entry  # good ones alone, so no more than there are keys
         now = self._clock()
         if key.revoked is not None:
+            del self._proved[credential]
             return "revoked"
         if key.expires is not None and key.expires <= now:
+            del self._proved[credential]
             return "expired"
         self._used[key.id] = now
         return caller
@@ -293,6 +297,7 @@ class KeyStore:
         with self._keys.reading():
             rows = self._keys.rows(f"SELECT {_COLUMNS} FROM keys")  # noqa: S608 - a constant
             keys = [(row[0], _key(row)) for row in rows]
+        self._keys.read()
         self._known = {key.id: (digest, key, _caller(key)) for digest, key in keys}
         self._proved = {}
         self.loads += 1

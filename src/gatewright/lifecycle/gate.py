@@ -1,4 +1,4 @@
-"""Gate `draining` (`GatewayDrain`): refuses new calls once shutdown began (2001), waits for those in flight, ends the rest, then stops."""
+"""Gate `draining` (`GatewayDrain`): refuses new calls once shutdown began (2001), waits for calls in flight and tasks, ends the rest, stops."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from gatewright.call_policy import Judge
 from gatewright.command_text import to_type
 from gatewright.servers.states import ShutdownReason
 
-__all__ = ["STILL_ANSWERED", "Calls", "GatewayDrain"]
+__all__ = ["OF_TASKS", "STILL_ANSWERED", "Calls", "GatewayDrain"]
 
 STILL_ANSWERED = frozenset({"mgp/health/ping", "mgp/health/status", "mgp/lifecycle/shutdown"})
 """What is answered to the end: how the shutdown goes, and that it is to go quicker."""
+
+OF_TASKS = frozenset({"tasks/get", "tasks/result", "tasks/cancel"})
+"""What is answered as long as the drain lasts: tasks that end with their servers' processes are waited for, as calls are."""
 
 _LOOK_S = 0.02
 _LAST_WORDS_S = 0.1
@@ -74,7 +77,7 @@ class GatewayDrain:
         return None
 
     def _judged(self, call: Call) -> Call | Refusal:
-        if call.method in STILL_ANSWERED:
+        if call.method in STILL_ANSWERED or call.method in OF_TASKS:
             return call
         return Refusal(
             "draining",
@@ -84,23 +87,30 @@ class GatewayDrain:
         )
 
     def begin(
-        self, calls: Calls, stop: Callable[[], None], reason: ShutdownReason, timeout_s: float
+        self,
+        calls: Calls,
+        stop: Callable[[], None],
+        reason: ShutdownReason,
+        timeout_s: float,
+        tasks: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Take no more calls, and `stop` when those in flight have ended, at latest after `timeout_s`. Told once more, the nearer
-        end counts."""
+        """Take no more calls, and `stop` when those in flight have ended and `tasks` counts none any more, at latest after
+        `timeout_s`. Told once more, the nearer end counts."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         due = now + timeout_s
         self._deadline = due if self._reason is None else min(due, self._deadline)
         if self._reason is None:
             self._reason, self._begun = reason, now
-            self._task = loop.create_task(self._ended(calls, stop))
+            self._task = loop.create_task(self._ended(calls, stop, tasks))
 
-    async def _ended(self, calls: Calls, stop: Callable[[], None]) -> None:
+    async def _ended(
+        self, calls: Calls, stop: Callable[[], None], tasks: Callable[[], int]
+    ) -> None:
         loop = asyncio.get_running_loop()
         nobody: asyncio.Future[None] = loop.create_future()
         # A look now and then costs nothing; to be told by each call would cost every one of them something, all the time.
-        while calls.in_flight and loop.time() < self._deadline:
+        while (calls.in_flight or tasks()) and loop.time() < self._deadline:
             await asyncio.wait([nobody], timeout=_LOOK_S)
         calls.end_refused(
             [_Late(self._deadline - self._begun)]

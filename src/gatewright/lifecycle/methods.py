@@ -237,8 +237,13 @@ class LifecycleMethods:
         pending = self._pending(call, None)
         if not self._drain.draining:
             self._transitions.of_gateway(own.name(), "connected", "draining", reason)
-        self._drain.begin(self._kernel, own.stop, reason, timeout_ms / 1000)
-        return _accepted(pending, timeout_ms if pending else 0)
+        self._drain.begin(self._kernel, own.stop, reason, timeout_ms / 1000, self._tasks)
+        return _accepted(pending, timeout_ms if pending or self._tasks() else 0)
+
+    def _tasks(self) -> int:
+        """How many tasks run, or have a result that nobody has fetched, that would end with the connections of their servers."""
+        owners = self._servers.fleet.owners.values()
+        return sum(one.life.tasks for one in owners if isinstance(one, Server))
 
     def _named(self, call: Call) -> Server | LocalServer | Failure | None:
         """The server that is meant; None where it is the gateway."""

@@ -2,8 +2,8 @@
 
 A definition is what a model acts on, so a server that changes one changes what was approved. Such a tool is not
 listed, and a call of it is refused until an operator has looked at the difference (`gatewright server pin`).
-Asked after access: whoever may not use the tool learns nothing of it. Asked once more of a call that has waited for
-somebody's word (`since`): they agreed to the definition of the moment in which it was made.
+Asked after access: whoever may not use the tool learns nothing of it. Asked once more of a call that has waited in a gate
+(`since`): somebody agreed to the definition of the moment in which it was made, or a validator judged by it.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ class Definition:
         refusal = self._refusal(shown, why) if why else None
         if refusal is not None or _same(tool, present):
             return refusal
+        judged = "agreed to" if "confirmed_by" in call.facts else "judged"
         return Refusal(
             "confirmation_required",
-            f"the definition of {tool.exposed} has changed while this call waited, so what was agreed to is not what "
+            f"the definition of {tool.exposed} has changed while this call waited, so what was {judged} is not what "
             "would run: look at the tool again, and call it again",
             {"missing": "confirmation", "risk_level": present.security.risk_level},
             gate=self.name,

@@ -92,6 +92,8 @@ class Cleaners:
             try:
                 said, _ = await ordered(self.workers, call, _by(redactor, "find"), text, CLEAN_S)
             except Busy:
+                if self.workers.closed:
+                    return None
                 await asyncio.sleep(_AGAIN_S)
                 continue
             except Overtime:

@@ -42,9 +42,11 @@ class StreamedText:
         """Without `beside` everything is looked through at once, however dense."""
         self._beside = beside
         self._chunks = Chunks()
+        self._left: dict[str, int] = {}
+        """By call: the characters of a large chunk that have not gone on, and that nobody holds back."""
 
     def __bool__(self) -> bool:
-        return bool(self._chunks)
+        return bool(self._chunks or self._left)
 
     def event(
         self, call: Call, event: Event, redactor: Redactor, text: str, whole: Whole
@@ -58,7 +60,8 @@ class StreamedText:
         rest = whole(call, Event(event.method, with_text(event.params, "")), redactor)
         if isinstance(rest, Event) and short:
             return self._piece(call, Event(event.method, with_text(rest.params, text)), redactor)
-        return self._large_text(call, rest, redactor, text)
+        self._left[call.id] = len(text)
+        return self._large_text(call, rest, redactor, text, _bare(call, event))
 
     def _piece(self, call: Call, event: Event, redactor: Redactor) -> Event | Awaitable[Event]:
         """One chunk, of which nothing but the text is still to be cleaned."""
@@ -82,27 +85,29 @@ class StreamedText:
         rest: Event | Awaitable[Event | None] | None,
         redactor: Redactor,
         text: str,
-    ) -> Event | None:
+        bare: Event,
+    ) -> Event:
         """Piece by piece, so that others have their turn between two of them. What is looked through beside the loop goes there in
         larger ones: with each, some of what was before it is looked through again."""
-        event = await rest if isinstance(rest, Awaitable) else rest
-        if event is None:
-            return None
+        event = (await rest if isinstance(rest, Awaitable) else rest) or bare
         said, open_end = [], {**event.params, "done": False}
-        at, size = 0, _PIECE
+        at, size, clean = 0, _PIECE, 0
         while True:
             last = at + size >= len(text)
             params = with_text(event.params if last else open_end, text[at : at + size])
             part = self._piece(call, Event(event.method, params), redactor)
             at += size
+            # What is begun is held back until it is known.
+            left = max(0, len(text) - at)
+            self._left[call.id] = clean + left
+            size = _PIECE if isinstance(part, Event) else _DENSE_PIECE
+            said.append(text_of((part if isinstance(part, Event) else await part).params) or "")
+            clean += len(said[-1])
+            self._left[call.id] = clean + left
             if isinstance(part, Event):
-                size = _PIECE
                 await asyncio.sleep(0)
-            else:
-                size = _DENSE_PIECE
-                part = await part
-            said.append(text_of(part.params) or "")
             if last:
+                del self._left[call.id]
                 return Event(event.method, with_text(event.params, "".join(said)))
 
     def rest(self, call: Call, redactor: Redactor | None) -> Event | None:
@@ -111,6 +116,10 @@ class StreamedText:
         params, rules = self._chunks.rest(call.id, dense)
         if rules:
             count(call, rules)
+        left = self._left.pop(call.id, 0)
+        if left:  # nobody waited for it to the end
+            held = 0 if params is None else len(text_of(params) or "")
+            return Event(GAP, {"request_id": call.id, "chars": left + held})
         return None if params is None else Event(CHUNK, params)
 
 
@@ -136,7 +145,21 @@ def _is_short(text: str, redactor: Redactor) -> bool:
     return len(text) <= _CLEAR_PIECE and not redactor.worth_a_look(text.encode(errors="replace"))
 
 
+_INDEXES = 1_000_000
+"""More is no number of a chunk, and may be that of a card."""
 _BARE = {"request_id", "index", "content", "done"}
+
+
+def _bare(call: Call, event: Event) -> Event:
+    """A chunk with nothing but the place for its text: what else it has cannot be cleaned, or is not to be passed on."""
+    index, done = event.params.get("index"), event.params.get("done")
+    params = {
+        "request_id": call.id,
+        "index": index if type(index) is int and 0 <= index < _INDEXES else 0,
+        "content": {"type": "text", "text": ""},
+        "done": done is True,
+    }
+    return Event(event.method, params)
 
 
 def _is_bare(call: Call, params: dict[str, Any]) -> bool:
@@ -144,5 +167,5 @@ def _is_bare(call: Call, params: dict[str, Any]) -> bool:
     content, index = params["content"], params.get("index")
     if params.keys() != _BARE or len(content) != 2 or content.get("type") != "text":
         return False
-    counts = type(index) is int and 0 <= index < 1_000_000  # no number of a card
+    counts = type(index) is int and 0 <= index < _INDEXES
     return counts and type(params["done"]) is bool and params["request_id"] == call.id

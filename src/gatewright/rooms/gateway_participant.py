@@ -20,13 +20,13 @@ from typing import Any
 import msgspec
 
 from gatewright.call import ANONYMOUS, Call, Caller
-from gatewright.kernel import Verdict
 from gatewright.mcp.protocol import mcp_server as mcp
 from gatewright.mcp.server.duplex import Duplex
 from gatewright.mcp.server.server_context import ServerContext
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcpx.envelope import Envelope
 from gatewright.mcpx.payload import Proposed, Said, kind_of
+from gatewright.rehearsal import Verdict
 from gatewright.rooms.callers import RoomCallers
 from gatewright.rooms.hub import Hub
 from gatewright.rooms.in_process import Inside

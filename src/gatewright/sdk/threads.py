@@ -326,21 +326,23 @@ def _raise_in(thread: int, problem: type[BaseException]) -> None:
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(problem))
 
 
-_hears = threading.Event()
+class _Hears:
+    """What this process calls for an exception that nobody can be given; all but ours goes on to what was called before."""
+
+    def __init__(self, others: Callable[[sys.UnraisableHookArgs], Any]) -> None:
+        self._others = others
+
+    def __call__(self, dropped: sys.UnraisableHookArgs) -> None:
+        if not (issubclass(dropped.exc_type, Stopped) and _threads.dropped()):
+            self._others(dropped)
 
 
 def _hear_dropped() -> None:
-    """Have this process say when `Stopped` was dropped. Not on import: the hook is the whole process's."""
-    if _hears.is_set():
-        return
-    _hears.set()
-    others = sys.unraisablehook
-
-    def heard(dropped: sys.UnraisableHookArgs) -> None:
-        if not (issubclass(dropped.exc_type, Stopped) and _threads.dropped()):
-            others(dropped)
-
-    sys.unraisablehook = heard
+    """Have this process say when `Stopped` was dropped. Not on import: the hook is the whole process's, and others put theirs there
+    and take it away again. Each time another one: theirs may pass on to ours, which must not come back to itself."""
+    standing = sys.unraisablehook
+    if not isinstance(standing, _Hears):
+        sys.unraisablehook = _Hears(standing)
 
 
 def _take_pending() -> None:

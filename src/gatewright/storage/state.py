@@ -4,7 +4,9 @@ Theory. A section belongs to one store. Its row in `sections` says which one it 
 taken (`steps`, which only grows and numbers the changes that wait for the audit trail), and its `version`, which every change
 moves. A look asks the engine whether anybody else has written at all: one statement, however many stores there are. Only then are
 the versions read, and those stores are told whose version is another than they know. What a store of this connection writes
-moves the version that is known along with it, so nobody is woken by their own change.
+moves the version that is known along with it, so nobody is woken by their own change. A store that reads again what it has written
+(`rereads`) says when it has (`Section.read`): until then it is told at each look, or a reading that failed once would leave it with
+what it held before.
 """
 
 from __future__ import annotations
@@ -40,7 +42,10 @@ class StateDatabase:
         self._generation = -1
         self._known: dict[str, int] = {}
         self._due: dict[str, None] = {}
+        self._own: dict[str, None] = {}
+        """Sections that this connection has changed, and that their store has still to read again."""
         self._listeners: dict[str, list[Callable[[], object]]] = {}
+        self._rereads: set[str] = set()
         self._told: dict[str, set[int]] = {}
         self.look()
 
@@ -99,8 +104,12 @@ class StateDatabase:
             where = self.engine.path
             raise StoreError(f"{what} in {where} cannot be used: {problem}") from problem
 
-    def listen(self, name: str, heard: Callable[[], object]) -> Callable[[], None]:
-        """Tell of what other processes change in a section; the result ends that."""
+    def listen(
+        self, name: str, heard: Callable[[], object], *, rereads: bool = False
+    ) -> Callable[[], None]:
+        """Tell of what other processes change in a section; the result ends that. `rereads`: see the module's text."""
+        if rereads:
+            self._rereads.add(name)
         listeners = self._listeners.setdefault(name, [])
         listeners.append(heard)
 
@@ -113,19 +122,27 @@ class StateDatabase:
     def moved(self, name: str, version: int) -> None:
         """This connection has changed a section, to this version. One that does not follow upon what is known is another
         process's, too: the next look finds it."""
+        if name in self._rereads:
+            self._own[name] = None
         if self._known.get(name) == version - 1:
             self._known[name] = version
 
+    def read(self, name: str) -> None:
+        """Its store has read a section, all that this connection has written with it."""
+        self._own.pop(name, None)
+
     def _tell(self) -> None:
         failed: Exception | None = None
-        for name in list(self._due):  # a section stays due until all of its listeners have taken it
+        # A section stays due until all of its listeners have taken it.
+        for name in list({**self._due, **self._own}):
             try:
                 for heard in self._listeners.get(name, ()):
                     heard()
             except Exception as problem:  # noqa: BLE001 - the others are told first
                 failed = problem
             else:
-                del self._due[name]
+                self._due.pop(name, None)
+                self._own.pop(name, None)
         if failed is not None:
             raise failed
 
@@ -166,6 +183,10 @@ class Section:
                 yield
             self.state.moved(self.name, version)
 
+    def read(self) -> None:
+        """What is held in memory is what stands here after the last change that was made here."""
+        self.state.read(self.name)
+
     @contextmanager
     def tidying(self) -> Iterator[None]:
         """One transaction that changes nothing that anybody reads."""
@@ -182,9 +203,10 @@ class Section:
         sql = "SELECT steps FROM sections WHERE name = ?"
         return int(self.rows(sql, (self.name,))[0][0])
 
-    def listen(self, heard: Callable[[], object]) -> None:
-        """Tell of what other processes change here, until this is closed. It may be told more than once, and must be able to fail."""
-        self._ends.append(self.state.listen(self.name, heard))
+    def listen(self, heard: Callable[[], object], *, rereads: bool = False) -> None:
+        """Tell of what other processes change here, until this is closed. It may be told more than once, and must be able to fail.
+        `rereads`: also of what is changed here, until that was read again (`read`)."""
+        self._ends.append(self.state.listen(self.name, heard, rereads=rereads))
 
     def look(self) -> None:
         """Have everybody told of what other processes have changed."""

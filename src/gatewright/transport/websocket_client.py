@@ -57,6 +57,7 @@ class ClientSide(ClientConnection):
             try:
                 async with asyncio.timeout(self.ping_timeout):
                     await answered
+                self._intake.answered()
             except TimeoutError:
                 if self._intake.late(self.ping_timeout):
                     continue

@@ -193,10 +193,14 @@ class WebSocketConnection(WebSocketsSansIOProtocol):
 
     def keepalive_timeout(self) -> None:
         if self._intake.late(self._limits.ping_interval_s):
-            self.send_keepalive_ping()  # its answer may stand behind what waits for its turn here
+            super().send_keepalive_ping()  # its answer may stand behind what waits for its turn here
             return
         super().keepalive_timeout()
         self.transport.abort()  # who does not answer a ping does not take what is left either
+
+    def send_keepalive_ping(self) -> None:
+        self._intake.answered()  # the one before, or there was none
+        super().send_keepalive_ping()
 
     def data_received(self, data: bytes) -> None:
         if self.handshake_initiated:

@@ -31,6 +31,9 @@ PACE_S = 0.01
 CONTROL_PER_S = 50.0
 CONTROL_BURST = 500.0
 """Pings, pongs and the like."""
+EXCUSED = 15
+"""So many pings in a row may go unanswered while what stands before the answers waits to be parsed. Who answers none for longer is
+dead, or never meant to: what keeps coming is no answer."""
 FRAGMENTS = 128
 FRAGMENT_BYTES = 1024
 """A message may come in so many pieces, and in one more for each kilobyte that it has."""
@@ -216,6 +219,7 @@ class Intake:
         self._data = b""
         self._at = 0
         self._waited = float("-inf")
+        self._excused = 0
         self._held = True
         self._in_line = False
         self._over = False
@@ -226,9 +230,16 @@ class Intake:
         return bool(self._data)
 
     def late(self, within_s: float) -> bool:
-        """Whether something that came waits to be parsed, or did within the last seconds. The peer is not dead then: its answer to a ping
-        may stand behind that, here or in what the system holds."""
-        return self.waits or self._now() - self._waited < within_s
+        """Whether something that came waits to be parsed, or did within the last seconds, where a ping is not answered. The peer is not
+        dead then: its answer may stand behind that, here or in what the system holds. It is believed for `EXCUSED` pings."""
+        if not self.waits and self._now() - self._waited >= within_s:
+            return False
+        self._excused += 1
+        return self._excused <= EXCUSED
+
+    def answered(self) -> None:
+        """The peer has answered a ping."""
+        self._excused = 0
 
     def take(self, data: bytes) -> None:
         """Bytes came."""
@@ -293,4 +304,5 @@ class Intake:
 
     def _refilled(self) -> None:
         self._timer = None
+        self._waited = self._now()
         self._next()

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import select
 import struct
 import subprocess
 import sys
@@ -37,6 +38,8 @@ _BYTES_OF_ONE = _WAITING_BYTES // 4
 ANSWER_BYTES = 512 * 1024 * 1024
 """The longest answer that is read: what a process says is made of a stranger's text, and may be longer than that."""
 _GRACE_S = 1.0
+_START_S = 60.0
+"""How long a process may take to say that it is there."""
 
 
 class Busy(Exception):  # noqa: N818 - a verdict, not a malfunction
@@ -106,6 +109,11 @@ class Workers:
             if order in self._waiting:  # whoever wanted it is gone
                 self._forget(order)
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing is done any more, so that `Busy` will not pass."""
+        return self._closed
+
     async def close(self) -> None:
         """Kill them all; what waits is not done, and whoever waits for it hears that with `Busy`."""
         with self._lock:
@@ -115,14 +123,18 @@ class Workers:
             if not order.answer.done():
                 order.answer.set_exception(Busy())
                 order.answer.exception()  # whoever waits may have been cancelled as well
-        for process in tuple(self._alive):
+        for process in self._living():  # what has not said yet that it is there as well
             process.kill()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for process in tuple(self._alive):
+        for process in self._living():
             _reap(process)
         self._alive.clear()
         if self._threads is not None:
             self._threads.shutdown(wait=False)
+
+    def _living(self) -> list[subprocess.Popen[bytes]]:
+        with self._lock:
+            return list(self._alive)
 
     # -- whose turn it is
 
@@ -155,8 +167,9 @@ class Workers:
             if not order.answer.done():
                 order.answer.set_result(answer)
         except Exception as problem:  # noqa: BLE001 - whatever it is, nobody waits for an answer that will not come
-            self.killed += 1
-            log.warning("a worker process was ended after %.1f s: %s", time.monotonic() - began, problem)  # fmt: skip
+            if not self._closed:
+                self.killed += 1
+                log.warning("a worker process was ended after %.1f s: %s", time.monotonic() - began, problem)  # fmt: skip
             if not order.answer.done():
                 order.answer.set_exception(Overtime())
         finally:
@@ -196,19 +209,23 @@ class Workers:
 
     def _started(self) -> subprocess.Popen[bytes]:
         """In a thread: whoever waits for it may be cancelled meanwhile, and the process has to be known all the same to be ended."""
-        process = _start(self._command)
+        process = _launched(self._command)
         with self._lock:
             closed = self._closed
             if not closed:
                 self._alive.add(process)
-        if closed:
+        if closed or not _is_there(process):
+            with self._lock:
+                self._alive.discard(process)
             _reap(process)
-            raise EOFError("nobody needs it any more")
+            raise EOFError(
+                "nobody needs it any more" if self._closed else "it could not be started"
+            )
         return process
 
 
-def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen(  # noqa: S603 - a module of ours
+def _launched(command: Sequence[str]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(  # noqa: S603 - a module of ours
         command,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -218,11 +235,16 @@ def _start(command: Sequence[str]) -> subprocess.Popen[bytes]:
         close_fds=True,
         start_new_session=True,
     )
-    # It says that it is there, so that the time of an order does not begin while it loads.
-    if process.stdout is None or process.stdout.read(1) != b"!":
-        _reap(process)
-        raise EOFError("it could not be started")
-    return process
+
+
+def _is_there(process: subprocess.Popen[bytes]) -> bool:
+    """Whether a process says in time that it is there, so that the time of an order does not begin while it loads."""
+    pipe = process.stdout
+    if pipe is None:
+        return False
+    waits = select.poll()
+    waits.register(pipe, select.POLLIN)
+    return bool(waits.poll(_START_S * 1000)) and pipe.read(1) == b"!"
 
 
 def _reap(process: subprocess.Popen[bytes]) -> None:

@@ -40,7 +40,7 @@ class Kept:
     async def finish(self, ident: bytes, spelled: Spelled) -> None:
         self.answers.append(spelled)
 
-    async def abandon(self, ident: bytes) -> None:
+    async def abandon(self, ident: bytes, why: object = None) -> None:
         self.abandoned.append(ident)
 
 

@@ -133,6 +133,17 @@ async def test_what_is_too_much_for_a_slow_reader_is_left_out_and_it_hears_that(
     assert one.cancel()["truncated"] is True
 
 
+async def test_a_refused_caller_gets_nothing_of_what_is_held_and_hears_how_much_that_was() -> None:
+    one, reader, _, _ = await opened()
+    one.emit(chunk("a "))
+    reader.behind = open_call.SLOW_BYTES + 1
+    one.emit(chunk("secret", done=True))
+    one.close(refused=True)
+    assert reader.text == "a "
+    assert [each["chars"] for each in reader.of(GAP)] == [len("secret")]
+    assert reader.of(CHUNK)[-1]["done"] is False
+
+
 async def test_text_that_never_came_this_far_is_told_at_once_and_counted() -> None:
     one, reader, shared, _ = await opened()
     one.emit(chunk("a"))

@@ -10,8 +10,20 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Back, Call, Caller, Client, Event, Failure, Mgp, Outcome
-from gatewright.mcp.server.open_call import HANDLE, PROGRESS
+from gatewright.call import (
+    Answer,
+    Back,
+    Call,
+    Caller,
+    Client,
+    Event,
+    Failure,
+    Mgp,
+    Outcome,
+    Refusal,
+    Unrecorded,
+)
+from gatewright.mcp.server.open_call import HANDLE, PROGRESS, SLOW_BYTES
 from gatewright.mcp.server.streams import CANCEL, Streams
 from gatewright.secret_scanning.chunks import CHUNK
 from tests.kernel_parts import a_call
@@ -135,6 +147,34 @@ async def test_without_a_session_the_handle_names_a_call_for_its_caller_at_its_d
     assert (await cancel(on, call, 7))["cancelled"] is False
     assert (await cancel(on, call, handle))["cancelled"] is True
     assert isinstance(await task, Failure)
+
+
+@pytest.mark.parametrize("refused", [True, False])
+async def test_of_a_call_that_was_refused_while_it_ran_nothing_is_flushed(refused: bool) -> None:
+    async def ended(call: Call, back: Back) -> Outcome:
+        back.emit(Event(CHUNK, {"content": {"type": "text", "text": "held"}}))
+        return Refusal("access_denied", "gone") if refused else Answer(b"{}")
+
+    reader = Reader()
+    reader.behind = SLOW_BYTES + 1
+    on, call = streams(), a_stream()
+    await on.around(call, reader, on.sent(ended))
+    assert reader.text == ("" if refused else "held")
+
+
+async def test_a_cancellation_that_cannot_be_recorded_is_answered_so() -> None:
+    async def unwritten(call: Call, back: Back) -> Outcome:
+        try:
+            return await tool(call, back)
+        except asyncio.CancelledError as stopped:
+            stopped.__cause__ = Unrecorded("the disk is full")
+            raise
+
+    on, call = streams(), a_stream()
+    task = asyncio.ensure_future(on.around(call, Reader(), on.sent(unwritten)))
+    await asyncio.sleep(0)
+    await cancel(on, call, 7)
+    assert await task == Refusal("audit_unavailable", "the disk is full", once=True)
 
 
 async def test_what_others_cancelled_as_well_is_cancelled() -> None:

@@ -13,8 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Caller, Failure, Outcome
-from gatewright.kernel import Kernel, Verdict
+from gatewright.kernel import Kernel
 from gatewright.mcp.wire import jsonrpc
+from gatewright.rehearsal import Verdict
 
 __all__ = ["METHOD", "Explain"]
 

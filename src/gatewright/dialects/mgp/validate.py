@@ -13,9 +13,10 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.dialects.one_shot import told
-from gatewright.kernel import Kernel, Verdict
+from gatewright.kernel import Kernel
 from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.codes import reason_of
+from gatewright.rehearsal import Verdict
 from gatewright.schemas.flaws import Flaws
 
 __all__ = ["METHOD", "Validate"]

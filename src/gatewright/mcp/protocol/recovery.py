@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from gatewright.call import Answer, Call, Failure, Outcome, Refusal
+from gatewright.call import Answer, Call, Failure, Outcome, Refusal, Unrecorded
 from gatewright.mcp.protocol.retry_hints import MIRROR, says_it_ran
 from gatewright.mcp.wire.codes import REASONS, UNTOUCHED, Strategy, reason_of
 
@@ -27,6 +27,7 @@ __all__ = [
     "Policy",
     "Report",
     "Retries",
+    "given_up",
     "interrupted",
     "marked",
     "read_hint",
@@ -189,6 +190,16 @@ def interrupted(refusal: Refusal) -> Refusal:
     said = f"the call was ended while it ran: {refusal.message}"
     kept = {name: value for name, value in refusal.details.items() if name != "scope"}
     return replace(refusal, message=said, details={**kept, "sent": True})
+
+
+def given_up(call: Call | None, stopped: BaseException) -> Refusal | None:
+    """What is said of a call whose caller gave it up, and whose end could not be recorded: the cause of what `stopped` it tells
+    (`kernel`). None where it is recorded, or was none yet."""
+    why = stopped.__cause__
+    if call is None or not isinstance(why, Unrecorded):
+        return None
+    refusal = Refusal("audit_unavailable", str(why))
+    return refusal if call.repeatable else replace(refusal, once=True)
 
 
 def _by_reason(reason: str) -> bool:

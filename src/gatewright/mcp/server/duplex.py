@@ -189,7 +189,7 @@ class _PipeReply:
         else:
             self._batch.add(frame)
 
-    async def abandon(self, ident: bytes) -> None:
+    async def abandon(self, ident: bytes, why: Spelled | None = None) -> None:
         # A cancelled request is not answered on a pipe (lifecycle rules of every revision).
         if self._batch is not None:
             self._batch.add(None)

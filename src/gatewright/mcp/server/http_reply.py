@@ -388,10 +388,10 @@ class HttpReply(msgspec.Struct, eq=False, weakref=True):
             return b'{"jsonrpc":"2.0","error":' + spelled.error + b"}"
         return spelled.frame(ident)
 
-    async def abandon(self, ident: bytes) -> None:
-        """The request was cancelled: close the response with an error that says so."""
+    async def abandon(self, ident: bytes, why: Spelled | None = None) -> None:
+        """The request was cancelled: close the response with an error that says so, or `why` there is nothing else to say."""
         error = jsonrpc.encode({"code": _CANCELLED[0], "message": _CANCELLED[1]})
-        await self.finish(ident, Spelled(error=error))
+        await self.finish(ident, why or Spelled(error=error))
 
 
 def _commit(one: weakref.ref[HttpReply]) -> None:

@@ -152,11 +152,15 @@ class OpenCall:
         partial: dict[str, Any] = {"content": content}
         return {**partial, "truncated": True} if self._cut else partial
 
-    def close(self) -> None:
-        """Nothing more comes: what is held goes on, ahead of the answer."""
+    def close(self, *, refused: bool = False) -> None:
+        """Nothing more comes: what is held goes on, ahead of the answer. Of a call that was `refused` while it ran nothing does, and
+        its client is told how much is missing."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        if refused:
+            self._dropped += self._held_chars
+            self._held, self._held_chars, self._done = [], 0, False
         if not self._over:
             self._flush()
         self._over = True

@@ -26,10 +26,11 @@ from gatewright.call import (
     Failure,
     Outcome,
     Question,
+    Refusal,
 )
 from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
-from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.protocol.recovery import given_up, marked
 from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs
 from gatewright.mcp.server.sealed_state import resealed, state_of
 from gatewright.mcp.server.server_context import Answering, ServerContext
@@ -65,8 +66,8 @@ class Reply(Protocol):
     def finish(self, ident: bytes, spelled: outcomes.Spelled) -> Answering:
         """Send the answer to the request `ident` (JSON text)."""
 
-    def abandon(self, ident: bytes) -> Answering:
-        """End the request without a result: its caller cancelled it."""
+    def abandon(self, ident: bytes, why: outcomes.Spelled | None = None) -> Answering:
+        """End the request without a result: its caller cancelled it. `why`: where that is told at all, this is said of it."""
 
 
 class Running(Protocol):
@@ -133,6 +134,7 @@ class ServedRequest:
         cancellation of its task by others than its caller."""
         host, front = self._host, self._host.front
         outcome: Outcome | None = None
+        unrecorded: Outcome | None = None
         self._task = task = asyncio.current_task()
         try:
             try:
@@ -142,13 +144,14 @@ class ServedRequest:
                     self._call = call = host.call(self._inbound)
                     outcome = await front.kernel.handle(call, self)
                     await self._answer(front, call, outcome)
-            except asyncio.CancelledError:
+            except asyncio.CancelledError as stopped:
                 if not self.cancelled or task is None or task.uncancel() > 0:
                     self._release()
                     raise
+                unrecorded = given_up(self._call, stopped)
             self._task = None
             if self.cancelled:
-                await self._abandon()
+                await self._abandon(unrecorded)
         except Exception:
             log.exception("a request could not be served")
             await self._broke()
@@ -176,6 +179,8 @@ class ServedRequest:
         if type(outcome) is not Answer:
             for page in pages(outcome):
                 self._host.asked(page)
+        if type(outcome) is Refusal:
+            self._kept = None  # what was kept of a call that nobody may make any more
         spelled = outcomes.spell(outcome, inbound.method, client, call.trace_id, front.info)
         if seat is None and not self._host.parked.keep(self._handle, len(spelled.result)):
             spelled = self._instead(call, "output_invalid", _TOO_LONG)
@@ -204,10 +209,15 @@ class ServedRequest:
         over, self._over = self._over, None
         return _then(words, over)
 
-    async def _abandon(self) -> None:
+    async def _abandon(self, unrecorded: Outcome | None) -> None:
         self._release()
-        if self._seat is not None:
-            await self._leave(self._seat.abandon(self._inbound.id))
+        if self._seat is None:
+            return
+        why, inbound, call = None, self._inbound, self._call
+        if unrecorded is not None and call is not None:
+            info = self._host.front.info
+            why = outcomes.spell(unrecorded, inbound.method, inbound.client, call.trace_id, info)
+        await self._leave(self._seat.abandon(inbound.id, why))
 
     async def _broke(self) -> None:
         call, client = self._call, self._host.conversation.client

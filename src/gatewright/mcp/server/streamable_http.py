@@ -359,7 +359,7 @@ class _Collected:
     async def finish(self, ident: bytes, spelled: Spelled) -> None:
         self.frames.append(spelled.frame(ident))
 
-    async def abandon(self, ident: bytes) -> None:
+    async def abandon(self, ident: bytes, why: Spelled | None = None) -> None:
         """The request was cancelled; the batch goes on without its answer."""
 
 

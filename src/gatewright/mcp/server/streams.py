@@ -14,9 +14,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
-from gatewright.call import Answer, Back, Call, Failure, Outcome
+from gatewright.call import Answer, Back, Call, Failure, Outcome, Refusal
 from gatewright.mcp.protocol.mcp_server import request_key
-from gatewright.mcp.protocol.recovery import marked
+from gatewright.mcp.protocol.recovery import given_up, marked
 from gatewright.mcp.protocol.tasks import TASK
 from gatewright.mcp.server.open_call import OpenCall, PlainProgress, Shared, token_of
 from gatewright.mcp.wire import jsonrpc
@@ -86,17 +86,19 @@ class Streams:
         if call.facts.get(TASK, "taken") == "taken":
             # Else its request was answered with a task long ago, and `tasks/cancel` is how that ends.
             self._add(one, call, handle)
+        refused = False
         try:
             outcome = await further(call, one)
-        except asyncio.CancelledError:
+            refused = type(outcome) is Refusal
+        except asyncio.CancelledError as stopped:
             task = one.task
             if not one.cancelled or task is None or task.uncancel() > 0:
                 raise  # by others than its caller, or by those as well
-            outcome = marked(call, _CANCELLED)
+            outcome = given_up(call, stopped) or marked(call, _CANCELLED)
         finally:
             self._remove(one, call, handle)
             del self._by_call[call.id]
-            one.close()
+            one.close(refused=refused)
         return one.ended(outcome)
 
     async def cancel(self, call: Call, back: Back) -> Outcome:
