@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from gatewright.access.grants import Grant, Grants, Layer
 from gatewright.access.permission_gate import Permission
 from gatewright.access.resolve_gate import Resolve
 from gatewright.approvals.gate import Confirm
-from gatewright.call import Call, Refusal, verdict_of
+from gatewright.call import Back, Call, Gate, Refusal, verdict_of
 from gatewright.flow.gate import Flow, FlowRule
 from gatewright.flow.taints import Taints
 from gatewright.identity.gate import Authenticate
@@ -38,23 +39,7 @@ from tests.access.test_resolve_gate import Catalogue
 from tests.gate_parts import AGENT, Mute, a_call, a_tool
 from tests.storage.parts import state_in
 
-NAMES = [
-    "authenticate",
-    "session",
-    "draining",
-    "rate",
-    "resolve",
-    "access",
-    "tool_rate",
-    "definition",
-    "sanitize",
-    "schema",
-    "validators",
-    "permission",
-    "flow",
-    "confirm",
-]
-LIMITS = ("rate", "tool_rate")
+NAMES = list(Gates._fields)
 SOURCE = Path(str(gatewright.pipeline.__file__)).parent
 GATES = {
     ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts): path
@@ -64,8 +49,18 @@ GATES = {
 SCHEMA = {"type": "object", "properties": {"command": {"type": "string"}}}
 
 
+class Open:
+    """Stands where no test here asks for the gate: that of a feature which is tested by itself."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, call: Call, back: Back) -> Call:
+        return call
+
+
 class House:
-    """All gates with real stores behind them, and one key for one agent."""
+    """Gates with real stores behind them, wherever one is named here, and one key for one agent."""
 
     def __init__(self, keys: KeyStore, *grants: Grant, limit: int = 1000) -> None:
         self.issued = Layer(grants)
@@ -88,7 +83,7 @@ class House:
         callers, targets = (Meter([Rule(one, windows)], lambda: 0) for one in ("caller", "tool"))
         looks = Polls(lambda: 0.0)
         self.secret = keys.create(AGENT.id, by="test")[1]
-        self.every = Gates(
+        real = (
             Authenticate(keys),
             Session({"mine": AGENT.who}.get),
             GatewayDrain(),
@@ -104,6 +99,8 @@ class House:
             Flow(Taints(lambda: 0.0), FlowRule()),
             Confirm(access, lambda: 0.0),
         )
+        every: dict[str, Gate] = {name: Open(name) for name in NAMES}
+        self.every = Gates(**(every | {one.name: one for one in real}))
         self.gates = ordered_gates(self.every)
 
     async def walk(self, call: Call) -> tuple[str, str]:
@@ -134,10 +131,9 @@ def test_the_list_has_every_gate_once_in_the_order_of_the_house(keys: KeyStore) 
     assert [gate.name for gate in gates] == NAMES
 
 
-def test_every_file_of_a_gate_is_in_the_list_once(keys: KeyStore) -> None:
-    listed = [type(gate).__module__ for gate in House(keys).gates]
-    assert len(set(listed)) == len(NAMES)
-    assert sorted(listed) == sorted(GATES)
+def test_every_file_of_a_gate_is_in_the_list_once() -> None:
+    called = [_called(module) for module in GATES]
+    assert sorted(called) == sorted([name] for name in NAMES)
 
 
 async def test_an_agent_can_call_what_it_was_granted_and_nothing_else(keys: KeyStore) -> None:
@@ -193,7 +189,8 @@ async def test_who_may_not_use_a_tool_cannot_use_it_up_for_others(keys: KeyStore
     house = House(keys, Grant(AGENT.id, "srv", "wipe"), limit=3)
     for _ in range(2):
         assert await house.walk(house.call("echo")) == ("access_denied", "access")
-    assert house.gates[6].meter.would("http", "srv", "echo") is None  # type: ignore[attr-defined]
+    meter = house.every.tool_rate.meter  # type: ignore[attr-defined]
+    assert meter.would("http", "srv", "echo") is None
     assert await house.walk(house.call("wipe")) == ("", "")
 
 
@@ -227,6 +224,14 @@ async def test_what_the_gateway_answers_itself_passes_as_the_call_it_was(
     assert isinstance(authenticated, Call)
     for gate in house.gates[1:]:
         assert await verdict_of(gate, authenticated, Mute()) is authenticated
+
+
+def _called(module: str) -> list[str]:
+    """What the gates of a module are called."""
+    every = vars(import_module(module)).values()
+    own = [one for one in every if isinstance(one, type) and one.__module__ == module]
+    names = {getattr(one, "name", None) for one in own}
+    return sorted(one for one in names if isinstance(one, str))
 
 
 def _reasons(path: Path) -> set[str]:

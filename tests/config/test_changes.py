@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from gatewright.config import Server, Settings, SettingsError, load
+from gatewright.config import changes as applied
 from gatewright.config.changes import changes, pinned, policy_version, versions
 
 BASE = """
@@ -108,6 +109,17 @@ def test_rate_limits_of_the_protocol_are_taken_over_and_the_rest_of_it_waits(fol
     other = text.replace("[mcp.protocol]", '[mcp.protocol]\nversion = "2.0.0"')
     found = changes(running, settings(folder, BASE + other))
     assert (found.applied, found.waiting) == ((), ("protocol.version",))
+
+
+def test_a_table_that_nobody_applies_waits_and_stays(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = tuple(one for one in applied._APPLIED if one != "flow.")
+    monkeypatch.setattr(applied, "_APPLIED", others)
+    running = settings(folder, BASE)
+    wanted = settings(folder, BASE + '[flow]\nthen = "refuse"\n')
+    assert changes(running, wanted).waiting == ("flow.then",)
+    assert pinned(running, wanted).flow == running.flow
 
 
 def test_another_state_folder_needs_a_restart(folder: Path) -> None:

@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from gatewright.storage.former_files import FILES
 from gatewright.storage.state import StateDatabase
 
 __all__ = ["ALL", "AT_HEAD", "content", "former_folder"]
@@ -57,7 +58,7 @@ def content(state: StateDatabase) -> dict[str, list[Any]]:
     found = {one: execute(f"SELECT * FROM {one} ORDER BY 1, 2").fetchall() for one in _TABLES}  # noqa: S608
     known = {name for name, *_ in found["former_files"]}
     heads = {name: tuple(head) for name, head in state.heads().items()}
-    for name in ("servers", "stopped"):  # never in a file of its own
+    for name in heads.keys() - FILES.values():  # never in a file of its own
         heads[name] = (0, heads[name][1])
     if "server_tasks.db" not in known:
         heads["tasks"] = (0, heads["tasks"][1])

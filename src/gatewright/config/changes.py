@@ -98,16 +98,17 @@ def pinned(running: Settings, wanted: Settings) -> Settings:
         wanted,
         limits=limits,
         gateway=msgspec.structs.replace(wanted.gateway, **said),
-        storage=running.storage,
-        audit=running.audit,
-        telemetry=running.telemetry,
-        console=running.console,
-        rooms=running.rooms,
+        **_waiting(running),
         protocol=_protocol(running.protocol, wanted.protocol),
-        builtin=running.builtin,
     )
     # It checks the rules across tables: new values and kept ones were never one configuration before.
     return override(found, host=running.gateway.host, port=running.gateway.port)
+
+
+def _waiting(running: Settings) -> dict[str, Any]:
+    """The tables of which no key is applied while the gateway runs."""
+    tables = set(Settings.__struct_fields__) - _NOT_SAID - {"protocol"}
+    return {name: getattr(running, name) for name in tables if not is_applied(f"{name}.")}
 
 
 def _protocol(running: Protocol | None, wanted: Protocol | None) -> Protocol | None:

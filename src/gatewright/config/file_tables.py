@@ -14,10 +14,9 @@ from msgspec import Meta
 from gatewright.config.agents import Agent
 from gatewright.config.bounds import MILLISECONDS, SECONDS, Bytes, Name, Seconds
 from gatewright.config.builtin import Builtin
-from gatewright.config.console import Console
 from gatewright.config.groundhog import McpTable
 from gatewright.config.isolation import IsolationLevel, SandboxTable
-from gatewright.config.limits import Discovery, Limits, Rates
+from gatewright.config.limits import Rates
 from gatewright.config.model import (
     Gateway,
     Hidden,
@@ -27,16 +26,10 @@ from gatewright.config.model import (
     RestartPolicy,
     ToolRule,
 )
-from gatewright.config.oauth import OAuth
 from gatewright.config.oversight import (
-    Approvals,
-    Audit,
-    Flow,
     PermissionPolicy,
-    Permissions,
-    Registration,
-    Telemetry,
 )
+from gatewright.config.plain_tables import PlainTables
 from gatewright.config.rooms import RoomsTable
 
 __all__ = [
@@ -312,27 +305,17 @@ class GrantTable(msgspec.Struct, frozen=True, kw_only=True):
     """The reason for the grant, which the record repeats."""
 
 
-class FileTable(msgspec.Struct, frozen=True, kw_only=True):
+class FileTable(PlainTables, frozen=True, kw_only=True):
     """A whole file. Its keys are the tables; the first sentence of each table says what it is."""
 
     gateway: Gateway = Gateway()
     storage: StorageTable = StorageTable()
-    limits: Limits = Limits()
-    audit: Audit = Audit()
     redaction: Redaction = Redaction()
-    approvals: Approvals = Approvals()
-    permissions: Permissions = Permissions()
-    registration: Registration = Registration()
-    telemetry: Telemetry = Telemetry()
-    console: Console = Console()
-    flow: Flow = Flow()
-    discovery: Discovery = Discovery()
     secrets: SecretsTable = SecretsTable()
     servers: tuple[ServerTable, ...] = ()
     grants: tuple[GrantTable, ...] = ()
-    profiles: dict[str, Profile] = {}
-    agents: dict[str, Agent] = {}
+    profiles: dict[str, Profile] = msgspec.field(default_factory=dict)
+    agents: dict[str, Agent] = msgspec.field(default_factory=dict)
     rooms: RoomsTable | None = None
-    oauth: OAuth = OAuth()
     builtin: Builtin = Builtin()
     mcp: McpTable = McpTable()

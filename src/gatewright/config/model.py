@@ -18,20 +18,13 @@ from msgspec import Meta
 from gatewright.config.agents import Agent
 from gatewright.config.bounds import SECONDS, Bytes, Name
 from gatewright.config.builtin import Builtin
-from gatewright.config.console import Console
 from gatewright.config.groundhog import Protocol
 from gatewright.config.isolation import Isolation, IsolationLevel
-from gatewright.config.limits import Discovery, Expose, Limits, Rates
-from gatewright.config.oauth import OAuth
+from gatewright.config.limits import Expose, Rates
 from gatewright.config.oversight import (
-    Approvals,
-    Audit,
-    Flow,
     PermissionPolicy,
-    Permissions,
-    Registration,
-    Telemetry,
 )
+from gatewright.config.plain_tables import PlainTables
 from gatewright.config.problems import Origin, Problem
 from gatewright.config.rooms import Rooms
 
@@ -344,26 +337,16 @@ class Form(msgspec.Struct, frozen=True):
         return f"Form(domain={self.domain!r})"
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Settings(PlainTables, frozen=True, kw_only=True):
     """Everything. `files` are the files it came from, highest first; none at all is allowed."""
 
     storage: Storage
     gateway: Gateway = Gateway()
-    limits: Limits = Limits()
-    audit: Audit = Audit()
     redaction: Redaction = Redaction()
-    approvals: Approvals = Approvals()
-    permissions: Permissions = Permissions()
-    registration: Registration = Registration()
-    telemetry: Telemetry = Telemetry()
-    console: Console = Console()
-    flow: Flow = Flow()
-    discovery: Discovery = Discovery()
     secrets: SecretsPlace = SecretsPlace()
     servers: tuple[Server, ...] = ()
     grants: tuple[Grant, ...] = ()
     profiles: Mapping[str, Profile] = {}
-    oauth: OAuth = OAuth()
     agents: Mapping[str, Agent] = {}
     """What is said of callers, by their ids; under `*` of all."""
     rooms: Rooms | None = None
