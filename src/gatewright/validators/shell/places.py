@@ -103,7 +103,7 @@ def place(path: Path, *, written: bool = False) -> str:
 
 _HINTS = Pattern(
     r"(?:^|/)\.|etc/|proc|dev/|var/|run/|root|library|secret|passw|shadow|credential|token|auth|key|\.pem|\.p12|\.pfx|\.ppk|\.jks|\.kdb|tfstate|\.ovpn|"
-    r"id_[rde]|env|wp-config|rc$|service.?account|keychain|cookies|logins|history|vault|\.crt",
+    r"id_[rde]|env|wp-config|rc|service.?account|keychain|cookies|logins|history|vault|\.crt",
     IGNORECASE,
 )
 _BACKUP = Pattern(r"(.+?)(?:\.(?:bak|old|save|orig|backup|swp|copy|tmp|\d+)|~|-|\.sw[op])+", DOTALL)

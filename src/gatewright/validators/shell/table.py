@@ -13,18 +13,18 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-__all__ = ["EFFECTS", "KINDS", "SPECIAL", "BadEntry", "Entry", "Opt", "Slot", "entries_of", "table"]
+__all__ = ["EFFECTS", "KINDS", "SPECIAL", "BadEntry", "Entry", "Operands", "Opt", "Slot", "collected", "data_files", "entries_of", "table"]  # fmt: skip
 
 FLAG, VALUED, MAYBE = 0, 1, 2
 """Whether an option has a value: none, one, or one in its own word."""
 _LISTS = ("flags", "before", "reads", "writes", "runs", "hosts", "folders")
 KINDS = frozenset(
-    "reads writes deletes lists text pattern host url code script package folder command target".split()
+    "reads writes deletes lists text pattern host url code script package folder command target rest".split()
 )
 """What an operand may be."""
 EFFECTS = frozenset(
     "recursive endless deletes sends environment network settings changes runs secrets writes_here project writes reads lists code unpacks "
-    "fetches publishes".split()
+    "fetches publishes package".split()
 )
 """What a program, or an option of it, may do besides what its operands say."""
 SPECIAL = frozenset(
@@ -50,7 +50,7 @@ class Opt(NamedTuple):
     kind: str
     """What it is, or its value: `text`, `reads`, `writes`, `runs`, `hosts` or `folders`."""
     does: frozenset[str] = frozenset()
-    instead: tuple[Slot, ...] | None = None
+    instead: Operands | None = None
     """The operands with this option."""
 
 
@@ -60,6 +60,16 @@ class Slot(NamedTuple):
     kind: str
     least: int = 1
     many: bool = False
+
+
+class Operands(NamedTuple):
+    """The operands of a program, in their order."""
+
+    slots: tuple[Slot, ...]
+    tail: str = ""
+    """`command` or `rest`, where all words behind these belong to another program."""
+    dashed: bool = False
+    """Whether the tail begins behind `--` alone, so that options are read until then."""
 
 
 class Entry(NamedTuple):
@@ -72,7 +82,7 @@ class Entry(NamedTuple):
     words: Mapping[str, Opt]
     """Whole words behind one dash."""
     effects: frozenset[str]
-    operands: tuple[Slot, ...]
+    operands: Operands
     stdin: str
     special: str
     bare: bool
@@ -124,18 +134,29 @@ def _letters(word: str) -> Iterator[_Named]:
         at += 2 if marked else 1
 
 
-def slots(text: str) -> tuple[Slot, ...]:
+def operands_of(text: str) -> Operands:
     """What operands are: kinds in their order. Raises `BadEntry`."""
-    found = []
-    for word in text.split():
-        kind = word.rstrip("?*+")
-        sign = word[len(kind) :]
-        if kind not in KINDS or sign not in {"", "?", "*", "+"}:
-            raise BadEntry(f"the operand {word!r}")
-        found.append(Slot(kind, 0 if sign in {"?", "*"} else 1, sign in {"*", "+"}))
-    if sum(one.many for one in found) > 1:
-        raise BadEntry(f"the operands {text!r}: only one of them may be many")
-    return tuple(found)
+    words = text.split()
+    tail, dashed = "", False
+    if words and words[-1].rstrip("?*+") in _TAILS:
+        tail = words.pop().rstrip("?*+")
+        dashed = tail == "rest" and words[-1:] == ["--"]
+        words = words[:-1] if words[-1:] == ["--"] else words
+    found = tuple(map(_slot, words))
+    if sum(one.many for one in found) > 1 or (tail and not dashed and any(one.many for one in found)):  # fmt: skip
+        raise BadEntry(f"the operands {text!r}: only one of them may be many, and none before a tail")
+    return Operands(found, tail, dashed)
+
+
+_TAILS = frozenset({"command", "rest"})
+
+
+def _slot(word: str) -> Slot:
+    kind = word.rstrip("?*+")
+    sign = word[len(kind) :]
+    if kind not in KINDS - _TAILS or sign not in {"", "?", "*", "+"}:
+        raise BadEntry(f"the operand {word!r}")
+    return Slot(kind, 0 if sign in {"?", "*"} else 1, sign in {"*", "+"})
 
 
 def _entry(raw: Mapping[str, Any]) -> Entry:
@@ -168,7 +189,7 @@ def _entry(raw: Mapping[str, Any]) -> Entry:
         {name: opt for (form, name), opt in known.items() if form == "--"},
         {name: opt for (form, name), opt in known.items() if form == "!"},
         effects,
-        slots(_text(raw, "operands")),
+        operands_of(_text(raw, "operands")),
         raw.get("stdin", "reads"),
         raw.get("special", ""),
         bool(raw.get("bare", False)),
@@ -203,7 +224,12 @@ def _further(known: dict[tuple[str, str], Opt], does: Mapping[str, str]) -> None
             raise BadEntry(f"the effect {effect!r} in does")
         for one in _options(text):
             opt = known.get((one.form, one.name), Opt(one.takes, "text"))
-            known[one.form, one.name] = opt._replace(does=opt.does | {effect})
+            kind = effect if effect in _OF_VALUES and opt.takes and opt.kind == "text" else opt.kind
+            known[one.form, one.name] = opt._replace(kind=kind, does=opt.does | {effect})
+
+
+_OF_VALUES = frozenset({"reads", "writes", "runs", "package"})
+"""What `does` may say of the value of an option."""
 
 
 def _instead(known: dict[tuple[str, str], Opt], instead: Mapping[str, str]) -> None:
@@ -212,7 +238,7 @@ def _instead(known: dict[tuple[str, str], Opt], instead: Mapping[str, str]) -> N
             opt = known.get((one.form, one.name))
             if opt is None:
                 raise BadEntry(f"instead names {one.name!r}, which is in no list")
-            known[one.form, one.name] = opt._replace(instead=slots(operands))
+            known[one.form, one.name] = opt._replace(instead=operands_of(operands))
 
 
 def entries_of(text: str, name: str) -> Iterator[Entry]:
