@@ -27,7 +27,11 @@ from gatewright.validators.shell_syntax import (
     split_simple,
 )
 
-__all__ = ["Command", "Redirection", "Step", "read_list"]
+__all__ = ["MARKS", "Command", "Redirection", "Step", "read_list"]
+
+MARKS = Pattern("[\ue000-\uf8ff]")
+"""Characters that stand for what a command prints. No line has them: they are not printable."""
+_FIRST_MARK, _MOST_MARKS = 0xE000, 32
 
 
 class Redirection(NamedTuple):
@@ -48,12 +52,15 @@ class Command(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The commands of one pipeline, and whether it runs in a shell of its own, so that a `cd` in it ends with it."""
+    """The commands of one pipeline, and in which shell it runs, so that a `cd` in one of its own ends with it."""
 
     commands: list[Command]
-    depth: int = 0
-    lists: bool = False
-    """Whether its output becomes names on the line, so that it must be what lists files, or tells a revision."""
+    scope: tuple[int, ...] = ()
+    """The shells of its own that it runs in, each by where it begins."""
+    joined: str = ";"
+    """The sign before it: behind `&&` what stands before it has succeeded."""
+    lists: str = ""
+    """The character that stands on the line for its output, in words that are judged before anybody has seen it."""
 
 
 _JOINING = frozenset({"&&", "||", ";"})
@@ -139,14 +146,16 @@ _EXPANSIONS = {
     b"$LINENO": b"0",
 }  # fmt: skip
 """What is known of a line's own variables, as far as it can be a path."""
+_SEVERAL = "\uf8fe"
+"""The mark of what stands on no line by itself: one of several commands in one substitution."""
 _ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
 
 
 def _substituted(node: Node) -> tuple[bytes, bool] | None:
-    """What stands for the output of a command on the line, and whether it must list files: a revision, a folder of git, or, for a whole
-    word, a file inside. None where nothing may."""
+    """What stands for the output of a command on the line, and whether it is anything that it prints: a revision, a folder of git, or a mark.
+    None where nothing may."""
     inner = [part for part in node.children if part.is_named]
-    if len(inner) != 1 or inner[0].type not in {"command", "pipeline"}:
+    if len(inner) != 1 or inner[0].type not in _PRINTING:
         return None
     told = (inner[0].text or b"").decode()
     if _REVISION.fits(told):
@@ -158,7 +167,14 @@ def _substituted(node: Node) -> tuple[bytes, bool] | None:
     # Beside other text it would be another folder.
     if told in _GIT_FOLDERS and not before and after[:1] in {"", "/"}:
         return _GIT_FOLDERS[told], False
-    return (b"./found", True) if node.parent is not None and node.parent.type == "command" else None
+    word = node
+    while word.parent is not None and word.parent.type in {"string", "concatenation"}:
+        word = word.parent
+    within = word.parent.type if word.parent is not None else ""
+    return (b"", True) if within in {"command", "variable_assignment"} else None
+
+
+_PRINTING = frozenset({"command", "pipeline", "redirected_statement", "list"})
 
 
 def _around(node: Node) -> tuple[str, str]:
@@ -196,44 +212,67 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
         elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
             found.append((node.start_byte, node.end_byte, b"0"))
         elif node.type == "command_substitution" and (instead := _substituted(node)) is not None:
-            found.append((node.start_byte, node.end_byte, instead[0]))
+            text, mark = instead[0], ""
+            if instead[1]:
+                mark = chr(_FIRST_MARK + len(found))
+                text = mark.encode()
+            if len(found) > _MOST_MARKS:
+                raise Unacceptable("too_long")
+            found.append((node.start_byte, node.end_byte, text))
             for part in node.children:
                 if part.is_named:
-                    steps += [one._replace(lists=instead[1]) for one in _steps(part, 1)]
+                    inner = list(_steps(part, 1, (node.start_byte,)))
+                    # What the last of them prints comes last; what others print stands there as well.
+                    steps += [one._replace(lists=mark if len(inner) == 1 else _SEVERAL) for one in inner]
+                    if mark and len(inner) > 1:
+                        steps.append(Step([], (node.start_byte,), ";", mark))
         else:
             stack.extend(node.children)
     yield from sorted(found)
 
 
-def _steps(node: Node, depth: int) -> Iterator[Step]:
+def _steps(node: Node, depth: int, scope: tuple[int, ...] = ()) -> Iterator[Step]:
     if depth > _MOST_DEPTH:
         raise Unacceptable("too_long")
+    if node.type == "list":
+        for sign, part in _leaves(node):
+            yield from _joined(sign, _steps(part, depth, scope))
+        return
     inner = _INNER.get(node.type)
     if inner is not None:
-        deeper = depth + (node.type not in {"list", "negated_command"})
+        deeper = depth + (node.type != "negated_command")
+        within = (*scope, node.start_byte) if node.type == "subshell" else scope
         for part in inner(node):
-            yield from _steps(part, deeper)
+            yield from _steps(part, deeper, within)
     elif node.type == "pipeline":
-        yield from _pipeline(node, depth)
+        yield from _pipeline(node, depth, scope)
     elif node.type == "redirected_statement" and node.children[0].type in _OF_SEVERAL:
-        yield from _redirected(node, depth)
+        yield from _redirected(node, depth, scope)
     else:
-        yield Step([_one(node)], depth)
+        yield Step([_one(node)], scope)
+
+
+def _joined(sign: str, steps: Iterator[Step]) -> Iterator[Step]:
+    """Steps of which the first stands behind a sign."""
+    for first in steps:
+        yield first._replace(joined=sign) if sign else first
+        break
+    yield from steps
 
 
 _OF_SEVERAL = frozenset({"list", "pipeline", "negated_command"})
 
 
-def _leaves(node: Node) -> list[Node]:
-    """The parts of a list, which the grammar nests to the left."""
-    found: list[Node] = []
+def _leaves(node: Node) -> list[tuple[str, Node]]:
+    """The parts of a list, which the grammar nests to the left, each with the sign before it."""
+    found: list[tuple[str, Node]] = []
     while node.type == "list":
         *before, last = node.children
         if len(before) != 2 or before[1].type not in _JOINING:
             raise Unacceptable("list")
-        found.append(last)
+        found.append((before[1].type, last))
         node = before[0]
-    return [node, *reversed(found)]
+    return [("", node), *reversed(found)]
 
 
 def _grouped(node: Node) -> list[Node]:
@@ -245,7 +284,6 @@ def _named_parts(node: Node) -> list[Node]:
 
 
 _INNER: dict[str, Callable[[Node], list[Node]]] = {
-    "list": _leaves,
     "negated_command": lambda node: [node.children[-1]],
     **dict.fromkeys(("subshell", "compound_statement"), _grouped),
     **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), _named_parts),
@@ -253,23 +291,23 @@ _INNER: dict[str, Callable[[Node], list[Node]]] = {
 """Kind of node → the statements in it, each judged by itself."""
 
 
-def _redirected(node: Node, depth: int) -> Iterator[Step]:
+def _redirected(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
     """The grammar hangs a redirection at the end on all commands before it; it belongs to the last."""
-    steps = list(_steps(node.children[0], depth))
+    steps = list(_steps(node.children[0], depth, scope))
     *others, last = steps[-1].commands
     last = last._replace(redirections=(*last.redirections, *map(_redirection, node.children[1:])))
     yield from steps[:-1]
     yield steps[-1]._replace(commands=[*others, last])
 
 
-def _pipeline(node: Node, depth: int) -> Iterator[Step]:
+def _pipeline(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
     """The grammar takes `a && b 2>&1 | c` for a pipe from both; only the last of a list is joined by it."""
     first = node.children[0]
     inner = first.children[0] if first.type == "redirected_statement" else first
     if inner.type != "list":
-        yield Step(list(_piped(node)), depth)
+        yield Step(list(_piped(node)), scope)
         return
-    *before, last = _steps(first, depth)
+    *before, last = _steps(first, depth, scope)
     yield from before
     others = [_one(part) for part in node.children[1:] if part.type not in _PIPES]
     yield last._replace(commands=[*last.commands, *others])

@@ -19,7 +19,7 @@ FLAG, VALUED, MAYBE = 0, 1, 2
 """Whether an option has a value: none, one, or one in its own word."""
 _LISTS = ("flags", "before", "reads", "writes", "runs", "hosts", "folders")
 KINDS = frozenset(
-    "reads writes deletes lists text pattern host url code script package folder command target rest".split()
+    "reads writes deletes lists text pattern host url code script package folder command target rest again module".split()
 )
 """What an operand may be."""
 EFFECTS = frozenset(
@@ -67,7 +67,7 @@ class Operands(NamedTuple):
 
     slots: tuple[Slot, ...]
     tail: str = ""
-    """`command` or `rest`, where all words behind these belong to another program."""
+    """`command`, `rest`, or `again` (another command of the same program), where all words behind these belong to another program."""
     dashed: bool = False
     """Whether the tail begins behind `--` alone, so that options are read until then."""
 
@@ -148,7 +148,7 @@ def operands_of(text: str) -> Operands:
     return Operands(found, tail, dashed)
 
 
-_TAILS = frozenset({"command", "rest"})
+_TAILS = frozenset({"command", "rest", "again"})
 
 
 def _slot(word: str) -> Slot:

@@ -1,0 +1,171 @@
+"""One shell command as it is read: its options and operands become effects by what its entry says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gatewright.validators.shell.effects import At, Effect, marked, paths_of
+from gatewright.validators.shell.places import Path, resolve
+from gatewright.validators.shell.table import Entry, Slot
+from gatewright.validators.shell.words import Given, Option, Refused
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["Call", "always", "assigned", "fed", "read_operands", "read_options"]
+
+Read = Callable[[Sequence[Word], At, list[Effect]], None]
+_STREAMS = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2", "/dev/fd/0"})  # fmt: skip
+_PATHS = frozenset({"reads", "writes", "deletes", "lists"})
+_ALWAYS = frozenset(
+    "network environment endless secrets sends settings code publishes runs project writes_here unpacks fetches package".split()
+)
+
+
+_SCRIPTS = {"sed": ("-e", "--expression"), "awk": ("-e", "--source")}
+"""Options whose values are scripts in a little language."""
+
+
+class Call:
+    """One command, as it is read."""
+
+    def __init__(self, read: Read, entry: Entry, name: str, words: Sequence[Word], at: At, found: list[Effect]) -> None:  # fmt: skip
+        self.read, self.entry, self.name, self.words, self.at, self.found = read, entry, name, words, at, found  # fmt: skip
+        self.does: set[str] = set(entry.effects)
+        self.given = Given([], [])
+
+    def add(self, kind: str, path: Path | None = None, text: str = "", by: str = "") -> None:
+        """One more effect."""
+        if kind == "endless" and self.at.bounded:
+            return
+        self.found.append(Effect(kind, path, text, by, self.name))
+
+    def add_paths(self, kind: str, word: Word, by: str) -> None:
+        """An effect on what a word names."""
+        if word.text in _STREAMS:
+            return
+        mark = marked(word.text)
+        if not mark:
+            self.found.append(Effect(kind, paths_of(word, self.at)[0], word.text, by, self.name))
+            return
+        listed = self.at.listed.get(mark) or ()
+        text = word.text.replace(mark, "*")
+        for at, path in enumerate(paths_of(word, self.at)):
+            chosen = bool(listed) and listed[min(at, len(listed) - 1)].chosen
+            how = "some" if chosen else "all"
+            self.found.append(Effect(kind, path, text, by, self.name, how))
+
+    def seen(self, word: Word) -> None:
+        """Refuse a text that nobody has seen where it could be an option, or several words."""
+        mark = marked(word.text)
+        if mark and self.at.listed.get(mark) is None and (word.bare or word.text.startswith(mark)):
+            raise Refused("command_substitution", self.name)
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these options was given."""
+        return any(one.name in names for one in self.given.options)
+
+    def command(self, words: Sequence[Word], at: At | None = None) -> None:
+        """Another command that this one runs."""
+        if words:
+            self.read(words, (at or self.at)._replace(depth=self.at.depth + 1), self.found)
+
+
+def read_options(call: Call, options: Sequence[Option]) -> None:
+    """Add what options do. A script in a little language is read by what knows that."""
+    scripts = _SCRIPTS.get(call.entry.special, ())
+    for name, opt, value in options:
+        if opt.kind == "folders" and value is not None:
+            path = resolve(call.at.folder, value.text, glob=value.glob)
+            call.add("enters", path, value.text, name)
+            call.at = call.at._replace(folder=path)
+    for name, opt, value in options:
+        if value is not None and value.bare and marked(value.text):
+            call.seen(value)
+        if opt.does:
+            call.does |= opt.does
+            for effect in opt.does & _ALWAYS:
+                call.add(effect, call.at.folder, "" if value is None else value.text, name)
+        if value is None or opt.kind in {"text", "folders"} or name in scripts:
+            continue
+        if opt.kind in {"reads", "writes"}:
+            call.add_paths(opt.kind, value, name)
+        elif opt.kind == "runs":
+            call.add("runs", None, value.text, name)
+        elif opt.kind == "hosts":
+            call.add("host", None, value.text, name)
+        elif opt.kind == "package":
+            call.add("package", None, value.text, name)
+
+
+def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -> None:
+    kinds = assigned(slots, len(operands))
+    if kinds is None:
+        raise Refused("operand", f"{call.name} {operands[-1].text}")
+    does = call.does
+    below = "recursive" in does
+    for kind, word in zip(kinds, operands, strict=True):
+        if kind in _PATHS:
+            if "deletes" in does and kind != "writes":
+                kind = "deletes"
+            if below and kind == "reads":
+                kind = "reads_below"
+            call.add_paths(kind, word, "operand")
+            if "changes" in does and kind in {"reads", "lists", "reads_below"}:
+                call.add_paths("writes", word, "operand")
+        elif kind == "folder":
+            path = resolve(call.at.folder, word.text, glob=word.glob)
+            call.add("enters", path, word.text, "operand")
+        elif kind == "script":
+            if word.text != "-":
+                for path in paths_of(word, call.at):
+                    call.add("run", path, word.text, "operand")
+        elif kind == "url":
+            call.add("host", None, word.text, "operand")
+        else:
+            call.seen(word)
+            call.add(kind, None, word.text, "operand")
+    # Nothing named is all that is here.
+    if below and not any(one in _PATHS for one in kinds) and any(one.kind in _PATHS for one in slots):  # fmt: skip
+        first = next(one.kind for one in slots if one.kind in _PATHS)
+        kind = "deletes" if "deletes" in does else {"reads": "reads_below"}.get(first, first)
+        call.add(kind, call.at.folder, ".", "operand")
+        if "changes" in does:
+            call.add("writes_here", call.at.folder, ".", "operand")
+
+
+def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
+    """The kind of each of so many operands; None where there are too many."""
+    needed = sum(one.least for one in slots)
+    kinds: list[str] = []
+    free = count - needed
+    for at, slot in enumerate(slots):
+        if slot.many:
+            later = slots[at + 1 :]
+            taken = count - len(kinds) - sum(one.least for one in later)
+            kinds += [slot.kind] * max(taken, 0)
+            free = 0
+        elif slot.least:
+            kinds.append(slot.kind)
+        elif free > 0:
+            kinds.append(slot.kind)
+            free -= 1
+    if len(kinds) < count:
+        return None
+    return kinds[:count]
+
+
+def always(call: Call) -> None:
+    for effect in call.entry.effects & _ALWAYS & call.does:
+        call.add(effect, call.at.folder)
+    if call.name.startswith("git ") or call.name == "git":
+        call.add("repository", call.at.folder)
+
+
+def fed(call: Call, named: bool) -> None:
+    """What a program does with its standard input."""
+    how = call.entry.stdin
+    if call.at.fed and how == "runs" and not named:
+        call.add("code", None, call.at.fed, "input")
+    elif call.at.fed and how == "sends":
+        call.add("sends", None, "", "input")
+    elif call.at.fed and how == "names":
+        call.add("unseen", None, "", "input")

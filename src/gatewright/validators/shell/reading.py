@@ -1,0 +1,145 @@
+"""Reads one shell command into its effects: finds its entry in the table, its options and operands, and what each of them means."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gatewright.validators.shell.call import Call, always, fed, read_operands, read_options
+from gatewright.validators.shell.effects import At, Effect, marked
+from gatewright.validators.shell.places import resolve
+from gatewright.validators.shell.special import CHECKS, SPECIALS
+from gatewright.validators.shell.table import Entry, Operands, Table, table
+from gatewright.validators.shell.words import Given, Option, Refused, given
+from gatewright.validators.shell_programs import program_name
+from gatewright.validators.shell_runners import known_as
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["Reader"]
+
+_DEEPEST = 8
+"""Commands within commands."""
+_TIMERS = frozenset({"timeout", "gtimeout"})
+_TOOLS = frozenset({"node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", "vendor/bin", "bin", ".bin", ".tox/py/bin"})  # fmt: skip
+"""Folders of a workspace with programs that others made."""
+
+
+class Reader:
+    """Reads commands by the table; `extra` are programs that may have any options."""
+
+    def __init__(self, extra: Sequence[str] = (), *, known: Table | None = None) -> None:
+        self._table = known or table()
+        self._extra = frozenset(extra)
+
+    def read(self, words: Sequence[Word], at: At, found: list[Effect]) -> None:
+        """Add the effects of a command. Raises `Refused` where it is not in the table."""
+        if at.depth > _DEEPEST:
+            raise Refused("too_long", words[0].text)
+        name = program_name(words[0].text)
+        if marked(name) or words[0].glob:
+            raise Refused("program_name", name)
+        if "/" in name:
+            base = self._run_path(words, name, at, found)
+            if base is None:
+                return
+            name = base
+        entries = self._table.entries
+        if name not in entries and name not in self._table.parents:
+            if name in self._extra:
+                for word in words[1:]:
+                    found.append(Effect("argument", None, word.text, "operand", name))
+                return
+            name = known_as(name, entries)
+            if name not in entries and name not in self._table.parents:
+                raise Refused("unknown_program", name)
+        self._descend(name, words[1:], at, found)
+
+    def _run_path(self, words: Sequence[Word], name: str, at: At, found: list[Effect]) -> str | None:  # fmt: skip
+        """A program by its path: it is run, and where others have made it, it is read by its name."""
+        folder, _, base = name.rpartition("/")
+        found.append(Effect("run", resolve(at.folder, name), name, "", name))
+        folder = folder.removeprefix("./")
+        known = base in self._table.entries or base in self._table.parents
+        if known and (folder in _TOOLS or base in {"gradlew", "mvnw", "gradle", "mvn"}):
+            return base
+        for word in words[1:]:
+            found.append(Effect("argument", None, word.text, "operand", name))
+        return None
+
+    def _descend(self, name: str, words: Sequence[Word], at: At, found: list[Effect]) -> None:
+        """To the subcommand that the words name."""
+        entries, parents = self._table
+        entry, more = entries.get(name), None
+        while name in parents:
+            own = entry or _NOTHING
+            first, read = given(own, words, most=1, more=more)
+            if not first.operands:
+                break
+            following = f"{name} {first.operands[0].text}"
+            if following not in entries and following not in parents:
+                if entry is None or not (entry.bare and entry.operands.slots):
+                    raise Refused("subcommand", following)
+                break
+            at = self._options(entry or own, name, first.options, at, found)
+            # Options of the program itself may stand behind a subcommand as well, but for git, where they mean something else.
+            more = own if not following.startswith("git ") else None
+            name, words, entry = following, words[read:], entries.get(following)
+        if entry is None:
+            raise Refused("subcommand", name)
+        self._entry(Call(self.read, entry, name, words, at, found), more)
+
+    def _options(self, entry: Entry, name: str, options: Sequence[Option], at: At, found: list[Effect]) -> At:  # fmt: skip
+        """The effects of options that stand before a subcommand, and where it runs."""
+        call = Call(self.read, entry, name, (), at, found)
+        call.does.clear()
+        read_options(call, options)
+        always(call)
+        return call.at
+
+    def _entry(self, call: Call, more: Entry | None) -> None:
+        special = SPECIALS.get(call.entry.special)
+        if special is not None and special(call):
+            return
+        operands = call.entry.operands
+        most = len(operands.slots) if operands.tail and not operands.dashed else None
+        words, rest = call.words, ()
+        if operands.dashed:
+            at = next((at for at, one in enumerate(words) if one.text == "--"), len(words))
+            words, rest = words[:at], words[at + 1 :]
+        if most == 0:
+            call.given, read = _before_tail(call.entry, words, more)
+        else:
+            call.given, read = given(call.entry, words, most=most, more=more)
+        instead = next((one.opt.instead for one in call.given.options if one.opt.instead), None)
+        if instead is not None:
+            operands = instead
+            if most is not None and not (operands.tail and not operands.dashed):
+                more_given, read = given(call.entry, words, more=more)
+                call.given = more_given
+        if operands.tail and not operands.dashed:
+            rest = words[read:]
+        read_options(call, call.given.options)
+        checked = CHECKS.get(call.entry.special)
+        slots, left = operands.slots, call.given.operands
+        if checked is not None:
+            slots, left = tuple(one for one in slots if one.kind != "code"), checked(call)
+        read_operands(call, slots, left)
+        always(call)
+        fed(call, bool(call.given.operands))
+        if operands.tail == "command":
+            if call.name in _TIMERS:
+                call.at = call.at._replace(bounded=True)
+            call.command(list(rest))
+        elif operands.tail == "again":
+            call.command([Word(call.name.partition(" ")[0]), *rest])
+        else:
+            for word in rest:
+                call.add("argument", None, word.text, "operand")
+
+
+def _before_tail(entry: Entry, words: Sequence[Word], more: Entry | None) -> tuple[Given, int]:
+    """The options up to the first word that is none."""
+    found, read = given(entry, words, most=1, more=more)
+    return (Given(found.options, []), read - 1) if found.operands else (found, read)
+
+
+_NOTHING = Entry(("",), "", {}, {}, {}, frozenset(), Operands(()), "reads", "", False, {})
