@@ -89,7 +89,7 @@ def _read(source: bytes) -> list[Step]:
     if is_too_much(source.decode()) or _is_too_deep(root):
         raise Unacceptable("too_long")
     steps: list[Step] = []
-    known = list(_known_expansions(root, steps)) if b"$" in source else []
+    known = list(_known_expansions(root, steps)) if b"$" in source or b"<(" in source else []
     for start, end, instead in reversed(known):
         source = source[:start] + instead + source[end:]
     for part in (root_of(source) if known else root).children:
@@ -211,6 +211,10 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
             found.append((node.start_byte, node.end_byte, _EXPANSIONS[node.text or b""]))
         elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
             found.append((node.start_byte, node.end_byte, b"0"))
+        elif node.type == "process_substitution" and (node.text or b"").startswith(b"<("):
+            found.append((node.start_byte, node.end_byte, b"/dev/stdin"))
+            for part in _named_parts(node):
+                steps += [one._replace(lists=_SEVERAL) for one in _steps(part, 1, (node.start_byte,))]
         elif node.type == "command_substitution" and (instead := _substituted(node)) is not None:
             text, mark = instead[0], ""
             if instead[1]:

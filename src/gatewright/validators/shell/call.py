@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gatewright.patterns import Pattern
 from gatewright.validators.shell.effects import At, Effect, marked, paths_of
 from gatewright.validators.shell.places import Path, resolve
-from gatewright.validators.shell.table import Entry, Slot
+from gatewright.validators.shell.table import MAYBE, Entry, Slot
 from gatewright.validators.shell.words import Given, Option, Refused
 from gatewright.validators.shell_syntax import Word
 
@@ -24,13 +25,24 @@ _SCRIPTS = {"sed": ("-e", "--expression"), "awk": ("-e", "--source")}
 """Options whose values are scripts in a little language."""
 
 
+_VOLUMES = frozenset({"-v", "--volume", "--mount"})
+_OF_NONE = {"runs": "runs", "writes": "writes_here", "hosts": "network"}
+"""What an option does that may have a value and has none."""
+_FORMATS = frozenset({"--format", "--pretty"})
+_SIGNED = Pattern(r"%G|%\(signature")
+"""What runs `gpg` to say who has signed."""
+
+
 class Call:
     """One command, as it is read."""
 
     def __init__(self, read: Read, entry: Entry, name: str, words: Sequence[Word], at: At, found: list[Effect]) -> None:  # fmt: skip
         self.read, self.entry, self.name, self.words, self.at, self.found = read, entry, name, words, at, found  # fmt: skip
         self.does: set[str] = set(entry.effects)
+        self.of_git = name.startswith("git ")
         self.given = Given([], [])
+        self.named: list[str] = []
+        """Patterns of names that it looks for."""
 
     def add(self, kind: str, path: Path | None = None, text: str = "", by: str = "") -> None:
         """One more effect."""
@@ -78,13 +90,28 @@ def read_options(call: Call, options: Sequence[Option]) -> None:
             call.add("enters", path, value.text, name)
             call.at = call.at._replace(folder=path)
     for name, opt, value in options:
+        if call.entry.special == "docker-run" and name in _VOLUMES and value is not None:
+            source = value.text.partition(":")[0]
+            if name != "--mount" and ("/" in source or source.startswith((".", "~"))):
+                call.add_paths("writes", value._replace(text=source), name)
+            continue
         if value is not None and value.bare and marked(value.text):
             call.seen(value)
         if opt.does:
             call.does |= opt.does
             for effect in opt.does & _ALWAYS:
                 call.add(effect, call.at.folder, "" if value is None else value.text, name)
-        if value is None or opt.kind in {"text", "folders"} or name in scripts:
+        if name in scripts:
+            continue
+        if value is None:
+            if opt.takes == MAYBE and opt.kind in _OF_NONE:
+                call.add(_OF_NONE[opt.kind], call.at.folder, "", name)
+            continue
+        if opt.kind == "text" and ("/" in value.text or "~" in value.text):
+            call.add("value", call.at.folder, value.text, name)
+        if opt.kind == "text" and call.of_git and name in _FORMATS and _SIGNED.within(value.text):
+            call.add("runs", None, value.text, name)
+        if opt.kind in {"text", "folders"}:
             continue
         if opt.kind in {"reads", "writes"}:
             call.add_paths(opt.kind, value, name)
@@ -94,6 +121,19 @@ def read_options(call: Call, options: Sequence[Option]) -> None:
             call.add("host", None, value.text, name)
         elif opt.kind == "package":
             call.add("package", None, value.text, name)
+
+
+_BELOW = {"reads": "reads_below", "lists": "lists_below"}
+
+
+def _pathspec(word: Word, kind: str) -> Word:
+    """Paths of git, whose jokers it reads itself."""
+    if kind == "deletes" and word.text.startswith(":"):
+        raise Refused("operand", word.text)
+    return word._replace(glob=word.glob or not _JOKERS.isdisjoint(word.text))
+
+
+_JOKERS = frozenset("*?[")
 
 
 def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -> None:
@@ -106,27 +146,34 @@ def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -
         if kind in _PATHS:
             if "deletes" in does and kind != "writes":
                 kind = "deletes"
-            if below and kind == "reads":
-                kind = "reads_below"
+            if below:
+                kind = _BELOW.get(kind, kind)
+            if call.of_git:
+                word = _pathspec(word, kind)
             call.add_paths(kind, word, "operand")
-            if "changes" in does and kind in {"reads", "lists", "reads_below"}:
+            if "changes" in does and kind not in {"writes", "deletes"}:
                 call.add_paths("writes", word, "operand")
         elif kind == "folder":
             path = resolve(call.at.folder, word.text, glob=word.glob)
             call.add("enters", path, word.text, "operand")
         elif kind == "script":
-            if word.text != "-":
-                for path in paths_of(word, call.at):
-                    call.add("run", path, word.text, "operand")
+            if word.text == "-":
+                call.add("code", None, "-", "operand")
+            for path in paths_of(word, call.at) if word.text != "-" else ():
+                call.add("run", path, word.text, "operand")
         elif kind == "url":
             call.add("host", None, word.text, "operand")
         else:
             call.seen(word)
-            call.add(kind, None, word.text, "operand")
+            if kind == "pattern":
+                continue
+            call.add(kind, call.at.folder, word.text, "operand")
+    if not operands and any(one.kind == "deletes" and one.least for one in slots):
+        call.add("deletes", call.at.folder, ".", "operand")
     # Nothing named is all that is here.
     if below and not any(one in _PATHS for one in kinds) and any(one.kind in _PATHS for one in slots):  # fmt: skip
         first = next(one.kind for one in slots if one.kind in _PATHS)
-        kind = "deletes" if "deletes" in does else {"reads": "reads_below"}.get(first, first)
+        kind = "deletes" if "deletes" in does else _BELOW.get(first, first)
         call.add(kind, call.at.folder, ".", "operand")
         if "changes" in does:
             call.add("writes_here", call.at.folder, ".", "operand")
@@ -156,14 +203,18 @@ def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
 def always(call: Call) -> None:
     for effect in call.entry.effects & _ALWAYS & call.does:
         call.add(effect, call.at.folder)
-    if call.name.startswith("git ") or call.name == "git":
+    if call.of_git:
         call.add("repository", call.at.folder)
+    asks = any(one.kind in {"network", "host"} and one.of == call.name for one in call.found)
+    if asks and any(marked(one.text) for one in call.words):
+        call.add("sends", None, "", "operand")
 
 
 def fed(call: Call, named: bool) -> None:
     """What a program does with its standard input."""
     how = call.entry.stdin
-    if call.at.fed and how == "runs" and not named:
+    alone = not named and not call.given.options
+    if how == "runs" and (alone or (call.at.fed and not named)):
         call.add("code", None, call.at.fed, "input")
     elif call.at.fed and how == "sends":
         call.add("sends", None, "", "input")

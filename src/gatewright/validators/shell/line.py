@@ -63,6 +63,8 @@ class Line:
         effects = []
         for folder in state.folders:
             effects = self._pipeline(step, folder)
+        if step.lists and any(map(_is_foreign, effects)):
+            self._tainted = True
         if step.lists:
             self._listed[step.lists] = listing(step.commands, effects) if step.commands else None
         self._states[step.scope] = _gone(step, state)
@@ -110,6 +112,8 @@ class Line:
                 raise Refused("too_long", words[0].text)
             self._reader.read(words, at, found)
         said = self._said(found)
+        if at.fed == "network":
+            said = said._replace(tainted=True)
         for effect in found:
             rule = rule_of(effect, said)
             if rule is not None:
@@ -121,7 +125,9 @@ class Line:
     def _said(self, found: Sequence[Effect]) -> Said:
         hosts = [one.text for one in found if one.kind == "host"]
         local = bool(hosts) and all(map(is_local, hosts))
-        return Said(self._granted, self._writes, frozenset(self._made), self._tainted, local)
+        project = any(one.kind == "project" for one in found)
+        builds = any(one.kind == "writes_here" for one in found)
+        return Said(self._granted, self._writes, frozenset(self._made), self._tainted, builds, project, local)  # fmt: skip
 
     def _keep(self, found: Sequence[Effect], at: At, own: int) -> None:
         """Keep what a command has made, and whether it may be code from elsewhere."""

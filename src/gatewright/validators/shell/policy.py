@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators.shell.effects import Effect
-from gatewright.validators.shell.places import Path, holds_secrets, is_kept, is_secret, place
+from gatewright.validators.shell.places import HERE, Path, holds_secrets, is_kept, is_secret, place, resolve
 from gatewright.validators.shell.values import (
     is_harmless_variable,
     is_local,
@@ -36,6 +36,10 @@ class Said(NamedTuple):
     """Paths of files that the line itself has made, by their parts."""
     tainted: bool = False
     """Whether the line has fetched or made what may be taken for code."""
+    builds: bool = False
+    """Whether the command puts what it makes into the workspace."""
+    project: bool = False
+    """Whether the command runs code of the workspace, so that what it reads is settings or code as well."""
     local: bool = False
     """Whether all hosts of the command are this machine."""
 
@@ -55,6 +59,15 @@ def _reads(effect: Effect, said: Said) -> str | None:
         return "unknown_arguments"
     if is_secret(path):
         return "host_file"
+    if _URL.fits(effect.text):
+        return "outside" if said.builds or said.project else _network(effect, said)
+    if effect.text.startswith("@") and effect.of not in _PLAIN_NAMES:
+        return "unknown_arguments"
+    if effect.of.startswith("git ") and ":" in effect.text and is_secret(resolve(HERE, effect.text.partition(":")[2])):  # fmt: skip
+        return "host_file"
+    takes = said.project or (said.builds and effect.by.startswith("-"))
+    if takes and place(path) != "inside" and not _SYSTEM.fits(path.text()):
+        return "outside"
     if path.wild and effect.listed and holds_secrets(_root(path)):
         return "host_file"
     if _ENDLESS.fits(path.text()) and not said.granted & {"endless"}:
@@ -62,6 +75,11 @@ def _reads(effect: Effect, said: Said) -> str | None:
     return None
 
 
+_URL = Pattern(r"[A-Za-z][\w+.-]+://.*|(?:concat|subfile|crypto|data|tcp|udp|tls|pipe|cache):.*", DOTALL)
+_PLAIN_NAMES = frozenset("ls cat head tail wc find tree grep rg bat diff stat file du cp mv mkdir rm touch".split())
+"""Programs that take `@name` for the name of a file, and no list of arguments."""
+_SYSTEM = Pattern(r"/(?:usr|opt|lib|lib64|Library/Developer|Applications|nix|etc/ssl)/.*")
+"""What belongs to the host, and nobody else may write."""
 _ENDLESS = Pattern(r"/dev/(?:zero|full|u?random|tty\w*|console|pts/.*|ptmx|input/.*|fd/0)")
 
 
@@ -83,6 +101,13 @@ def _lists(effect: Effect, said: Said) -> str | None:
     return "host_file" if is_secret(path) else None
 
 
+def _lists_below(effect: Effect, said: Said) -> str | None:
+    """All names below: of a home or the root they say where secrets are."""
+    path = effect.path
+    held = path is not None and path.base in {"~", "/"} and holds_secrets(path)
+    return _lists(effect, said) or ("host_file" if held else None)
+
+
 def _names(effect: Effect, said: Said) -> str | None:
     return "host_file" if effect.path is not None and is_secret(effect.path) else None
 
@@ -102,6 +127,10 @@ def _writes(effect: Effect, said: Said) -> str | None:
     path = effect.path
     if not said.writes:
         return _refused(effect)
+    if effect.text.startswith("|"):
+        return "program_option"
+    if effect.of == "rsync" and ":" in effect.text:
+        return "sends_away"
     if path is None or path.base == "?":
         return "unknown_arguments"
     where = place(path, written=True)
@@ -141,6 +170,8 @@ def _run(effect: Effect, said: Said) -> str | None:
     path = effect.path
     if not said.writes:
         return "program_name"
+    if ":" in effect.text:
+        return "outside"
     if path is None or path.wild or place(path) != "inside":
         return "program_name" if path is None or effect.by == "" else "outside"
     if path.parts in said.made or said.tainted:
@@ -182,7 +213,7 @@ def _here(effect: Effect, said: Said) -> str | None:
 
 
 def _enters(effect: Effect, said: Said) -> str | None:
-    if effect.path is None:
+    if effect.path is None or effect.text == "-" or _URL.fits(effect.text):
         return "outside"
     where = place(effect.path)
     if where == "sensitive":
@@ -220,7 +251,7 @@ def _package(effect: Effect, said: Said) -> str | None:
         return _refused(effect)
     if not effect.text:
         return None
-    return None if is_package(effect.text) else "outside"
+    return None if is_package(effect.text, of=effect.of) else "outside"
 
 
 def _module(effect: Effect, said: Said) -> str | None:
@@ -229,11 +260,47 @@ def _module(effect: Effect, said: Said) -> str | None:
     return None if is_module(effect.text) else "outside"
 
 
+def _value(effect: Effect, said: Said) -> str | None:
+    """The text of an option, or an operand, that may be a path of code or settings to what builds."""
+    if (said.project or said.builds) and _leads_out(effect):
+        return "outside"
+    return None
+
+
+_PLACES = Pattern(r"(?:^|[=,:;@\s]|-[A-Za-z])((?:/|~/|\.\./)[^=,:;\s]*)")
+_HOSTS = Pattern(r"/(?:tmp|home|Users|var|root|srv|private|dev|proc|etc|mnt|media|run)(?:/.*)?", DOTALL)
+
+
+def _leads_out(effect: Effect) -> bool:
+    for found in _PLACES.finditer(effect.text):
+        text = found[1]
+        if text.startswith("/"):
+            if _HOSTS.fits(text) and place(resolve(effect.path or HERE, text)) != "inside":
+                return True
+        elif place(resolve(effect.path or HERE, text)) != "inside":
+            return True
+    return False
+
+
+_PUBLISHING = Pattern(
+    r"(?:.*[:._-])?(?:deploy|publish\w*|upload\w*|release(?:[:_-]?(?:perform|prepare))?|install-?dist|signing)|.*(?:exec|antrun|groovy|shell):.*|(?:.*[:.])?(?:db:)?(?:drop|reset|wipe|"
+    r"flush|truncate|purge|destroy|fresh)(?::.*)?|eval|cmd|shell|console|tinker|(?:archive|escript|plugin)[.:]install|[\w-]+(?:\.[\w-]+)+:[\w.-]+(?::[\w.-]+)+|.*:(?:fresh|wipe|drop|reset)",
+    IGNORECASE,
+)
+"""Goals that put something elsewhere, delete what is kept, or run what is not the project's."""
+
+
+_OWN_GOALS = frozenset("make gmake just task npm pnpm yarn bun invoke".split())
+"""Programs all of whose goals the project itself has written."""
+
+
 def _target(effect: Effect, said: Said) -> str | None:
-    return None if _TARGET.fits(effect.text) and ".." not in effect.text else "operand"
+    if said.writes and effect.of.partition(" ")[0] not in _OWN_GOALS and _PUBLISHING.fits(effect.text):
+        return "sends_away"
+    return _value(effect, said) or None if _TARGET.fits(effect.text) and ".." not in effect.text else "operand"
 
 
-_TARGET = Pattern(r"[\w@%+./:,-]*")
+_TARGET = Pattern(r"[\w@%+./:,~#*()=' \[\]-]*")
 
 
 def _variable(effect: Effect, said: Said) -> str | None:
@@ -246,14 +313,25 @@ def _setting(effect: Effect, said: Said) -> str | None:
     return None if is_project_setting(effect.text) else "outside"
 
 
+_GIT_SETTINGS = Pattern(
+    r"(?:color\.[\w.]+|user\.(?:name|email)|core\.(?:quotepath|autocrlf|eol|abbrev|safecrlf|filemode|ignorecase|longpaths)|advice\.\w+|commit\.gpgsign|tag\.gpgsign|"
+    r"init\.defaultbranch|log\.(?:date|decorate|abbrevcommit|follow|graphcolors|mailmap|showroot|diffmerges)|diff\.(?:renames|mnemonicprefix|noprefix|context|algorithm)|"
+    r"merge\.(?:conflictstyle|ff)|rebase\.(?:autostash|autosquash)|pull\.(?:rebase|ff)|push\.(?:default|autosetupremote|followtags)|fetch\.prune|rerere\.enabled|"
+    r"column\.ui|status\.\w+|branch\.[\w./-]+\.(?:remote|merge|rebase|description))=[^`$!\x00]*",
+    IGNORECASE,
+)
+
+
 def _settings(effect: Effect, said: Said) -> str | None:
+    if effect.of in {"git", "git config"} and effect.by in {"-c", "operand"}:
+        if effect.of == "git config" and not said.writes:
+            return "subcommand"
+        return None if _GIT_SETTINGS.fits(effect.text) else "option"
     return "option" if effect.by.startswith("-") else "subcommand"
 
 
 def _argument(effect: Effect, said: Said) -> str | None:
     """A word for a program of the project, or one that the operator names."""
-    from gatewright.validators.shell.places import HERE, resolve
-
     for text in _pieces(effect.text):
         if is_secret(resolve(HERE, text)):
             return "host_file"
@@ -282,13 +360,14 @@ def _text(effect: Effect, said: Said) -> str | None:
     # A revision before a path.
     if ":" in effect.text and effect.of.startswith("git "):
         return _argument(effect, said)
-    return None
+    return _value(effect, said)
 
 
 _JUDGES: Mapping[str, Judge] = {
     "reads": _reads,
     "reads_below": _reads_below,
     "lists": _lists,
+    "lists_below": _lists_below,
     "names": _names,
     "writes": _writes,
     "deletes": _deletes,
@@ -317,5 +396,6 @@ _JUDGES: Mapping[str, Judge] = {
     "argument": _argument,
     "unseen": _never("unknown_arguments"),
     "text": _text,
+    "value": _value,
 }
 """Kind of an effect → what is said of it."""

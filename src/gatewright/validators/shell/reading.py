@@ -16,6 +16,8 @@ from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Reader"]
 
+_MOST_BEFORE = 12
+"""Words before a subcommand."""
 _DEEPEST = 8
 """Commands within commands."""
 _TIMERS = frozenset({"timeout", "gtimeout"})
@@ -48,7 +50,7 @@ class Reader:
                 for word in words[1:]:
                     found.append(Effect("argument", None, word.text, "operand", name))
                 return
-            name = known_as(name, entries)
+            name = known_as(name.partition("@")[0] if at.depth else name, entries)
             if name not in entries and name not in self._table.parents:
                 raise Refused("unknown_program", name)
         self._descend(name, words[1:], at, found)
@@ -66,26 +68,48 @@ class Reader:
         return None
 
     def _descend(self, name: str, words: Sequence[Word], at: At, found: list[Effect]) -> None:
-        """To the subcommand that the words name."""
+        """To the subcommand that the words name, or to the last program on the way that runs without one."""
         entries, parents = self._table
-        entry, more = entries.get(name), None
+        entry, more, depth = entries.get(name), None, at
+        alone: Call | None = None
         while name in parents:
             own = entry or _NOTHING
-            first, read = given(own, words, most=1, more=more)
-            if not first.operands:
-                break
-            following = f"{name} {first.operands[0].text}"
-            if following not in entries and following not in parents:
-                if entry is None or not (entry.bare and entry.operands.slots):
-                    raise Refused("subcommand", following)
-                break
-            at = self._options(entry or own, name, first.options, at, found)
+            if entry is not None and (entry.bare or entry.operands.tail):
+                alone = Call(self.read, entry, name, words, depth, found)
+            step = self._next(name, own, more, words)
+            if step is None:
+                if entry is None or (alone is None and _has_operand(own, words, more)):
+                    break
+                return self._entry(Call(self.read, entry, name, words, depth, found), more)
+            following, options, words = step
+            depth = self._options(own, name, options, depth, found)
             # Options of the program itself may stand behind a subcommand as well, but for git, where they mean something else.
             more = own if not following.startswith("git ") else None
-            name, words, entry = following, words[read:], entries.get(following)
-        if entry is None:
-            raise Refused("subcommand", name)
-        self._entry(Call(self.read, entry, name, words, at, found), more)
+            name, entry = following, entries.get(following)
+        else:
+            if entry is not None:
+                return self._entry(Call(self.read, entry, name, words, depth, found), more)
+        if alone is None:
+            raise Refused("subcommand", f"{name} {words[0].text if words else ''}")
+        return self._entry(alone, None)
+
+    def _next(self, name: str, own: Entry, more: Entry | None, words: Sequence[Word]) -> tuple[str, Sequence[Option], Sequence[Word]] | None:  # fmt: skip
+        """The subcommand that follows, the options before it, and the words behind it; None where no such follows."""
+        entries, parents = self._table
+        # A program by another of its names has the same subcommands.
+        names = {name: 0, own.names[0]: 0} if " " not in name and own.names[0] else {name: 0}
+        for at, word in enumerate(words[:_MOST_BEFORE]):
+            for known in names:
+                following = f"{known} {word.text}"
+                if following in entries or following in parents:
+                    before, read = given(own, words[:at], more=more)
+                    if not before.operands and read == at:
+                        return following, before.options, words[at + 1 :]
+            if word.text[:1] != "-" and at and words[at - 1].text[:1] != "-":
+                break
+        if name == "cargo" and words and words[0].text.startswith("+"):
+            return self._next(name, own, more, words[1:])
+        return None
 
     def _options(self, entry: Entry, name: str, options: Sequence[Option], at: At, found: list[Effect]) -> At:  # fmt: skip
         """The effects of options that stand before a subcommand, and where it runs."""
@@ -105,11 +129,13 @@ class Reader:
         if operands.dashed:
             at = next((at for at, one in enumerate(words) if one.text == "--"), len(words))
             words, rest = words[:at], words[at + 1 :]
-        if most == 0:
+        if most == 0 and operands.tail == "rest" and not (call.entry.letters or call.entry.longs):
+            read = 0
+        elif most == 0:
             call.given, read = _before_tail(call.entry, words, more)
         else:
             call.given, read = given(call.entry, words, most=most, more=more)
-        instead = next((one.opt.instead for one in call.given.options if one.opt.instead), None)
+        instead = _instead(call.given)
         if instead is not None:
             operands = instead
             if most is not None and not (operands.tail and not operands.dashed):
@@ -118,7 +144,7 @@ class Reader:
         if operands.tail and not operands.dashed:
             rest = words[read:]
         read_options(call, call.given.options)
-        checked = CHECKS.get(call.entry.special)
+        checked = CHECKS.get(call.entry.special) or CHECKS.get(call.entry.names[0])
         slots, left = operands.slots, call.given.operands
         if checked is not None:
             slots, left = tuple(one for one in slots if one.kind != "code"), checked(call)
@@ -136,10 +162,25 @@ class Reader:
                 call.add("argument", None, word.text, "operand")
 
 
+def _has_operand(own: Entry, words: Sequence[Word], more: Entry | None) -> bool:
+    return bool(given(own, words, most=1, more=more)[0].operands)
+
+
+def _instead(found: Given) -> Operands | None:
+    """The operands that options say, those that change something first."""
+    said = [one.opt.instead for one in found.options if one.opt.instead is not None]
+    changing = (one for one in said if any(slot.kind in _CHANGING for slot in one.slots))
+    return next(changing, said[0] if said else None)
+
+
+_CHANGING = frozenset({"writes", "deletes", "script", "code"})
+
+
 def _before_tail(entry: Entry, words: Sequence[Word], more: Entry | None) -> tuple[Given, int]:
     """The options up to the first word that is none."""
     found, read = given(entry, words, most=1, more=more)
     return (Given(found.options, []), read - 1) if found.operands else (found, read)
 
 
+_NONE = Operands(())
 _NOTHING = Entry(("",), "", {}, {}, {}, frozenset(), Operands(()), "reads", "", False, {})

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from gatewright.patterns import DOTALL, Pattern
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators.shell.call import Call
-from gatewright.validators.shell.effects import MARK, At, Listed, marked
+from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked, paths_of
 from gatewright.validators.shell.found import chooses
 from gatewright.validators.shell.places import HERE, resolve
 from gatewright.validators.shell.scripts import awk_needs, jq_rule, sed_needs, yq_rule
+from gatewright.validators.shell.values import is_local
 from gatewright.validators.shell.words import Given, Refused, given
 from gatewright.validators.shell_scripts import awk_rule, sed_rule
 from gatewright.validators.shell_special import ip as ip_rule
 from gatewright.validators.shell_special import tested
 from gatewright.validators.shell_syntax import Word
+from gatewright.validators.sql_reading import sql_rule
 
 __all__ = ["CHECKS", "SPECIALS"]
 
@@ -60,6 +62,10 @@ def _find(call: Call) -> bool:
     begun = roots or [Word(".")]
     for one in begun:
         call.add_paths("lists", one, "operand")
+        for path in paths_of(one, call.at):
+            for named in call.named:
+                for text in (named, f"*/{named}"):
+                    call.add("names", resolve(path, text.lstrip("/"), glob=True), named, "-name")
     chosen = chooses(tests)
     listed = tuple(
         Listed(path, chosen) for one in begun for path in _roots(one, call.at)
@@ -98,7 +104,7 @@ def _tested(call: Call, known: Mapping, words: Sequence[Word], at: int) -> int:
         raise Refused("option", f"find {text}")
     if opt.kind == "reads":
         value = words[at]
-        call.add("names", resolve(HERE, value.text, glob=True), value.text, text)
+        call.named.append(value.text)
     elif opt.kind == "writes":
         call.add_paths("writes", words[at], text)
     return at + 1
@@ -340,7 +346,6 @@ def _interval(call: Call) -> list[Word]:
 
 def _ps(call: Call) -> bool:
     """BSD's letters have no dash; `e` among them shows the environment, as a column of that name does."""
-    first = True
     words = list(call.words)
     while words:
         text = words[0].text
@@ -351,14 +356,12 @@ def _ps(call: Call) -> bool:
             if any(one.name in {"-E"} for one in found.options):
                 call.add("environment", None, "", "-E")
             words = words[read - 1 if found.operands else read :]
-            first = False
             continue
         del words[0]
-        if text.isalpha() and first and "e" in text:
+        if text.isalpha() and "e" in text and len(text) < len("command"):
             call.add("environment", None, "", text)
         if "environ" in text:
             call.add("environment", None, "", text)
-        first = False
     return True
 
 
@@ -419,6 +422,248 @@ def _less(call: Call) -> list[Word]:
 _PLUS = Pattern(r"\+\+?(?:\d+|G|F|/[\w ]*)?")
 
 
+_METHOD, _ITEM = Pattern(r"[A-Z]+"), Pattern(r"[\w.\[\]-]+(?:==|:=@?|=@?|@|:[^\d/]).*", DOTALL)
+_ASKING = frozenset({"GET", "HEAD", "OPTIONS"})
+_HTTPIE = frozenset({"http", "https", "xh", "httpie", "curlie"})
+_FILED = frozenset("-d -F -T --data --data-binary --data-ascii --data-urlencode --json --form --upload-file --url-query --post-file --body-file -H --header -w --write-out".split())  # fmt: skip
+
+
+def _curl(call: Call) -> list[Word]:
+    """What it asks, and what it sends from here."""
+    operands = list(call.given.operands)
+    for name, _, value in call.given.options:
+        if value is None:
+            continue
+        text = value.text
+        if name in {"-X", "--request", "--method"} and text not in _ASKING:
+            call.add("sends", None, text, name)
+        elif name in {"-b", "--cookie", "--load-cookies"} and "=" not in text:
+            call.add_paths("reads", value, name)
+            call.add("sends", None, text, name)
+        elif name in _FILED and ("@" in text or name in {"-T", "--upload-file", "--post-file", "--body-file"}):  # fmt: skip
+            filed = text.rpartition("@")[2].partition(";")[0]
+            if name in {"-H", "--header", "-w", "--write-out"} and not text.startswith("@"):
+                continue
+            call.add_paths("reads", value._replace(text=filed), name)
+            call.add("sends", None, text, name)
+        if name in {"-w", "--write-out"} and "%output{" in text:
+            raise Refused("option", call.name)
+    if call.name not in _HTTPIE:
+        return operands
+    if operands and _METHOD.fits(operands[0].text):
+        if operands.pop(0).text not in _ASKING:
+            call.add("sends", None, "", "operand")
+    for item in operands[1:]:
+        sends = "==" not in item.text and ("=" in item.text or "@" in item.text)
+        if "@" in item.text:
+            call.add_paths("reads", item._replace(text=item.text.rpartition("@")[2]), "operand")
+        if sends or "@" in item.text:
+            call.add("sends", None, item.text, "operand")
+    return operands[:1]
+
+
+_REMOTE = Pattern(r"[A-Za-z0-9_][\w./-]*")
+_REFSPEC = Pattern(r"[\w@][\w./@^~{}*-]*(?::[\w@][\w./@^~{}*-]*)?")
+
+
+def _git_remote(call: Call) -> list[Word]:
+    """A remote by its name; by its address only what is cloned or asked for its branches."""
+    operands = list(call.given.operands)
+    if call.name == "git clone" or (call.name == "git ls-remote" and operands and _is_address(operands[0].text)):  # fmt: skip
+        if operands:
+            call.add("host", None, operands[0].text, "operand")
+            if operands[0].text.startswith("-") or "::" in operands[0].text:
+                raise Refused("operand", operands[0].text)
+        for one in operands[1:]:
+            call.add_paths("writes" if call.name == "git clone" else "lists", one, "operand")
+        return []
+    for at, one in enumerate(operands):
+        if not (_REMOTE.fits(one.text) if not at else _REFSPEC.fits(one.text)):
+            raise Refused("outside", f"{call.name} {one.text}")
+    return []
+
+
+def _is_address(text: str) -> bool:
+    return ":" in text
+
+
+_LISTING = frozenset({"-l", "--list", "--get-regexp", "--show-origin", "--get-urlmatch"})
+_KEY = Pattern(r"[A-Za-z][\w-]*(?:\.[^\s=]+)*\.[A-Za-z][\w-]*")
+_SECRET_KEY = Pattern(r"(?:credential|http|https|url|remote|sendemail|github|gitlab|oauth)\..*|.*(?:token|password|secret|key|header).*", IGNORECASE)  # fmt: skip
+
+
+def _git_config(call: Call) -> list[Word]:
+    """Reading settings; and setting what only changes how git looks, in the repository."""
+    operands = [one.text for one in call.given.operands]
+    if call.has("--edit", "-e"):
+        raise Refused("option", "git config --edit")
+    if call.has(*_LISTING) or call.name == "git config list":
+        call.add("environment", None, "", "option")
+        return []
+    if not operands:
+        raise Refused("subcommand", "git config")
+    key, *values = operands
+    if not _KEY.fits(key):
+        raise Refused("subcommand", f"git config {key}")
+    reads = call.name == "git config get" or call.has("--get", "--get-all", "--get-color", "--get-colorbool")  # fmt: skip
+    if reads or (not values and not call.has("--unset", "--unset-all", "--add", "--replace-all")):
+        if _SECRET_KEY.fits(key):
+            call.add("environment", None, key, "operand")
+        return []
+    if call.has("--global", "--system"):
+        raise Refused("subcommand", "git config --global")
+    call.found.append(Effect("settings", None, f"{key}={' '.join(values)}", "operand", "git config"))  # fmt: skip
+    return []
+
+
+_DOTTED = Pattern(r"\.(?:tables|schema|fullschema|indexes|indices|databases|dbinfo|dump|headers?|mode|help|show|stats|timer|width|nullvalue|separator|quit|exit)(?: [\w \"'%*.,-]*)?")  # fmt: skip
+_SQL_DANGER = Pattern(
+    r"(?:.*\W)?(?:drop|truncate|attach|detach|load_extension|readfile|writefile|edit|fts3_tokenizer|pragma|copy|lo_import|lo_export|dblink\w*|pg_read\w*|pg_ls\w*|"
+    r"into\s+(?:outfile|dumpfile)|vacuum\s+(?:\w+\s+)?into|create\s+(?:\w+\s+)*(?:extension|function|language|server|user|role)|alter\s+(?:system|role|user)|grant|revoke|"
+    r"load\s+data|system|program)(?:\W.*)?",
+    IGNORECASE | DOTALL,
+)
+
+
+def _sqlite(call: Call) -> list[Word]:
+    """A file of a database, and what is asked of it."""
+    operands = list(call.given.operands)
+    for code in operands[1:]:
+        text = code.text.strip()
+        if text.startswith("."):
+            if not _DOTTED.fits(text):
+                raise Refused("operand", f"sqlite3 {text}")
+        elif sql_rule(text, "sqlite") is not None:
+            if _SQL_DANGER.fits(text) or "\\" in text or text.startswith("."):
+                raise Refused("operand", "sqlite3")
+            call.add_paths("writes", operands[0], "operand")
+    if not call.has("-readonly", "--readonly", "-safe"):
+        call.add("writes_here", call.at.folder, "", "operand")
+    if len(operands) == 1 and call.at.fed:
+        call.add("code", None, call.at.fed, "input")
+    return operands[:1]
+
+
+_META = Pattern(r"\\\\(?:d\\w*\\+?|l\\+?|dt|x|q|timing|conninfo|echo|z|encoding|set)(?: [\\w.*\"' ]*)?")
+_SQL_TEXTS = frozenset("-c --command -e --execute".split())
+_REDIS = frozenset(
+    "ping get mget set setex setnx hget hgetall hset hkeys hlen hvals hexists hscan keys scan exists ttl pttl type strlen llen lrange lindex lpush rpush lpop rpop "
+    "smembers scard sadd srem sismember sscan zrange zrevrange zcard zadd zscore zrem zscan info dbsize time echo del unlink expire incr decr incrby select memory "
+    "object xlen xrange xinfo randomkey getrange persist command help".split()
+)
+
+
+def _sql(call: Call) -> list[Word]:
+    """What is asked of a database of this machine, or of a service by a plain name."""
+    operands = list(call.given.operands)
+    hosts = [one.value.text for one in call.given.options if one.opt.kind == "hosts" and one.value]
+    hosts += [one.value.text for one in call.given.options if one.value and "://" in one.value.text]
+    for name, _, value in call.given.options:
+        if name in {"-f", "--file"} and value is not None:
+            call.add("run", resolve(call.at.folder, value.text), value.text, name)
+    for one in operands:
+        if one.text.endswith((".js", ".mongodb")):
+            call.add("run", resolve(call.at.folder, one.text), one.text, "operand")
+    hosts += [one.text for one in operands if "://" in one.text or "host=" in one.text]
+    for host in hosts:
+        if not is_local(host.rpartition("host=")[2]) and ("." in host or ":" in host):
+            raise Refused("sends_away", f"{call.name} {host}")
+    if call.name in {"redis-cli", "valkey-cli"}:
+        if operands and operands[0].text.casefold() not in _REDIS:
+            raise Refused("operand", f"{call.name} {operands[0].text}")
+        return []
+    asked = [one.value.text for one in call.given.options if one.name in _SQL_TEXTS and one.value]
+    for text in asked:
+        for line in text.strip().splitlines():
+            meta = line.strip().startswith("\\")
+            if meta and not _META.fits(line.strip()):
+                raise Refused("operand", call.name)
+        if _SQL_DANGER.fits(text) or ("\\" in text and not text.strip().startswith("\\")):
+            raise Refused("operand", call.name)
+    if call.at.fed and not asked and not call.has("-f", "--file"):
+        call.add("code", None, call.at.fed, "input")
+    return []
+
+
+def _dd(call: Call) -> list[Word]:
+    """Its operands say what is read and written."""
+    for one in call.given.operands:
+        name, _, value = one.text.partition("=")
+        if name == "if" and value != "/dev/zero":
+            call.add_paths("reads", one._replace(text=value), "operand")
+        elif name == "of":
+            call.add_paths("writes", one._replace(text=value), "operand")
+    if not any(one.text.startswith("of=") for one in call.given.operands):
+        return []
+    call.add("writes_here", call.at.folder, "", "operand")
+    return []
+
+
+def _ln(call: Call) -> list[Word]:
+    """Where a link is, and what it leads to: for a symbolic one counted from where it lies."""
+    operands = list(call.given.operands)
+    symbolic = call.has("-s", "--symbolic") and not call.has("-t", "--target-directory")
+    if not symbolic or len(operands) != 2:
+        return operands
+    to, link = operands
+    folder = link.text.rpartition("/")[0]
+    call.add("writes", resolve(resolve(call.at.folder, folder), to.text), to.text, "operand")
+    return [link]
+
+
+_RIGHTS = Pattern(r"[ugoa,+=rwxXt-]*[+=][rwxXt]*s.*|[0-7]*[2467][0-7]{3}")
+
+
+def _rights(call: Call) -> list[Word]:
+    """Rights, but none with which a program runs as somebody else."""
+    said = [one.text for one in call.given.operands[:1]] + [one.value.text for one in call.given.options if one.name in {"-m", "--mode"} and one.value]  # fmt: skip
+    if any(map(_RIGHTS.fits, said)):
+        raise Refused("operand", f"{call.name} {said[0]}")
+    return call.given.operands
+
+
+def _top(call: Call) -> list[Word]:
+    if not call.has("-n", "-l"):
+        call.add("endless", None, "", "")
+    return call.given.operands
+
+
+def _sysctl(call: Call) -> list[Word]:
+    if any("=" in one.text for one in call.given.operands):
+        raise Refused("operand", "sysctl")
+    return call.given.operands
+
+
+_BOUND = Pattern(r"(?:type=(?:bind|volume|tmpfs),?)?(.*)")
+
+
+def _docker_run(call: Call) -> list[Word]:
+    """Volumes by their names or from inside; no namespaces of the host."""
+    for name, _, value in call.given.options:
+        if value is None:
+            continue
+        text = value.text
+        if name in {"--network", "--net"} and (text == "host" or text.startswith("container:")):
+            raise Refused("option", f"{call.name} {name}")
+        if name == "--mount":
+            fields = dict(one.partition("=")[::2] for one in text.split(","))
+            source = fields.get("source", fields.get("src", "."))
+            call.add_paths("writes" if "/" in source or "." in source else "text", value._replace(text=source), name)  # fmt: skip
+    return call.given.operands
+
+
+def _zip(call: Call) -> list[Word]:
+    """What unpacks does so in the folder that an option names, or here."""
+    packs = call.name == "zip" or call.has("-l", "-p", "-t", "-v", "-Z", "-c")
+    if not packs:
+        to = next((one.value for one in call.given.options if one.name == "-d"), None)
+        path = call.at.folder if to is None else resolve(call.at.folder, to.text)
+        call.add("unpacks", path, "", "operand")
+        call.add_paths("reads", call.given.operands[0], "operand") if call.given.operands else None
+        return []
+    return call.given.operands
+
+
 SPECIALS: Mapping[str, Special] = {
     "find": _find,
     "xargs": _xargs,
@@ -444,4 +689,18 @@ CHECKS: Mapping[str, Check] = {
     "interval": _interval,
     "make": _make,
     "less": _less,
+    "curl": _curl,
+    "git-remote": _git_remote,
+    "git-config": _git_config,
+    "sqlite": _sqlite,
+    "zip": _zip,
+    "top": _top,
+    "sysctl": _sysctl,
+    "docker-run": _docker_run,
+    "sql": _sql,
+    "dd": _dd,
+    "ln": _ln,
+    "chmod": _rights,
+    "install": _rights,
+    "mkdir": _rights,
 }

@@ -276,7 +276,8 @@ def collected(entries: Iterable[Entry]) -> Table:
             if name in found:
                 raise BadEntry(f"{name!r} has two entries")
             found[name] = entry
-    parents = {name.rpartition(" ")[0] for name in found if " " in name}
+    words = (name.split(" ") for name in found)
+    parents = {" ".join(one[:at]) for one in words for at in range(1, len(one))}
     return Table(found, frozenset(parents))
 
 

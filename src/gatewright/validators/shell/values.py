@@ -109,6 +109,8 @@ def is_local(text: str) -> bool:
 def is_url(text: str) -> bool:
     """Whether a text begins like a URL of the web, or is a host."""
     scheme = _SCHEME.fullmatch(text)
+    if "::" in text and "[" not in text:
+        return False
     if scheme is not None and "//" in text:
         return scheme[1].casefold() in {"http", "https", "ftp", "ftps", "ssh", "git", "git+ssh", "ws", "wss", "grpc", "redis", "postgres", "postgresql", "mysql", "mongodb"}  # fmt: skip
     return not text.startswith(("/", "~", "."))
@@ -122,17 +124,22 @@ _FILED = Pattern(r"(?:\./)?[\w.@-]+(?:/[\w.@-]+)*/?(?:\[[\w,.-]*\])?")
 _ALIAS = Pattern(r".*(?:npm|file|link|git|github|gitlab|bitbucket|gist|https?|ssh|workspace-root|portal|patch|jsr):.*", IGNORECASE | DOTALL)  # fmt: skip
 
 
-def is_package(text: str) -> bool:
+_NODE = ("npm", "pnpm", "yarn", "bun")
+
+
+def is_package(text: str, *, of: str = "") -> bool:
     """Whether a text is a package of the registry by its plain name and version, or a folder inside."""
     if _ALIAS.fits(text):
         return False
     if _PACKAGE.fits(text):
         return True
+    if not of.startswith(_NODE) and _FILED.fits(text) and ".." not in text:
+        return True
     inside = (text.startswith(("./", ".[")) or text == ".") and ".." not in text
     return inside and (text in {".", "./"} or bool(_FILED.fits(text)))
 
 
-_MODULE = Pattern(r"(?:\.|\./\.\.\.|\.(?:/[\w.-]+)+|\.\.\.|all|[a-z0-9.-]+\.[a-z]{2,}(?:/[\w.~-]+)*(?:/\.\.\.)?|[a-z]\w*(?:/\w+)*)(?:@[\w.^~+-]+)?", IGNORECASE)  # fmt: skip
+_MODULE = Pattern(r"(?:\.|\./\.\.\.|\.(?:/[\w.-]+)+|\.\.\.|all|[a-z0-9.-]+\.[a-z]{2,}(?:/[\w.~-]+)*(?:/\.\.\.)?|[a-z][\w.-]*(?:/[\w.-]+)*(?::[\w.^~*|<>=@ -]+)?)(?:@[\w.^~+-]+)?", IGNORECASE)  # fmt: skip
 
 
 def is_module(text: str) -> bool:
