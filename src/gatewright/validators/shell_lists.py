@@ -60,7 +60,7 @@ class Step(NamedTuple):
     joined: str = ";"
     """The sign before it: behind `&&` what stands before it has succeeded."""
     lists: str = ""
-    """The character that stands on the line for its output, in words that are judged before anybody has seen it."""
+    """The character that stands on the line for what it prints, in words that are judged before anybody has seen it."""
 
 
 _JOINING = frozenset({"&&", "||", ";"})
@@ -146,34 +146,35 @@ _EXPANSIONS = {
     b"$LINENO": b"0",
 }  # fmt: skip
 """What is known of a line's own variables, as far as it can be a path."""
-_SEVERAL = "\uf8fe"
-"""The mark of what stands on no line by itself: one of several commands in one substitution."""
 _ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
 
 
-def _substituted(node: Node) -> tuple[bytes, bool] | None:
-    """What stands for the output of a command on the line, and whether it is anything that it prints: a revision, a folder of git, or a mark.
-    None where nothing may."""
-    inner = [part for part in node.children if part.is_named]
+def _instead(node: Node) -> bytes | None:
+    """What stands for the output of a command on the line: a revision, a folder of git, or a mark (`%`) of what nobody has seen yet. None
+    where nothing may."""
+    inner = _named_parts(node)
+    if node.type == "process_substitution":
+        return b"/dev/fd/%" if (node.text or b"").startswith(b"<(") else None
     if len(inner) != 1 or inner[0].type not in _PRINTING:
         return None
     told = (inner[0].text or b"").decode()
     if _REVISION.fits(told):
-        return b"HEAD", False
+        return b"HEAD"
     before, after = _around(node)
     # A branch may be called like a place of the host.
     if _BRANCH.fits(told) and not _PLACED.fits(before):
-        return b"HEAD", False
+        return b"HEAD"
     # Beside other text it would be another folder.
     if told in _GIT_FOLDERS and not before and after[:1] in {"", "/"}:
-        return _GIT_FOLDERS[told], False
+        return _GIT_FOLDERS[told]
     word = node
     while word.parent is not None and word.parent.type in {"string", "concatenation"}:
         word = word.parent
     within = word.parent.type if word.parent is not None else ""
-    return (b"", True) if within in {"command", "variable_assignment"} else None
+    return b"%" if within in {"command", "variable_assignment"} else None
 
 
+_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _PRINTING = frozenset({"command", "pipeline", "redirected_statement", "list"})
 
 
@@ -211,25 +212,14 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
             found.append((node.start_byte, node.end_byte, _EXPANSIONS[node.text or b""]))
         elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
             found.append((node.start_byte, node.end_byte, b"0"))
-        elif node.type == "process_substitution" and (node.text or b"").startswith(b"<("):
-            found.append((node.start_byte, node.end_byte, b"/dev/stdin"))
-            for part in _named_parts(node):
-                steps += [one._replace(lists=_SEVERAL) for one in _steps(part, 1, (node.start_byte,))]
-        elif node.type == "command_substitution" and (instead := _substituted(node)) is not None:
-            text, mark = instead[0], ""
-            if instead[1]:
-                mark = chr(_FIRST_MARK + len(found))
-                text = mark.encode()
+        elif node.type in _SUBSTITUTIONS and (instead := _instead(node)) is not None:
             if len(found) > _MOST_MARKS:
                 raise Unacceptable("too_long")
-            found.append((node.start_byte, node.end_byte, text))
-            for part in node.children:
-                if part.is_named:
-                    inner = list(_steps(part, 1, (node.start_byte,)))
-                    # What the last of them prints comes last; what others print stands there as well.
-                    steps += [one._replace(lists=mark if len(inner) == 1 else _SEVERAL) for one in inner]
-                    if mark and len(inner) > 1:
-                        steps.append(Step([], (node.start_byte,), ";", mark))
+            mark = chr(_FIRST_MARK + len(found))
+            found.append((node.start_byte, node.end_byte, instead.replace(b"%", mark.encode())))
+            for part in _named_parts(node):
+                inner = _steps(part, 1, (node.start_byte,))
+                steps += [one._replace(lists=mark if b"%" in instead else "") for one in inner]
         else:
             stack.extend(node.children)
     yield from sorted(found)
@@ -385,6 +375,8 @@ def _tested(node: Node) -> Iterator[Word]:
 
 
 def _assignment(node: Node) -> str:
+    if not node.children:
+        raise Unacceptable("assignment")
     name, *rest = node.children
     values = rest[1:]
     if name.type != "variable_name" or not rest or rest[0].type != "=" or len(values) > 1:

@@ -6,7 +6,7 @@ fetched or made what somebody could take for code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gatewright.patterns import IGNORECASE, Pattern
@@ -22,6 +22,13 @@ from gatewright.validators.shell_programs import program_name, starts_too_many
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Line"]
+
+def _texts(step: Step) -> Iterator[str]:
+    """The words of a pipeline in which marks may stand."""
+    for command in step.commands:
+        yield from (one.text for one in command.words if not one.text.isascii())
+        yield from (one for one in command.variables if not one.isascii())
+
 
 _MOST_FOLDERS = 4
 _DESCRIPTOR = Pattern(r"\d?-?")
@@ -49,6 +56,8 @@ class Line:
     def __init__(self, reader: Reader, granted: frozenset[str], *, writes: bool) -> None:
         self._reader, self._granted, self._writes = reader, granted, writes
         self._states: dict[tuple[int, ...], _State] = {(): _State()}
+        self._within: dict[str, list[Step]] = {}
+        """Mark → what prints that for which it stands."""
         self._listed: dict[str, tuple[Listed, ...] | None] = {}
         self._made: set[tuple[str, ...]] = set()
         self._tainted = False
@@ -56,18 +65,34 @@ class Line:
     def judge(self, steps: Sequence[Step]) -> None:
         """Raises `Refused` where something speaks against the line."""
         for step in steps:
-            self._step(step)
+            if step.lists:
+                self._within.setdefault(step.lists, []).append(step)
+        for step in steps:
+            if not step.lists:
+                self._step(step)
 
-    def _step(self, step: Step) -> None:
+    def _step(self, step: Step) -> list[list[Effect]]:
         state = self._state(step)
         effects = []
         for folder in state.folders:
+            if self._within:
+                self._substitute(step, folder)
             effects = self._pipeline(step, folder)
-        if step.lists and any(map(_is_foreign, effects)):
-            self._tainted = True
-        if step.lists:
-            self._listed[step.lists] = listing(step.commands, effects) if step.commands else None
         self._states[step.scope] = _gone(step, state)
+        return effects
+
+    def _substitute(self, step: Step, folder: Path) -> None:
+        """Judge what prints parts of a pipeline, in the folder in which that runs."""
+        for mark in sorted({one for text in _texts(step) for one in text if one in self._within}):
+            states, self._states = self._states, {(): _State((folder,))}
+            inner = self._within[mark]
+            effects: list[list[Effect]] = []
+            for one in inner:
+                effects = self._step(one)
+                # What it prints is named by whoever made it.
+                self._tainted = self._tainted or any(map(_is_foreign, effects))
+            self._listed[mark] = listing(inner[0].commands, effects) if len(inner) == 1 else None
+            self._states = states
 
     def _state(self, step: Step) -> _State:
         scope = step.scope
@@ -131,11 +156,13 @@ class Line:
 
     def _keep(self, found: Sequence[Effect], at: At, own: int) -> None:
         """Keep what a command has made, and whether it may be code from elsewhere."""
+        brought = False
         foreign = at.fed == "network" or _is_foreign(found)
         for place_, effect in enumerate(found):
             put = (place_ < own and effect.by == "redirect") or effect.of in _PUTTING
             if effect.kind == "writes" and effect.path is not None:
-                if (put or foreign) and not (_LOGS.fits(effect.text) and not foreign):
+                brought = brought or any(one.kind.startswith("reads") and _is_brought(one) for one in found)  # fmt: skip
+                if (put or foreign or brought) and not (_LOGS.fits(effect.text) and not foreign):
                     self._made.add(effect.path.parts)
                     self._tainted = True
             elif effect.kind in _TAKING and foreign:
@@ -147,6 +174,15 @@ class Line:
 _PUTTING = frozenset({"tee", "sponge", "dd"})
 _TAKING = frozenset({"writes_here", "unpacks", "fetches"})
 """What takes what it is fed, or asks for, into the workspace."""
+
+
+def _is_brought(effect: Effect) -> bool:
+    """Whether a file comes from where others put files."""
+    path = effect.path
+    return path is not None and (path.base == "~" or (path.base == "/" and path.parts[:1] in _OTHERS))
+
+
+_OTHERS = (("tmp",), ("home",), ("Users",), ("private",), ("var",), ("dev",))
 
 
 def _is_foreign(found: Sequence[Effect]) -> bool:

@@ -49,7 +49,14 @@ def _chosen(name: str, texts: Sequence[str]) -> bool:
         return chooses(texts)
     if name == "git":
         return len(texts) > 1
+    if name in {"fd", "fdfind"}:
+        return any(_LETTERS.sub("", one) for one in texts if one[:1] != "-") or "-e" in texts
+    if name in {"rg", "ag", "ack"} and "--files" in texts:
+        return any(one.startswith(_CHOOSING) for one in texts)
     return name in _SEEKING
+
+
+_CHOOSING = ("-g", "--glob", "--iglob", "-t", "--type")
 
 
 def _listed(path: Path, *, chosen: bool) -> Listed:

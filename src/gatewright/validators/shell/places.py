@@ -167,9 +167,14 @@ _ROLE_NAMES = (
 ).split()  # fmt: skip
 
 
+_KEYS = (".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx", ".ppk", ".env", ".keystore")
+
+
 def _globs_role(text: str) -> bool:
     """Whether the last part, with letters of its own, could become a name of secrets."""
     for part in text.split("/"):
+        if _WILD.within(part) and part.endswith(_KEYS):
+            return True
         letters = part.replace("*", "").replace("?", "")
         if _WILD.within(part) and part[:1] not in "*?" and len(letters) > 1 and any(fnmatchcase(one, part) for one in _ROLE_NAMES):  # fmt: skip
             return True
@@ -178,8 +183,11 @@ def _globs_role(text: str) -> bool:
 
 def holds_secrets(path: Path) -> bool:
     """Whether all that is below a folder holds secrets of the host or of a person, so that nothing reads it as a whole."""
-    if path.base in {"^", "?"}:
+    if path.base == "?" or (path.base == "^" and not path.parts):
         return True
+    if path.base == "^":
+        # It may be any folder of the host.
+        return holds_sensitive_files("/" + "/".join(path.parts)) or is_secret(path)
     if path.base == "":
         return is_secret(path)
     parts = path.parts

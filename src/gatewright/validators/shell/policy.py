@@ -297,6 +297,8 @@ _OWN_GOALS = frozenset("make gmake just task npm pnpm yarn bun invoke".split())
 def _target(effect: Effect, said: Said) -> str | None:
     if said.writes and effect.of.partition(" ")[0] not in _OWN_GOALS and _PUBLISHING.fits(effect.text):
         return "sends_away"
+    if "://" in effect.text:
+        return "outside"
     return _value(effect, said) or None if _TARGET.fits(effect.text) and ".." not in effect.text else "operand"
 
 

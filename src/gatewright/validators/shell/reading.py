@@ -120,6 +120,8 @@ class Reader:
         return call.at
 
     def _entry(self, call: Call, more: Entry | None) -> None:
+        if _asks_version(call):
+            return
         special = SPECIALS.get(call.entry.special)
         if special is not None and special(call):
             return
@@ -174,6 +176,18 @@ def _instead(found: Given) -> Operands | None:
 
 
 _CHANGING = frozenset({"writes", "deletes", "script", "code"})
+
+
+def _asks_version(call: Call) -> bool:
+    """Whether a program is asked nothing but its version, or how it is used."""
+    if len(call.words) != 1 or call.words[0].text not in _VERSIONS:
+        return False
+    name = call.words[0].text
+    opt = call.entry.longs.get(name[2:]) if name[1] == "-" else call.entry.letters.get(name[1:])
+    return opt is not None and (name[1] == "-" or (opt.instead is not None and not opt.instead.slots))
+
+
+_VERSIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
 
 
 def _before_tail(entry: Entry, words: Sequence[Word], more: Entry | None) -> tuple[Given, int]:

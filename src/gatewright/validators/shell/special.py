@@ -652,6 +652,28 @@ def _docker_run(call: Call) -> list[Word]:
     return call.given.operands
 
 
+def _git_remotes(call: Call) -> list[Word]:
+    """Addresses may hold a password."""
+    if call.has("-v", "--verbose"):
+        call.add("environment", None, "", "-v")
+    return call.given.operands
+
+
+def _rsync(call: Call) -> list[Word]:
+    """What it deletes is in the last folder."""
+    if any(one.name.startswith("--delete") or one.name == "--del" for one in call.given.options):
+        for one in call.given.operands[-1:]:
+            call.add_paths("deletes", one, "operand")
+    return call.given.operands
+
+
+def _truncate(call: Call) -> list[Word]:
+    """What is left of a file is nothing, or little."""
+    for one in call.given.operands:
+        call.add_paths("deletes", one, "operand")
+    return call.given.operands
+
+
 def _zip(call: Call) -> list[Word]:
     """What unpacks does so in the folder that an option names, or here."""
     packs = call.name == "zip" or call.has("-l", "-p", "-t", "-v", "-Z", "-c")
@@ -694,6 +716,9 @@ CHECKS: Mapping[str, Check] = {
     "git-config": _git_config,
     "sqlite": _sqlite,
     "zip": _zip,
+    "git remote": _git_remotes,
+    "rsync": _rsync,
+    "truncate": _truncate,
     "top": _top,
     "sysctl": _sysctl,
     "docker-run": _docker_run,

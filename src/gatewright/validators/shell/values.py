@@ -23,7 +23,7 @@ _AUTHORITY = Pattern(r"(?:[^/?#@\\]*@)?(\[[^\]]*\]|[^/?#:\\]*)(?::[^/?#]*)?.*", 
 _NUMBERS = Pattern(r"(?:0[xX][0-9a-fA-F]+|\d+)(?:\.(?:0[xX][0-9a-fA-F]+|\d+)){0,3}")
 _METADATA_NAMES = Pattern(
     r"(?:.*\.)?(?:metadata(?:\.google(?:\.internal)?|\.azure(?:\.internal|\.com)?|\.goog|\.packet\.net|\.platformequinix\.com|\.oraclecloud\.com|\.internal)?|"
-    r"instance-data(?:\..*)?|169-254-169-254\..*|.*\.169\.254\.169\.254\..*|kubernetes\.default(?:\..*)?)\.?",
+    r"instance-data(?:\..*)?|169-254-169-254\..*|.*169[.-]254[.-]169[.-]254.*|.*a9fea9fe.*|kubernetes\.default(?:\..*)?)\.?",
     IGNORECASE,
 )
 _LINK_LOCAL = (0xA9FE0000, 0xFFFF0000)
