@@ -165,8 +165,8 @@ class Sandbox:
 
 
 def _granted(allow: tuple[Allowed, ...]) -> frozenset[str]:
-    """The capabilities that are allowed; without `allow` only what a command reads is asked."""
-    return frozenset(_CAPABILITIES if "develop" in allow or not allow else allow)
+    """The capabilities that are allowed."""
+    return frozenset(_CAPABILITIES if "develop" in allow else allow)
 
 
 _CAPABILITIES = frozenset({"network", "environment", "endless"})

@@ -68,8 +68,15 @@ class Call:
     def seen(self, word: Word) -> None:
         """Refuse a text that nobody has seen where it could be an option, or several words."""
         mark = marked(word.text)
-        if mark and self.at.listed.get(mark) is None and (word.bare or word.text.startswith(mark)):
+        if mark and self.at.listed.get(mark) is None and not self.is_harmless() and (word.bare or word.text.startswith(mark)):
             raise Refused("command_substitution", self.name)
+
+    def is_harmless(self) -> bool:
+        """Whether no option or operand of the program does anything."""
+        entry = self.entry
+        options = (*entry.letters.values(), *entry.longs.values(), *entry.words.values())
+        plain = all(one.kind == "text" and not one.does for one in options)
+        return plain and not entry.effects and all(one.kind == "text" for one in entry.operands.slots)
 
     def has(self, *names: str) -> bool:
         """Whether one of these options was given."""
@@ -170,6 +177,8 @@ def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -
             call.add(kind, call.at.folder, word.text, "operand")
     if not operands and any(one.kind == "deletes" and one.least for one in slots):
         call.add("deletes", call.at.folder, ".", "operand")
+    if not operands and slots and slots[0].kind == "lists" and not below:
+        call.add("lists", call.at.folder, ".", "operand")
     # Nothing named is all that is here.
     if below and not any(one in _PATHS for one in kinds) and any(one.kind in _PATHS for one in slots):  # fmt: skip
         first = next(one.kind for one in slots if one.kind in _PATHS)

@@ -91,7 +91,7 @@ class Line:
                 effects = self._step(one)
                 # What it prints is named by whoever made it.
                 self._tainted = self._tainted or any(map(_is_foreign, effects))
-            self._listed[mark] = listing(inner[0].commands, effects) if len(inner) == 1 else None
+            self._listed[mark] = listing(inner[0].commands, effects, folder) if len(inner) == 1 else None
             self._states = states
 
     def _state(self, step: Step) -> _State:
@@ -115,7 +115,7 @@ class Line:
                 how = "file"
             listed = self._listed
             if at and any(program_name(one.text) == "xargs" for one in command.words):
-                listed = {**listed, MARK: listing(step.commands[:at], read)}
+                listed = {**listed, MARK: listing(step.commands[:at], read, folder)}
             elif command.words:
                 listed = {**listed, MARK: None}
             found = self._command(command, At(folder, listed, how))

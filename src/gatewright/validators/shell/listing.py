@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import Effect, Listed
 from gatewright.validators.shell.found import chooses
-from gatewright.validators.shell.places import HERE, Path
+from gatewright.validators.shell.places import Path
 from gatewright.validators.shell_lists import Command
 from gatewright.validators.shell_pipes import lists_names
 from gatewright.validators.shell_programs import program_name
@@ -28,7 +28,7 @@ _WILD = Pattern(r"[*?\[]")
 _LETTERS = Pattern(r"\[[^\]]*\]|[*?./]")
 
 
-def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]]) -> tuple[Listed, ...] | None:  # fmt: skip
+def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], folder: Path) -> tuple[Listed, ...] | None:  # fmt: skip
     """Where the names come from that these commands print; None where they print anything else, or choose secrets."""
     words = [one.words for one in commands if one.words]
     if not words or len(words) != len(commands) or not lists_names(words):
@@ -41,7 +41,7 @@ def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]]) ->
     name, texts = program_name(words[0][0].text), [one.text for one in words[0][1:]]
     roots = [one.path for one in effects[0] if one.kind in _ROOTS and one.path is not None and one.of != "redirection"]  # fmt: skip
     chosen = _chosen(name, texts) or len(words) > 1 and any(program_name(one[0].text) in _SEEKING for one in words[1:])  # fmt: skip
-    return tuple(_listed(one, chosen=chosen) for one in roots or [HERE])
+    return tuple(_listed(one, chosen=chosen) for one in roots or [folder])
 
 
 def _chosen(name: str, texts: Sequence[str]) -> bool:

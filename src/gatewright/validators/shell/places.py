@@ -6,13 +6,13 @@ and a path that climbs above the beginning is outside. A `cd` to what looks like
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from gatewright.patterns import DOTALL, IGNORECASE, Pattern
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern, escape
 from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_files import holds_sensitive_files, is_sensitive
-from gatewright.validators.shell_workspace import is_hook, is_started
 
 __all__ = ["ANYWHERE", "HERE", "Path", "entered", "holds_secrets", "is_kept", "is_secret", "place", "resolve"]  # fmt: skip
 
@@ -208,4 +208,40 @@ def is_kept(path: Path) -> bool:
         return True
     if "." not in text and not path.wild:
         return False
-    return is_hook(text) or is_started(text) or bool(_KEPT.fits(text))
+    return _is_started(text) or bool(_KEPT.fits(text))
+
+
+_HOOKS = (
+    ".git .hg .husky .ssh .claude .codex .cursor .cursorrules .gemini .mcp.json .windsurf .continue .goose .qwen .opencode .aider.conf.yml .clinerules "
+    ".roo .kiro autostart launchagents launchdaemons"
+)
+_STARTING = (
+    ".vscode .idea .zshenv .zenv .zlogin .zlogout .bash_login .bash_logout .bash_aliases .profile .bash_profile .zprofile .bashrc .zshrc .cshrc .kshrc "
+    ".tcshrc .vimrc .inputrc .npmrc .pythonrc .envrc .gitconfig authorized_keys"
+)
+_HOOK_NAMES = "|".join(map(escape, _HOOKS.split()))
+_HOOK = Pattern(
+    rf"(?:.*[/\\])?(?:{_HOOK_NAMES}|\.config[/\\]+(?:systemd|fish|autostart|git))(?:[/\\].*)?",
+    DOTALL | IGNORECASE,
+)
+_STARTED = Pattern(
+    r"(?:.*[/\\])?(?:\.vscode|\.idea|\.\w*rc|\.\w*profile|\.bash_\w+|\.z(?:sh)?env|\.zsh\w+|\.zlog\w+|\.gitconfig|authorized_keys)(?:[/\\].*)?",
+    DOTALL | IGNORECASE,
+)
+_JOKER = Pattern(r"[*?\[{]")
+
+
+def _is_hook(path: str) -> bool:
+    """Whether a path is, or by its jokers may be, a hook of a repository or a setting of an agent."""
+    return _HOOK.fits(path) or _may_name(path, _HOOKS.split())
+
+
+def _is_started(path: str) -> bool:
+    """Whether a path is, or by its jokers may be, what somebody's program runs later without being asked."""
+    return _is_hook(path) or _STARTED.fits(path) or _may_name(path, _STARTING.split())
+
+
+def _may_name(path: str, names: Iterable[str]) -> bool:
+    """Whether a component with jokers could become one of these names. A shell puts no name with a dot in place of a bare joker."""
+    parts = [one for one in path.casefold().split("/") if _JOKER.within(one) and one[0] not in "*?"]
+    return any(fnmatchcase(name, one) for one in parts for name in names)

@@ -70,12 +70,13 @@ def _reads(effect: Effect, said: Said) -> str | None:
         return "outside"
     if path.wild and effect.listed and holds_secrets(_root(path)):
         return "host_file"
-    if _ENDLESS.fits(path.text()) and not said.granted & {"endless"}:
+    if effect.of not in _COUNTED and _ENDLESS.fits(path.text()) and not said.granted & {"endless"}:
         return "endless"
     return None
 
 
-_URL = Pattern(r"[A-Za-z][\w+.-]+://.*|(?:concat|subfile|crypto|data|tcp|udp|tls|pipe|cache):.*", DOTALL)
+_URL = Pattern(r"[A-Za-z][\w+.-]+://.*|(?:https?|ftps?|sftp|rtsp|rtmp|rtp|srt|gopher|tftp|concat|subfile|crypto|data|tcp|udp|tls|pipe|cache)[:,].*", DOTALL)
+_COUNTED = frozenset({"head", "dd", "od", "xxd", "hexdump"})
 _PLAIN_NAMES = frozenset("ls cat head tail wc find tree grep rg bat diff stat file du cp mv mkdir rm touch".split())
 """Programs that take `@name` for the name of a file, and no list of arguments."""
 _SYSTEM = Pattern(r"/(?:usr|opt|lib|lib64|Library/Developer|Applications|nix|etc/ssl)/.*")
@@ -170,7 +171,7 @@ def _run(effect: Effect, said: Said) -> str | None:
     path = effect.path
     if not said.writes:
         return "program_name"
-    if ":" in effect.text:
+    if ":" in effect.text or (effect.of.startswith("go ") and "@" in effect.text):
         return "outside"
     if path is None or path.wild or place(path) != "inside":
         return "program_name" if path is None or effect.by == "" else "outside"
@@ -257,7 +258,8 @@ def _package(effect: Effect, said: Said) -> str | None:
 def _module(effect: Effect, said: Said) -> str | None:
     if not said.writes:
         return _refused(effect)
-    return None if is_module(effect.text) else "outside"
+    fetched = effect.of in {"go run", "go install"} and "@" in effect.text
+    return None if is_module(effect.text) and not fetched else "outside"
 
 
 def _value(effect: Effect, said: Said) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gatewright.validators.shell.call import Call, always, fed, read_operands, read_options
 from gatewright.validators.shell.effects import At, Effect, marked
 from gatewright.validators.shell.places import resolve
-from gatewright.validators.shell.special import CHECKS, SPECIALS
+from gatewright.validators.shell.special import CHECKS, PREPARES, SPECIALS
 from gatewright.validators.shell.table import Entry, Operands, Table, table
 from gatewright.validators.shell.words import Given, Option, Refused, given
 from gatewright.validators.shell_programs import program_name
@@ -128,6 +128,9 @@ class Reader:
         operands = call.entry.operands
         most = len(operands.slots) if operands.tail and not operands.dashed else None
         words, rest = call.words, ()
+        prepared = PREPARES.get(call.entry.special)
+        if prepared is not None:
+            words = prepared(call)
         if operands.dashed:
             at = next((at for at, one in enumerate(words) if one.text == "--"), len(words))
             words, rest = words[:at], words[at + 1 :]

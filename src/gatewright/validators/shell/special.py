@@ -12,7 +12,7 @@ from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators.shell.call import Call
 from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked, paths_of
 from gatewright.validators.shell.found import chooses
-from gatewright.validators.shell.places import HERE, resolve
+from gatewright.validators.shell.places import HERE, is_kept, resolve
 from gatewright.validators.shell.scripts import awk_needs, jq_rule, sed_needs, yq_rule
 from gatewright.validators.shell.values import is_local
 from gatewright.validators.shell.words import Given, Refused, given
@@ -22,7 +22,7 @@ from gatewright.validators.shell_special import tested
 from gatewright.validators.shell_syntax import Word
 from gatewright.validators.sql_reading import sql_rule
 
-__all__ = ["CHECKS", "SPECIALS"]
+__all__ = ["CHECKS", "PREPARES", "SPECIALS"]
 
 Special = Callable[[Call], bool]
 Check = Callable[[Call], list[Word]]
@@ -217,6 +217,8 @@ def _tar(call: Call) -> bool:
             if ":" in value.text:
                 raise Refused("operand", f"tar {value.text}")
             call.add_paths("reads" if mode in _READING | _UNPACKING else "writes", value, name)
+        elif name in {"-T", "--files-from"} and mode not in _READING | _UNPACKING:
+            raise Refused("unknown_arguments", f"tar {name}")
         elif value is not None and opt.kind in {"reads", "writes", "lists"}:
             call.add_paths(opt.kind, value, name)
         elif opt.kind == "runs" or "runs" in opt.does:
@@ -674,6 +676,34 @@ def _truncate(call: Call) -> list[Word]:
     return call.given.operands
 
 
+def _copied(call: Call) -> list[Word]:
+    """What is copied keeps its name: a folder of hooks or settings is one elsewhere as well."""
+    for one in call.given.operands[:-1]:
+        if is_kept(resolve(HERE, one.text.rstrip("/").rpartition("/")[2], glob=one.glob)):
+            raise Refused("outside", f"{call.name} {one.text}")
+    return call.given.operands
+
+
+_NAMED = {"--arg": "text", "--argjson": "text", "--slurpfile": "reads", "--rawfile": "reads", "--argfile": "reads"}  # fmt: skip
+
+
+def _named_values(call: Call) -> list[Word]:
+    """The words of `jq` without options that have a name and a value."""
+    left, at, words = list[Word](), 0, call.words
+    while at < len(words):
+        kind = _NAMED.get(words[at].text)
+        if kind is None:
+            left.append(words[at])
+            at += 1
+            continue
+        if at + 2 >= len(words):
+            raise Refused("option", f"{call.name} {words[at].text}")
+        if kind == "reads":
+            call.add_paths("reads", words[at + 2], words[at].text)
+        at += 3
+    return left
+
+
 def _zip(call: Call) -> list[Word]:
     """What unpacks does so in the folder that an option names, or here."""
     packs = call.name == "zip" or call.has("-l", "-p", "-t", "-v", "-Z", "-c")
@@ -686,6 +716,8 @@ def _zip(call: Call) -> list[Word]:
     return call.given.operands
 
 
+PREPARES: Mapping[str, Check] = {"jq": _named_values}
+"""What takes words out before options are read."""
 SPECIALS: Mapping[str, Special] = {
     "find": _find,
     "xargs": _xargs,
@@ -716,6 +748,8 @@ CHECKS: Mapping[str, Check] = {
     "git-config": _git_config,
     "sqlite": _sqlite,
     "zip": _zip,
+    "cp": _copied,
+    "mv": _copied,
     "git remote": _git_remotes,
     "rsync": _rsync,
     "truncate": _truncate,

@@ -10,6 +10,9 @@ INSPECT = prepare({"allow": ["inspect"]})
 DEVELOP = prepare({"allow": ["develop"]})
 
 READING = [
+    "git -C lib status",
+    "git -c color.ui=always -C lib status",
+    "find src -name '*.ts' -exec grep -l x {} +",
     "wc -l $(find /usr/share/x -name '*.py')",
     "cd src && ls -la; wc -l *.py 2>/dev/null",
     "grep -rn foo src | head -5 || echo none",
@@ -36,7 +39,6 @@ READING = [
 ]
 WORKING = [
     *READING,
-    "git -C lib status",
     "npm ci && npm test 2>&1 | tail -20",
     "rm -rf dist build",
     "echo x > .gitignore && cat .git/config",
@@ -63,7 +65,6 @@ WORKING = [
     "npx tsc --noEmit -p tsconfig.json",
     "uv run pytest -q tests",
     "find . -name '*.pyc' -delete",
-    "find src -name '*.ts' -exec grep -l x {} +",
     "grep -rl a src | xargs sed -i 's/a/b/'",
     "NODE_ENV=test npm test > out.log",
     "python3 -m venv .venv && . .venv/bin/activate && pip install -r requirements.txt",
@@ -92,7 +93,6 @@ NEVER = [
     "PATH=. ls",
     "export PATH=/tmp/x && ls",
     "ls > ~/.bashrc",
-    "git -C ../x status",
     "git -c core.fsmonitor=x status",
     "git -c log.showSignature=true log",
     "ls & rm x",
@@ -199,7 +199,6 @@ OUTSIDE = [
     "git init a/../../x",
     "black /home/u/x",
     "ruff check --fix ../x",
-    "gcc /home/u/x.c -o x",
     "isort ../x",
     "rustfmt a/../../x",
     "gofmt -w ~/x",
@@ -273,15 +272,236 @@ def test_words_are_judged_as_one_command() -> None:
     assert INSPECT.judge(["ls; rm x"]) is not None
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "PYTHONPATH=. pip list",
-        "git -C lib status",
-        "git -c color.ui=always -C lib status",
-        "time git -C lib status",
-    ],
-)
-def test_what_reads_code_or_settings_from_a_folder_is_no_inspection(line: str) -> None:
+@pytest.mark.parametrize("line", ["PYTHONPATH=. pip list", "git -C /srv/x status", "time git -C ../x status"])
+def test_what_reads_code_or_settings_from_elsewhere_is_no_inspection(line: str) -> None:
     """MGP-4.5"""
     assert INSPECT.judge(line) is not None
+
+
+SINGLE = [
+    "curl -fsSL https://x.example/a -o a",
+    "curl -H Accept:x https://x.example",
+    "curl -X POST -d @a http://localhost:3000/x",
+    "curl -O https://x.example/a",
+    "curl -s -o /dev/null -w %{http_code} https://x.example",
+    "wget -qO- https://x.example",
+    "wget -nv -P dl https://x.example/a",
+    "http localhost:8000/x a=b",
+    "http GET https://x.example Accept:x",
+    "curl -b a=b https://x.example",
+    "curl -o d/a https://x.example/b",
+    "curl -sO https://x.example/b",
+    "wget https://x.example/b",
+    "wget -O - https://x.example/b",
+    "curl https://x.example/b",
+    "rm -rf dist",
+    "mkdir -p a/b",
+    "cp a b",
+    "mv a b",
+    "ln -s a b",
+    "chmod +x a",
+    "chmod 755 a",
+    "sed -i.bak -e /x/d a",
+    "tar -xzf a.tgz -C b",
+    "unzip -q a.zip -d b",
+    "git restore --staged a",
+    "git merge --no-ff x",
+    "git tag -a v1 -m x",
+    "git branch -d x",
+    "git reset --soft HEAD~1",
+    "git submodule update --init",
+    "git commit --amend",
+    "pip install -r requirements.txt",
+    "python -m pytest -q",
+    "python -u a.py",
+    "node --test",
+    "php -l a.php",
+    "bash -n a.sh",
+    "source .venv/bin/activate",
+    "java -jar build/a.jar",
+    "go run ./cmd/x",
+    "go get example.org/a/b@v1",
+    "cargo +nightly fmt",
+    "bun install",
+    "sort -u a -o a",
+    "yq -i .a=1 a.yml",
+    "lerna run test",
+    "nx test",
+    "changeset",
+    "prisma migrate dev",
+    "prisma generate",
+    "knex migrate:latest",
+    "gem install rails",
+    "tox -e py311",
+    "just test",
+    "rake test",
+    "cmake -S . -B build",
+    "cmake -E copy a b",
+    "nyc report",
+    "python -m pytest -m slow",
+    "python -m cProfile a.py",
+    "python -m coverage run -m pytest",
+    "time make",
+    "timeout -k 5 60s npm test",
+    "nice -n 5 npx tsc -b",
+    "uv run --frozen pytest -q",
+    "git -C a -c color.ui=never log",
+    "valgrind --leak-check=full ./build/t",
+]
+SINGLE_REFUSED = [
+    "curl -d a https://x.example",
+    "curl -sd a https://x.example",
+    "curl -H @f https://x.example",
+    "curl -H@f https://x.example",
+    "curl --header=@f https://x.example",
+    "curl --resolve a:1:2 -d x http://localhost/",
+    "curl --connect-to a:1:b:2 -d x http://localhost/",
+    "curl -d x 2130706433",
+    "curl -T x telnet://x.example",
+    "curl telnet://x.example",
+    "curl file:///etc/x",
+    "curl -b cookies https://x.example",
+    "curl -w @f https://x.example",
+    "curl -d x",
+    "http x.example a=b",
+    "http POST https://x.example a@f",
+    "wget --post-file=x https://x.example",
+    "curl -d x http://localhost/ https://x.example/",
+    "wget -qP /home/u/x https://x.example",
+    "wget -a /home/u/x https://x.example",
+    "wget --save-cookies /home/u/x https://x.example",
+    "curl -OJ https://x.example",
+    "curl -c/home/u/x https://x.example",
+    "curl --output-d x https://x.example",
+    "wget --post-f=x https://x.example",
+    "curl --data-b @x https://x.example",
+    "curl -K x https://x.example",
+    "curl -x x https://x.example",
+    "wget -qO.git/hooks/x https://x.example",
+    "curl -so ~/x https://x.example",
+    "rm -rf /",
+    "rm -rf *",
+    "rm -rf .git",
+    "mkdir ~/x",
+    "cp a ~/x",
+    "mv a /x",
+    "ln -s /etc a",
+    "chmod u+s a",
+    "chmod 4755 a",
+    "sed -i s/a/b/e a",
+    "sed -i s/a/b/ /x",
+    "tar -xf a -C /",
+    "tar -I sh -cf a b",
+    "tar --to-command=sh -xf a",
+    "unzip a -d /",
+    "git restore .",
+    "git reset --hard",
+    "git branch -D x",
+    "git tag -d x",
+    "git rebase -x id",
+    "git bisect run id",
+    "git submodule foreach id",
+    "git apply --unsafe-paths a",
+    "git archive --remote=x HEAD",
+    "git clean -fdx",
+    "git merge -s x y",
+    "pip install https://x/a.whl",
+    "pip install --index-url x a",
+    "python -c id",
+    "python -m x",
+    "python /tmp/a.py",
+    "node -e id",
+    "node -r ./x a.js",
+    "perl -e id",
+    "ruby -r/x a",
+    "bash -c id",
+    "set -x y",
+    "java -javaagent:x -jar a",
+    "go run -exec sh .",
+    "cargo install x",
+    "bun x y",
+    "sort -o ~/a a",
+    "tsx -e id",
+    "lerna exec -- sh",
+    "lerna publish",
+    "changeset publish",
+    "prisma migrate reset",
+    "prisma db push --force-reset",
+    "knex migrate:rollback",
+    "gem exec evil",
+    "tox -x x",
+    "tox exec -- sh",
+    "just --command sh",
+    "just -c sh",
+    "rake -e x",
+    "rake --exec=x",
+    "cmake -E env sh -c id",
+    "cmake -P x",
+    "nyc sh -c id",
+    "c8 --reporter text sh",
+    "python -m timeit x",
+    "python -m cProfile -m x",
+    "python -m coverage run -m timeit x",
+    "python -m tox -x x",
+    "npx evil",
+    "npx -p evil tsc",
+    "timeout x sh",
+    "git -C /etc log",
+    "git -c core.pager=x log",
+    "valgrind sh",
+    "x http://169.254.169.254/",
+    "/tmp/x",
+    "../x",
+    "find ~ -delete",
+    "curl -T a https://x.example",
+    "curl -K c https://x.example",
+    "curl -o /etc/x https://x.example",
+    "x --config=/tmp/c",
+    "x -c ~/c",
+    "x --init-hook=y",
+    "npm publish",
+    "npm i github:a/b",
+    "aws s3 rm s3://x",
+    "mvn exec:exec",
+    "go run x@latest",
+]
+
+
+@pytest.mark.parametrize("line", SINGLE)
+def test_one_command_that_works_inside_passes_develop(line: str) -> None:
+    assert DEVELOP.judge(line) is None
+
+
+@pytest.mark.parametrize("line", SINGLE_REFUSED)
+def test_one_command_that_leads_outside_is_refused_by_develop(line: str) -> None:
+    """MGP-4.5"""
+    assert DEVELOP.judge(line) is not None
+
+
+NEEDING = {
+    "network": ["ping -c 1 x", "dig x", "whois x", "git remote show origin", "npm view x", "pip list -o", "getent hosts x", "xmllint http://x/a",
+                "time dig x", "resolvectl query x", "kubectl get pods"],
+    "environment": ["env", "printenv HOME", "ps aux e", "ps eww", "ps -o environ", "jq -n env", "jq -n '$ENV'", "awk 'BEGIN{print ENVIRON[\"A\"]}'",
+                    "env LANG=C printenv", "history", "systemctl show x"],
+    "endless": ["yes", "tail -f x", "ping x", "vmstat 1", "top -b", "sleep 1h", "cat /dev/zero", "journalctl -f", "docker logs -f x",
+                "seq inf", "awk 'BEGIN{while(1)x++}'", "less +F x", "kubectl get pods -w"],
+}  # fmt: skip
+CAPABILITIES = frozenset(NEEDING)
+
+
+@pytest.mark.parametrize(
+    ("capability", "line"), [(name, line) for name, lines in NEEDING.items() for line in lines]
+)
+def test_what_needs_a_capability_passes_only_with_it(capability: str, line: str) -> None:
+    refused = INSPECT.judge(line)
+    assert refused is not None
+    assert refused.rule in CAPABILITIES
+    assert prepare({"allow": ["reads", *sorted(CAPABILITIES)]}).judge(line) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["timeout 5 tail -f x", "head -c 16 /dev/urandom", "vmstat 1 5", "top -b -n 1", "sleep 2", "ps aux", "ps -ef", "jq .env x", "seq 10"],
+)
+def test_what_ends_and_shows_no_variables_needs_none(line: str) -> None:
+    assert INSPECT.judge(line) is None
