@@ -92,7 +92,11 @@ def _read(source: bytes) -> list[Step]:
     known = list(_known_expansions(root, steps)) if b"$" in source or b"<(" in source else []
     for start, end, instead in reversed(known):
         source = source[:start] + instead + source[end:]
-    for part in (root_of(source) if known else root).children:
+    parts = (root_of(source) if known else root).children
+    # What goes on in the background is judged as what one waits for.
+    if parts and parts[-1].type == "&":
+        parts = parts[:-1]
+    for part in parts:
         if part.type not in {";", "comment"}:
             steps += _steps(part, 0)
     if not steps:
@@ -158,6 +162,9 @@ def _instead(node: Node) -> bytes | None:
     if len(inner) != 1 or inner[0].type not in _PRINTING:
         return None
     told = (inner[0].text or b"").decode()
+    for known, means in _TOLD:
+        if known.fits(told):
+            return means
     if _REVISION.fits(told):
         return b"HEAD"
     before, after = _around(node)
@@ -174,6 +181,12 @@ def _instead(node: Node) -> bytes | None:
     return b"%" if within in {"command", "variable_assignment"} else None
 
 
+_TOLD = (
+    (Pattern(r"nproc(?: --all)?|id -[ug]|date \+%s|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(?:ncpu|logicalcpu|physicalcpu)"), b"1"),
+    (Pattern("pwd"), b"."),
+    (Pattern(r"uname(?: -[smr])?|whoami|id -[ug]n|date \+[\"']?%[%YmdHMSFTjy_-]*[\"']?|hostname"), b"x"),
+)  # fmt: skip
+"""Commands whose output is a number, the folder, or a plain name."""
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
 _PRINTING = frozenset({"command", "pipeline", "redirected_statement", "list"})
 
@@ -311,6 +324,10 @@ def _piped(node: Node) -> Iterator[Command]:
     for part in node.children:
         if part.type == "pipeline":
             yield from _piped(part)
+        elif part.type in {"subshell", "compound_statement"}:
+            # Each of them may read what comes, and write what goes on.
+            for step in _steps(part, 1):
+                yield from step.commands
         elif part.type not in _PIPES:
             yield _one(part)
 
@@ -340,7 +357,8 @@ def _set_parts(node: Node) -> list[Node] | None:
     if node.type == "variable_assignments":
         return list(node.children)
     exports = node.type == "declaration_command" and node.children[0].type == "export"
-    return list(node.children[1:]) if exports else None
+    # Alone it shows the environment.
+    return list(node.children[1:]) or None if exports else None
 
 
 def _plain_command(parts: list[Node]) -> Command:
@@ -363,12 +381,12 @@ def _test(node: Node) -> Iterator[Word]:
 
 
 def _tested(node: Node) -> Iterator[Word]:
-    if node.type in {"unary_expression", "binary_expression", "negation_expression"}:
+    if node.type in {"unary_expression", "binary_expression", "negation_expression", "parenthesized_expression"}:
         for part in node.children:
             yield from _tested(part)
     elif node.type in {"word", "string", "raw_string", "concatenation", "number"}:
         yield from node_words(node)
-    elif node.type in {"test_operator", "=", "!=", "==", "!", "<", ">"}:
+    elif node.type in {"test_operator", "=", "!=", "==", "!", "<", ">", "&&", "||", "(", ")"}:
         yield Word((node.text or b"").decode())
     else:
         raise Unacceptable(named(node.type))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gatewright.patterns import Pattern
-from gatewright.validators.shell.effects import At, Effect, marked, paths_of
+from gatewright.validators.shell.effects import DASHED, At, Effect, marked, paths_of
 from gatewright.validators.shell.places import Path, resolve
 from gatewright.validators.shell.table import MAYBE, Entry, Slot
 from gatewright.validators.shell.words import Given, Option, Refused
@@ -68,14 +68,19 @@ class Call:
     def seen(self, word: Word) -> None:
         """Refuse a text that nobody has seen where it could be an option, or several words."""
         mark = marked(word.text)
+        if mark == word.text and DASHED in self.at.listed and not self.is_harmless(strictly=False):
+            raise Refused("unknown_arguments", self.name)
         if mark and self.at.listed.get(mark) is None and not self.is_harmless() and (word.bare or word.text.startswith(mark)):
             raise Refused("command_substitution", self.name)
 
-    def is_harmless(self) -> bool:
-        """Whether no option or operand of the program does anything."""
+    def is_harmless(self, *, strictly: bool = True) -> bool:
+        """Whether no option of the program does anything, and strictly no operand."""
         entry = self.entry
         options = (*entry.letters.values(), *entry.longs.values(), *entry.words.values())
-        plain = all(one.kind == "text" and not one.does for one in options)
+        plain = all(one.kind in {"text", "reads"} and not one.does & _CHANGING for one in options)
+        if not strictly:
+            return plain
+        plain = plain and all(one.kind == "text" and not one.does for one in options)
         return plain and not entry.effects and all(one.kind == "text" for one in entry.operands.slots)
 
     def has(self, *names: str) -> bool:
@@ -130,6 +135,7 @@ def read_options(call: Call, options: Sequence[Option]) -> None:
             call.add("package", None, value.text, name)
 
 
+_CHANGING = frozenset({"changes", "deletes", "runs", "writes", "writes_here", "sends", "settings"})
 _BELOW = {"reads": "reads_below", "lists": "lists_below"}
 
 
@@ -151,6 +157,8 @@ def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -
     below = "recursive" in does
     for kind, word in zip(kinds, operands, strict=True):
         if kind in _PATHS:
+            if DASHED in call.at.listed:
+                call.seen(word._replace(bare=False) if marked(word.text) != word.text else word)
             if "deletes" in does and kind != "writes":
                 kind = "deletes"
             if below:

@@ -9,7 +9,7 @@ from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell_lists import MARKS
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["MARK", "At", "Effect", "Listed", "marked", "paths_of"]
+__all__ = ["DASHED", "MARK", "NUMBERS", "At", "Effect", "Listed", "marked", "paths_of"]
 
 MARK = "\uf8ff"
 """What stands in a word for names that `find` or `xargs` puts there; no text of a line has it."""
@@ -35,6 +35,14 @@ class Listed(NamedTuple):
     root: Path
     chosen: bool = False
     """Whether they are but some of what is there, by their names or by what they hold."""
+    dashed: bool = False
+    """Whether one of them may begin with a dash, and be an option."""
+
+
+DASHED = "\uf8fe"
+"""Stands among what is listed where names that `xargs` puts on a line may begin with a dash."""
+NUMBERS = Path("#")
+"""In place of a folder: what is listed are numbers of processes."""
 
 
 class At(NamedTuple):

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gatewright.patterns import IGNORECASE, Pattern
-from gatewright.validators.shell.effects import Effect, Listed
+from gatewright.validators.shell.effects import NUMBERS, Effect, Listed
 from gatewright.validators.shell.found import chooses
 from gatewright.validators.shell.places import Path
 from gatewright.validators.shell_lists import Command
 from gatewright.validators.shell_pipes import lists_names
+from gatewright.validators.shell_syntax import Word
 from gatewright.validators.shell_programs import program_name
 
 __all__ = ["listing"]
@@ -31,6 +32,10 @@ _LETTERS = Pattern(r"\[[^\]]*\]|[*?./]")
 def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], folder: Path) -> tuple[Listed, ...] | None:  # fmt: skip
     """Where the names come from that these commands print; None where they print anything else, or choose secrets."""
     words = [one.words for one in commands if one.words]
+    if len(words) == 1 and _lists_processes(words[0]):
+        return (Listed(NUMBERS),)
+    if words and program_name(words[0][0].text) in _ANYWHERE:
+        return None
     if not words or len(words) != len(commands) or not lists_names(words):
         return None
     for filtering in words[1:]:
@@ -41,7 +46,18 @@ def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], fo
     name, texts = program_name(words[0][0].text), [one.text for one in words[0][1:]]
     roots = [one.path for one in effects[0] if one.kind in _ROOTS and one.path is not None and one.of != "redirection"]  # fmt: skip
     chosen = _chosen(name, texts) or len(words) > 1 and any(program_name(one[0].text) in _SEEKING for one in words[1:])  # fmt: skip
-    return tuple(_listed(one, chosen=chosen) for one in roots or [folder])
+    dashed = name == "ls"
+    return tuple(_listed(one, chosen=chosen)._replace(dashed=dashed) for one in roots or [folder])
+
+
+_ANYWHERE = frozenset({"locate", "plocate", "mlocate", "which", "type", "whereis"})
+"""These list what lies anywhere on the host."""
+_TERSE = Pattern(r"-[A-Za-z0-9]*t.*")
+
+
+def _lists_processes(words: Sequence[Word]) -> bool:
+    name = program_name(words[0].text)
+    return name in {"pgrep", "pidof"} or (name == "lsof" and any(_TERSE.fits(one.text) for one in words[1:]))  # fmt: skip
 
 
 def _chosen(name: str, texts: Sequence[str]) -> bool:

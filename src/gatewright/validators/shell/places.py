@@ -21,7 +21,7 @@ class Path(NamedTuple):
     """A path, as far as it is known."""
 
     base: str
-    """Where it begins: `""` the workspace, `/`, `~` a home, `^` a folder above the workspace, `?` nobody knows where."""
+    """Where it begins: `""` the workspace, `/`, `~` a home, `^` a folder above the workspace, `?` nobody knows where, `#` nowhere: a number."""
     parts: tuple[str, ...] = ()
     wild: bool = False
     """Whether the shell, or what lists files, puts names in place of its jokers."""
@@ -33,7 +33,7 @@ class Path(NamedTuple):
         return _BEGINNINGS[self.base] + "/".join(self.parts)
 
 
-_BEGINNINGS = {"": "", "/": "/", "~": "~/", "^": "../", "?": ""}
+_BEGINNINGS = {"": "", "/": "/", "~": "~/", "^": "../", "?": "", "#": ""}
 HERE, ANYWHERE = Path(""), Path("?")
 _WILD = Pattern(r"[*?\[]")
 
@@ -98,7 +98,7 @@ def place(path: Path, *, written: bool = False) -> str:
         parts = path.parts[1:] if path.parts[:1] == ("private",) else path.parts
         named = len(parts) > 1 and (not written or parts[1].strip("*?.") != "")
         return "temporary" if parts[:1] == ("tmp",) and named else "outside"
-    return "unknown" if path.base == "?" else "outside"
+    return "unknown" if path.base in {"?", "#"} else "outside"
 
 
 _HINTS = Pattern(

@@ -55,15 +55,17 @@ def rule_of(effect: Effect, said: Said) -> str | None:
 
 def _reads(effect: Effect, said: Said) -> str | None:
     path = effect.path
-    if path is None or (path.base == "?" and effect.listed):
+    if path is None or (path.base in {"?", "#"} and effect.listed):
         return "unknown_arguments"
     if is_secret(path):
         return "host_file"
+    if effect.of == "rsync" and ":" in effect.text:
+        return "sends_away"
     if _URL.fits(effect.text):
         return "outside" if said.builds or said.project else _network(effect, said)
     if effect.text.startswith("@") and effect.of not in _PLAIN_NAMES:
         return "unknown_arguments"
-    if effect.of.startswith("git ") and ":" in effect.text and is_secret(resolve(HERE, effect.text.partition(":")[2])):  # fmt: skip
+    if ":" in effect.text and effect.of.startswith(_PREFIXED) and any(is_secret(resolve(HERE, one)) for one in effect.text.split(":")[1:]):  # fmt: skip
         return "host_file"
     takes = said.project or (said.builds and effect.by.startswith("-"))
     if takes and place(path) != "inside" and not _SYSTEM.fits(path.text()):
@@ -77,6 +79,8 @@ def _reads(effect: Effect, said: Said) -> str | None:
 
 _URL = Pattern(r"[A-Za-z][\w+.-]+://.*|(?:https?|ftps?|sftp|rtsp|rtmp|rtp|srt|gopher|tftp|concat|subfile|crypto|data|tcp|udp|tls|pipe|cache)[:,].*", DOTALL)
 _COUNTED = frozenset({"head", "dd", "od", "xxd", "hexdump"})
+_PREFIXED = ("git ", "docker ", "podman ", "kubectl ")
+"""Programs that take a path behind a revision, or a machine."""
 _PLAIN_NAMES = frozenset("ls cat head tail wc find tree grep rg bat diff stat file du cp mv mkdir rm touch".split())
 """Programs that take `@name` for the name of a file, and no list of arguments."""
 _SYSTEM = Pattern(r"/(?:usr|opt|lib|lib64|Library/Developer|Applications|nix|etc/ssl)/.*")
@@ -97,7 +101,7 @@ def _reads_below(effect: Effect, said: Said) -> str | None:
 
 def _lists(effect: Effect, said: Said) -> str | None:
     path = effect.path
-    if path is None or (path.base == "?" and effect.listed):
+    if path is None or (path.base in {"?", "#"} and effect.listed):
         return "unknown_arguments"
     return "host_file" if is_secret(path) else None
 
@@ -132,7 +136,7 @@ def _writes(effect: Effect, said: Said) -> str | None:
         return "program_option"
     if effect.of == "rsync" and ":" in effect.text:
         return "sends_away"
-    if path is None or path.base == "?":
+    if path is None or path.base in {"?", "#"}:
         return "unknown_arguments"
     where = place(path, written=True)
     if where == "sensitive":
@@ -248,9 +252,7 @@ def _sends(effect: Effect, said: Said) -> str | None:
 
 
 def _package(effect: Effect, said: Said) -> str | None:
-    if not said.writes:
-        return _refused(effect)
-    if not effect.text:
+    if not said.writes or not effect.text:
         return None
     return None if is_package(effect.text, of=effect.of) else "outside"
 
@@ -301,7 +303,8 @@ def _target(effect: Effect, said: Said) -> str | None:
         return "sends_away"
     if "://" in effect.text:
         return "outside"
-    return _value(effect, said) or None if _TARGET.fits(effect.text) and ".." not in effect.text else "operand"
+    plain = _TARGET.fits(effect.text) and ".." not in effect.text.split("/")
+    return _value(effect, said) if plain else "operand"
 
 
 _TARGET = Pattern(r"[\w@%+./:,~#*()=' \[\]-]*")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gatewright.patterns import Pattern
 from gatewright.validators.shell.call import Call, always, fed, read_operands, read_options
 from gatewright.validators.shell.effects import At, Effect, marked
 from gatewright.validators.shell.places import resolve
@@ -20,6 +21,8 @@ _MOST_BEFORE = 12
 """Words before a subcommand."""
 _DEEPEST = 8
 """Commands within commands."""
+_SHORT = Pattern(r"(?:[1-9]\d{0,2}(?:\.\d+)?|0?\.\d+|[1-9](?:\.\d+)?)s?|(?:[1-9]|10)m")
+"""How long somebody waits."""
 _TIMERS = frozenset({"timeout", "gtimeout"})
 _TOOLS = frozenset({"node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", "vendor/bin", "bin", ".bin", ".tox/py/bin"})  # fmt: skip
 """Folders of a workspace with programs that others made."""
@@ -128,7 +131,7 @@ class Reader:
         operands = call.entry.operands
         most = len(operands.slots) if operands.tail and not operands.dashed else None
         words, rest = call.words, ()
-        prepared = PREPARES.get(call.entry.special)
+        prepared = PREPARES.get(call.entry.special) or PREPARES.get(call.entry.names[0])
         if prepared is not None:
             words = prepared(call)
         if operands.dashed:
@@ -157,7 +160,7 @@ class Reader:
         always(call)
         fed(call, bool(call.given.operands))
         if operands.tail == "command":
-            if call.name in _TIMERS:
+            if call.name in _TIMERS and all(_SHORT.fits(one.text) for one in left):
                 call.at = call.at._replace(bounded=True)
             call.command(list(rest))
         elif operands.tail == "again":

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators.shell.call import Call
-from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked, paths_of
+from gatewright.validators.shell.effects import DASHED, MARK, NUMBERS, At, Effect, Listed, marked, paths_of
 from gatewright.validators.shell.found import chooses
 from gatewright.validators.shell.places import HERE, is_kept, resolve
 from gatewright.validators.shell.scripts import awk_needs, jq_rule, sed_needs, yq_rule
@@ -53,12 +53,17 @@ def _find(call: Call) -> bool:
             end = next((one for one in range(at, len(words)) if words[one].text in _ENDS), None)
             if end is None or end == at:
                 raise Refused("option", f"find {text}")
-            commands.append(words[at:end])
+            command = list(words[at:end])
+            # Behind `+` there may be several.
+            more = [one for one in command if one.text == "{}"] if words[end].text == "+" else []
+            commands.append([*command, *more])
             at = end + 1
         else:
             at = _tested(call, known, words, at)
             deletes = deletes or text == "-delete"
             tests += [one.text for one in words[at - 1 : at] if one.text != text]
+    for one in roots:
+        call.seen(one)
     begun = roots or [Word(".")]
     for one in begun:
         call.add_paths("lists", one, "operand")
@@ -125,7 +130,10 @@ def _xargs(call: Call) -> bool:
     if placed:
         command = [one._replace(text=one.text.replace(placed, MARK)) for one in command]
     else:
-        command.append(Word(MARK))
+        command += [Word(MARK), Word(MARK)]
+    listed = call.at.listed.get(MARK)
+    if listed and any(one.dashed for one in listed) and not any(one.text == "--" for one in command):  # fmt: skip
+        call.at = call.at._replace(listed={**call.at.listed, DASHED: ()})
     call.command(command, call.at._replace(fed=""))
     return True
 
@@ -202,6 +210,8 @@ def _tar(call: Call) -> bool:
     """What it lists, packs and unpacks."""
     words = _dashed(call)
     found, _ = given(call.entry, words)
+    for one in found.operands:
+        call.seen(one)
     modes = {one.name for one in found.options} & _MODES
     if len(modes) != 1:
         raise Refused("option", "tar")
@@ -381,11 +391,19 @@ def _kill(call: Call) -> bool:
             del words[0]
         elif not _SIGNAL.fits(option):
             raise Refused("option", f"kill {option}")
-    words = [one for one in words if one != "--"]
+    words = [one for one in words if one != "--" and not _is_number(call, one)]
+    if not words and any(marked(one.text) for one in call.words):
+        call.add("project", HERE, "", "")
+        return True
     if not words or not all(map(_PROCESS.fits, words)) or "1" in words:
         raise Refused("operand", "kill")
     call.add("project", HERE, "", "")
     return True
+
+
+def _is_number(call: Call, text: str) -> bool:
+    listed = call.at.listed.get(marked(text)) if marked(text) == text else None
+    return bool(listed) and all(one.root == NUMBERS for one in listed or ())
 
 
 _SIGNAL = Pattern(r"-(?:SIG)?[A-Z]{3,6}[12]?|-\d{1,2}|--signal=\w+")
@@ -527,6 +545,10 @@ _SQL_DANGER = Pattern(
 )
 
 
+_ALL_ROWS = Pattern(r"(?:.*;)?\s*(?:delete\s+from\s+[\w.\"`]+|update\s[^;]*\sset\s[^;]*)\s*(?:;.*)?", IGNORECASE | DOTALL)
+_CHOSEN = Pattern(r"(?:.*\W)?(?:where|limit)\W.*", IGNORECASE | DOTALL)
+
+
 def _sqlite(call: Call) -> list[Word]:
     """A file of a database, and what is asked of it."""
     operands = list(call.given.operands)
@@ -536,7 +558,7 @@ def _sqlite(call: Call) -> list[Word]:
             if not _DOTTED.fits(text):
                 raise Refused("operand", f"sqlite3 {text}")
         elif sql_rule(text, "sqlite") is not None:
-            if _SQL_DANGER.fits(text) or "\\" in text or text.startswith("."):
+            if _SQL_DANGER.fits(text) or _ALL_ROWS.fits(text) or "\\" in text or text.startswith("."):
                 raise Refused("operand", "sqlite3")
             call.add_paths("writes", operands[0], "operand")
     if not call.has("-readonly", "--readonly", "-safe"):
@@ -580,7 +602,7 @@ def _sql(call: Call) -> list[Word]:
             meta = line.strip().startswith("\\")
             if meta and not _META.fits(line.strip()):
                 raise Refused("operand", call.name)
-        if _SQL_DANGER.fits(text) or ("\\" in text and not text.strip().startswith("\\")):
+        if _SQL_DANGER.fits(text) or _ALL_ROWS.fits(text) or ("\\" in text and not text.strip().startswith("\\")):
             raise Refused("operand", call.name)
     if call.at.fed and not asked and not call.has("-f", "--file"):
         call.add("code", None, call.at.fed, "input")
@@ -704,6 +726,34 @@ def _named_values(call: Call) -> list[Word]:
     return left
 
 
+def _head(call: Call) -> list[Word]:
+    if any(one.value is not None and len(one.value.text) > len("-1000000000") for one in call.given.options):  # fmt: skip
+        call.add("endless", None, "", "operand")
+    return call.given.operands
+
+
+_FD_RUNS = frozenset({"-x", "-X", "--exec", "--exec-batch"})
+
+
+def _fd(call: Call) -> list[Word]:
+    """The words before what it runs for each file that it finds."""
+    at = next((at for at, one in enumerate(call.words) if one.text in _FD_RUNS), None)
+    if at is None:
+        return list(call.words)
+    command = [one for one in call.words[at + 1 :] if one.text != ";"]
+    before = list(call.words[:at])
+    roots = [one for one in before if one.text[:1] != "-"][1:] or [Word(".")]
+    chosen = any(one.text in {"-e", "--extension"} for one in before) or (
+        before[:1] != [] and before[0].text[:1] != "-" and any(map(str.isalnum, before[0].text))
+    )
+    listed = tuple(Listed(path, chosen) for one in roots for path in paths_of(one, call.at))
+    given_words = [one._replace(text=one.text.replace("{}", MARK)) for one in command]
+    if not any("{}" in one.text for one in command):
+        given_words.append(Word(MARK))
+    call.command(given_words, call.at._replace(listed={**call.at.listed, MARK: listed}, fed=""))
+    return before
+
+
 def _zip(call: Call) -> list[Word]:
     """What unpacks does so in the folder that an option names, or here."""
     packs = call.name == "zip" or call.has("-l", "-p", "-t", "-v", "-Z", "-c")
@@ -716,7 +766,7 @@ def _zip(call: Call) -> list[Word]:
     return call.given.operands
 
 
-PREPARES: Mapping[str, Check] = {"jq": _named_values}
+PREPARES: Mapping[str, Check] = {"jq": _named_values, "fd": _fd}
 """What takes words out before options are read."""
 SPECIALS: Mapping[str, Special] = {
     "find": _find,
@@ -748,6 +798,7 @@ CHECKS: Mapping[str, Check] = {
     "git-config": _git_config,
     "sqlite": _sqlite,
     "zip": _zip,
+    "head": _head,
     "cp": _copied,
     "mv": _copied,
     "git remote": _git_remotes,
