@@ -6,7 +6,7 @@ expansions, substitutions, jobs and here-documents stay refused by the name of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -184,7 +184,7 @@ def _instead(node: Node) -> bytes | None:
 _TOLD = (
     (Pattern(r"nproc(?: --all)?|id -[ug]|date \+%s|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(?:ncpu|logicalcpu|physicalcpu)"), b"1"),
     (Pattern("pwd"), b"."),
-    (Pattern(r"uname(?: -[smr])?|whoami|id -[ug]n|date \+[\"']?%[%YmdHMSFTjy_-]*[\"']?|hostname"), b"x"),
+    (Pattern(r"uname(?: -[smr])?|date \+[\"']?%[%YmdHMSFTjy_-]*[\"']?"), b"x"),
 )  # fmt: skip
 """Commands whose output is a number, the folder, or a plain name."""
 _SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
@@ -217,25 +217,57 @@ _PLACED = Pattern(r"(?:.*[^\w])?/.*|.*~.*|.*\.\..*", DOTALL)
 
 def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int, bytes]]:
     """Start, end and meaning of each expansion whose value needs no guess. What runs for one is added to the steps."""
-    stack = [root]
-    found = []
+    stack: list[tuple[Node, Mapping[bytes, bytes]]] = [(root, _EXPANSIONS)]
+    found: list[tuple[int, int, bytes]] = []
+    marks = 0
     while stack:
-        node = stack.pop()
-        if node.type in {"simple_expansion", "expansion"} and (node.text or b"") in _EXPANSIONS:
-            found.append((node.start_byte, node.end_byte, _EXPANSIONS[node.text or b""]))
+        node, known = stack.pop()
+        if marks > _MOST_MARKS:
+            raise Unacceptable("too_long")
+        mark = chr(_FIRST_MARK + marks)
+        if node.type in {"simple_expansion", "expansion"} and (node.text or b"") in known:
+            found.append((node.start_byte, node.end_byte, known[node.text or b""]))
         elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
             found.append((node.start_byte, node.end_byte, b"0"))
         elif node.type in _SUBSTITUTIONS and (instead := _instead(node)) is not None:
-            if len(found) > _MOST_MARKS:
-                raise Unacceptable("too_long")
-            mark = chr(_FIRST_MARK + len(found))
+            marks += 1
             found.append((node.start_byte, node.end_byte, instead.replace(b"%", mark.encode())))
             for part in _named_parts(node):
                 inner = _steps(part, 1, (node.start_byte,))
                 steps += [one._replace(lists=mark if b"%" in instead else "") for one in inner]
+        elif node.type == "for_statement":
+            marks += 1
+            name, values = _loop(node)
+            steps.append(Step([Command([Word("ls"), *values])], lists=mark))
+            inside = {b"$" + name: mark.encode(), b"${" + name + b"}": mark.encode()}
+            stack += [(one, {**known, **inside}) for one in node.children]
         else:
-            stack.extend(node.children)
+            stack += [(one, known) for one in node.children]
     yield from sorted(found)
+
+
+def _loop(node: Node) -> tuple[bytes, list[Word]]:
+    """The variable of a loop, and the words that it goes through. Raises `Unacceptable` where nobody can say what these are."""
+    head = [one for one in node.children if one.type != ";"]
+    if [one.type for one in head[:3]][::2] != ["for", "in"] or head[-1].type != "do_group":
+        raise Unacceptable("for_statement")
+    values = [word for one in head[3:-1] for word in node_words(one)]
+    if not values or any(one.text.startswith("-") for one in values):
+        raise Unacceptable("for_statement")
+    return head[1].text or b"", values
+
+
+def _body(node: Node) -> list[Node]:
+    """The statements of a loop. Where it may go from folder to folder nobody can say where it is."""
+    if node.type == "for_statement":
+        return [node.children[-1]]
+    parts = [part for part in node.children[1:-1] if part.type not in {";", "comment"}]
+    if _GOES.within((node.text or b"").decode()):
+        raise Unacceptable("for_statement")
+    return parts
+
+
+_GOES = Pattern(r"(?:^|[^\w./-])(?:cd|pushd|popd)(?:[^\w./-]|\n?\Z)")
 
 
 def _steps(node: Node, depth: int, scope: tuple[int, ...] = ()) -> Iterator[Step]:
@@ -292,6 +324,7 @@ def _named_parts(node: Node) -> list[Node]:
 
 _INNER: dict[str, Callable[[Node], list[Node]]] = {
     "negated_command": lambda node: [node.children[-1]],
+    **dict.fromkeys(("for_statement", "do_group"), _body),
     **dict.fromkeys(("subshell", "compound_statement"), _grouped),
     **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), _named_parts),
 }
@@ -381,7 +414,12 @@ def _test(node: Node) -> Iterator[Word]:
 
 
 def _tested(node: Node) -> Iterator[Word]:
-    if node.type in {"unary_expression", "binary_expression", "negation_expression", "parenthesized_expression"}:
+    if node.type in {
+        "unary_expression",
+        "binary_expression",
+        "negation_expression",
+        "parenthesized_expression",
+    }:
         for part in node.children:
             yield from _tested(part)
     elif node.type in {"word", "string", "raw_string", "concatenation", "number"}:

@@ -70,7 +70,12 @@ class Call:
         mark = marked(word.text)
         if mark == word.text and DASHED in self.at.listed and not self.is_harmless(strictly=False):
             raise Refused("unknown_arguments", self.name)
-        if mark and self.at.listed.get(mark) is None and not self.is_harmless() and (word.bare or word.text.startswith(mark)):
+        if (
+            mark
+            and self.at.listed.get(mark) is None
+            and not self.is_harmless()
+            and (word.bare or word.text.startswith(mark))
+        ):
             raise Refused("command_substitution", self.name)
 
     def is_harmless(self, *, strictly: bool = True) -> bool:
@@ -81,7 +86,9 @@ class Call:
         if not strictly:
             return plain
         plain = plain and all(one.kind == "text" and not one.does for one in options)
-        return plain and not entry.effects and all(one.kind == "text" for one in entry.operands.slots)
+        return (
+            plain and not entry.effects and all(one.kind == "text" for one in entry.operands.slots)
+        )
 
     def has(self, *names: str) -> bool:
         """Whether one of these options was given."""

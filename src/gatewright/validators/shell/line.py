@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gatewright.patterns import IGNORECASE, Pattern
-from gatewright.validators.shell.effects import MARK, At, Effect, Listed
+from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked
 from gatewright.validators.shell.listing import listing
 from gatewright.validators.shell.places import ANYWHERE, HERE, Path, entered, place, resolve
 from gatewright.validators.shell.policy import Said, rule_of
@@ -22,6 +22,7 @@ from gatewright.validators.shell_programs import program_name, starts_too_many
 from gatewright.validators.shell_syntax import Word
 
 __all__ = ["Line"]
+
 
 def _texts(step: Step) -> Iterator[str]:
     """The words of a pipeline in which marks may stand."""
@@ -91,7 +92,9 @@ class Line:
                 effects = self._step(one)
                 # What it prints is named by whoever made it.
                 self._tainted = self._tainted or any(map(_is_foreign, effects))
-            self._listed[mark] = listing(inner[0].commands, effects, folder) if len(inner) == 1 else None
+            self._listed[mark] = (
+                listing(inner[0].commands, effects, folder) if len(inner) == 1 else None
+            )
             self._states = states
 
     def _state(self, step: Step) -> _State:
@@ -179,7 +182,9 @@ _TAKING = frozenset({"writes_here", "unpacks", "fetches"})
 def _is_brought(effect: Effect) -> bool:
     """Whether a file comes from where others put files."""
     path = effect.path
-    return path is not None and (path.base == "~" or (path.base == "/" and path.parts[:1] in _OTHERS))
+    return path is not None and (
+        path.base == "~" or (path.base == "/" and path.parts[:1] in _OTHERS)
+    )
 
 
 _OTHERS = (("tmp",), ("home",), ("Users",), ("private",), ("var",), ("dev",))
@@ -200,6 +205,8 @@ def _is_stream(one: Redirection) -> bool:
 
 def _redirected(one: Redirection, at: At) -> Effect:
     target = one.target
+    if marked(target.text):
+        raise Refused("file_redirect", target.text)
     path = resolve(at.folder, target.text, glob=target.glob)
     if one.sign == "<":
         return Effect("reads", path, target.text, "redirect", "redirection")
@@ -240,6 +247,8 @@ def _after(words: list[Word], state: _State) -> _State:
     if to is not None and to.text == "-":
         return _State(state.before, failed, state.pushed, state.folders)
     found = to or Word("~")
+    if marked(found.text):
+        return _State((ANYWHERE,), failed, state.pushed, state.folders)
     folders = tuple(dict.fromkeys(entered(one, found.text, glob=found.glob) for one in state.folders))  # fmt: skip
     pushed = (*state.pushed, state.folders) if name == "pushd" else state.pushed
     return _State(folders, failed, pushed, state.folders)

@@ -107,9 +107,7 @@ _HINTS = Pattern(
     IGNORECASE,
 )
 _BACKUP = Pattern(r"(.+?)(?:\.(?:bak|old|save|orig|backup|swp|copy|tmp|\d+)|~|-|\.sw[op])+", DOTALL)
-_ENVIRONMENT = Pattern(
-    r"(?:.*/)?\.env(?:rc)?(?:[._-][^/]*)?", IGNORECASE
-)
+_ENVIRONMENT = Pattern(r"(?:.*/)?\.env(?:rc)?(?:[._-][^/]*)?", IGNORECASE)
 _NO_ENVIRONMENT = Pattern(r".*[._-](?:example|sample|template|dist|default|defaults|tpl|schema|d\.ts|vault)(?:\.[^/]*)?", IGNORECASE)  # fmt: skip
 _CODE = r"(?:py|pyi|pyc|js|mjs|cjs|ts|tsx|jsx|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|php|md|mdx|rst|html|css|scss|svg|png|sh|vue|snap|map)"
 _ROLE = Pattern(
@@ -198,7 +196,9 @@ def holds_secrets(path: Path) -> bool:
     return holds_sensitive_files(path.text() if path.base != "~" or parts else "~") or is_secret(path)  # fmt: skip
 
 
-_KEPT = Pattern(r"(?:.*/)?(?:\.github/copilot-instructions\.md|\.windsurfrules|\.git/.*|\.git)", IGNORECASE)
+_KEPT = Pattern(
+    r"(?:.*/)?(?:\.github/copilot-instructions\.md|\.windsurfrules|\.git/.*|\.git)", IGNORECASE
+)
 
 
 def is_kept(path: Path) -> bool:

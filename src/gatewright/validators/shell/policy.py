@@ -10,7 +10,15 @@ from typing import NamedTuple
 
 from gatewright.patterns import DOTALL, IGNORECASE, Pattern
 from gatewright.validators.shell.effects import Effect
-from gatewright.validators.shell.places import HERE, Path, holds_secrets, is_kept, is_secret, place, resolve
+from gatewright.validators.shell.places import (
+    HERE,
+    Path,
+    holds_secrets,
+    is_kept,
+    is_secret,
+    place,
+    resolve,
+)
 from gatewright.validators.shell.values import (
     is_harmless_variable,
     is_local,
@@ -77,11 +85,16 @@ def _reads(effect: Effect, said: Said) -> str | None:
     return None
 
 
-_URL = Pattern(r"[A-Za-z][\w+.-]+://.*|(?:https?|ftps?|sftp|rtsp|rtmp|rtp|srt|gopher|tftp|concat|subfile|crypto|data|tcp|udp|tls|pipe|cache)[:,].*", DOTALL)
+_URL = Pattern(
+    r"[A-Za-z][\w+.-]+://.*|(?:https?|ftps?|sftp|rtsp|rtmp|rtp|srt|gopher|tftp|concat|subfile|crypto|data|tcp|udp|tls|pipe|cache)[:,].*",
+    DOTALL,
+)
 _COUNTED = frozenset({"head", "dd", "od", "xxd", "hexdump"})
 _PREFIXED = ("git ", "docker ", "podman ", "kubectl ")
 """Programs that take a path behind a revision, or a machine."""
-_PLAIN_NAMES = frozenset("ls cat head tail wc find tree grep rg bat diff stat file du cp mv mkdir rm touch".split())
+_PLAIN_NAMES = frozenset(
+    "ls cat head tail wc find tree grep rg bat diff stat file du cp mv mkdir rm touch".split()
+)
 """Programs that take `@name` for the name of a file, and no list of arguments."""
 _SYSTEM = Pattern(r"/(?:usr|opt|lib|lib64|Library/Developer|Applications|nix|etc/ssl)/.*")
 """What belongs to the host, and nobody else may write."""
@@ -272,7 +285,9 @@ def _value(effect: Effect, said: Said) -> str | None:
 
 
 _PLACES = Pattern(r"(?:^|[=,:;@\s]|-[A-Za-z])((?:/|~/|\.\./)[^=,:;\s]*)")
-_HOSTS = Pattern(r"/(?:tmp|home|Users|var|root|srv|private|dev|proc|etc|mnt|media|run)(?:/.*)?", DOTALL)
+_HOSTS = Pattern(
+    r"/(?:tmp|home|Users|var|root|srv|private|dev|proc|etc|mnt|media|run)(?:/.*)?", DOTALL
+)
 
 
 def _leads_out(effect: Effect) -> bool:
@@ -299,7 +314,11 @@ _OWN_GOALS = frozenset("make gmake just task npm pnpm yarn bun invoke".split())
 
 
 def _target(effect: Effect, said: Said) -> str | None:
-    if said.writes and effect.of.partition(" ")[0] not in _OWN_GOALS and _PUBLISHING.fits(effect.text):
+    if (
+        said.writes
+        and effect.of.partition(" ")[0] not in _OWN_GOALS
+        and _PUBLISHING.fits(effect.text)
+    ):
         return "sends_away"
     if "://" in effect.text:
         return "outside"

@@ -190,7 +190,9 @@ def _asks_version(call: Call) -> bool:
         return False
     name = call.words[0].text
     opt = call.entry.longs.get(name[2:]) if name[1] == "-" else call.entry.letters.get(name[1:])
-    return opt is not None and (name[1] == "-" or (opt.instead is not None and not opt.instead.slots))
+    return opt is not None and (
+        name[1] == "-" or (opt.instead is not None and not opt.instead.slots)
+    )
 
 
 _VERSIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})

@@ -47,7 +47,9 @@ def _finds_again(sought: str, instead: str) -> bool:
 
 
 _AWK_TEXT = Pattern(r'"(?:[^"\\]|\\.)*"')
-_FOR = Pattern(r"\bfor\s*\(([^;()]*(?:\([^()]*\)[^;()]*)*)(?:;([^;]*);((?:[^()]|\([^()]*\))*))?\)", ASCII)
+_FOR = Pattern(
+    r"\bfor\s*\(([^;()]*(?:\([^()]*\)[^;()]*)*)(?:;([^;]*);((?:[^()]|\([^()]*\))*))?\)", ASCII
+)
 _IN = Pattern(r"\s*\(?\w+\)?\s+in\s+\w+\s*")
 _UP = Pattern(r"\s*(\w+)\s*<=?[^<>]*")
 _DOWN = Pattern(r"\s*(\w+)\s*>=?[^<>]*")

@@ -144,7 +144,9 @@ def operands_of(text: str) -> Operands:
         words = words[:-1] if words[-1:] == ["--"] else words
     found = tuple(map(_slot, words))
     if sum(one.many for one in found) > 1 or (tail and not dashed and any(one.many for one in found)):  # fmt: skip
-        raise BadEntry(f"the operands {text!r}: only one of them may be many, and none before a tail")
+        raise BadEntry(
+            f"the operands {text!r}: only one of them may be many, and none before a tail"
+        )
     return Operands(found, tail, dashed)
 
 
