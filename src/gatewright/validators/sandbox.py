@@ -23,10 +23,10 @@ from gatewright.patterns import DOTALL, Pattern
 from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
-from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell.line import Line
 from gatewright.validators.shell.reading import Reader
 from gatewright.validators.shell.words import Refused
+from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell_files import begins_with_pattern, names_sensitive_file
 from gatewright.validators.shell_lists import Command, Step, read_list
 from gatewright.validators.shell_options import Program

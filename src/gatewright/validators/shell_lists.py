@@ -12,8 +12,15 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-from gatewright.patterns import DOTALL, Pattern
+from gatewright.patterns import Pattern
 from gatewright.validators.shell_heredocs import without_heredocs
+from gatewright.validators.shell_outputs import (
+    ARITHMETIC,
+    EXPANSIONS,
+    SUBSTITUTIONS,
+    named_parts,
+    stand_in,
+)
 from gatewright.validators.shell_syntax import (
     MAX_BYTES,
     Unacceptable,
@@ -84,10 +91,7 @@ def read_list(text: str) -> list[Step]:
 
 def _read(source: bytes) -> list[Step]:
     source, root = _plain_form(source)
-    if b"\\\n" in source and _CUT.within(source.decode()):
-        raise Unacceptable("escape")
-    if is_too_much(source.decode()) or _is_too_deep(root):
-        raise Unacceptable("too_long")
+    _hold_size(source, root)
     steps: list[Step] = []
     known = list(_known_expansions(root, steps)) if b"$" in source or b"<(" in source else []
     for start, end, instead in reversed(known):
@@ -104,6 +108,13 @@ def _read(source: bytes) -> list[Step]:
     if b"\n" in source or b"\t" in source:
         _hold_lines(steps)
     return steps
+
+
+def _hold_size(source: bytes, root: Node) -> None:
+    if b"\\\n" in source and _CUT.within(source.decode()):
+        raise Unacceptable("escape")
+    if is_too_much(source.decode()) or _is_too_deep(root):
+        raise Unacceptable("too_long")
 
 
 def _is_too_deep(root: Node) -> bool:
@@ -145,79 +156,9 @@ def _hold_lines(steps: list[Step]) -> None:
             raise Unacceptable("control_character")
 
 
-_EXPANSIONS = {
-    b"$PWD": b".", b"${PWD}": b".", b"$HOME": b"~", b"${HOME}": b"~", b"$?": b"0", b"$#": b"0", b"$$": b"0", b"$RANDOM": b"0", b"$SECONDS": b"0",
-    b"$LINENO": b"0",
-}  # fmt: skip
-"""What is known of a line's own variables, as far as it can be a path."""
-_ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
-
-
-def _instead(node: Node) -> bytes | None:
-    """What stands for the output of a command on the line: a revision, a folder of git, or a mark (`%`) of what nobody has seen yet. None
-    where nothing may."""
-    inner = _named_parts(node)
-    if node.type == "process_substitution":
-        return b"/dev/fd/%" if (node.text or b"").startswith(b"<(") else None
-    if len(inner) != 1 or inner[0].type not in _PRINTING:
-        return None
-    told = (inner[0].text or b"").decode()
-    for known, means in _TOLD:
-        if known.fits(told):
-            return means
-    if _REVISION.fits(told):
-        return b"HEAD"
-    before, after = _around(node)
-    # A branch may be called like a place of the host.
-    if _BRANCH.fits(told) and not _PLACED.fits(before):
-        return b"HEAD"
-    # Beside other text it would be another folder.
-    if told in _GIT_FOLDERS and not before and after[:1] in {"", "/"}:
-        return _GIT_FOLDERS[told]
-    word = node
-    while word.parent is not None and word.parent.type in {"string", "concatenation"}:
-        word = word.parent
-    within = word.parent.type if word.parent is not None else ""
-    return b"%" if within in {"command", "variable_assignment"} else None
-
-
-_TOLD = (
-    (Pattern(r"nproc(?: --all)?|id -[ug]|date \+%s|getconf _NPROCESSORS_ONLN|sysctl -n hw\.(?:ncpu|logicalcpu|physicalcpu)"), b"1"),
-    (Pattern("pwd"), b"."),
-    (Pattern(r"uname(?: -[smr])?|date \+[\"']?%[%YmdHMSFTjy_-]*[\"']?"), b"x"),
-)  # fmt: skip
-"""Commands whose output is a number, the folder, or a plain name."""
-_SUBSTITUTIONS = frozenset({"command_substitution", "process_substitution"})
-_PRINTING = frozenset({"command", "pipeline", "redirected_statement", "list"})
-
-
-def _around(node: Node) -> tuple[str, str]:
-    """What stands before and behind a substitution in its word, without quotes."""
-    word = node
-    while word.parent is not None and word.parent.type in {"string", "concatenation"}:
-        word = word.parent
-    text, at = word.text or b"", word.start_byte
-    parts = text[: node.start_byte - at], text[node.end_byte - at :]
-    before, after = (one.decode().replace('"', "").replace("'", "") for one in parts)
-    return before, after
-
-
-_REF = r"[A-Za-z0-9_@][\w./@^~{}-]*"
-_REVISION = Pattern(
-    rf"git rev-parse (?:(?:--verify|--short(?:=\d+)?) {_REF}|(?:HEAD|@)[\d~^@{{}}]*)|git merge-base {_REF} {_REF}"
-)
-_BRANCH = Pattern(
-    rf"git rev-parse --abbrev-ref (?:--symbolic-full-name )?(?:HEAD|@(?:\{{u(?:pstream)?\}})?)|git branch --show-current|"
-    rf"git describe(?: --(?:tags|always|long|all|exact-match|dirty|abbrev=\d+))*(?: {_REF})?"
-)
-_GIT_FOLDERS = {"git rev-parse --show-toplevel": b".", "git rev-parse --git-dir": b".git"}
-_PLACED = Pattern(r"(?:.*[^\w])?/.*|.*~.*|.*\.\..*", DOTALL)
-"""The beginning of a word that is a place, or climbs; `origin/` is none."""
-
-
 def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int, bytes]]:
     """Start, end and meaning of each expansion whose value needs no guess. What runs for one is added to the steps."""
-    stack: list[tuple[Node, Mapping[bytes, bytes]]] = [(root, _EXPANSIONS)]
+    stack: list[tuple[Node, Mapping[bytes, bytes]]] = [(root, EXPANSIONS)]
     found: list[tuple[int, int, bytes]] = []
     marks = 0
     while stack:
@@ -227,12 +168,12 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
         mark = chr(_FIRST_MARK + marks)
         if node.type in {"simple_expansion", "expansion"} and (node.text or b"") in known:
             found.append((node.start_byte, node.end_byte, known[node.text or b""]))
-        elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
+        elif node.type == "arithmetic_expansion" and ARITHMETIC.fits((node.text or b"").decode()):
             found.append((node.start_byte, node.end_byte, b"0"))
-        elif node.type in _SUBSTITUTIONS and (instead := _instead(node)) is not None:
+        elif node.type in SUBSTITUTIONS and (instead := stand_in(node)) is not None:
             marks += 1
             found.append((node.start_byte, node.end_byte, instead.replace(b"%", mark.encode())))
-            for part in _named_parts(node):
+            for part in named_parts(node):
                 inner = _steps(part, 1, (node.start_byte,))
                 steps += [one._replace(lists=mark if b"%" in instead else "") for one in inner]
         elif node.type == "for_statement":
@@ -318,15 +259,11 @@ def _grouped(node: Node) -> list[Node]:
     return [part for part in node.children[1:-1] if part.type != ";"]
 
 
-def _named_parts(node: Node) -> list[Node]:
-    return [part for part in node.children if part.is_named]
-
-
 _INNER: dict[str, Callable[[Node], list[Node]]] = {
     "negated_command": lambda node: [node.children[-1]],
     **dict.fromkeys(("for_statement", "do_group"), _body),
     **dict.fromkeys(("subshell", "compound_statement"), _grouped),
-    **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), _named_parts),
+    **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), named_parts),
 }
 """Kind of node → the statements in it, each judged by itself."""
 

@@ -445,7 +445,9 @@ def test_what_reads_passes_inspect(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [*SPIES, *HARMS])
-def test_what_shows_secrets_changes_something_or_has_no_end_is_refused_by_inspect(line: str) -> None:
+def test_what_shows_secrets_changes_something_or_has_no_end_is_refused_by_inspect(
+    line: str,
+) -> None:
     """MGP-4.5"""
     assert INSPECT.judge(line) is not None
 
@@ -456,6 +458,8 @@ def test_what_works_inside_passes_develop(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", HARMS)
-def test_what_leads_outside_empties_or_runs_what_was_fetched_is_refused_by_develop(line: str) -> None:
+def test_what_leads_outside_empties_or_runs_what_was_fetched_is_refused_by_develop(
+    line: str,
+) -> None:
     """MGP-4.5"""
     assert DEVELOP.judge(line) is not None

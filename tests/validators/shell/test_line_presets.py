@@ -272,7 +272,9 @@ def test_words_are_judged_as_one_command() -> None:
     assert INSPECT.judge(["ls; rm x"]) is not None
 
 
-@pytest.mark.parametrize("line", ["PYTHONPATH=. pip list", "git -C /srv/x status", "time git -C ../x status"])
+@pytest.mark.parametrize(
+    "line", ["PYTHONPATH=. pip list", "git -C /srv/x status", "time git -C ../x status"]
+)
 def test_what_reads_code_or_settings_from_elsewhere_is_no_inspection(line: str) -> None:
     """MGP-4.5"""
     assert INSPECT.judge(line) is not None
@@ -501,7 +503,17 @@ def test_what_needs_a_capability_passes_only_with_it(capability: str, line: str)
 
 @pytest.mark.parametrize(
     "line",
-    ["timeout 5 tail -f x", "head -c 16 /dev/urandom", "vmstat 1 5", "top -b -n 1", "sleep 2", "ps aux", "ps -ef", "jq .env x", "seq 10"],
+    [
+        "timeout 5 tail -f x",
+        "head -c 16 /dev/urandom",
+        "vmstat 1 5",
+        "top -b -n 1",
+        "sleep 2",
+        "ps aux",
+        "ps -ef",
+        "jq .env x",
+        "seq 10",
+    ],
 )
 def test_what_ends_and_shows_no_variables_needs_none(line: str) -> None:
     assert INSPECT.judge(line) is None

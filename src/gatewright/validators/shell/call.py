@@ -102,44 +102,62 @@ class Call:
 
 def read_options(call: Call, options: Sequence[Option]) -> None:
     """Add what options do. A script in a little language is read by what knows that."""
+    _enter(call, options)
     scripts = _SCRIPTS.get(call.entry.special, ())
+    for option in options:
+        if option.name in _VOLUMES and call.entry.special == "docker-run":
+            _mounted(call, option)
+            continue
+        if option.opt.does:
+            _further(call, option)
+        if option.value is None:
+            if option.opt.takes == MAYBE and option.opt.kind in _OF_NONE:
+                call.add(_OF_NONE[option.opt.kind], call.at.folder, "", option.name)
+        elif option.name not in scripts:
+            _valued(call, option, option.value)
+
+
+def _enter(call: Call, options: Sequence[Option]) -> None:
+    """Where all else happens: it is read first, wherever it stands."""
     for name, opt, value in options:
         if opt.kind == "folders" and value is not None:
             path = resolve(call.at.folder, value.text, glob=value.glob)
             call.add("enters", path, value.text, name)
             call.at = call.at._replace(folder=path)
-    for name, opt, value in options:
-        if call.entry.special == "docker-run" and name in _VOLUMES and value is not None:
-            source = value.text.partition(":")[0]
-            if name != "--mount" and ("/" in source or source.startswith((".", "~"))):
-                call.add_paths("writes", value._replace(text=source), name)
-            continue
-        if value is not None and value.bare and marked(value.text):
-            call.seen(value)
-        if opt.does:
-            call.does |= opt.does
-            for effect in opt.does & _ALWAYS:
-                call.add(effect, call.at.folder, "" if value is None else value.text, name)
-        if name in scripts:
-            continue
-        if value is None:
-            if opt.takes == MAYBE and opt.kind in _OF_NONE:
-                call.add(_OF_NONE[opt.kind], call.at.folder, "", name)
-            continue
-        if opt.kind == "text" and ("/" in value.text or "~" in value.text):
-            call.add("value", call.at.folder, value.text, name)
-        if opt.kind == "text" and call.of_git and name in _FORMATS and _SIGNED.within(value.text):
-            call.add("runs", None, value.text, name)
-        if opt.kind in {"text", "folders"}:
-            continue
-        if opt.kind in {"reads", "writes"}:
-            call.add_paths(opt.kind, value, name)
-        elif opt.kind == "runs":
-            call.add("runs", None, value.text, name)
-        elif opt.kind == "hosts":
-            call.add("host", None, value.text, name)
-        elif opt.kind == "package":
-            call.add("package", None, value.text, name)
+
+
+def _mounted(call: Call, option: Option) -> None:
+    """A folder of this machine that a container gets."""
+    value = option.value or Word("")
+    source = value.text.partition(":")[0]
+    if option.name != "--mount" and ("/" in source or source.startswith((".", "~"))):
+        call.add_paths("writes", value._replace(text=source), option.name)
+
+
+def _further(call: Call, option: Option) -> None:
+    call.does |= option.opt.does
+    for effect in option.opt.does & _ALWAYS:
+        text = "" if option.value is None else option.value.text
+        call.add(effect, call.at.folder, text, option.name)
+
+
+def _valued(call: Call, option: Option, value: Word) -> None:
+    """What the value of an option is."""
+    kind, name, text = option.opt.kind, option.name, value.text
+    if value.bare and marked(text):
+        call.seen(value)
+    if kind in {"reads", "writes"}:
+        call.add_paths(kind, value, name)
+    elif kind in _VALUES:
+        call.add(_VALUES[kind], None, text, name)
+    elif kind == "text":
+        if "/" in text or "~" in text:
+            call.add("value", call.at.folder, text, name)
+        if call.of_git and name in _FORMATS and _SIGNED.within(text):
+            call.add("runs", None, text, name)
+
+
+_VALUES = {"runs": "runs", "hosts": "host", "package": "package"}
 
 
 _CHANGING = frozenset({"changes", "deletes", "runs", "writes", "writes_here", "sends", "settings"})
@@ -157,50 +175,67 @@ _JOKERS = frozenset("*?[")
 
 
 def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -> None:
+    """Add what operands are. Raises `Refused` where there are more of them than the program takes."""
     kinds = assigned(slots, len(operands))
     if kinds is None:
         raise Refused("operand", f"{call.name} {operands[-1].text}")
-    does = call.does
-    below = "recursive" in does
     for kind, word in zip(kinds, operands, strict=True):
         if kind in _PATHS:
-            if DASHED in call.at.listed:
-                call.seen(word._replace(bare=False) if marked(word.text) != word.text else word)
-            if "deletes" in does and kind != "writes":
-                kind = "deletes"
-            if below:
-                kind = _BELOW.get(kind, kind)
-            if call.of_git:
-                word = _pathspec(word, kind)
-            call.add_paths(kind, word, "operand")
-            if "changes" in does and kind not in {"writes", "deletes"}:
-                call.add_paths("writes", word, "operand")
+            _path(call, kind, word)
+        elif kind == "script":
+            _script(call, word)
         elif kind == "folder":
             path = resolve(call.at.folder, word.text, glob=word.glob)
             call.add("enters", path, word.text, "operand")
-        elif kind == "script":
-            if word.text == "-":
-                call.add("code", None, "-", "operand")
-            for path in paths_of(word, call.at) if word.text != "-" else ():
-                call.add("run", path, word.text, "operand")
-        elif kind == "url":
-            call.add("host", None, word.text, "operand")
         else:
             call.seen(word)
-            if kind == "pattern":
-                continue
-            call.add(kind, call.at.folder, word.text, "operand")
-    if not operands and any(one.kind == "deletes" and one.least for one in slots):
-        call.add("deletes", call.at.folder, ".", "operand")
-    if not operands and slots and slots[0].kind == "lists" and not below:
-        call.add("lists", call.at.folder, ".", "operand")
-    # Nothing named is all that is here.
-    if below and not any(one in _PATHS for one in kinds) and any(one.kind in _PATHS for one in slots):  # fmt: skip
-        first = next(one.kind for one in slots if one.kind in _PATHS)
-        kind = "deletes" if "deletes" in does else _BELOW.get(first, first)
-        call.add(kind, call.at.folder, ".", "operand")
-        if "changes" in does:
-            call.add("writes_here", call.at.folder, ".", "operand")
+            if kind != "pattern":
+                call.add(_OPERANDS.get(kind, kind), call.at.folder, word.text, "operand")
+    if _PATHS.isdisjoint(kinds):
+        _unnamed(call, slots, named=bool(operands))
+
+
+_OPERANDS = {"url": "host"}
+
+
+def _path(call: Call, kind: str, word: Word) -> None:
+    """An operand that is a path, with what the program does to it."""
+    if DASHED in call.at.listed:
+        call.seen(word._replace(bare=False) if marked(word.text) != word.text else word)
+    if "deletes" in call.does and kind != "writes":
+        kind = "deletes"
+    if "recursive" in call.does:
+        kind = _BELOW.get(kind, kind)
+    if call.of_git:
+        word = _pathspec(word, kind)
+    call.add_paths(kind, word, "operand")
+    if "changes" in call.does and kind not in {"writes", "deletes"}:
+        call.add_paths("writes", word, "operand")
+
+
+def _script(call: Call, word: Word) -> None:
+    """A file that is run."""
+    if word.text == "-":
+        call.add("code", None, "-", "operand")
+        return
+    for path in paths_of(word, call.at):
+        call.add("run", path, word.text, "operand")
+
+
+def _unnamed(call: Call, slots: Sequence[Slot], *, named: bool) -> None:
+    """Where no path is named it is the folder, for what lists, deletes or goes on below."""
+    first = next((one for one in slots if one.kind in _PATHS), None)
+    if first is None:
+        return
+    below = "recursive" in call.does
+    kind = "deletes" if below and "deletes" in call.does else first.kind
+    if below:
+        kind = _BELOW.get(kind, kind)
+    elif named or not (kind == "lists" or (kind == "deletes" and first.least)):
+        return
+    call.add(kind, call.at.folder, ".", "operand")
+    if "changes" in call.does:
+        call.add("writes_here", call.at.folder, ".", "operand")
 
 
 def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
@@ -225,6 +260,7 @@ def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
 
 
 def always(call: Call) -> None:
+    """Add what a program does whatever its words are."""
     for effect in call.entry.effects & _ALWAYS & call.does:
         call.add(effect, call.at.folder)
     if call.of_git:

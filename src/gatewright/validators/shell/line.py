@@ -127,18 +127,13 @@ class Line:
         return read
 
     def _command(self, command: Command, at: At) -> list[Effect]:
-        found: list[Effect] = []
-        words = command.words
-        for variable in command.variables:
-            found.append(Effect("variable", None, variable, "operand", "variable"))
-        for one in command.redirections:
-            if not _is_stream(one):
-                found.append(_redirected(one, at))
+        found = [Effect("variable", None, one, "operand", "variable") for one in command.variables]
+        found += [_redirected(one, at) for one in command.redirections if not _is_stream(one)]
         own = len(found)
-        if words:
-            if starts_too_many(words):
-                raise Refused("too_long", words[0].text)
-            self._reader.read(words, at, found)
+        if command.words:
+            if starts_too_many(command.words):
+                raise Refused("too_long", command.words[0].text)
+            self._reader.read(command.words, at, found)
         said = self._said(found)
         if at.fed == "network":
             said = said._replace(tainted=True)
@@ -168,9 +163,13 @@ class Line:
                 if (put or foreign or brought) and not (_LOGS.fits(effect.text) and not foreign):
                     self._made.add(effect.path.parts)
                     self._tainted = True
-            elif effect.kind in _TAKING and foreign:
-                self._tainted = True
-            elif effect.kind == "unpacks" and any(one.kind == "reads" and one.path and place(one.path) != "inside" for one in found):  # fmt: skip
+            elif (effect.kind in _TAKING and foreign) or (
+                effect.kind == "unpacks"
+                and any(
+                    one.kind == "reads" and one.path and place(one.path) != "inside"
+                    for one in found
+                )
+            ):
                 self._tainted = True
 
 

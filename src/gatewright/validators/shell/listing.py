@@ -13,8 +13,8 @@ from gatewright.validators.shell.found import chooses
 from gatewright.validators.shell.places import Path
 from gatewright.validators.shell_lists import Command
 from gatewright.validators.shell_pipes import lists_names
-from gatewright.validators.shell_syntax import Word
 from gatewright.validators.shell_programs import program_name
+from gatewright.validators.shell_syntax import Word
 
 __all__ = ["listing"]
 
@@ -45,7 +45,7 @@ def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], fo
             return None
     name, texts = program_name(words[0][0].text), [one.text for one in words[0][1:]]
     roots = [one.path for one in effects[0] if one.kind in _ROOTS and one.path is not None and one.of != "redirection"]  # fmt: skip
-    chosen = _chosen(name, texts) or len(words) > 1 and any(program_name(one[0].text) in _SEEKING for one in words[1:])  # fmt: skip
+    chosen = _chosen(name, texts) or (len(words) > 1 and any(program_name(one[0].text) in _SEEKING for one in words[1:]))  # fmt: skip
     dashed = name == "ls"
     return tuple(_listed(one, chosen=chosen)._replace(dashed=dashed) for one in roots or [folder])
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from gatewright.patterns import DOTALL, IGNORECASE, Pattern
+from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.effects import Effect
+from gatewright.validators.shell.goals import is_git_setting, is_goal, leads_out, publishes
 from gatewright.validators.shell.places import (
     HERE,
     Path,
@@ -21,7 +22,6 @@ from gatewright.validators.shell.places import (
 )
 from gatewright.validators.shell.values import (
     is_harmless_variable,
-    is_local,
     is_metadata,
     is_module,
     is_package,
@@ -65,23 +65,33 @@ def _reads(effect: Effect, said: Said) -> str | None:
     path = effect.path
     if path is None or (path.base in {"?", "#"} and effect.listed):
         return "unknown_arguments"
-    if is_secret(path):
+    if is_secret(path) or (path.wild and effect.listed and holds_secrets(_root(path))):
         return "host_file"
-    if effect.of == "rsync" and ":" in effect.text:
+    if effect.text.isalnum():
+        return None
+    return _spelled(effect, said) or _from_elsewhere(effect, path, said)
+
+
+def _spelled(effect: Effect, said: Said) -> str | None:
+    """What speaks against a file by how it is spelled: it is one elsewhere, or a list of arguments."""
+    text = effect.text
+    if effect.of == "rsync" and ":" in text:
         return "sends_away"
-    if _URL.fits(effect.text):
+    if _URL.fits(text):
         return "outside" if said.builds or said.project else _network(effect, said)
-    if effect.text.startswith("@") and effect.of not in _PLAIN_NAMES:
+    if text.startswith("@") and effect.of not in _PLAIN_NAMES:
         return "unknown_arguments"
-    if ":" in effect.text and effect.of.startswith(_PREFIXED) and any(is_secret(resolve(HERE, one)) for one in effect.text.split(":")[1:]):  # fmt: skip
-        return "host_file"
+    behind = text.split(":")[1:] if effect.of.startswith(_PREFIXED) else ()
+    return "host_file" if any(is_secret(resolve(HERE, one)) for one in behind) else None
+
+
+def _from_elsewhere(effect: Effect, path: Path, said: Said) -> str | None:
+    """What speaks against a file by where it is: to what builds it is code, or settings."""
     takes = said.project or (said.builds and effect.by.startswith("-"))
     if takes and place(path) != "inside" and not _SYSTEM.fits(path.text()):
         return "outside"
-    if path.wild and effect.listed and holds_secrets(_root(path)):
-        return "host_file"
-    if effect.of not in _COUNTED and _ENDLESS.fits(path.text()) and not said.granted & {"endless"}:
-        return "endless"
+    if path.base == "/" and effect.of not in _COUNTED and _ENDLESS.fits(path.text()):
+        return None if "endless" in said.granted else "endless"
     return None
 
 
@@ -279,54 +289,15 @@ def _module(effect: Effect, said: Said) -> str | None:
 
 def _value(effect: Effect, said: Said) -> str | None:
     """The text of an option, or an operand, that may be a path of code or settings to what builds."""
-    if (said.project or said.builds) and _leads_out(effect):
+    if (said.project or said.builds) and leads_out(effect.text, effect.path):
         return "outside"
     return None
 
 
-_PLACES = Pattern(r"(?:^|[=,:;@\s]|-[A-Za-z])((?:/|~/|\.\./)[^=,:;\s]*)")
-_HOSTS = Pattern(
-    r"/(?:tmp|home|Users|var|root|srv|private|dev|proc|etc|mnt|media|run)(?:/.*)?", DOTALL
-)
-
-
-def _leads_out(effect: Effect) -> bool:
-    for found in _PLACES.finditer(effect.text):
-        text = found[1]
-        if text.startswith("/"):
-            if _HOSTS.fits(text) and place(resolve(effect.path or HERE, text)) != "inside":
-                return True
-        elif place(resolve(effect.path or HERE, text)) != "inside":
-            return True
-    return False
-
-
-_PUBLISHING = Pattern(
-    r"(?:.*[:._-])?(?:deploy|publish\w*|upload\w*|release(?:[:_-]?(?:perform|prepare))?|install-?dist|signing)|.*(?:exec|antrun|groovy|shell):.*|(?:.*[:.])?(?:db:)?(?:drop|reset|wipe|"
-    r"flush|truncate|purge|destroy|fresh)(?::.*)?|eval|cmd|shell|console|tinker|(?:archive|escript|plugin)[.:]install|[\w-]+(?:\.[\w-]+)+:[\w.-]+(?::[\w.-]+)+|.*:(?:fresh|wipe|drop|reset)",
-    IGNORECASE,
-)
-"""Goals that put something elsewhere, delete what is kept, or run what is not the project's."""
-
-
-_OWN_GOALS = frozenset("make gmake just task npm pnpm yarn bun invoke".split())
-"""Programs all of whose goals the project itself has written."""
-
-
 def _target(effect: Effect, said: Said) -> str | None:
-    if (
-        said.writes
-        and effect.of.partition(" ")[0] not in _OWN_GOALS
-        and _PUBLISHING.fits(effect.text)
-    ):
+    if said.writes and publishes(effect.text, effect.of):
         return "sends_away"
-    if "://" in effect.text:
-        return "outside"
-    plain = _TARGET.fits(effect.text) and ".." not in effect.text.split("/")
-    return _value(effect, said) if plain else "operand"
-
-
-_TARGET = Pattern(r"[\w@%+./:,~#*()=' \[\]-]*")
+    return _value(effect, said) if is_goal(effect.text) else "operand"
 
 
 def _variable(effect: Effect, said: Said) -> str | None:
@@ -339,20 +310,11 @@ def _setting(effect: Effect, said: Said) -> str | None:
     return None if is_project_setting(effect.text) else "outside"
 
 
-_GIT_SETTINGS = Pattern(
-    r"(?:color\.[\w.]+|user\.(?:name|email)|core\.(?:quotepath|autocrlf|eol|abbrev|safecrlf|filemode|ignorecase|longpaths)|advice\.\w+|commit\.gpgsign|tag\.gpgsign|"
-    r"init\.defaultbranch|log\.(?:date|decorate|abbrevcommit|follow|graphcolors|mailmap|showroot|diffmerges)|diff\.(?:renames|mnemonicprefix|noprefix|context|algorithm)|"
-    r"merge\.(?:conflictstyle|ff)|rebase\.(?:autostash|autosquash)|pull\.(?:rebase|ff)|push\.(?:default|autosetupremote|followtags)|fetch\.prune|rerere\.enabled|"
-    r"column\.ui|status\.\w+|branch\.[\w./-]+\.(?:remote|merge|rebase|description))=[^`$!\x00]*",
-    IGNORECASE,
-)
-
-
 def _settings(effect: Effect, said: Said) -> str | None:
     if effect.of in {"git", "git config"} and effect.by in {"-c", "operand"}:
         if effect.of == "git config" and not said.writes:
             return "subcommand"
-        return None if _GIT_SETTINGS.fits(effect.text) else "option"
+        return None if is_git_setting(effect.text) else "option"
     return "option" if effect.by.startswith("-") else "subcommand"
 
 
@@ -386,6 +348,9 @@ def _text(effect: Effect, said: Said) -> str | None:
     # A revision before a path.
     if ":" in effect.text and effect.of.startswith("git "):
         return _argument(effect, said)
+    # A module of another's at a version is fetched, and run or put among the programs.
+    if "@" in effect.text and effect.of.startswith("go "):
+        return "outside"
     return _value(effect, said)
 
 

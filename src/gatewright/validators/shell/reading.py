@@ -47,27 +47,26 @@ class Reader:
             if base is None:
                 return
             name = base
-        entries = self._table.entries
-        if name not in entries and name not in self._table.parents:
-            if name in self._extra:
-                for word in words[1:]:
-                    found.append(Effect("argument", None, word.text, "operand", name))
-                return
-            name = known_as(name.partition("@")[0] if at.depth else name, entries)
-            if name not in entries and name not in self._table.parents:
-                raise Refused("unknown_program", name)
+        if name in self._extra and not self._knows(name):
+            found += _arguments(name, words)
+            return
+        if not self._knows(name):
+            name = known_as(name.partition("@")[0] if at.depth else name, self._table.entries)
+        if not self._knows(name):
+            raise Refused("unknown_program", name)
         self._descend(name, words[1:], at, found)
+
+    def _knows(self, name: str) -> bool:
+        return name in self._table.entries or name in self._table.parents
 
     def _run_path(self, words: Sequence[Word], name: str, at: At, found: list[Effect]) -> str | None:  # fmt: skip
         """A program by its path: it is run, and where others have made it, it is read by its name."""
         folder, _, base = name.rpartition("/")
         found.append(Effect("run", resolve(at.folder, name), name, "", name))
         folder = folder.removeprefix("./")
-        known = base in self._table.entries or base in self._table.parents
-        if known and (folder in _TOOLS or base in {"gradlew", "mvnw", "gradle", "mvn"}):
+        if self._knows(base) and (folder in _TOOLS or base in {"gradlew", "mvnw", "gradle", "mvn"}):
             return base
-        for word in words[1:]:
-            found.append(Effect("argument", None, word.text, "operand", name))
+        found += _arguments(name, words)
         return None
 
     def _descend(self, name: str, words: Sequence[Word], at: At, found: list[Effect]) -> None:
@@ -123,34 +122,10 @@ class Reader:
         return call.at
 
     def _entry(self, call: Call, more: Entry | None) -> None:
-        if _asks_version(call):
-            return
         special = SPECIALS.get(call.entry.special)
-        if special is not None and special(call):
+        if _asks_version(call) or (special is not None and special(call)):
             return
-        operands = call.entry.operands
-        most = len(operands.slots) if operands.tail and not operands.dashed else None
-        words, rest = call.words, ()
-        prepared = PREPARES.get(call.entry.special) or PREPARES.get(call.entry.names[0])
-        if prepared is not None:
-            words = prepared(call)
-        if operands.dashed:
-            at = next((at for at, one in enumerate(words) if one.text == "--"), len(words))
-            words, rest = words[:at], words[at + 1 :]
-        if most == 0 and operands.tail == "rest" and not (call.entry.letters or call.entry.longs):
-            read = 0
-        elif most == 0:
-            call.given, read = _before_tail(call.entry, words, more)
-        else:
-            call.given, read = given(call.entry, words, most=most, more=more)
-        instead = _instead(call.given)
-        if instead is not None:
-            operands = instead
-            if most is not None and not (operands.tail and not operands.dashed):
-                more_given, read = given(call.entry, words, more=more)
-                call.given = more_given
-        if operands.tail and not operands.dashed:
-            rest = words[read:]
+        operands, rest = _given(call, more)
         read_options(call, call.given.options)
         checked = CHECKS.get(call.entry.special) or CHECKS.get(call.entry.names[0])
         slots, left = operands.slots, call.given.operands
@@ -162,12 +137,44 @@ class Reader:
         if operands.tail == "command":
             if call.name in _TIMERS and all(_SHORT.fits(one.text) for one in left):
                 call.at = call.at._replace(bounded=True)
-            call.command(list(rest))
+            call.command(rest)
         elif operands.tail == "again":
             call.command([Word(call.name.partition(" ")[0]), *rest])
         else:
             for word in rest:
                 call.add("argument", None, word.text, "operand")
+
+
+def _arguments(name: str, words: Sequence[Word]) -> list[Effect]:
+    return [Effect("argument", None, one.text, "operand", name) for one in words[1:]]
+
+
+def _given(call: Call, more: Entry | None) -> tuple[Operands, Sequence[Word]]:
+    """What the operands of a command are, and the words that belong to another program. Its options and operands are kept."""
+    operands = call.entry.operands
+    prepared = PREPARES.get(call.entry.special) or PREPARES.get(call.entry.names[0])
+    words: Sequence[Word] = call.words if prepared is None else prepared(call)
+    if not operands.tail:
+        call.given, _ = given(call.entry, words, more=more)
+        return _instead(call.given) or operands, ()
+    if operands.dashed:
+        at = next((at for at, one in enumerate(words) if one.text == "--"), len(words))
+        call.given, _ = given(call.entry, words[:at], more=more)
+        return _instead(call.given) or operands, words[at + 1 :]
+    if operands == _REST and not (call.entry.letters or call.entry.longs):
+        return operands, words
+    most = len(operands.slots)
+    call.given, read = given(call.entry, words, most=max(most, 1), more=more)
+    instead = _instead(call.given)
+    if instead is not None and not instead.tail:
+        call.given, _ = given(call.entry, words, more=more)
+        return instead, ()
+    if most == 0 and call.given.operands:
+        call.given, read = call.given._replace(operands=[]), read - 1
+    return instead or operands, words[read:]
+
+
+_REST = Operands((), "rest")
 
 
 def _has_operand(own: Entry, words: Sequence[Word], more: Entry | None) -> bool:
@@ -196,12 +203,6 @@ def _asks_version(call: Call) -> bool:
 
 
 _VERSIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
-
-
-def _before_tail(entry: Entry, words: Sequence[Word], more: Entry | None) -> tuple[Given, int]:
-    """The options up to the first word that is none."""
-    found, read = given(entry, words, most=1, more=more)
-    return (Given(found.options, []), read - 1) if found.operands else (found, read)
 
 
 _NONE = Operands(())

@@ -67,11 +67,7 @@ def awk_needs(script: str) -> Iterator[str]:
         yield "environment"
     plain = _AWK_TEXT.sub('""', script)
     loops = len(_LOOP.findall(plain))
-    if loops and loops != sum(_is_counted(one[1] or "", one[2], one[3], plain) for one in _FOR.finditer(plain)):  # fmt: skip
-        yield "endless"
-    elif len(_WHILE.findall(plain)) != len(_ASKS.findall(plain)):
-        yield "endless"
-    elif _calls_itself([one[1] for one in _DEFINED.finditer(plain)], plain):
+    if (loops and loops != sum(_is_counted(one[1] or "", one[2], one[3], plain) for one in _FOR.finditer(plain))) or len(_WHILE.findall(plain)) != len(_ASKS.findall(plain)) or _calls_itself([one[1] for one in _DEFINED.finditer(plain)], plain):  # fmt: skip
         yield "endless"
 
 

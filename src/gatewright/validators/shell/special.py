@@ -56,7 +56,7 @@ CHECKS: Mapping[str, Check] = {
     "git-remote": asking.git_remote,
     "git-config": asking.git_config,
     "sqlite": databases.sqlite,
-    "zip": files.zip,
+    "zip": files.archive,
     "head": files.head,
     "cp": files.copied,
     "mv": files.copied,

@@ -20,39 +20,52 @@ _ASKING = frozenset({"GET", "HEAD", "OPTIONS"})
 _HTTPIE = frozenset({"http", "https", "xh", "httpie", "curlie"})
 
 
-_FILED = frozenset("-d -F -T --data --data-binary --data-ascii --data-urlencode --json --form --upload-file --url-query --post-file --body-file -H --header -w --write-out".split())  # fmt: skip
+_FILED = frozenset(
+    "-d -F --data --data-binary --data-ascii --data-urlencode --json --form --url-query".split()
+)
 
 
 def curl(call: Call) -> list[Word]:
     """What it asks, and what it sends from here."""
-    operands = list(call.given.operands)
     for name, _, value in call.given.options:
-        if value is None:
-            continue
-        text = value.text
-        if name in {"-X", "--request", "--method"} and text not in _ASKING:
+        if value is not None:
+            _of_curl(call, name, value)
+    return _items(call) if call.name in _HTTPIE else call.given.operands
+
+
+def _of_curl(call: Call, name: str, value: Word) -> None:
+    text = value.text
+    if name in _WRITING_OUT and "%output{" in text:
+        raise Refused("option", call.name)
+    if name in _METHODS:
+        if text not in _ASKING:
             call.add("sends", None, text, name)
-        elif name in {"-b", "--cookie", "--load-cookies"} and "=" not in text:
+    elif name in _COOKIES:
+        if "=" not in text:
             call.add_paths("reads", value, name)
             call.add("sends", None, text, name)
-        elif name in _FILED and ("@" in text or name in {"-T", "--upload-file", "--post-file", "--body-file"}):  # fmt: skip
-            filed = text.rpartition("@")[2].partition(";")[0]
-            if name in {"-H", "--header", "-w", "--write-out"} and not text.startswith("@"):
-                continue
-            call.add_paths("reads", value._replace(text=filed), name)
-            call.add("sends", None, text, name)
-        if name in {"-w", "--write-out"} and "%output{" in text:
-            raise Refused("option", call.name)
-    if call.name not in _HTTPIE:
-        return operands
-    if operands and _METHOD.fits(operands[0].text):
-        if operands.pop(0).text not in _ASKING:
-            call.add("sends", None, "", "operand")
+    elif name in _FILES or (name in _MAY_NAME and text.startswith("@")) or (name in _FILED and "@" in text):  # fmt: skip
+        call.add_paths("reads", value._replace(text=text.rpartition("@")[2].partition(";")[0]), name)  # fmt: skip
+        call.add("sends", None, text, name)
+
+
+_METHODS = frozenset({"-X", "--request", "--method"})
+_COOKIES = frozenset({"-b", "--cookie", "--load-cookies"})
+_WRITING_OUT = frozenset({"-w", "--write-out"})
+_FILES = frozenset({"-T", "--upload-file", "--post-file", "--body-file"})
+_MAY_NAME = frozenset({"-H", "--header", *_WRITING_OUT})
+"""Options whose value may be `@file`."""
+
+
+def _items(call: Call) -> list[Word]:
+    """The URL of HTTPie; what stands before it is the method, what stands behind it is sent or asked."""
+    operands = list(call.given.operands)
+    if operands and _METHOD.fits(operands[0].text) and operands.pop(0).text not in _ASKING:
+        call.add("sends", None, "", "operand")
     for item in operands[1:]:
-        sends = "==" not in item.text and ("=" in item.text or "@" in item.text)
         if "@" in item.text:
             call.add_paths("reads", item._replace(text=item.text.rpartition("@")[2]), "operand")
-        if sends or "@" in item.text:
+        if "@" in item.text or ("=" in item.text and "==" not in item.text):
             call.add("sends", None, item.text, "operand")
     return operands[:1]
 

@@ -54,9 +54,7 @@ def sqlite(call: Call) -> list[Word]:
     return operands[:1]
 
 
-_META = Pattern(
-    r"\\\\(?:d\\w*\\+?|l\\+?|dt|x|q|timing|conninfo|echo|z|encoding|set)(?: [\\w.*\"' ]*)?"
-)
+_META = Pattern(r"\\(?:d\w*\+?|l\+?|dt|x|q|timing|conninfo|echo|z|encoding|set)(?: [\w.*\"' ]*)?")
 
 
 _SQL_TEXTS = frozenset("-c --command -e --execute".split())
@@ -71,35 +69,38 @@ _REDIS = frozenset(
 
 def sql(call: Call) -> list[Word]:
     """What is asked of a database of this machine, or of a service by a plain name."""
-    operands = list(call.given.operands)
-    hosts = [one.value.text for one in call.given.options if one.opt.kind == "hosts" and one.value]
-    hosts += [one.value.text for one in call.given.options if one.value and "://" in one.value.text]
-    for name, _, value in call.given.options:
-        if name in {"-f", "--file"} and value is not None:
-            call.add("run", resolve(call.at.folder, value.text), value.text, name)
-    for one in operands:
-        if one.text.endswith((".js", ".mongodb")):
-            call.add("run", resolve(call.at.folder, one.text), one.text, "operand")
-    hosts += [one.text for one in operands if "://" in one.text or "host=" in one.text]
-    for host in hosts:
-        if not is_local(host.rpartition("host=")[2]) and ("." in host or ":" in host):
-            raise Refused("sends_away", f"{call.name} {host}")
+    operands = call.given.operands
+    _hold_hosts(call)
+    files = [one.value for one in call.given.options if one.name in {"-f", "--file"} and one.value]
+    files += [one for one in operands if one.text.endswith((".js", ".mongodb"))]
+    for one in files:
+        call.add("run", resolve(call.at.folder, one.text), one.text, "operand")
     if call.name in {"redis-cli", "valkey-cli"}:
         if operands and operands[0].text.casefold() not in _REDIS:
             raise Refused("operand", f"{call.name} {operands[0].text}")
         return []
     asked = [one.value.text for one in call.given.options if one.name in _SQL_TEXTS and one.value]
-    for text in asked:
-        for line in text.strip().splitlines():
-            meta = line.strip().startswith("\\")
-            if meta and not _META.fits(line.strip()):
-                raise Refused("operand", call.name)
-        if (
-            _SQL_DANGER.fits(text)
-            or _ALL_ROWS.fits(text)
-            or ("\\" in text and not text.strip().startswith("\\"))
-        ):
-            raise Refused("operand", call.name)
+    if not all(map(_is_harmless, asked)):
+        raise Refused("operand", call.name)
     if call.at.fed and not asked and not call.has("-f", "--file"):
         call.add("code", None, call.at.fed, "input")
     return []
+
+
+def _hold_hosts(call: Call) -> None:
+    """Refuse what is not this machine, nor a service by a plain name."""
+    values = [(one.opt.kind, one.value.text) for one in call.given.options if one.value]
+    hosts = [text for kind, text in values if kind == "hosts" or "://" in text]
+    hosts += [one.text for one in call.given.operands if "://" in one.text or "host=" in one.text]
+    for host in hosts:
+        if not is_local(host.rpartition("host=")[2]) and ("." in host or ":" in host):
+            raise Refused("sends_away", f"{call.name} {host}")
+
+
+def _is_harmless(text: str) -> bool:
+    """Whether SQL, or a command of the client, destroys nothing and runs nothing."""
+    lines = [one.strip() for one in text.strip().splitlines()]
+    if not all(_META.fits(one) for one in lines if one.startswith("\\")):
+        return False
+    escaped = "\\" in text and not text.strip().startswith("\\")
+    return not (escaped or _SQL_DANGER.fits(text) or _ALL_ROWS.fits(text))

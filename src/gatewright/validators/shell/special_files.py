@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gatewright.patterns import Pattern
 from gatewright.validators.shell.call import Call
 from gatewright.validators.shell.places import HERE, is_kept, resolve
-from gatewright.validators.shell.words import Refused, given
+from gatewright.validators.shell.words import Option, Refused, given
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["copied", "dd", "head", "ln", "rights", "rsync", "tar", "truncate", "zip"]
+__all__ = ["archive", "copied", "dd", "head", "ln", "rights", "rsync", "tar", "truncate"]
 
 
 _MODES = frozenset("-x -t -c -r -u -A -d --extract --get --list --create --append --update --catenate --concatenate --diff --compare --delete".split())  # fmt: skip
@@ -22,40 +24,50 @@ _UNPACKING = frozenset({"-x", "--extract", "--get"})
 
 def tar(call: Call) -> bool:
     """What it lists, packs and unpacks."""
-    words = _dashed(call)
-    found, _ = given(call.entry, words)
-    for one in found.operands:
-        call.seen(one)
+    found, _ = given(call.entry, _dashed(call))
+    for operand in found.operands:
+        call.seen(operand)
     modes = {one.name for one in found.options} & _MODES
     if len(modes) != 1:
         raise Refused("option", "tar")
     mode = modes.pop()
-    shown = any(one.name in {"-O", "--to-stdout"} for one in found.options)
-    for name, opt, value in found.options:
-        if name in {"-C", "--directory", "--cd"} and value is not None:
-            path = resolve(call.at.folder, value.text, glob=value.glob)
-            call.at = call.at._replace(folder=path)
-            call.add("reads_below" if mode in {"-c", "--create"} else "enters", path, value.text, name)  # fmt: skip
-    for name, opt, value in found.options:
-        if name in {"-f", "--file"} and value is not None:
-            if ":" in value.text:
-                raise Refused("operand", f"tar {value.text}")
-            call.add_paths("reads" if mode in _READING | _UNPACKING else "writes", value, name)
-        elif name in {"-T", "--files-from"} and mode not in _READING | _UNPACKING:
-            raise Refused("unknown_arguments", f"tar {name}")
-        elif value is not None and opt.kind in {"reads", "writes", "lists"}:
-            call.add_paths(opt.kind, value, name)
-        elif opt.kind == "runs" or "runs" in opt.does:
-            call.add("runs", None, value.text if value is not None else "", name)
-        if "deletes" in opt.does:
-            call.add("runs", None, "", name)
-    if mode in _UNPACKING and not shown:
+    packs = mode not in _READING | _UNPACKING
+    _enter(call, found.options, "reads_below" if packs else "enters")
+    for one in found.options:
+        _of_tar(call, one, packs=packs)
+    if packs:
+        for operand in found.operands:
+            call.add_paths("reads_below", operand, "operand")
+    elif mode in _UNPACKING and not any(one.name in _SHOWING for one in found.options):
         call.add("writes_here", call.at.folder, "", mode)
         call.add("unpacks", call.at.folder, "", mode)
-    elif mode not in _READING and mode not in _UNPACKING:
-        for one in found.operands:
-            call.add_paths("reads_below", one, "operand")
     return True
+
+
+_FOLDERS = frozenset({"-C", "--directory", "--cd"})
+_SHOWING = frozenset({"-O", "--to-stdout"})
+
+
+def _enter(call: Call, options: Sequence[Option], kind: str) -> None:
+    for name, _, value in options:
+        if name in _FOLDERS and value is not None:
+            path = resolve(call.at.folder, value.text, glob=value.glob)
+            call.at = call.at._replace(folder=path)
+            call.add(kind, path, value.text, name)
+
+
+def _of_tar(call: Call, option: Option, *, packs: bool) -> None:
+    name, opt, value = option
+    if name in {"-f", "--file"} and value is not None:
+        if ":" in value.text:
+            raise Refused("operand", f"tar {value.text}")
+        call.add_paths("writes" if packs else "reads", value, name)
+    elif name in {"-T", "--files-from"} and packs:
+        raise Refused("unknown_arguments", f"tar {name}")
+    elif value is not None and opt.kind in {"reads", "writes"}:
+        call.add_paths(opt.kind, value, name)
+    elif opt.kind == "runs" or opt.does & {"runs", "deletes"}:
+        call.add("runs", None, "" if value is None else value.text, name)
 
 
 def _dashed(call: Call) -> list[Word]:
@@ -136,12 +148,13 @@ def copied(call: Call) -> list[Word]:
 
 
 def head(call: Call) -> list[Word]:
+    """The beginning of a file, or of what has no end."""
     if any(one.value is not None and len(one.value.text) > len("-1000000000") for one in call.given.options):  # fmt: skip
         call.add("endless", None, "", "operand")
     return call.given.operands
 
 
-def zip(call: Call) -> list[Word]:
+def archive(call: Call) -> list[Word]:
     """What unpacks does so in the folder that an option names, or here."""
     packs = call.name == "zip" or call.has("-l", "-p", "-t", "-v", "-Z", "-c")
     if not packs:

@@ -12,6 +12,7 @@ __all__ = ["date", "interval", "ip", "ping", "ps", "seq", "sleep", "sysctl", "to
 
 
 def ip(call: Call) -> bool:
+    """Addresses, links, routes and neighbours are shown."""
     rule = ip_rule(call.words)
     if rule is not None:
         raise Refused(rule, "ip")
@@ -30,18 +31,21 @@ _SECONDS = Pattern(r"\d{1,2}(?:\.\d*)?|1[0-2]\d|\d{1,2}(?:\.\d*)?s|[12]m|\.\d+")
 
 
 def sleep(call: Call) -> list[Word]:
+    """Two minutes at most is what somebody waits for."""
     if not all(_SECONDS.fits(one.text) for one in call.given.operands):
         call.add("endless", None, "", "operand")
     return call.given.operands
 
 
 def seq(call: Call) -> list[Word]:
+    """Numbers up to an end."""
     if any("inf" in one.text.lower() or len(one.text) > 9 for one in call.given.operands):
         call.add("endless", None, "", "operand")
     return call.given.operands
 
 
 def ping(call: Call) -> list[Word]:
+    """With a count it ends."""
     if not call.has("-c", "-w", "--count", "--deadline"):
         call.add("endless", None, "", "")
     return call.given.operands
@@ -64,7 +68,7 @@ def ps(call: Call) -> bool:
             found, read = given(call.entry, words, most=1)
             if any(one.value is not None and "environ" in one.value.text for one in found.options):
                 call.add("environment", None, "", "option")
-            if any(one.name in {"-E"} for one in found.options):
+            if any(one.name == "-E" for one in found.options):
                 call.add("environment", None, "", "-E")
             words = words[read - 1 if found.operands else read :]
             continue
@@ -77,12 +81,14 @@ def ps(call: Call) -> bool:
 
 
 def top(call: Call) -> list[Word]:
+    """With a count it ends."""
     if not call.has("-n", "-l"):
         call.add("endless", None, "", "")
     return call.given.operands
 
 
 def sysctl(call: Call) -> list[Word]:
+    """Settings of the kernel are shown, never set."""
     if any("=" in one.text for one in call.given.operands):
         raise Refused("operand", "sysctl")
     return call.given.operands

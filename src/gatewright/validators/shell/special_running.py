@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+
 from gatewright.patterns import DOTALL, Pattern
-from gatewright.validators.shell.call import Call
-from gatewright.validators.shell.effects import At, DASHED, Listed, MARK, NUMBERS, marked, paths_of
+from gatewright.validators.shell.call import Call, read_options
+from gatewright.validators.shell.effects import DASHED, MARK, NUMBERS, Listed, marked, paths_of
 from gatewright.validators.shell.found import chooses
-from gatewright.validators.shell.places import HERE, resolve
+from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell.words import Refused, given
 from gatewright.validators.shell_special import tested
 from gatewright.validators.shell_syntax import Word
@@ -22,6 +23,7 @@ _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
 _ENDS = frozenset({";", "+"})
+_FIRST = frozenset({"-H", "-L", "-P", "-O", "-D", "-E", "-X"})
 
 
 _NEWER = Pattern(r"-newer[aBcm][aBcmt]")
@@ -29,21 +31,42 @@ _NEWER = Pattern(r"-newer[aBcm][aBcmt]")
 
 def find(call: Call) -> bool:
     """Where it begins, what it asks, what it runs for each file."""
-    words, known = call.words, call.entry.words
-    at, roots, tests = 0, list[Word](), list[str]()
-    commands: list[Sequence[Word]] = []
-    deletes = False
+    words = call.words
+    start = next((at for at, one in enumerate(words) if not _begins(one.text)), len(words))
+    roots = [one for one in words[:start] if one.text[:1] != "-"] or [Word(".")]
+    for one in words[:start]:
+        if one.text[:1] == "-" and one.text[1:] not in call.entry.words:
+            raise Refused("option", f"find {one.text}")
+        call.seen(one)
+    commands = _asked(call, start)
+    for one in roots:
+        call.add_paths("lists", one, "operand")
+        for path in paths_of(one, call.at):
+            _names_below(call, path)
+    chosen = chooses([one.text for one in words[start:]])
+    listed = tuple(Listed(path, chosen) for one in roots for path in paths_of(one, call.at))
+    inner = call.at._replace(listed={**call.at.listed, MARK: listed}, fed="")
+    if "deletes" in call.does:
+        call.at = inner
+        call.add_paths("deletes", Word(MARK), "-delete")
+    for command in commands:
+        call.command([one._replace(text=one.text.replace("{}", MARK)) for one in command], inner)
+    return True
+
+
+def _begins(text: str) -> bool:
+    """Whether a word stands before the tests: a folder, or one of the few options there."""
+    return text not in _SIGNS and (text[:1] != "-" or text[:2] in _FIRST)
+
+
+def _asked(call: Call, at: int) -> list[list[Word]]:
+    """The commands that a `find` runs; its tests are read on the way."""
+    words = call.words
+    commands = []
     while at < len(words):
         text = words[at].text
         at += 1
-        tests.append(text)
-        if text in _SIGNS:
-            continue
-        if text[:1] != "-" or text == "-":
-            if len(tests) > len(roots) + 1 and not all(_before_roots(one) for one in tests[: -1 - len(roots)]):  # fmt: skip
-                raise Refused("operand", f"find {text}")
-            roots.append(words[at - 1])
-        elif text in _RUNS:
+        if text in _RUNS:
             end = next((one for one in range(at, len(words)) if words[one].text in _ENDS), None)
             if end is None or end == at:
                 raise Refused("option", f"find {text}")
@@ -52,57 +75,32 @@ def find(call: Call) -> bool:
             more = [one for one in command if one.text == "{}"] if words[end].text == "+" else []
             commands.append([*command, *more])
             at = end + 1
-        else:
-            at = _tested(call, known, words, at)
-            deletes = deletes or text == "-delete"
-            tests += [one.text for one in words[at - 1 : at] if one.text != text]
-    for one in roots:
-        call.seen(one)
-    begun = roots or [Word(".")]
-    for one in begun:
-        call.add_paths("lists", one, "operand")
-        for path in paths_of(one, call.at):
-            for named in call.named:
-                for text in (named, f"*/{named}"):
-                    call.add("names", resolve(path, text.lstrip("/"), glob=True), named, "-name")
-    chosen = chooses(tests)
-    listed = tuple(Listed(path, chosen) for one in begun for path in _roots(one, call.at))
-    inner = call.at._replace(listed={**call.at.listed, MARK: listed}, fed="")
-    if deletes:
-        call.at = inner
-        call.add_paths("deletes", Word(MARK), "-delete")
-    for command in commands:
-        given_words = [one._replace(text=one.text.replace("{}", MARK)) for one in command]
-        call.command(given_words, inner)
-    return True
+        elif text not in _SIGNS:
+            at = _tested(call, words, at)
+    return commands
 
 
-def _roots(word: Word, at: At) -> Sequence:
-    return [resolve(at.folder, word.text, glob=word.glob)] if not marked(word.text) else []
+def _names_below(call: Call, root: Path) -> None:
+    for named in call.named:
+        for text in (named, f"*/{named}"):
+            call.add("names", resolve(root, text.lstrip("/"), glob=True), named, "-name")
 
 
-def _before_roots(text: str) -> bool:
-    return text[:2] in {"-H", "-L", "-P", "-O", "-D", "-E", "-X", "-d", "-s", "-x"}
-
-
-def _tested(call: Call, known: Mapping, words: Sequence[Word], at: int) -> int:
-    """One test and its value."""
+def _tested(call: Call, words: Sequence[Word], at: int) -> int:
+    """One test and its value; where the next one stands."""
     text = words[at - 1].text
-    opt = known.get(text[1:])
-    if opt is None:
-        if _NEWER.fits(text) and at < len(words):
-            return at + 1
-        raise Refused("option", f"find {text}")
-    if opt.does:
-        call.does |= opt.does
-    if not opt.takes:
-        return at
+    opt = call.entry.words.get(text[1:]) if text[:1] == "-" else None
+    if opt is None and not _NEWER.fits(text):
+        raise Refused("option" if text[:1] == "-" else "operand", f"find {text}")
+    if opt is not None:
+        call.does |= opt.does - {"recursive"}
+        if not opt.takes:
+            return at
     if at == len(words):
         raise Refused("option", f"find {text}")
-    if opt.kind == "reads":
-        value = words[at]
-        call.named.append(value.text)
-    elif opt.kind == "writes":
+    if opt is not None and opt.kind == "reads":
+        call.named.append(words[at].text)
+    elif opt is not None and opt.kind == "writes":
         call.add_paths("writes", words[at], text)
     return at + 1
 
@@ -136,34 +134,24 @@ _SET = Pattern(r"[A-Za-z_]\w*=.*", DOTALL)
 def env(call: Call) -> bool:
     """The environment, or a command with variables."""
     words = list(call.words)
-    variables = False
     while words and words[0].text != "--":
         text = words[0].text
         if _SET.fits(text):
             call.add("variable", None, text, "operand")
-            variables = True
-            del words[0]
-        elif text == "-":
-            del words[0]
-        elif text[:1] == "-":
+        elif text[:1] == "-" and text != "-":
             found, read = given(call.entry, words, most=1)
-            for option in found.options:
-                if option.opt.kind == "folders" and option.value is not None:
-                    path = resolve(call.at.folder, option.value.text)
-                    call.add("enters", path, option.value.text, option.name)
-                    call.at = call.at._replace(folder=path)
-                elif option.opt.kind != "text":
-                    call.add("runs", None, option.value.text if option.value else "", option.name)
+            read_options(call, found.options)
             words = words[read - 1 if found.operands else read :]
-        else:
+            continue
+        elif text != "-":
             break
+        del words[0]
     if words and words[0].text == "--":
         del words[0]
     if words:
         call.command(words)
     else:
         call.add("environment", call.at.folder, "", "")
-    del variables
     return True
 
 
@@ -174,6 +162,7 @@ def cd(call: Call) -> bool:
 
 
 def test(call: Call) -> bool:
+    """Questions about files and texts."""
     rule = tested(call.words)
     if rule is not None:
         raise Refused(rule, "test")
@@ -181,6 +170,7 @@ def test(call: Call) -> bool:
 
 
 def command(call: Call) -> bool:
+    """Where a program is, never running it."""
     if not call.words or call.words[0].text not in {"-v", "-V"}:
         raise Refused("runs_programs", "command")
     return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.call import Call
 from gatewright.validators.shell.scripts import awk_needs, jq_rule, sed_needs, yq_rule
@@ -48,10 +49,12 @@ def awk(call: Call) -> list[Word]:
 
 
 def jq(call: Call) -> list[Word]:
+    """Its filter reads what it is given, and nothing else."""
     return _filtered(call, jq_rule)
 
 
 def yq(call: Call) -> list[Word]:
+    """The same of YAML."""
     operands = list(call.given.operands)
     if operands and operands[0].text in {"e", "eval", "ea", "eval-all"}:
         del operands[0]
@@ -82,6 +85,7 @@ def echo(call: Call) -> bool:
 
 
 def less(call: Call) -> list[Word]:
+    """A command behind `+` only goes to a place."""
     left = [one for one in call.given.operands if not one.text.startswith("+")]
     for one in call.given.operands:
         if one.text.startswith("+"):

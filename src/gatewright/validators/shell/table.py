@@ -29,7 +29,7 @@ EFFECTS = frozenset(
 """What a program, or an option of it, may do besides what its operands say."""
 SPECIAL = frozenset(
     "find sed awk xargs env tar date git-config jq yq test sqlite wrapper ps ping interval sleep seq cd command ip tail make kill git-remote "
-    "curl archive zip sql grep echo docker-run npm-run print dd rm ssh systemctl less".split()
+    "curl archive zip sql grep echo docker-run npm-run print dd rm ssh systemctl less top sysctl head cp mv rsync truncate ln chmod fd getent".split()
 )
 """Readers in Python for what lists cannot say."""
 _STDIN = frozenset({"reads", "runs", "names", "sends", "writes"})
@@ -39,7 +39,7 @@ _KEYS = frozenset(
 )  # fmt: skip
 
 
-class BadEntry(ValueError):
+class BadEntry(ValueError):  # noqa: N818 - it says what is bad
     """A data file says something that has no meaning; the text names the entry and the word."""
 
 
@@ -162,9 +162,7 @@ def _slot(word: str) -> Slot:
 
 
 def _entry(raw: Mapping[str, Any]) -> Entry:
-    for key in raw:
-        if key not in _KEYS:
-            raise BadEntry(f"the key {key!r}")
+    _hold_words(raw)
     known: dict[tuple[str, str], Opt] = {}
     for kind in _LISTS:
         for one in _options(_text(raw, kind)):
@@ -174,13 +172,6 @@ def _entry(raw: Mapping[str, Any]) -> Entry:
             known[key] = _opt(kind, one)
     _further(known, raw.get("does", {}))
     _instead(known, raw.get("instead", {}))
-    effects = frozenset(raw.get("effects", ()))
-    for one_effect in effects - EFFECTS:
-        raise BadEntry(f"the effect {one_effect!r}")
-    if raw.get("special", "") not in {"", *SPECIAL}:
-        raise BadEntry(f"the special reader {raw['special']!r}")
-    if raw.get("stdin", "reads") not in _STDIN:
-        raise BadEntry(f"the stdin {raw['stdin']!r}")
     names = tuple(raw.get("names", ()))
     if not names or not all(isinstance(one, str) and one == " ".join(one.split()) for one in names):
         raise BadEntry("names")
@@ -190,13 +181,26 @@ def _entry(raw: Mapping[str, Any]) -> Entry:
         {name: opt for (form, name), opt in known.items() if form == "-"},
         {name: opt for (form, name), opt in known.items() if form == "--"},
         {name: opt for (form, name), opt in known.items() if form == "!"},
-        effects,
+        frozenset(raw.get("effects", ())),
         operands_of(_text(raw, "operands")),
         raw.get("stdin", "reads"),
         raw.get("special", ""),
         bool(raw.get("bare", False)),
         {key: tuple(raw.get(key, ())) for key in _EXAMPLES},
     )
+
+
+def _hold_words(raw: Mapping[str, Any]) -> None:
+    """Refuse words that mean nothing in an entry."""
+    unknown = {
+        "key": raw.keys() - _KEYS,
+        "effect": {*raw.get("effects", ())} - EFFECTS,
+        "special reader": {raw.get("special", "")} - SPECIAL - {""},
+        "stdin": {raw.get("stdin", "reads")} - _STDIN,
+    }
+    for what, words in unknown.items():
+        for word in sorted(words):
+            raise BadEntry(f"the {what} {word!r}")
 
 
 def _text(raw: Mapping[str, Any], key: str) -> str:

@@ -70,7 +70,7 @@ def _number(host: str) -> int | None:
 def _piece(text: str) -> int:
     folded = text.casefold()
     if folded.startswith("0x"):
-        return int(folded[2:], 16)
+        return int(folded, 0)
     return int(text, 8) if text.startswith("0") and len(text) > 1 else int(text)
 
 

@@ -92,34 +92,40 @@ def _short(
     entry: Entry, more: Entry | None, words: Sequence[Word], at: int, options: list[Option]
 ) -> int:
     word = words[at - 1]
-    text = word.text
-    if entry.words:
-        name, sign, value = text[1:].partition("=")
-        opt = entry.words.get(name)
-        if opt is not None and (opt.takes != FLAG or not sign):
-            if opt.takes == VALUED and not sign:
-                if at == len(words):
-                    raise _unknown(entry, text)
-                options.append(Option(f"-{name}", opt, words[at]))
-                return at + 1
-            options.append(Option(f"-{name}", opt, word._replace(text=value) if sign else None))
-            return at
-    letters = entry.letters
-    for place in range(1, len(text)):
-        letter = text[place]
-        opt = letters.get(letter) or (more.letters.get(letter) if more is not None else None)
+    if entry.words and (end := _whole(entry, words, at, options)):
+        return end
+    for place, letter in enumerate(word.text[1:], 1):
+        opt = entry.letters.get(letter) or (more.letters.get(letter) if more is not None else None)
         if opt is None:
-            raise _unknown(entry, text if len(text) < 2 + 1 or place == 1 else f"-{letter}")
+            raise _unknown(entry, word.text if place == 1 else f"-{letter}")
         if opt.takes == FLAG:
             options.append(Option(f"-{letter}", opt, None))
             continue
-        rest = text[place + 1 :]
+        rest = word.text[place + 1 :]
         if rest or opt.takes == MAYBE:
-            value_word = word._replace(text=rest) if rest else None
-            options.append(Option(f"-{letter}", opt, value_word))
+            options.append(Option(f"-{letter}", opt, word._replace(text=rest) if rest else None))
             return at
-        if at == len(words):
-            raise _unknown(entry, f"-{letter}")
-        options.append(Option(f"-{letter}", opt, words[at]))
+        options.append(Option(f"-{letter}", opt, _next(entry, f"-{letter}", words, at)))
         return at + 1
     return at
+
+
+def _whole(entry: Entry, words: Sequence[Word], at: int, options: list[Option]) -> int:
+    """A whole word behind one dash: where the next word stands, 0 where it is none."""
+    word = words[at - 1]
+    name, sign, value = word.text[1:].partition("=")
+    opt = entry.words.get(name)
+    if opt is None or (opt.takes == FLAG and sign):
+        return 0
+    if opt.takes == VALUED and not sign:
+        options.append(Option(f"-{name}", opt, _next(entry, word.text, words, at)))
+        return at + 1
+    options.append(Option(f"-{name}", opt, word._replace(text=value) if sign else None))
+    return at
+
+
+def _next(entry: Entry, name: str, words: Sequence[Word], at: int) -> Word:
+    """The value in the next word."""
+    if at == len(words):
+        raise _unknown(entry, name)
+    return words[at]
