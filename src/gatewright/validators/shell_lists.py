@@ -179,7 +179,7 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
         elif node.type == "for_statement":
             marks += 1
             name, values = _loop(node)
-            steps.append(Step([Command([Word("ls"), *values])], lists=mark))
+            steps.append(Step([Command([Word("ls", bare=False), *values])], lists=mark))
             inside = {b"$" + name: mark.encode(), b"${" + name + b"}": mark.encode()}
             stack += [(one, {**known, **inside}) for one in node.children]
         else:
@@ -193,14 +193,21 @@ def _loop(node: Node) -> tuple[bytes, list[Word]]:
     if [one.type for one in head[:3]][::2] != ["for", "in"] or head[-1].type != "do_group":
         raise Unacceptable("for_statement")
     values = [word for one in head[3:-1] for word in node_words(one)]
+    if not _LOOPS.fits((head[1].text or b"").decode()):
+        raise Unacceptable("assignment")
     if not values or any(one.text.startswith("-") for one in values):
         raise Unacceptable("for_statement")
     return head[1].text or b"", values
 
 
+_LOOPS = Pattern(r"[A-Z]|[a-z_][a-z0-9_]{0,3}|(?:file|files|name|item|line|test|dir|folder|pkg|package|module|branch|commit|host|port|version|target|service|script)s?")
+"""Names of variables that mean nothing to a shell or a program."""
+
+
 def _body(node: Node) -> list[Node]:
     """The statements of a loop. Where it may go from folder to folder nobody can say where it is."""
     if node.type == "for_statement":
+        _loop(node)
         return [node.children[-1]]
     parts = [part for part in node.children[1:-1] if part.type not in {";", "comment"}]
     if _GOES.within((node.text or b"").decode()):

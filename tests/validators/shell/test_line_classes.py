@@ -17,7 +17,13 @@ def _lines(file: str, name: str) -> list[str]:
 
 INSPECT = prepare({"allow": ["inspect"]})
 DEVELOP = prepare({"allow": ["develop"]})
-HONEST, ATTACKS = _lines("inspect_lines.toml", "honest"), _lines("inspect_lines.toml", "attacks")
+HONEST = _lines("inspect_lines.toml", "honest")
+SECRETS = _lines("secret_lines.toml", "attacks")
+ATTACKS = [
+    *SECRETS,
+    *_lines("attack_lines.toml", "attacks"),
+    *_lines("detour_lines.toml", "attacks"),
+]
 WORKS, NEVER = _lines("work_lines.toml", "works"), _lines("work_lines.toml", "never")
 
 
@@ -37,8 +43,8 @@ def test_work_inside_the_workspace_passes_develop(line: str) -> None:
     assert DEVELOP.judge(line) is None
 
 
-@pytest.mark.parametrize("line", NEVER)
-def test_what_leads_elsewhere_is_refused_by_develop(line: str) -> None:
+@pytest.mark.parametrize("line", [*SECRETS, *NEVER])
+def test_secrets_and_what_leads_elsewhere_are_refused_by_develop(line: str) -> None:
     """MGP-4.5-2"""
     assert DEVELOP.judge(line) is not None
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from gatewright.patterns import Pattern
 from gatewright.validators.shell.effects import DASHED, At, Effect, marked, paths_of
-from gatewright.validators.shell.places import Path, resolve
+from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell.table import MAYBE, Entry, Slot
 from gatewright.validators.shell.words import Given, Option, Refused
 from gatewright.validators.shell_syntax import Word
@@ -28,6 +28,8 @@ _SCRIPTS = {"sed": ("-e", "--expression"), "awk": ("-e", "--source")}
 _VOLUMES = frozenset({"-v", "--volume", "--mount"})
 _OF_NONE = {"runs": "runs", "writes": "writes_here", "hosts": "network"}
 """What an option does that may have a value and has none."""
+_NAMING = frozenset({"--include", "--glob", "--iglob", "-g"})
+"""Options whose value says by their names which files are read."""
 _FORMATS = frozenset({"--format", "--pretty"})
 _SIGNED = Pattern(r"%G|%\(signature")
 """What runs `gpg` to say who has signed."""
@@ -61,8 +63,9 @@ class Call:
         listed = self.at.listed.get(mark) or ()
         text = word.text.replace(mark, "*")
         for at, path in enumerate(paths_of(word, self.at)):
-            chosen = bool(listed) and listed[min(at, len(listed) - 1)].chosen
-            how = "some" if chosen else "all"
+            one = listed[min(at, len(listed) - 1)] if listed else None
+            said = one is not None and one.word is not None
+            how = "" if said else "some" if one is not None and one.chosen else "all"
             self.found.append(Effect(kind, path, text, by, self.name, how))
 
     def seen(self, word: Word) -> None:
@@ -153,6 +156,8 @@ def _valued(call: Call, option: Option, value: Word) -> None:
     elif kind == "text":
         if "/" in text or "~" in text:
             call.add("value", call.at.folder, text, name)
+        if name in _NAMING and text[:1] != "!":
+            call.add("names", resolve(HERE, text, glob=True), text, name)
         if call.of_git and name in _FORMATS and _SIGNED.within(text):
             call.add("runs", None, text, name)
 

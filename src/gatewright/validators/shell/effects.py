@@ -35,6 +35,8 @@ class Listed(NamedTuple):
     root: Path
     chosen: bool = False
     """Whether they are but some of what is there, by their names or by what they hold."""
+    word: Word | None = None
+    """The word itself, where a line says it, in place of names below a folder."""
     dashed: bool = False
     """Whether one of them may begin with a dash, and be an option."""
 
@@ -75,6 +77,9 @@ def paths_of(word: Word, at: At) -> list[Path]:
     listed = at.listed.get(mark)
     if listed is None:
         return [Path("?", tuple(after.split("/")), True)]
+    said = [one.word for one in listed if one.word is not None]
+    if said:
+        return [resolve(at.folder, f"{before}{one.text}{after}", glob=one.glob) for one in said]
     if before not in {"", "./"}:
         return [resolve(at.folder, f"{before}*{after}", glob=True)]
     return [resolve(one.root, f"./*{after}", glob=True) for one in listed]

@@ -32,6 +32,8 @@ _LETTERS = Pattern(r"\[[^\]]*\]|[*?./]")
 def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], folder: Path) -> tuple[Listed, ...] | None:  # fmt: skip
     """Where the names come from that these commands print; None where they print anything else, or choose secrets."""
     words = [one.words for one in commands if one.words]
+    if len(words) == 1 and not words[0][0].bare:
+        return tuple(Listed(folder, word=one) for one in words[0][1:])
     if len(words) == 1 and _lists_processes(words[0]):
         return (Listed(NUMBERS),)
     if words and program_name(words[0][0].text) in _ANYWHERE:

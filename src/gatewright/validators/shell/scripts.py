@@ -136,7 +136,7 @@ def _goes_on(plain: str) -> bool:
 
 
 _YQ_FILES = Pattern(r"(?:.*\W)?(?:load|load_str|load_xml|load_props|load_base64|load_csv|load_tsv|system|input_filename|import|include|split_doc_to)(?:\W.*)?", DOTALL)  # fmt: skip
-_YQ_ENVIRONMENT = Pattern(r"(?:.*\W)?(?:str)?env(?:subst)?\s*(?:\(.*)?|.*\$ENV.*", DOTALL)
+_YQ_ENVIRONMENT = Pattern(r"(?:.*[^\w.$])?(?:(?:str)?env\s*\(|envsubst).*|.*\$ENV.*", DOTALL)
 
 
 def yq_rule(script: str) -> tuple[str, ...]:

@@ -38,7 +38,10 @@ def tar(call: Call) -> bool:
     if packs:
         for operand in found.operands:
             call.add_paths("reads_below", operand, "operand")
-    elif mode in _UNPACKING and not any(one.name in _SHOWING for one in found.options):
+    else:
+        for operand in found.operands:
+            call.add("names", resolve(HERE, operand.text, glob=True), operand.text, "operand")
+    if mode in _UNPACKING and not any(one.name in _SHOWING for one in found.options):
         call.add("writes_here", call.at.folder, "", mode)
         call.add("unpacks", call.at.folder, "", mode)
     return True
@@ -87,11 +90,17 @@ def _dashed(call: Call) -> list[Word]:
     return [*options, *rest]
 
 
+_COUNT = Pattern(r"count=\d{1,6}")
+
+
 def dd(call: Call) -> list[Word]:
     """Its operands say what is read and written."""
     for one in call.given.operands:
         name, _, value = one.text.partition("=")
-        if name == "if" and value != "/dev/zero":
+        if name == "if" and value == "/dev/zero":
+            if not any(_COUNT.fits(other.text) for other in call.given.operands):
+                call.add("endless", None, "", "operand")
+        elif name == "if":
             call.add_paths("reads", one._replace(text=value), "operand")
         elif name == "of":
             call.add_paths("writes", one._replace(text=value), "operand")
@@ -149,13 +158,18 @@ def copied(call: Call) -> list[Word]:
 
 def head(call: Call) -> list[Word]:
     """The beginning of a file, or of what has no end."""
-    if any(one.value is not None and len(one.value.text) > len("-1000000000") for one in call.given.options):  # fmt: skip
+    if any(one.value is not None and _MUCH.fits(one.value.text) for one in call.given.options):
         call.add("endless", None, "", "operand")
     return call.given.operands
 
 
+_MUCH = Pattern(r"[-+]?(?:\d{10,}\w*|\d+(?:[GTPEZYRQ]\w*))")
+
+
 def archive(call: Call) -> list[Word]:
     """What unpacks does so in the folder that an option names, or here."""
+    for one in call.given.operands[1:] if call.name != "zip" else ():
+        call.add("names", resolve(HERE, one.text, glob=True), one.text, "operand")
     packs = call.name == "zip" or call.has("-l", "-p", "-t", "-v", "-Z", "-c")
     if not packs:
         to = next((one.value for one in call.given.options if one.name == "-d"), None)
