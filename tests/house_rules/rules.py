@@ -59,7 +59,10 @@ _CHECKS = re.compile(
 _ADDRESSES = (
     re.compile(r'"resolved":\s*"https?:'),
     re.compile(r"registry\s*=\s*[\"']?https?:"),
-    re.compile(r"-(?:-index-url|-extra-index-url|-find-links|i|f)[ =](?:https?|file|/)"),
+    # Of `-f` and `-i` only what is no address or path of an example.
+    re.compile(
+        r"-(?:-index-url|-extra-index-url|-find-links|i|f)[ =](?:https?://(?![\w.@:-]*\.example\b)|file|/(?!tmp/|etc/|srv/|home/u|dev/))"
+    ),
     re.compile(r"(?:files\." + r"pythonhosted\.org|pypi\." + r"org/simple|registry\." + r"npmjs)"),
     re.compile(r"/(?:work/main|work/shared|tmp/gw|root/\.pyenv|opt/pypi|opt/wheels)\b"),
 )

@@ -200,7 +200,9 @@ def _loop(node: Node) -> tuple[bytes, list[Word]]:
     return head[1].text or b"", values
 
 
-_LOOPS = Pattern(r"[A-Z]|[a-z_][a-z0-9_]{0,3}|(?:file|files|name|item|line|test|dir|folder|pkg|package|module|branch|commit|host|port|version|target|service|script)s?")
+_LOOPS = Pattern(
+    r"[A-Z]|[a-z_][a-z0-9_]{0,3}|(?:file|files|name|item|line|test|dir|folder|pkg|package|module|branch|commit|host|port|version|target|service|script)s?"
+)
 """Names of variables that mean nothing to a shell or a program."""
 
 
