@@ -24,6 +24,7 @@ ATTACKS = [
     *_lines("attack_lines.toml", "attacks"),
     *_lines("detour_lines.toml", "attacks"),
 ]
+GAPS = [_lines("gap_lines.toml", name) for name in ("honest", "attacks")]
 WORKS, NEVER = _lines("work_lines.toml", "works"), _lines("work_lines.toml", "never")
 
 
@@ -49,6 +50,12 @@ def test_secrets_and_what_leads_elsewhere_are_refused_by_develop(line: str) -> N
     assert DEVELOP.judge(line) is not None
 
 
+def test_known_gaps_are_there_as_long_as_they_are_listed() -> None:
+    refused, passing = GAPS
+    assert [line for line in refused if INSPECT.judge(line) is None] == []
+    assert [line for line in passing if INSPECT.judge(line) is not None] == []
+
+
 def test_each_line_stands_once() -> None:
-    lines = [*HONEST, *ATTACKS, *WORKS, *NEVER]
+    lines = [*HONEST, *ATTACKS, *WORKS, *NEVER, *GAPS[0], *GAPS[1]]
     assert len(set(lines)) == len(lines)
