@@ -56,13 +56,11 @@ _WAITS = "within|until|eventually|wait_for|timeout"
 _CHECKS = re.compile(
     rf"(?:^|_)(?:assert|check|expect|raises|warns|fail|verify|must|{_WAITS})(?:_|$)"
 )
+_EXAMPLES = r"(?!(?:https?:)?//(?:x|evil)\.|/(?:tmp|etc|srv)/)"
 _ADDRESSES = (
     re.compile(r'"resolved":\s*"https?:'),
-    re.compile(r"registry\s*=\s*[\"']?https?:"),
-    # Of `-f` and `-i` only what is no address or path of an example.
-    re.compile(
-        r"-(?:-index-url|-extra-index-url|-find-links|i|f)[ =](?:https?://(?![\w.@:-]*\.example\b)|file|/(?!tmp/|etc/|srv/|home/u|dev/))"
-    ),
+    re.compile(rf"registry\s*=\s*[\"']?{_EXAMPLES}https?:"),
+    re.compile(rf"-(?:-[\w-]*index-url|-find-links|i|f)[ =]{_EXAMPLES}(?:https?|file|/)"),
     re.compile(r"(?:files\." + r"pythonhosted\.org|pypi\." + r"org/simple|registry\." + r"npmjs)"),
     re.compile(r"/(?:work/main|work/shared|tmp/gw|root/\.pyenv|opt/pypi|opt/wheels)\b"),
 )

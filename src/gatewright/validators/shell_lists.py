@@ -97,7 +97,6 @@ def _read(source: bytes) -> list[Step]:
     for start, end, instead in reversed(known):
         source = source[:start] + instead + source[end:]
     parts = (root_of(source) if known else root).children
-    # What goes on in the background is judged as what one waits for.
     if parts and parts[-1].type == "&":
         parts = parts[:-1]
     for part in parts:

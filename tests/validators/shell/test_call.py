@@ -45,7 +45,10 @@ def test_what_nobody_has_seen_is_no_word_of_a_program_that_does_something() -> N
 
 
 def test_names_are_known_where_they_come_from() -> None:
-    call('writes = "-o:"', {MARK: (Listed(HERE),)}).seen(Word(MARK))
+    known = call('writes = "-o:"', {MARK: (Listed(HERE),)})
+    known.seen(Word(MARK))
+    known.add_paths("reads", Word(MARK), "operand")
+    assert [one.listed for one in known.found] == ["all"]
 
 
 def test_what_is_bounded_has_an_end() -> None:

@@ -26,5 +26,5 @@ from gatewright.validators.shell.found import chooses
         ("", False),
     ],
 )
-def test_only_names_choose(tests: str, chosen: bool) -> None:  # noqa: FBT001
+def test_only_names_choose(tests: str, chosen: bool) -> None:
     assert chooses(tests.split()) is chosen

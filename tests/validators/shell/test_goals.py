@@ -31,7 +31,7 @@ def test_values_lead_out(value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["/usr/lib", "a/b", "x", "https://x.example/home/u", "/api/v1"])
-def test_others_stay(value: str) -> None:
+def test_other_values_stay_inside(value: str) -> None:
     assert not leads_out(value, None)
 
 

@@ -92,7 +92,7 @@ def test_most_jokers_mean_files(text: str) -> None:
     ("text", "holds"),
     [("~", True), ("/", True), ("/etc", True), ("..", True), ("/et*", True), ("../lib", False), ("/usr/include", False), ("src", False), ("../../etc", True)],
 )  # fmt: skip
-def test_what_holds_secrets_is_read_by_nobody_as_a_whole(text: str, holds: bool) -> None:  # noqa: FBT001
+def test_what_holds_secrets_is_read_by_nobody_as_a_whole(text: str, holds: bool) -> None:
     assert holds_secrets(resolve(HERE, text, glob="*" in text)) is holds
 
 

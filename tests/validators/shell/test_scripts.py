@@ -11,7 +11,7 @@ def test_a_loop_of_sed_may_have_no_end(script: str) -> None:
 
 
 @pytest.mark.parametrize("script", ["s/a/b/", ":a;N;$!ba;s/\\n/ /g", ":a;s/^([0-9]+)([0-9]{3})/\\1,\\2/;ta", "/x/b end;s/a/b/;:end"])  # fmt: skip
-def test_others_end(script: str) -> None:
+def test_every_other_loop_has_an_end(script: str) -> None:
     assert not sed_needs(script)
 
 

@@ -53,7 +53,7 @@ def test_what_does_more_is_refused(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["kill 5", "kill -TERM 5 6", "kill -9 %1", "kill $(pgrep node)", "lsof -ti :1 | xargs kill", "docker run --rm -v \"$PWD\":/app x", "make V=1 test"])  # fmt: skip
-def test_work_passes(line: str) -> None:
+def test_work_inside_passes(line: str) -> None:
     assert DEVELOP.judge(line) is None
 
 

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-__all__ = ["EFFECTS", "KINDS", "SPECIAL", "BadEntry", "Entry", "Operands", "Opt", "Slot", "collected", "data_files", "entries_of", "table"]  # fmt: skip
+__all__ = ["EFFECTS", "FLAG", "KINDS", "MAYBE", "SPECIAL", "VALUED", "BadEntry", "Entry", "Operands", "Opt", "Slot", "Table", "collected", "data_files", "entries_of", "operands_of", "table"]  # fmt: skip
 
 FLAG, VALUED, MAYBE = 0, 1, 2
 """Whether an option has a value: none, one, or one in its own word."""

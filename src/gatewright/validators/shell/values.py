@@ -31,7 +31,7 @@ _OTHERS = frozenset({0x646464C8, 0xC0000012, 0xA83F8110})
 """100.100.100.200, 192.0.0.18 and 168.63.129.16, where other clouds answer."""
 
 
-def host_of(text: str) -> str:
+def _host_of(text: str) -> str:
     """The host of a URL, or of what a program takes for one."""
     found = _SCHEME.fullmatch(text)
     rest = found[2] if found is not None and ("//" in text[: text.find(":") + 3] or not found[2][:1].isdigit()) else text  # fmt: skip
@@ -41,7 +41,7 @@ def host_of(text: str) -> str:
 
 def is_metadata(text: str) -> bool:
     """Whether a URL or host is that of a cloud's metadata, however it is spelled."""
-    host = host_of(text)
+    host = _host_of(text)
     if _METADATA_NAMES.fits(host):
         return True
     number = _number(host)
@@ -103,7 +103,7 @@ _LOCAL = Pattern(r"localhost|127(?:\.\d{1,3}){1,3}|::1|0\.0\.0\.0|host\.docker\.
 
 def is_local(text: str) -> bool:
     """Whether a URL or host is this machine."""
-    return _LOCAL.fits(host_of(text))
+    return _LOCAL.fits(_host_of(text))
 
 
 def is_url(text: str) -> bool:

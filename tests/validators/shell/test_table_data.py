@@ -14,7 +14,8 @@ def test_a_data_file_says_what_has_a_meaning(name: str) -> None:
 
 
 def test_each_name_stands_once() -> None:
-    collected(one for name, text in FILES.items() for one in entries_of(text, name))
+    entries = [one for name, text in FILES.items() for one in entries_of(text, name)]
+    assert len(collected(entries).entries) == sum(len(one.names) for one in entries)
 
 
 EVERYTHING = {"allow": ["inspect", "network", "environment", "endless"]}
