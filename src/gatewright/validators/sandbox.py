@@ -13,7 +13,6 @@ not contain anything that a shell could read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -25,6 +24,7 @@ from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
 from gatewright.validators.shell.line import Line
 from gatewright.validators.shell.reading import Reader
+from gatewright.validators.shell.table import Table
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_builds import BUILDING
 from gatewright.validators.shell_files import begins_with_pattern, names_sensitive_file
@@ -110,6 +110,8 @@ class Sandbox:
         self._writes = "develop" in options.allow
         self._mode: Mode = "allow-list" if options.allow else options.mode
         self._granted = _granted(options.allow)
+        # The table is read here, and not in the middle of somebody's call.
+        self._reader = Reader(options.programs if self._mode == "allow-list" else (), known=None if self._mode == "allow-list" else Table({}, frozenset()))  # fmt: skip
         # An empty description refuses nothing.
         extra = dict.fromkeys(options.programs, Program())
         self._known = {**PROGRAMS, **BUILDING, **extra}
@@ -148,11 +150,6 @@ class Sandbox:
             return problem.rule
         found = (command_rule(one, self._known, self._mode) for one in commands)
         return next(filter(None, found), None) or pipe_rule(commands)
-
-    @cached_property
-    def _reader(self) -> Reader:
-        """Made when the first line is judged: it reads the table."""
-        return Reader(self._options.programs)
 
     def _steps(self, value: Any) -> list[Step]:
         if self._options.allow:

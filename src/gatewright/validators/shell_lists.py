@@ -73,8 +73,8 @@ class Step(NamedTuple):
 _JOINING = frozenset({"&&", "||", ";"})
 _PIPES = frozenset({"|", "|&"})
 _MOST_DEPTH = 8
-_MOST_NESTED = 160
-"""Levels of the grammar's tree: a list of as many commands as a line may have nests to the left."""
+_MOST_NESTED, _MOST_OF_A_LOOP = 160, 16
+"""Levels of the grammar's tree, in which a list nests to the left."""
 
 
 def read_list(text: str) -> list[Step]:
@@ -194,7 +194,7 @@ def _loop(node: Node) -> tuple[bytes, list[Word]]:
     values = [word for one in head[3:-1] for word in node_words(one)]
     if not _LOOPS.fits((head[1].text or b"").decode()):
         raise Unacceptable("assignment")
-    if not values or any(one.text.startswith("-") for one in values):
+    if not 0 < len(values) <= _MOST_OF_A_LOOP or any(one.text.startswith("-") for one in values):
         raise Unacceptable("for_statement")
     return head[1].text or b"", values
 

@@ -9,10 +9,24 @@ from gatewright.validators.shell.places import HERE, Path, resolve
 from gatewright.validators.shell_lists import MARKS
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["DASHED", "MARK", "NUMBERS", "At", "Effect", "Listed", "marked", "paths_of"]
+__all__ = [
+    "DASHED",
+    "MARK",
+    "MOST_LISTED",
+    "NUMBERS",
+    "At",
+    "Effect",
+    "Listed",
+    "marked",
+    "paths_of",
+]
 
 MARK = "\uf8ff"
 """What stands in a word for names that `find` or `xargs` puts there; no text of a line has it."""
+
+
+MOST_LISTED = 16
+"""Folders that one listing names, at most: each word that stands for what is listed is judged for each of them."""
 
 
 class Effect(NamedTuple):
@@ -75,7 +89,7 @@ def paths_of(word: Word, at: At) -> list[Path]:
     before, _, after = text.partition(mark)
     after = MARKS.sub("*", after)
     listed = at.listed.get(mark)
-    if listed is None:
+    if listed is None or len(listed) > MOST_LISTED:
         return [Path("?", tuple(after.split("/")), True)]
     said = [one.word for one in listed if one.word is not None]
     if said:

@@ -22,6 +22,8 @@ _SIGNS = frozenset({"(", ")", "!", ","})
 _RUNS = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 
 
+_MOST = 256
+"""Words that are judged for each folder."""
 _ENDS = frozenset({";", "+"})
 _FIRST = frozenset({"-H", "-L", "-P", "-O", "-D", "-E", "-X"})
 
@@ -39,6 +41,8 @@ def find(call: Call) -> bool:
             raise Refused("option", f"find {one.text}")
         call.seen(one)
     commands = _asked(call, start)
+    if len(roots) * (len(call.named) + sum(map(len, commands))) > _MOST:
+        raise Refused("too_long", "find")
     for one in roots:
         call.add_paths("lists", one, "operand")
         for path in paths_of(one, call.at):
@@ -122,6 +126,8 @@ def xargs(call: Call) -> bool:
     else:
         command += [Word(MARK), Word(MARK)]
     listed = call.at.listed.get(MARK)
+    if len(listed or ()) * len(command) > _MOST:
+        raise Refused("too_long", "xargs")
     if listed and any(one.dashed for one in listed) and not any(one.text == "--" for one in command):  # fmt: skip
         call.at = call.at._replace(listed={**call.at.listed, DASHED: ()})
     call.command(command, call.at._replace(fed=""))
