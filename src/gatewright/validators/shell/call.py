@@ -149,17 +149,24 @@ def _valued(call: Call, option: Option, value: Word) -> None:
     kind, name, text = option.opt.kind, option.name, value.text
     if value.bare and marked(text):
         call.seen(value)
-    if kind in {"reads", "writes"}:
+    if name in _NAMING and kind in {"text", "reads"}:
+        # What is left out by `!` is not read.
+        if text[:1] != "!":
+            call.add("names", resolve(HERE, text, glob=True), text, name)
+    elif kind in {"reads", "writes"}:
         call.add_paths(kind, value, name)
     elif kind in _VALUES:
         call.add(_VALUES[kind], None, text, name)
     elif kind == "text":
-        if "/" in text or "~" in text:
-            call.add("value", call.at.folder, text, name)
-        if name in _NAMING and text[:1] != "!":
-            call.add("names", resolve(HERE, text, glob=True), text, name)
-        if call.of_git and name in _FORMATS and _SIGNED.within(text):
-            call.add("runs", None, text, name)
+        _text(call, name, text)
+
+
+def _text(call: Call, name: str, text: str) -> None:
+    """A text that may hold a path, or a format with which git runs another program."""
+    if "/" in text or "~" in text:
+        call.add("value", call.at.folder, text, name)
+    if call.of_git and name in _FORMATS and _SIGNED.within(text):
+        call.add("runs", None, text, name)
 
 
 _VALUES = {"runs": "runs", "hosts": "host", "package": "package"}
