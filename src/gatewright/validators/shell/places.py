@@ -1,0 +1,247 @@
+"""Where a path of a shell line leads: inside the workspace, below `/tmp`, outside, to secrets, or to a place that is unknown.
+
+A line begins in the workspace, wherever that is. What `cd` and options add is counted part by part, so that `cd web` and `cd ..` lead back,
+and a path that climbs above the beginning is outside. A `cd` to what looks like somebody's project makes that the workspace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern, escape
+from gatewright.short_cache import cached_if_short
+from gatewright.validators.shell_files import holds_sensitive_files, is_sensitive
+
+__all__ = ["ANYWHERE", "HERE", "Path", "entered", "holds_secrets", "is_kept", "is_secret", "place", "resolve"]  # fmt: skip
+
+
+class Path(NamedTuple):
+    """A path, as far as it is known."""
+
+    base: str
+    """Where it begins: `""` the workspace, `/`, `~` a home, `^` a folder above the workspace, `?` nobody knows where, `#` nowhere: a number."""
+    parts: tuple[str, ...] = ()
+    wild: bool = False
+    """Whether the shell, or what lists files, puts names in place of its jokers."""
+    anchor: tuple[str, ...] = ()
+    """The parts of the absolute path that is the workspace, where the line says it."""
+
+    def text(self) -> str:
+        """How it is spelled, the workspace being where it is spelled."""
+        return _BEGINNINGS[self.base] + "/".join(self.parts)
+
+
+_BEGINNINGS = {"": "", "/": "/", "~": "~/", "^": "../", "?": "", "#": ""}
+HERE, ANYWHERE = Path(""), Path("?")
+_WILD = Pattern(r"[*?\[]")
+
+
+def resolve(folder: Path, text: str, *, glob: bool = False) -> Path:
+    """The path that a text means in a folder."""
+    base, parts, anchor = folder.base, list(folder.parts), folder.anchor
+    if text.startswith("/"):
+        base, parts = "/", []
+    elif text.startswith("~"):
+        base, parts = "~", []
+        text = text.partition("/")[2]
+    for part in text.split("/"):
+        if part == "..":
+            base, parts = _climbed(base, parts, anchor)
+        elif part and part != ".":
+            parts.append(part)
+    if base == "/" and anchor and tuple(parts[: len(anchor)]) == anchor:
+        base, parts = "", parts[len(anchor) :]
+    return Path(base, tuple(parts), glob or folder.wild, anchor)
+
+
+def _climbed(base: str, parts: list[str], anchor: tuple[str, ...]) -> tuple[str, list[str]]:
+    if parts:
+        return base, parts[:-1]
+    if base == "":
+        return ("/", list(anchor[:-1])) if anchor else ("^", [])
+    return ("^" if base == "~" else base), []
+
+
+_PROJECTS = Pattern(
+    r"(?:home|users)/[\w-]+/[\w][^/]*(?:/.+)?|(?:root|srv|opt|data|mnt/\w+|media/\w+)/\w[^/]*(?:/.+)?|"
+    r"(?:workspaces?|app|repos?|code|project|projects|work|src|build|testbed|usr/src/app|github/workspace)(?:/.+)?|var/www/.+|"
+    r"private/(?:var|home)/[\w-]+/.+|tmp/[\w.-]*work[\w.-]*/\w.*",
+    IGNORECASE,
+)  # fmt: skip
+_NO_PROJECT = Pattern(
+    r"(?:home|users)/[\w-]+/(?:downloads?|desktop|documents|library|pictures|music|movies|videos|public|templates|applications|bin|snap|local)(?:/.*)?|"
+    r"(?:.*/)?\.[^/]*(?:/.*)?",
+    IGNORECASE,
+)
+
+
+def entered(folder: Path, text: str, *, glob: bool = False) -> Path:
+    """The folder that `cd` leads to."""
+    found = resolve(folder, text, glob=glob)
+    names = "/".join(found.parts)
+    known = found.base == "/" and not folder.anchor and not glob and folder.base in {"", "^"}
+    if known and _PROJECTS.fits(names) and not _NO_PROJECT.fits(names):
+        return Path("", (), False, found.parts)
+    return found
+
+
+def place(path: Path, *, written: bool = False) -> str:
+    """Where a path is: `inside`, `temporary`, `outside`, `sensitive` or `unknown`. The folder itself is inside; what is `written` to `/tmp` has
+    a name there."""
+    if is_secret(path):
+        return "sensitive"
+    if path.base == "":
+        return "inside"
+    if path.base == "/":
+        parts = path.parts[1:] if path.parts[:1] == ("private",) else path.parts
+        named = len(parts) > 1 and (not written or parts[1].strip("*?.") != "")
+        return "temporary" if parts[:1] == ("tmp",) and named else "outside"
+    return "unknown" if path.base in {"?", "#"} else "outside"
+
+
+_HINTS = Pattern(
+    r"(?:^|/)\.|etc/|proc|dev/|var/|run/|root|library|secret|passw|shadow|credential|token|auth|key|\.pem|\.p12|\.pfx|\.ppk|\.jks|\.kdb|tfstate|\.ovpn|"
+    r"id_[rde]|env|wp-config|rc|service.?account|keychain|cookies|logins|history|vault|\.crt",
+    IGNORECASE,
+)
+_BACKUP = Pattern(r"(.+?)(?:\.(?:bak|old|save|orig|backup|swp|copy|tmp|\d+)|~|-|\.sw[op])+", DOTALL)
+_ENVIRONMENT = Pattern(r"(?:.*/)?\.env(?:rc)?(?:[._-][^/]*)?", IGNORECASE)
+_NO_ENVIRONMENT = Pattern(r".*[._-](?:example|sample|template|dist|default|defaults|tpl|schema|d\.ts|vault)(?:\.[^/]*)?", IGNORECASE)  # fmt: skip
+_CODE = r"(?:py|pyi|pyc|js|mjs|cjs|ts|tsx|jsx|go|rs|rb|java|kt|c|h|cc|cpp|hpp|cs|php|md|mdx|rst|html|css|scss|svg|png|sh|vue|snap|map)"
+_ROLE = Pattern(
+    r"(?:.*/)?(?:\.[^/]*(?:token|credential|passw|secret)[^/]*|\.claude\.json|\.claude\.json\.[^/]*)|"
+    r"(?:.*/)?\.(?:cache|config|local|aws|azure|docker|kube|[a-z0-9_-]+)/(?:.*/)?(?:[^/]*(?:token|credential|passw|secret|api_?-?key)[^/]*|auth(?:\.[^/]*|rc)?|"
+    r"hosts\.ya?ml|[^/]*\.(?:key|pem|p12))|"
+    r"(?:.*/)?(?:[^/]*[._-])?(?:private|priv|secret|server|client|tls|ssl|ca|signing|master|deploy|ssh|host)[^/]*\.key|(?:.*/)?id_(?:rsa|dsa|ecdsa|ed25519)(?:[_.-][^/]*)?|"
+    r"(?:.*/)?(?:privkey|[^/]*private[_-]?key|[^/]*_rsa)(?:\.[^/]*)?|(?:.*/)?(?:secrets?|credentials?)\.(?:json|ya?ml|toml|env|ini|txt|xml|enc)(?:\.[^/]*)?",
+    IGNORECASE,
+)
+_NO_ROLE = Pattern(
+    rf"(?:.*/)?\.(?:github|gitlab|circleci|vscode|storybook|next|nuxt|venv|tox|nox|mypy_cache|pytest_cache|ruff_cache|yarn|pnpm|husky|git)/.*|.*\.{_CODE}|"
+    r".*\.pub|.*[._-](?:example|sample|template|dist)(?:\.[^/]*)?",
+    IGNORECASE,
+)
+
+
+def is_secret(path: Path) -> bool:
+    """Whether a path is, or by its jokers may be, a file that holds secrets or belongs to the host."""
+    text = path.text()
+    if not path.wild and not _HINTS.within(text):
+        return False
+    return _secret(text, relative=path.base == "", glob=path.wild)
+
+
+@cached_if_short(2048)
+def _secret(text: str, *, relative: bool, glob: bool) -> bool:
+    if _by_role(text) or (glob and _globs_role(text)):
+        return True
+    plain = _BACKUP.fullmatch(text)
+    if plain is not None and (_by_role(plain[1]) or _listed(plain[1], relative, glob=glob)):
+        return True
+    return _listed(text, relative, glob=glob)
+
+
+def _listed(text: str, relative: bool, *, glob: bool) -> bool:
+    if not is_sensitive(text, glob=glob):
+        return False
+    # `etc/shadow` of a workspace is a fixture; what begins with a dot is somebody's.
+    return not (relative and _OF_HOST.fits(text) and not is_sensitive(text.rpartition("/")[2], glob=glob))  # fmt: skip
+
+
+_OF_HOST = Pattern(r"(?:[^./][^/]*/)*(?:etc|proc|var|run|dev|root)/.*", IGNORECASE)
+
+
+def _by_role(text: str) -> bool:
+    if _ENVIRONMENT.fits(text):
+        return not _NO_ENVIRONMENT.fits(text)
+    return _ROLE.fits(text) and not _NO_ROLE.fits(text)
+
+
+_ROLE_NAMES = (
+    ".env .env.local .env.production .env.production.local .claude.json .netrc id_rsa id_ed25519 token credentials credentials.json secrets.json .npmrc .pgpass "
+    "shadow passwd .aws .ssh .gnupg .git-credentials auth.json private.key server.key privkey.pem shadow.bak shadow- .kube .docker"
+).split()  # fmt: skip
+
+
+_KEYS = (".pem", ".key", ".p12", ".pfx", ".jks", ".kdbx", ".ppk", ".env", ".keystore")
+
+
+def _globs_role(text: str) -> bool:
+    """Whether the last part, with letters of its own, could become a name of secrets."""
+    for part in text.split("/"):
+        if _WILD.within(part) and part.endswith(_KEYS):
+            return True
+        letters = part.replace("*", "").replace("?", "")
+        if _WILD.within(part) and part[:1] not in "*?" and len(letters) > 1 and any(fnmatchcase(one, part) for one in _ROLE_NAMES):  # fmt: skip
+            return True
+    return False
+
+
+def holds_secrets(path: Path) -> bool:
+    """Whether all that is below a folder holds secrets of the host or of a person, so that nothing reads it as a whole."""
+    if path.base == "?" or (path.base == "^" and not path.parts):
+        return True
+    if path.base == "^":
+        # It may be any folder of the host.
+        return holds_sensitive_files("/" + "/".join(path.parts)) or is_secret(path)
+    if path.base == "":
+        return is_secret(path)
+    parts = path.parts
+    if path.wild:
+        at = next((at for at, one in enumerate(parts) if _WILD.within(one)), None)
+        if at is not None:
+            return holds_secrets(path._replace(parts=parts[:at], wild=False)) or is_secret(path)
+    return holds_sensitive_files(path.text() if path.base != "~" or parts else "~") or is_secret(path)  # fmt: skip
+
+
+_KEPT = Pattern(
+    r"(?:.*/)?(?:\.github/copilot-instructions\.md|\.windsurfrules|\.git/.*|\.git)", IGNORECASE
+)
+
+
+def is_kept(path: Path) -> bool:
+    """Whether nothing may write there although it is inside: what runs later without being asked, and settings of agents."""
+    text = path.text()
+    if path.base == "~":
+        return True
+    if "." not in text and not path.wild:
+        return False
+    return _is_started(text) or bool(_KEPT.fits(text))
+
+
+_HOOKS = (
+    ".git .hg .husky .ssh .claude .codex .cursor .cursorrules .gemini .mcp.json .windsurf .continue .goose .qwen .opencode .aider.conf.yml .clinerules "
+    ".roo .kiro autostart launchagents launchdaemons"
+)
+_STARTING = (
+    ".vscode .idea .zshenv .zenv .zlogin .zlogout .bash_login .bash_logout .bash_aliases .profile .bash_profile .zprofile .bashrc .zshrc .cshrc .kshrc "
+    ".tcshrc .vimrc .inputrc .npmrc .pythonrc .envrc .gitconfig authorized_keys"
+)
+_HOOK_NAMES = "|".join(map(escape, _HOOKS.split()))
+_HOOK = Pattern(
+    rf"(?:.*[/\\])?(?:{_HOOK_NAMES}|\.config[/\\]+(?:systemd|fish|autostart|git))(?:[/\\].*)?",
+    DOTALL | IGNORECASE,
+)
+_STARTED = Pattern(
+    r"(?:.*[/\\])?(?:\.vscode|\.idea|\.\w*rc|\.\w*profile|\.bash_\w+|\.z(?:sh)?env|\.zsh\w+|\.zlog\w+|\.gitconfig|authorized_keys)(?:[/\\].*)?",
+    DOTALL | IGNORECASE,
+)
+_JOKER = Pattern(r"[*?\[{]")
+
+
+def _is_hook(path: str) -> bool:
+    """Whether a path is, or by its jokers may be, a hook of a repository or a setting of an agent."""
+    return _HOOK.fits(path) or _may_name(path, _HOOKS.split())
+
+
+def _is_started(path: str) -> bool:
+    """Whether a path is, or by its jokers may be, what somebody's program runs later without being asked."""
+    return _is_hook(path) or _STARTED.fits(path) or _may_name(path, _STARTING.split())
+
+
+def _may_name(path: str, names: Iterable[str]) -> bool:
+    """Whether a component with jokers could become one of these names. A shell puts no name with a dot in place of a bare joker."""
+    parts = [one for one in path.casefold().split("/") if _JOKER.within(one) and one[0] not in "*?"]
+    return any(fnmatchcase(name, one) for one in parts for name in names)

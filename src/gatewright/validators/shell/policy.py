@@ -1,0 +1,392 @@
+"""What a preset of `sandbox` says of each effect of a command: `inspect` reads, `develop` works inside the workspace.
+
+Each effect is judged by one function by its kind; what no function knows is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from gatewright.patterns import DOTALL, Pattern
+from gatewright.validators.shell.effects import Effect
+from gatewright.validators.shell.goals import is_git_setting, is_goal, leads_out, publishes
+from gatewright.validators.shell.places import (
+    HERE,
+    Path,
+    holds_secrets,
+    is_kept,
+    is_secret,
+    place,
+    resolve,
+)
+from gatewright.validators.shell.values import (
+    is_harmless_variable,
+    is_metadata,
+    is_module,
+    is_package,
+    is_project_setting,
+    is_url,
+    may_hold_metadata,
+)
+
+__all__ = ["Said", "rule_of"]
+
+
+class Said(NamedTuple):
+    """What the policy knows of a line."""
+
+    granted: frozenset[str]
+    """Capabilities."""
+    writes: bool
+    """Whether the preset works inside the workspace."""
+    made: frozenset[tuple[str, ...]] = frozenset()
+    """Paths of files that the line itself has made, by their parts."""
+    tainted: bool = False
+    """Whether the line has fetched or made what may be taken for code."""
+    builds: bool = False
+    """Whether the command puts what it makes into the workspace."""
+    project: bool = False
+    """Whether the command runs code of the workspace, so that what it reads is settings or code as well."""
+    local: bool = False
+    """Whether all hosts of the command are this machine."""
+
+
+Judge = Callable[[Effect, Said], str | None]
+
+
+def rule_of(effect: Effect, said: Said) -> str | None:
+    """What speaks against an effect: a rule's name, or None."""
+    judge = _JUDGES.get(effect.kind)
+    return "option" if judge is None else judge(effect, said)
+
+
+def _reads(effect: Effect, said: Said) -> str | None:
+    path = effect.path
+    if path is None or (path.base in {"?", "#"} and effect.listed):
+        return "unknown_arguments"
+    if is_secret(path) or (path.wild and effect.listed and holds_secrets(_root(path))):
+        return "host_file"
+    if effect.text.isalnum():
+        return None
+    return _spelled(effect, said) or _from_elsewhere(effect, path, said)
+
+
+def _spelled(effect: Effect, said: Said) -> str | None:
+    """What speaks against a file by how it is spelled: it is one elsewhere, or a list of arguments."""
+    text = effect.text
+    if effect.of == "rsync" and ":" in text:
+        return "sends_away"
+    if _URL.fits(text):
+        return "outside" if said.builds or said.project else _network(effect, said)
+    if text.startswith("@") and effect.of not in _PLAIN_NAMES:
+        return "unknown_arguments"
+    behind = text.split(":")[1:] if effect.of.startswith(_PREFIXED) else ()
+    return "host_file" if any(is_secret(resolve(HERE, one)) for one in behind) else None
+
+
+def _from_elsewhere(effect: Effect, path: Path, said: Said) -> str | None:
+    """What speaks against a file by where it is: to what builds it is code, or settings."""
+    takes = said.project or (said.builds and effect.by.startswith("-"))
+    if takes and place(path) != "inside" and not _SYSTEM.fits(path.text()):
+        return "outside"
+    if path.base == "/" and effect.of not in _COUNTED and _ENDLESS.fits(path.text()):
+        return None if "endless" in said.granted else "endless"
+    return None
+
+
+_URL = Pattern(
+    r"[A-Za-z][\w+.-]+://.*|(?:https?|ftps?|sftp|rtsp|rtmp|rtp|srt|gopher|tftp|concat|subfile|crypto|data|tcp|udp|tls|pipe|cache)[:,].*",
+    DOTALL,
+)
+_COUNTED = frozenset({"head", "dd", "od", "xxd", "hexdump"})
+_PREFIXED = ("git ", "docker ", "podman ", "kubectl ")
+"""Programs that take a path behind a revision, or a machine."""
+_PLAIN_NAMES = frozenset(
+    "ls cat head tail wc find tree grep rg bat diff stat file du cp mv mkdir rm touch".split()
+)
+"""Programs that take `@name` for the name of a file, and no list of arguments."""
+_SYSTEM = Pattern(r"/(?:usr|opt|lib|lib64|Library/Developer|Applications|nix|etc/ssl)/.*")
+"""What belongs to the host, and nobody else may write."""
+_ENDLESS = Pattern(r"/dev/(?:zero|full|u?random|tty\w*|console|pts/.*|ptmx|input/.*|fd/0)")
+
+
+def _root(path: Path) -> Path:
+    """The folder whose names stand in a path."""
+    at = next((at for at, one in enumerate(path.parts) if "*" in one), len(path.parts))
+    return path._replace(parts=path.parts[:at], wild=False)
+
+
+def _reads_below(effect: Effect, said: Said) -> str | None:
+    rule = _reads(effect, said)
+    return rule or ("host_file" if effect.path is not None and holds_secrets(effect.path) else None)
+
+
+def _lists(effect: Effect, said: Said) -> str | None:
+    path = effect.path
+    if path is None or (path.base in {"?", "#"} and effect.listed):
+        return "unknown_arguments"
+    return "host_file" if is_secret(path) else None
+
+
+def _lists_below(effect: Effect, said: Said) -> str | None:
+    """All names below: of a home or the root they say where secrets are."""
+    path = effect.path
+    held = path is not None and path.base in {"~", "/"} and holds_secrets(path)
+    return _lists(effect, said) or ("host_file" if held else None)
+
+
+def _names(effect: Effect, said: Said) -> str | None:
+    return "host_file" if effect.path is not None and is_secret(effect.path) else None
+
+
+def _refused(effect: Effect) -> str:
+    """What `inspect` calls what it does not allow, by where it comes from."""
+    if effect.by in {"", "operand"}:
+        return "subcommand" if " " in effect.of else "unknown_program"
+    if effect.by == "redirect":
+        return "file_redirect"
+    if effect.by.startswith(("-", "+")):
+        return "option"
+    return "operand"
+
+
+def _writes(effect: Effect, said: Said) -> str | None:
+    path = effect.path
+    if not said.writes:
+        return _refused(effect)
+    if effect.text.startswith("|"):
+        return "program_option"
+    if effect.of == "rsync" and ":" in effect.text:
+        return "sends_away"
+    if path is None or path.base in {"?", "#"}:
+        return "unknown_arguments"
+    where = place(path, written=True)
+    if where == "sensitive":
+        return "host_file"
+    if where not in {"inside", "temporary"}:
+        return "outside"
+    return "outside" if is_kept(path) else None
+
+
+def _deletes(effect: Effect, said: Said) -> str | None:
+    rule = _writes(effect, said)
+    if rule is not None:
+        return rule
+    path = effect.path
+    if path is None or (effect.listed and path.base != "" and path.parts[:1] != ("tmp",)):
+        return "outside"
+    return "recursive_delete" if _empties(path, effect) else None
+
+
+_ALL = Pattern(r"[*?.\[\]!^a-z-]*[*?\]][*?.]*")
+_LETTERS = Pattern(r"\[[^\]]*\]|[*?.]")
+
+
+def _empties(path: Path, effect: Effect) -> bool:
+    """Whether all of the workspace, or of what lies below `/tmp`, goes."""
+    if effect.listed == "some":
+        return False
+    own = path.parts if path.base == "" else path.parts[2:]
+    if path.base != "" and len(path.parts) > 1 and path.parts[1].strip("*?[]."):
+        return False
+    named = [one for one in own if _LETTERS.sub("", one) != ""]
+    return not named and (path.wild or not own)
+
+
+def _run(effect: Effect, said: Said) -> str | None:
+    path = effect.path
+    if not said.writes:
+        return "program_name"
+    if ":" in effect.text or (effect.of.startswith("go ") and "@" in effect.text):
+        return "outside"
+    if path is None or path.wild or place(path) != "inside":
+        return "program_name" if path is None or effect.by == "" else "outside"
+    if path.parts in said.made or said.tainted:
+        return "program_name"
+    return "outside" if is_kept(path) and path.parts[:1] != (".venv",) else None
+
+
+def _runs(effect: Effect, said: Said) -> str | None:
+    if not said.writes:
+        return _refused(effect)
+    if not effect.text or not _CODE_FILE.fits(effect.text) or ".." in effect.text or said.tainted:
+        return "inline_code" if effect.by in {"-c", "-e", "-E", "-p", "--eval", "--print"} else "program_option"  # fmt: skip
+    return None
+
+
+_CODE_FILE = Pattern(r"(?:\./)?[\w@][\w.@-]*(?:/[\w.@-]+)*(?:/|\.\w+|/[\w.@-]+)")
+"""A file inside, by a name that is no word of a language."""
+
+
+def _code(effect: Effect, said: Said) -> str | None:
+    return "inline_code" if said.writes else _refused(effect)
+
+
+def _project(effect: Effect, said: Said) -> str | None:
+    if not said.writes:
+        return _refused(effect)
+    if said.tainted:
+        return "program_name"
+    return "outside" if effect.path is not None and place(effect.path) != "inside" else None
+
+
+def _here(effect: Effect, said: Said) -> str | None:
+    if not said.writes:
+        return _refused(effect)
+    path = effect.path
+    if path is not None and place(path) not in {"inside", "temporary"}:
+        return "outside"
+    return "outside" if path is not None and is_kept(path) else None
+
+
+def _enters(effect: Effect, said: Said) -> str | None:
+    if effect.path is None or effect.text == "-" or _URL.fits(effect.text):
+        return "outside"
+    where = place(effect.path)
+    if where == "sensitive":
+        return "host_file"
+    return None if where == "inside" or (where == "temporary" and said.writes) else "outside"
+
+
+def _repository(effect: Effect, said: Said) -> str | None:
+    """A repository has settings of its own, some of which name programs."""
+    return None if effect.path is not None and place(effect.path) == "inside" else "outside"
+
+
+def _network(effect: Effect, said: Said) -> str | None:
+    return None if "network" in said.granted else "network"
+
+
+def _host(effect: Effect, said: Said) -> str | None:
+    if is_metadata(effect.text) or may_hold_metadata(effect.text):
+        return "metadata"
+    if not is_url(effect.text):
+        return "operand"
+    return _network(effect, said)
+
+
+def _granted(name: str) -> Judge:
+    return lambda effect, said: None if name in said.granted else name
+
+
+def _sends(effect: Effect, said: Said) -> str | None:
+    return None if said.writes and said.local else "sends_away"
+
+
+def _package(effect: Effect, said: Said) -> str | None:
+    if not said.writes or not effect.text:
+        return None
+    return None if is_package(effect.text, of=effect.of) else "outside"
+
+
+def _module(effect: Effect, said: Said) -> str | None:
+    if not said.writes:
+        return _refused(effect)
+    fetched = effect.of in {"go run", "go install"} and "@" in effect.text
+    return None if is_module(effect.text) and not fetched else "outside"
+
+
+def _value(effect: Effect, said: Said) -> str | None:
+    """The text of an option, or an operand, that may be a path of code or settings to what builds."""
+    if (said.project or said.builds) and leads_out(effect.text, effect.path):
+        return "outside"
+    return None
+
+
+def _target(effect: Effect, said: Said) -> str | None:
+    if said.writes and publishes(effect.text, effect.of):
+        return "sends_away"
+    return _value(effect, said) if is_goal(effect.text) else "operand"
+
+
+def _variable(effect: Effect, said: Said) -> str | None:
+    return None if is_harmless_variable(effect.text, writes=said.writes) else "assignment"
+
+
+def _setting(effect: Effect, said: Said) -> str | None:
+    if not said.writes:
+        return _refused(effect)
+    return None if is_project_setting(effect.text) else "outside"
+
+
+def _settings(effect: Effect, said: Said) -> str | None:
+    if effect.of in {"git", "git config"} and effect.by in {"-c", "operand"}:
+        if effect.of == "git config" and not said.writes:
+            return "subcommand"
+        return None if is_git_setting(effect.text) else "option"
+    return "option" if effect.by.startswith("-") else "subcommand"
+
+
+def _argument(effect: Effect, said: Said) -> str | None:
+    """A word for a program of the project, or one that the operator names."""
+    for text in _pieces(effect.text):
+        if is_secret(resolve(HERE, text)):
+            return "host_file"
+    return "metadata" if may_hold_metadata(effect.text) else None
+
+
+def _pieces(text: str) -> list[str]:
+    found = [text]
+    for sign in "=@:":
+        if sign in text:
+            found += text.split(sign)
+    if text[:1] == "-" and len(text) > 2:
+        found.append(text[2:])
+    return found
+
+
+def _never(rule: str) -> Judge:
+    return lambda effect, said: rule
+
+
+def _passes(effect: Effect, said: Said) -> str | None:
+    return None
+
+
+def _text(effect: Effect, said: Said) -> str | None:
+    # A revision before a path.
+    if ":" in effect.text and effect.of.startswith("git "):
+        return _argument(effect, said)
+    # A module of another's at a version is fetched, and run or put among the programs.
+    if "@" in effect.text and effect.of.startswith("go "):
+        return "outside"
+    return _value(effect, said)
+
+
+_JUDGES: Mapping[str, Judge] = {
+    "reads": _reads,
+    "reads_below": _reads_below,
+    "lists": _lists,
+    "lists_below": _lists_below,
+    "names": _names,
+    "writes": _writes,
+    "deletes": _deletes,
+    "run": _run,
+    "runs": _runs,
+    "code": _code,
+    "project": _project,
+    "writes_here": _here,
+    "unpacks": _here,
+    "fetches": _here,
+    "enters": _enters,
+    "repository": _repository,
+    "network": _network,
+    "host": _host,
+    "environment": _granted("environment"),
+    "endless": _granted("endless"),
+    "sends": _sends,
+    "secrets": _never("shows_secrets"),
+    "settings": _settings,
+    "publishes": _never("sends_away"),
+    "package": _package,
+    "module": _module,
+    "target": _target,
+    "variable": _variable,
+    "setting": _setting,
+    "argument": _argument,
+    "unseen": _never("unknown_arguments"),
+    "text": _text,
+    "value": _value,
+}
+"""Kind of an effect → what is said of it."""

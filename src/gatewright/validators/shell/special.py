@@ -1,0 +1,75 @@
+"""Which shell programs have words that are no mere options and operands, and what reads those.
+
+`SPECIALS` read all words of a command; `PREPARES` take words out before options are read; `CHECKS` look at options and operands that were
+read by the table, and say which operands are left for it to judge. Each is known by the word `special` of an entry, or its first name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from gatewright.validators.shell import special_asking as asking
+from gatewright.validators.shell import special_databases as databases
+from gatewright.validators.shell import special_files as files
+from gatewright.validators.shell import special_host as host
+from gatewright.validators.shell import special_running as running
+from gatewright.validators.shell import special_texts as texts
+from gatewright.validators.shell.call import Call
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["CHECKS", "PREPARES", "SPECIALS"]
+
+Special = Callable[[Call], bool]
+
+Check = Callable[[Call], list[Word]]
+
+PREPARES: Mapping[str, Check] = {"jq": texts.named_values, "fd": running.fd}
+"""What takes words out before options are read."""
+
+SPECIALS: Mapping[str, Special] = {
+    "find": running.find,
+    "xargs": running.xargs,
+    "env": running.env,
+    "cd": running.cd,
+    "test": running.test,
+    "ip": host.ip,
+    "command": running.command,
+    "tar": files.tar,
+    "ps": host.ps,
+    "kill": running.kill,
+    "echo": texts.echo,
+}
+
+CHECKS: Mapping[str, Check] = {
+    "sed": texts.sed,
+    "awk": texts.awk,
+    "jq": texts.jq,
+    "yq": texts.yq,
+    "date": host.date,
+    "sleep": host.sleep,
+    "seq": host.seq,
+    "ping": host.ping,
+    "interval": host.interval,
+    "make": running.make,
+    "less": texts.less,
+    "curl": asking.curl,
+    "git-remote": asking.git_remote,
+    "git-config": asking.git_config,
+    "sqlite": databases.sqlite,
+    "zip": files.archive,
+    "head": files.head,
+    "cp": files.copied,
+    "mv": files.copied,
+    "git remote": asking.git_remotes,
+    "rsync": files.rsync,
+    "truncate": files.truncate,
+    "top": host.top,
+    "sysctl": host.sysctl,
+    "docker-run": running.docker_run,
+    "sql": databases.sql,
+    "dd": files.dd,
+    "ln": files.ln,
+    "chmod": files.rights,
+    "install": files.rights,
+    "mkdir": files.rights,
+}

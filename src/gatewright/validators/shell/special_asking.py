@@ -1,0 +1,137 @@
+"""Readers of curl, wget, HTTPie and of git with its remotes and settings: what they ask, and what they send from here."""
+
+from __future__ import annotations
+
+from gatewright.patterns import DOTALL, IGNORECASE, Pattern
+from gatewright.validators.shell.call import Call
+from gatewright.validators.shell.effects import Effect
+from gatewright.validators.shell.words import Refused
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["curl", "git_config", "git_remote", "git_remotes"]
+
+
+_METHOD, _ITEM = Pattern(r"[A-Z]+"), Pattern(r"[\w.\[\]-]+(?:==|:=@?|=@?|@|:[^\d/]).*", DOTALL)
+
+
+_ASKING = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+_HTTPIE = frozenset({"http", "https", "xh", "httpie", "curlie"})
+
+
+_FILED = frozenset(
+    "-d -F --data --data-binary --data-ascii --data-urlencode --json --form --url-query".split()
+)
+
+
+def curl(call: Call) -> list[Word]:
+    """What it asks, and what it sends from here."""
+    for name, _, value in call.given.options:
+        if value is not None:
+            _of_curl(call, name, value)
+    return _items(call) if call.name in _HTTPIE else call.given.operands
+
+
+def _of_curl(call: Call, name: str, value: Word) -> None:
+    text = value.text
+    if name in _WRITING_OUT and "%output{" in text:
+        raise Refused("option", call.name)
+    if name in _METHODS:
+        if text not in _ASKING:
+            call.add("sends", None, text, name)
+    elif name in _COOKIES:
+        if "=" not in text:
+            call.add_paths("reads", value, name)
+            call.add("sends", None, text, name)
+    elif name in _FILES or (name in _MAY_NAME and text.startswith("@")) or (name in _FILED and "@" in text):  # fmt: skip
+        call.add_paths("reads", value._replace(text=text.rpartition("@")[2].partition(";")[0]), name)  # fmt: skip
+        call.add("sends", None, text, name)
+
+
+_METHODS = frozenset({"-X", "--request", "--method"})
+_COOKIES = frozenset({"-b", "--cookie", "--load-cookies"})
+_WRITING_OUT = frozenset({"-w", "--write-out"})
+_FILES = frozenset({"-T", "--upload-file", "--post-file", "--body-file"})
+_MAY_NAME = frozenset({"-H", "--header", *_WRITING_OUT})
+"""Options whose value may be `@file`."""
+
+
+def _items(call: Call) -> list[Word]:
+    """The URL of HTTPie; what stands before it is the method, what stands behind it is sent or asked."""
+    operands = list(call.given.operands)
+    if operands and _METHOD.fits(operands[0].text) and operands.pop(0).text not in _ASKING:
+        call.add("sends", None, "", "operand")
+    for item in operands[1:]:
+        if "@" in item.text:
+            call.add_paths("reads", item._replace(text=item.text.rpartition("@")[2]), "operand")
+        if "@" in item.text or ("=" in item.text and "==" not in item.text):
+            call.add("sends", None, item.text, "operand")
+    return operands[:1]
+
+
+_REMOTE = Pattern(r"[A-Za-z0-9_][\w./-]*")
+
+
+_REFSPEC = Pattern(r"[\w@][\w./@^~{}*-]*(?::[\w@][\w./@^~{}*-]*)?")
+
+
+def git_remote(call: Call) -> list[Word]:
+    """A remote by its name; by its address only what is cloned or asked for its branches."""
+    operands = list(call.given.operands)
+    if call.name == "git clone" or (call.name == "git ls-remote" and operands and _is_address(operands[0].text)):  # fmt: skip
+        if operands:
+            call.add("host", None, operands[0].text, "operand")
+            if operands[0].text.startswith("-") or "::" in operands[0].text:
+                raise Refused("operand", operands[0].text)
+        for one in operands[1:]:
+            call.add_paths("writes" if call.name == "git clone" else "lists", one, "operand")
+        return []
+    for at, one in enumerate(operands):
+        if not (_REMOTE.fits(one.text) if not at else _REFSPEC.fits(one.text)):
+            raise Refused("outside", f"{call.name} {one.text}")
+    return []
+
+
+def _is_address(text: str) -> bool:
+    return ":" in text
+
+
+_LISTING = frozenset({"-l", "--list", "--get-regexp", "--show-origin", "--get-urlmatch"})
+
+
+_KEY = Pattern(r"[A-Za-z][\w-]*(?:\.[^\s=]+)*\.[A-Za-z][\w-]*")
+
+
+_SECRET_KEY = Pattern(r"(?:credential|http|https|url|remote|sendemail|github|gitlab|oauth)\..*|.*(?:token|password|secret|key|header).*", IGNORECASE)  # fmt: skip
+
+
+def git_config(call: Call) -> list[Word]:
+    """Reading settings; and setting what only changes how git looks, in the repository."""
+    operands = [one.text for one in call.given.operands]
+    if call.has("--edit", "-e"):
+        raise Refused("option", "git config --edit")
+    if call.has(*_LISTING) or call.name == "git config list":
+        call.add("environment", None, "", "option")
+        return []
+    if not operands:
+        raise Refused("subcommand", "git config")
+    key, *values = operands
+    if not _KEY.fits(key):
+        raise Refused("subcommand", f"git config {key}")
+    reads = call.name == "git config get" or call.has("--get", "--get-all", "--get-color", "--get-colorbool")  # fmt: skip
+    if reads or (not values and not call.has("--unset", "--unset-all", "--add", "--replace-all")):
+        if _SECRET_KEY.fits(key):
+            call.add("environment", None, key, "operand")
+        return []
+    if call.has("--global", "--system"):
+        raise Refused("subcommand", "git config --global")
+    call.found.append(Effect("settings", None, f"{key}={' '.join(values)}", "operand", "git config"))  # fmt: skip
+    return []
+
+
+def git_remotes(call: Call) -> list[Word]:
+    """Addresses may hold a password."""
+    if call.has("-v", "--verbose"):
+        call.add("environment", None, "", "-v")
+    return call.given.operands

@@ -1,0 +1,94 @@
+"""Readers of shell programs that show what a host does, without an end or with its environment: ps, ping, date, vmstat, ip."""
+
+from __future__ import annotations
+
+from gatewright.patterns import Pattern
+from gatewright.validators.shell.call import Call
+from gatewright.validators.shell.words import Refused, given
+from gatewright.validators.shell_special import ip as ip_rule
+from gatewright.validators.shell_syntax import Word
+
+__all__ = ["date", "interval", "ip", "ping", "ps", "seq", "sleep", "sysctl", "top"]
+
+
+def ip(call: Call) -> bool:
+    """Addresses, links, routes and neighbours are shown."""
+    rule = ip_rule(call.words)
+    if rule is not None:
+        raise Refused(rule, "ip")
+    return True
+
+
+def date(call: Call) -> list[Word]:
+    """Anything but setting the clock."""
+    for one in call.given.operands:
+        if not one.text.startswith("+"):
+            raise Refused("operand", f"date {one.text}")
+    return []
+
+
+_SECONDS = Pattern(r"\d{1,2}(?:\.\d*)?|1[0-2]\d|\d{1,2}(?:\.\d*)?s|[12]m|\.\d+")
+
+
+def sleep(call: Call) -> list[Word]:
+    """Two minutes at most is what somebody waits for."""
+    if not all(_SECONDS.fits(one.text) for one in call.given.operands):
+        call.add("endless", None, "", "operand")
+    return call.given.operands
+
+
+def seq(call: Call) -> list[Word]:
+    """Numbers up to an end."""
+    if any("inf" in one.text.lower() or len(one.text) > 9 for one in call.given.operands):
+        call.add("endless", None, "", "operand")
+    return call.given.operands
+
+
+def ping(call: Call) -> list[Word]:
+    """With a count it ends."""
+    if not call.has("-c", "-w", "--count", "--deadline"):
+        call.add("endless", None, "", "")
+    return call.given.operands
+
+
+def interval(call: Call) -> list[Word]:
+    """`vmstat 1` goes on, `vmstat 1 5` does not."""
+    numbers = [one for one in call.given.operands if one.text.isdigit()]
+    if len(numbers) == 1 and not call.has("-c", "--count"):
+        call.add("endless", None, "", "operand")
+    return call.given.operands
+
+
+def ps(call: Call) -> bool:
+    """BSD's letters have no dash; `e` among them shows the environment, as a column of that name does."""
+    words = list(call.words)
+    while words:
+        text = words[0].text
+        if text[:1] == "-":
+            found, read = given(call.entry, words, most=1)
+            if any(one.value is not None and "environ" in one.value.text for one in found.options):
+                call.add("environment", None, "", "option")
+            if any(one.name == "-E" for one in found.options):
+                call.add("environment", None, "", "-E")
+            words = words[read - 1 if found.operands else read :]
+            continue
+        del words[0]
+        if text.isalpha() and "e" in text and len(text) < len("command"):
+            call.add("environment", None, "", text)
+        if "environ" in text:
+            call.add("environment", None, "", text)
+    return True
+
+
+def top(call: Call) -> list[Word]:
+    """With a count it ends."""
+    if not call.has("-n", "-l"):
+        call.add("endless", None, "", "")
+    return call.given.operands
+
+
+def sysctl(call: Call) -> list[Word]:
+    """Settings of the kernel are shown, never set."""
+    if any("=" in one.text for one in call.given.operands):
+        raise Refused("operand", "sysctl")
+    return call.given.operands

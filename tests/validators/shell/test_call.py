@@ -1,0 +1,60 @@
+"""Which operand is what, and what unseen words may stand for."""
+
+import pytest
+
+from gatewright.validators.shell.call import Call, assigned
+from gatewright.validators.shell.effects import MARK, At, Listed
+from gatewright.validators.shell.places import HERE
+from gatewright.validators.shell.table import entries_of, operands_of
+from gatewright.validators.shell.words import Refused
+from gatewright.validators.shell_syntax import Word
+
+
+@pytest.mark.parametrize(
+    ("operands", "count", "kinds"),
+    [
+        ("reads+ writes", 3, ["reads", "reads", "writes"]),
+        ("reads+ writes", 1, ["writes"]),
+        ("pattern? lists*", 1, ["pattern"]),
+        ("pattern? lists*", 3, ["pattern", "lists", "lists"]),
+        ("text reads?", 1, ["text"]),
+        ("text reads?", 3, None),
+        ("", 1, None),
+        ("", 0, []),
+        ("reads*", 0, []),
+    ],
+)
+def test_operands_are_told_by_their_place(
+    operands: str, count: int, kinds: list[str] | None
+) -> None:
+    assert assigned(operands_of(operands).slots, count) == kinds
+
+
+def call(flags: str, listed: dict[str, tuple[Listed, ...] | None]) -> Call:
+    (entry,) = entries_of(f'[[program]]\nnames = ["x"]\n{flags}', "a")
+    return Call(lambda words, at, found: None, entry, "x", (), At(HERE, listed), [])
+
+
+def test_what_nobody_has_seen_is_no_word_of_a_program_that_does_something() -> None:
+    careful = call('writes = "-o:"', {MARK: None})
+    for word in (Word(MARK), Word(f"a{MARK}"), Word(MARK, bare=False)):
+        with pytest.raises(Refused):
+            careful.seen(word)
+    careful.seen(Word(f"a{MARK}", bare=False))
+    call('flags = "-a"\noperands = "text*"', {MARK: None}).seen(Word(MARK))
+
+
+def test_names_are_known_where_they_come_from() -> None:
+    known = call('writes = "-o:"', {MARK: (Listed(HERE),)})
+    known.seen(Word(MARK))
+    known.add_paths("reads", Word(MARK), "operand")
+    assert [one.listed for one in known.found] == ["all"]
+
+
+def test_what_is_bounded_has_an_end() -> None:
+    found = call("", {})
+    found.at = found.at._replace(bounded=True)
+    found.add("endless")
+    assert found.found == []
+    found.add("network")
+    assert [one.kind for one in found.found] == ["network"]
