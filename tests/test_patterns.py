@@ -33,7 +33,9 @@ from tests.costs import grows
 FLAGS = {IGNORECASE: re.IGNORECASE, MULTILINE: re.MULTILINE, DOTALL: re.DOTALL, ASCII: re.ASCII}
 NOISE = "aZ_0 \n\t-:=/.\\\"'{}[]<>%é密"
 EVERY = "".join(chr(one) for one in range(0x110000) if not 0xD800 <= one < 0xE000)
-NAMED, SET = re.compile(r"\\p\{(\w+)\}"), re.compile(r"\[(?:\\.|[^\]\\])+\]")
+NAMED, SET = re.compile(r"\\p(?:\{(\w+)\}|([A-Z]))"), re.compile(r"\[(?:\\.|[^\]\\])+\]")
+POINT = re.compile(r"\\x\{([0-9a-fA-F]+)\}")
+"""A character by its number, as RE2 has it; `re` knows eight digits alone."""
 LATER = "Cn"
 """Not assigned in Python's table of Unicode; RE2's may be another year's."""
 
@@ -56,8 +58,9 @@ def ranges(name: str) -> str:
 
 def without_names(text: str) -> str:
     """A pattern with the characters of each `\\p{name}` written out."""
-    text = SET.sub(lambda one: NAMED.sub(lambda named: ranges(named[1]), one[0]), text)
-    return NAMED.sub(lambda named: f"[{ranges(named[1])}]", text)
+    text = POINT.sub(lambda one: f"\\U{int(one[1], 16):08x}", text)
+    text = SET.sub(lambda one: NAMED.sub(lambda named: ranges(named[1] or named[2]), one[0]), text)
+    return NAMED.sub(lambda named: f"[{ranges(named[1] or named[2])}]", text)
 
 
 def by_re(pattern: Pattern[Any]) -> re.Pattern[Any]:

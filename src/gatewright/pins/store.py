@@ -30,6 +30,7 @@ from gatewright.storage.state import StateDatabase
 __all__ = [
     "MOST_BYTES",
     "MOST_TOOLS",
+    "Held",
     "Pin",
     "PinChange",
     "Pins",
