@@ -241,8 +241,8 @@ async def test_a_connection_that_is_over_waits_for_no_collector(
 async def _collected_of(work: Callable[[], Awaitable[None]]) -> list[type]:
     """The types of all objects that `work` leaves to the collector."""
     await asyncio.sleep(0.01)
-    gc.collect()
     gc.disable()
+    gc.freeze()  # what was there before takes seconds to look through in a process of many tests
     gc.set_debug(gc.DEBUG_SAVEALL)
     try:
         await work()
@@ -252,6 +252,7 @@ async def _collected_of(work: Callable[[], Awaitable[None]]) -> list[type]:
     finally:
         gc.set_debug(0)
         gc.garbage.clear()
+        gc.unfreeze()
         gc.enable()
 
 
