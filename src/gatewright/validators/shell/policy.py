@@ -6,7 +6,6 @@ Each effect is judged by one function by its kind; what no function knows is ref
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.effects import Effect
@@ -14,12 +13,16 @@ from gatewright.validators.shell.goals import is_git_setting, is_goal, leads_out
 from gatewright.validators.shell.places import (
     HERE,
     Path,
+    chooses_secrets,
     holds_secrets,
     is_kept,
+    is_of_others,
     is_secret,
     place,
     resolve,
 )
+from gatewright.validators.shell.roles import REPLACING, SERVING, TESTING
+from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.values import (
     is_harmless_variable,
     is_metadata,
@@ -30,26 +33,7 @@ from gatewright.validators.shell.values import (
     may_hold_metadata,
 )
 
-__all__ = ["Said", "rule_of"]
-
-
-class Said(NamedTuple):
-    """What the policy knows of a line."""
-
-    granted: frozenset[str]
-    """Capabilities."""
-    writes: bool
-    """Whether the preset works inside the workspace."""
-    made: frozenset[tuple[str, ...]] = frozenset()
-    """Paths of files that the line itself has made, by their parts."""
-    tainted: bool = False
-    """Whether the line has fetched or made what may be taken for code."""
-    builds: bool = False
-    """Whether the command puts what it makes into the workspace."""
-    project: bool = False
-    """Whether the command runs code of the workspace, so that what it reads is settings or code as well."""
-    local: bool = False
-    """Whether all hosts of the command are this machine."""
+__all__ = ["rule_of"]
 
 
 Judge = Callable[[Effect, Said], str | None]
@@ -87,6 +71,8 @@ def _spelled(effect: Effect, said: Said) -> str | None:
 
 def _from_elsewhere(effect: Effect, path: Path, said: Said) -> str | None:
     """What speaks against a file by where it is: to what builds it is code, or settings."""
+    if said.writes and is_of_others(path):
+        return "outside"
     takes = said.project or (said.builds and effect.by.startswith("-"))
     if takes and place(path) != "inside" and not _SYSTEM.fits(path.text()):
         return "outside"
@@ -126,7 +112,9 @@ def _lists(effect: Effect, said: Said) -> str | None:
     path = effect.path
     if path is None or (path.base in {"?", "#"} and effect.listed):
         return "unknown_arguments"
-    return "host_file" if is_secret(path) else None
+    if is_secret(path):
+        return "host_file"
+    return "outside" if said.writes and is_of_others(path) else None
 
 
 def _lists_below(effect: Effect, said: Said) -> str | None:
@@ -137,6 +125,9 @@ def _lists_below(effect: Effect, said: Said) -> str | None:
 
 
 def _names(effect: Effect, said: Said) -> str | None:
+    # What is read is chosen by this pattern; where names are but listed it says nothing of what they hold.
+    if effect.by != "-name" and chooses_secrets(effect.text):
+        return "host_file"
     return "host_file" if effect.path is not None and is_secret(effect.path) else None
 
 
@@ -166,6 +157,9 @@ def _writes(effect: Effect, said: Said) -> str | None:
         return "host_file"
     if where not in {"inside", "temporary"}:
         return "outside"
+    # What overwrites all that is listed leaves nothing of it.
+    if effect.listed == "all" and effect.of in REPLACING:
+        return "recursive_delete"
     return "outside" if is_kept(path) else None
 
 
@@ -200,9 +194,11 @@ def _run(effect: Effect, said: Said) -> str | None:
         return "program_name"
     if ":" in effect.text or (effect.of.startswith("go ") and "@" in effect.text):
         return "outside"
-    if path is None or path.wild or place(path) != "inside":
+    if path is None or (path.wild and effect.by == "") or place(path) != "inside":
         return "program_name" if path is None or effect.by == "" else "outside"
-    if path.parts in said.made or said.tainted:
+    if path.parts in said.made or said.tainted or (path.wild and said.made):
+        return "program_name"
+    if (path.wild or path.parts in said.typed) and said.typed and effect.of not in TESTING:
         return "program_name"
     return "outside" if is_kept(path) and path.parts[:1] != (".venv",) else None
 
@@ -268,6 +264,13 @@ def _host(effect: Effect, said: Said) -> str | None:
 
 def _granted(name: str) -> Judge:
     return lambda effect, said: None if name in said.granted else name
+
+
+def _environment(effect: Effect, said: Said) -> str | None:
+    """Variables of this shell; what services get of them is part of working on them."""
+    if said.writes and effect.of.startswith(SERVING):
+        return None
+    return None if "environment" in said.granted else "environment"
 
 
 def _sends(effect: Effect, said: Said) -> str | None:
@@ -373,7 +376,7 @@ _JUDGES: Mapping[str, Judge] = {
     "repository": _repository,
     "network": _network,
     "host": _host,
-    "environment": _granted("environment"),
+    "environment": _environment,
     "endless": _granted("endless"),
     "sends": _sends,
     "secrets": _never("shows_secrets"),
