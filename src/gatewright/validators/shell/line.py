@@ -155,10 +155,9 @@ class Line:
         return found
 
     def _said(self, found: Sequence[Effect]) -> Said:
-        hosts = [one.text for one in found if one.kind == "host"]
-        local = bool(hosts) and all(map(is_local, hosts))
-        project = any(one.kind == "project" for one in found)
-        builds = any(one.kind == "writes_here" for one in found)
+        kinds = {one.kind for one in found}
+        local = "host" in kinds and all(is_local(one.text) for one in found if one.kind == "host")
+        project, builds = "project" in kinds, "writes_here" in kinds
         return Said(self._granted, self._writes, frozenset(self._made), frozenset(self._typed), self._tainted, builds, project, local)  # fmt: skip
 
     def _keep(self, found: Sequence[Effect], at: At, own: int, *, typed: bool) -> None:

@@ -60,7 +60,14 @@ def find(call: Call) -> bool:
         call.add_paths("lists", one, "operand")
         for path in paths_of(one, call.at):
             _names_below(call, path, runs=bool(commands))
-    chosen = chooses([one.text for one in words[start:]])
+    if commands or "deletes" in call.does:
+        _on_each(call, start, roots, commands)
+    return True
+
+
+def _on_each(call: Call, start: int, roots: list[Word], commands: list[list[Word]]) -> None:
+    """What is done to each file that is found."""
+    chosen = chooses([one.text for one in call.words[start:]])
     listed = tuple(Listed(path, chosen) for one in roots for path in paths_of(one, call.at))
     inner = call.at._replace(listed={**call.at.listed, MARK: listed}, fed="")
     if "deletes" in call.does:
@@ -68,7 +75,6 @@ def find(call: Call) -> bool:
         call.add_paths("deletes", Word(MARK), "-delete")
     for command in commands:
         call.command([one._replace(text=one.text.replace("{}", MARK)) for one in command], inner)
-    return True
 
 
 def _begins(text: str) -> bool:
