@@ -63,10 +63,16 @@ def _spelled(effect: Effect, said: Said) -> str | None:
         return "sends_away"
     if _URL.fits(text):
         return "outside" if said.builds or said.project else _network(effect, said)
-    if text.startswith("@") and effect.of not in _PLAIN_NAMES:
+    if text.startswith("@") and _is_list(text, effect.of):
         return "unknown_arguments"
     behind = text.split(":")[1:] if effect.of.startswith(_PREFIXED) else ()
     return "host_file" if any(is_secret(resolve(HERE, one)) for one in behind) else None
+
+
+def _is_list(text: str, program: str) -> bool:
+    """Whether a program takes `@name` for a file of arguments."""
+    revision = program.startswith("git ") and _UPSTREAM.fits(text)
+    return not revision and program not in _PLAIN_NAMES
 
 
 def _from_elsewhere(effect: Effect, path: Path, said: Said) -> str | None:
@@ -85,6 +91,10 @@ _URL = Pattern(
     r"[A-Za-z][\w+.-]+://.*|(?:https?|ftps?|sftp|rtsp|rtmp|rtp|srt|gopher|tftp|concat|subfile|crypto|data|tcp|udp|tls|pipe|cache)[:,].*",
     DOTALL,
 )
+_UPSTREAM = Pattern(
+    r"@(?:\{(?:u|upstream|push|-?\d{1,4})\})?(?:[~^]\d{0,4})*(?:\.{2,3}[\w@{}~^/-]*)?"
+)
+"""A revision that git tells from the branch."""
 _COUNTED = frozenset({"head", "dd", "od", "xxd", "hexdump"})
 _PREFIXED = ("git ", "docker ", "podman ", "kubectl ")
 """Programs that take a path behind a revision, or a machine."""
@@ -173,7 +183,6 @@ def _deletes(effect: Effect, said: Said) -> str | None:
     return "recursive_delete" if _empties(path, effect) else None
 
 
-_ALL = Pattern(r"[*?.\[\]!^a-z-]*[*?\]][*?.]*")
 _LETTERS = Pattern(r"\[[^\]]*\]|[*?.]")
 
 
@@ -341,10 +350,6 @@ def _pieces(text: str) -> list[str]:
 
 def _never(rule: str) -> Judge:
     return lambda effect, said: rule
-
-
-def _passes(effect: Effect, said: Said) -> str | None:
-    return None
 
 
 def _text(effect: Effect, said: Said) -> str | None:
