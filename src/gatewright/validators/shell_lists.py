@@ -175,7 +175,7 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
             marks += 1
             found.append((node.start_byte, node.end_byte, instead.replace(b"%", mark.encode())))
             for part in named_parts(node):
-                inner = _steps(part, 1, (node.start_byte,))
+                inner = _beside(part, 1, (node.start_byte,))
                 steps += [one._replace(lists=mark if b"%" in instead else "") for one in inner]
         elif node.type == "for_statement":
             marks += 1

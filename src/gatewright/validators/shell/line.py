@@ -87,7 +87,11 @@ class Line:
         for folder in state.folders:
             if self._within:
                 self._substitute(step, folder)
+            fetched = self._fetched
             effects = self._pipeline(step, folder)
+            # The commands of a pipeline run beside each other.
+            if len(step.commands) > 1 and self._fetched and not fetched:
+                effects = self._pipeline(step, folder)
         self._states[step.scope] = _gone(step, state)
         return effects
 
