@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gatewright.validators.shell_known import options_known, options_need
+from gatewright.validators.shell_known import options_known
 from gatewright.validators.shell_readers import READERS
 
 
@@ -44,9 +44,3 @@ def test_what_only_reads_is_known(program: str, line: str) -> None:
 )
 def test_what_is_not_known_is_none(program: str, line: str) -> None:
     assert not options_known(READERS[program], line.split())
-
-
-def test_an_option_may_need_more_than_its_program() -> None:
-    assert options_need(READERS["tail"], ["-n", "5"]) == frozenset()
-    assert options_need(READERS["tail"], ["-f"]) == {"endless"}
-    assert options_need(READERS["printenv"], []) == {"environment"}

@@ -8,7 +8,7 @@ import pytest
 
 from gatewright.validators.sandbox import prepare
 from gatewright.validators.shell_programs import PROGRAMS, program_rule
-from gatewright.validators.shell_readers import CAPABILITIES, READERS
+from gatewright.validators.shell_readers import READERS
 from gatewright.validators.shell_syntax import Word
 
 BY_OPTIONS = sorted(name for name, one in PROGRAMS.items() if one.known is not None)
@@ -18,11 +18,6 @@ FROM_ELSEWHERE = (
     "pre hostname-bin pager exec exec-batch init-file plugin load"
 ).split()
 """Long options by which programs read names, settings or commands from elsewhere."""
-
-
-def test_the_table_knows_only_capabilities_that_there_are() -> None:
-    for name, known in READERS.items():
-        assert known.needs | set(known.of_options.values()) <= CAPABILITIES, name
 
 
 def test_every_program_is_judged_by_options_that_are_known_or_by_a_rule_of_its_own() -> None:

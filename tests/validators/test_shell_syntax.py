@@ -221,9 +221,15 @@ _PIECES = (
     "readonly local unset unsetenv test let eval exec source ls wc /bin/ls ./x .. . true break trap command builtin "
     "A=b A= =b x+=1 a=b=c == = != - -- -a --b=c 1 12 0x1f 1.5 -1 %1 %s @ a@b + ++ +x , :: a:b a/b 2 a1 : | ||"
 ).split()
+_QUOTED = [
+    "'a b'", '"a b"', "'a|b'", '"a|b"', "'$a'", '"$a"', '"`a`"', "''", '""', "'a''b'", "'a'\"b\"", "a'b'", "'a'b", "'\"'", "\"'\"", "'*'", '"*"', '"{a,b}"', "'~'", '"!a"', "'!a'", '"\\a"',
+    "'", '"', "'é'", '"#"', "'-x'", "'a='", "a='b'", "--a='b'", "ls", "|", "find", "test", "if", "-name", "==", "'=='", "=", "'a'|", "|'a'", "echo",
+]  # fmt: skip
 _lines = st.one_of(
     st.lists(st.sampled_from(_PIECES), max_size=7).map(" ".join),
     st.text("aZ09_./:=,+%@ |-", max_size=14),
+    st.lists(st.sampled_from(_QUOTED), max_size=7).map(" ".join),
+    st.text("a /='\"|$`\\*!#&-", max_size=12).map("ls ".__add__),
 )
 
 
@@ -250,11 +256,18 @@ def test_only_what_has_one_reading_is_read_without_the_grammar(
 
     monkeypatch.setattr("gatewright.validators.shell_syntax.by_grammar", by_nobody)
     assert len(read("cat -n a.txt | sort", pipes=True)) == 2
+    assert read("grep 'a | b' x", pipes=True) == [
+        [Word("grep"), Word("a | b", bare=False), Word("x")]
+    ]
     others = [
         "if a",
         "A=b ls",
         "ls ==",
-        "ls 'a'",
+        "ls 'a'b",
+        "ls 'a''b'",
+        "ls 'a",
+        'ls "$a"',
+        'ls "a!"',
         "ls *",
         "ls\n",
         "ls | | wc",

@@ -163,10 +163,11 @@ class Sandbox:
 
 def _granted(allow: tuple[Allowed, ...]) -> frozenset[str]:
     """The capabilities that are allowed."""
-    return frozenset(_CAPABILITIES if "develop" in allow else allow)
+    return frozenset({*allow, *_DEVELOPING} if "develop" in allow else allow)
 
 
-_CAPABILITIES = frozenset({"network", "environment", "endless"})
+_DEVELOPING = frozenset({"network", "endless"})
+"""What work needs all day. Variables of the environment hold tokens, which no work has to print."""
 
 
 class Value(msgspec.Struct, frozen=True):

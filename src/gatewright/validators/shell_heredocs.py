@@ -1,7 +1,7 @@
-"""Takes quoted here-documents out of a shell text: what `cat` or `tee` writes, and the message of `git commit -m "$(cat <<'EOF' …)"`.
+"""Takes here-documents that are data out of a shell text: what `cat` or `tee` writes, and the message of `git commit -m "$(cat <<'EOF' …)"`.
 
-Behind a quoted word a shell reads a here-document as it is, so that it is data. Where it ends is asked twice, of the grammar and of the
-lines: it is the first line that is the word and nothing else. What else stands on the line of the sign stays and is judged.
+Behind a quoted word a shell reads a here-document as it is, and one without `$`, backticks and backslashes in any case. Where it ends is
+asked twice, of the grammar and of the lines: it is the first line that is the word and nothing else. What else stands on the line of the sign stays and is judged.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ __all__ = ["without_heredocs"]
 
 _TAKERS = frozenset({b"cat", b"tee"})
 _QUOTES = b"'\"\\"
+_LIVE = frozenset(b"$`\\")
+"""What a shell reads in a here-document whose word is not quoted."""
 _COMMITTING = 2
 
 Edit = tuple[int, int, bytes]
 
 
 def without_heredocs(source: bytes, root: Node) -> bytes:
-    """The text without its quoted here-documents. Raises `Unacceptable` where one is for another program, or is no mere data."""
+    """The text without its here-documents. Raises `Unacceptable` where one is for another program, or is no mere data."""
     edits: list[Edit] = []
     stack = [root]
     while stack:
@@ -53,14 +55,15 @@ def _document(source: bytes, node: Node) -> Iterator[Edit]:
         raise Unacceptable("heredoc_redirect")
     word = start.text or b""
     plain = word.strip(b"'\"").replace(b"\\", b"")
-    if word[:1] not in _QUOTES or not plain.isalnum():
+    if not plain.isalnum():
         raise Unacceptable("heredoc_redirect")
     begun = source.find(b"\n", start.end_byte) + 1
     lines = source[begun:].split(b"\n") if begun else []
     if plain not in lines:
         raise Unacceptable("heredoc_redirect")
     ends = begun + sum(len(one) + 1 for one in lines[: lines.index(plain)])
-    if ends != end.start_byte:
+    quoted = word[:1] in _QUOTES
+    if ends != end.start_byte or not (quoted or _LIVE.isdisjoint(source[begun:ends])):
         raise Unacceptable("heredoc_redirect")
     yield sign.start_byte, start.end_byte, b""
     yield begun, ends + len(plain), b""

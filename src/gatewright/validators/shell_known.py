@@ -1,4 +1,4 @@
-"""Judges the options of a read-only shell command by the table of options that are known to read; names the capabilities they need.
+"""Judges the options of a read-only shell command by the table of options that are known to read.
 
 A word that begins with a dash has to be a known option, also where it may be the value of the option before it: a table that errs
 in which options take values must not hide one. `--` ends the options only where it cannot be such a value.
@@ -11,7 +11,7 @@ from collections.abc import Generator, Iterator, Sequence
 from gatewright.patterns import Pattern
 from gatewright.validators.shell_readers import Known
 
-__all__ = ["options_known", "options_need"]
+__all__ = ["options_known"]
 
 _OPTION = Pattern(r"-[\w@%.,?#-]")
 """`->` is none anywhere."""
@@ -21,12 +21,6 @@ _NUMBER = Pattern(r"-\d[\d.,]*")
 def options_known(known: Known, texts: Sequence[str]) -> bool:
     """Whether each option among the arguments of a program is known to read."""
     return all(option is not None for option in _options(known, texts))
-
-
-def options_need(known: Known, texts: Sequence[str]) -> frozenset[str]:
-    """The capabilities that a program with these arguments needs."""
-    found = (known.of_options.get(option or "") for option in _options(known, texts))
-    return known.needs.union(one for one in found if one)
 
 
 def _options(known: Known, texts: Sequence[str]) -> Iterator[str | None]:

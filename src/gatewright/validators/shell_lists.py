@@ -13,15 +13,16 @@ from typing import NamedTuple
 from tree_sitter import Node
 
 from gatewright.patterns import Pattern
+from gatewright.validators.shell_conditions import condition_words
 from gatewright.validators.shell_heredocs import without_heredocs
-from gatewright.validators.shell_outputs import (
+from gatewright.validators.shell_outputs import (  # fmt: skip
     ARITHMETIC,
     EXPANSIONS,
     SUBSTITUTIONS,
     named_parts,
     stand_in,
 )
-from gatewright.validators.shell_syntax import (
+from gatewright.validators.shell_syntax import (  # fmt: skip
     MAX_BYTES,
     Unacceptable,
     Word,
@@ -66,12 +67,15 @@ class Step(NamedTuple):
     """The shells of its own that it runs in, each by where it begins."""
     joined: str = ";"
     """The sign before it: behind `&&` what stands before it has succeeded."""
+    job: bool = False
+    """Whether it runs beside what stands behind it (`&`)."""
     lists: str = ""
     """The character that stands on the line for what it prints, in words that are judged before anybody has seen it."""
 
 
 _JOINING = frozenset({"&&", "||", ";"})
 _PIPES = frozenset({"|", "|&"})
+_ENDING = frozenset({";", "&", "comment"})
 _MOST_DEPTH = 8
 _MOST_NESTED, _MOST_OF_A_LOOP = 160, 16
 """Levels of the grammar's tree, in which a list nests to the left."""
@@ -97,11 +101,9 @@ def _read(source: bytes) -> list[Step]:
     for start, end, instead in reversed(known):
         source = source[:start] + instead + source[end:]
     parts = (root_of(source) if known else root).children
-    if parts and parts[-1].type == "&":
-        parts = parts[:-1]
     for part in parts:
-        if part.type not in {";", "comment"}:
-            steps += _steps(part, 0)
+        if part.type not in _ENDING:
+            steps += _beside(part, 0, ())
     if not steps:
         raise Unacceptable("empty")
     if b"\n" in source or b"\t" in source:
@@ -173,7 +175,7 @@ def _known_expansions(root: Node, steps: list[Step]) -> Iterator[tuple[int, int,
             marks += 1
             found.append((node.start_byte, node.end_byte, instead.replace(b"%", mark.encode())))
             for part in named_parts(node):
-                inner = _steps(part, 1, (node.start_byte,))
+                inner = _beside(part, 1, (node.start_byte,))
                 steps += [one._replace(lists=mark if b"%" in instead else "") for one in inner]
         elif node.type == "for_statement":
             marks += 1
@@ -210,7 +212,7 @@ def _body(node: Node) -> list[Node]:
     if node.type == "for_statement":
         _loop(node)
         return [node.children[-1]]
-    parts = [part for part in node.children[1:-1] if part.type not in {";", "comment"}]
+    parts = [part for part in node.children[1:-1] if part.type not in _ENDING]
     if _GOES.within((node.text or b"").decode()):
         raise Unacceptable("for_statement")
     return parts
@@ -231,13 +233,23 @@ def _steps(node: Node, depth: int, scope: tuple[int, ...] = ()) -> Iterator[Step
         deeper = depth + (node.type != "negated_command")
         within = (*scope, node.start_byte) if node.type == "subshell" else scope
         for part in inner(node):
-            yield from _steps(part, deeper, within)
+            yield from _beside(part, deeper, within)
     elif node.type == "pipeline":
         yield from _pipeline(node, depth, scope)
     elif node.type == "redirected_statement" and node.children[0].type in _OF_SEVERAL:
         yield from _redirected(node, depth, scope)
     else:
         yield Step([_one(node)], scope)
+
+
+def _beside(node: Node, depth: int, scope: tuple[int, ...]) -> Iterator[Step]:
+    """The steps of a statement, which runs in a shell of its own where `&` stands behind it."""
+    after = node.next_sibling
+    if after is None or after.type != "&":
+        yield from _steps(node, depth, scope)
+        return
+    for step in _steps(node, depth, (*scope, node.start_byte)):
+        yield step._replace(job=True)
 
 
 def _joined(sign: str, steps: Iterator[Step]) -> Iterator[Step]:
@@ -264,7 +276,7 @@ def _leaves(node: Node) -> list[tuple[str, Node]]:
 
 
 def _grouped(node: Node) -> list[Node]:
-    return [part for part in node.children[1:-1] if part.type != ";"]
+    return [part for part in node.children[1:-1] if part.type not in _ENDING]
 
 
 _INNER: dict[str, Callable[[Node], list[Node]]] = {
@@ -319,7 +331,7 @@ def _one(node: Node) -> Command:
     if kind == "negated_command":
         return _one(node.children[-1])
     if kind == "test_command":
-        return Command(list(_test(node)))
+        return Command(list(condition_words(node)))
     if kind == "command":
         return _plain_command(list(node.children))
     set_ = _set_parts(node)
@@ -349,30 +361,6 @@ def _plain_command(parts: list[Node]) -> Command:
             variables.append(_assignment(part))
     words = command_words(parts) if parts else []
     return Command(words, tuple(variables), tuple(redirections))
-
-
-def _test(node: Node) -> Iterator[Word]:
-    """`[ -f x ]`, as a command of plain words."""
-    yield Word("test")
-    for part in node.children[1:-1]:
-        yield from _tested(part)
-
-
-def _tested(node: Node) -> Iterator[Word]:
-    if node.type in {
-        "unary_expression",
-        "binary_expression",
-        "negation_expression",
-        "parenthesized_expression",
-    }:
-        for part in node.children:
-            yield from _tested(part)
-    elif node.type in {"word", "string", "raw_string", "concatenation", "number"}:
-        yield from node_words(node)
-    elif node.type in {"test_operator", "=", "!=", "==", "!", "<", ">", "&&", "||", "(", ")"}:
-        yield Word((node.text or b"").decode())
-    else:
-        raise Unacceptable(named(node.type))
 
 
 def _assignment(node: Node) -> str:

@@ -1,28 +1,24 @@
-"""Table of read-only shell programs for validator `sandbox`: the options of each that only read, with their values, and its capabilities.
+"""Table of read-only shell programs for the mode `deny-list` of `sandbox`: the options of each that only read, with their values.
 
 One entry is a program, or several that take the same options:
 
-    names !capability… OPTIONS ; capability OPTIONS
+    names OPTIONS
 
 An option that is in no entry is refused: what reads file names, patterns of names, settings or commands from elsewhere is left out, as is
 what writes, runs or sets. `-abc` are letters, `-k:` letters that take a value (in the same word or the next), `-i?` letters with a value in
 the same word or none; `width=` is a long option that takes a value, `color?` one that may have one behind `=`, `all` one that takes none;
-`-name!` and `-name!=` are whole words behind one dash. `*` instead of options says that the program takes none with a dash. Options behind
-`; capability` need that capability, and `name=-` takes its names from the standard input, where a pipe lists them. Entries follow the manuals of GNU coreutils 9.5, grep 3.11, diffutils 3.10, procps-ng 4.0, util-linux
-2.40, binutils 2.42, iproute2 6.9, ripgrep 14, fd 10, jq 1.7 and csvkit 2.0; lists longer than one version's are those of BSD.
+`-name!` and `-name!=` are whole words behind one dash. `*` instead of options says that the program takes none with a dash. `name=-`
+takes its names from the standard input, where a pipe lists them. Entries follow the manuals of GNU coreutils 9.5, grep 3.11, diffutils 3.10, procps-ng 4.0, util-linux 2.40,
+binutils 2.42, iproute2 6.9, ripgrep 14, fd 10, jq 1.7 and csvkit 2.0; lists longer than one version's are those of BSD.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
 from types import MappingProxyType
 from typing import NamedTuple
 
-__all__ = ["CAPABILITIES", "READERS", "Known"]
-
-CAPABILITIES = frozenset({"network", "environment", "endless", "recursive"})
-"""What a program may do besides reading the files that stand on its line."""
+__all__ = ["READERS", "Known"]
 
 _TABLE = """
 ls,dir,vdir,gls -aAbBcCdDfFgGhHiIklLmnNopqQrRsStTuUvwxXZ1%@eO -I:T:w: all almost-all author escape block-size= ignore-backups color?
@@ -33,7 +29,7 @@ ls,dir,vdir,gls -aAbBcCdDfFgGhHiIklLmnNopqQrRsStTuUvwxXZ1%@eO -I:T:w: all almost
 cat,gcat -AbeEnstTuv show-all number-nonblank show-ends number squeeze-blank show-tabs show-nonprinting
 tac -br -s: before regex separator=
 head -qvz -c:n: bytes= lines= quiet silent verbose zero-terminated
-tail -qvzr -c:n: bytes= lines= quiet silent verbose zero-terminated ; endless -fF -s: follow? retry pid= sleep-interval= max-unchanged-stats=
+tail -qvzr -c:n: bytes= lines= quiet silent verbose zero-terminated -fF -s: follow? retry pid= sleep-interval= max-unchanged-stats=
 wc,gwc -clmLw bytes chars lines max-line-length words total= files0-from=-
 nl -p -b:d:f:h:i:l:n:s:v:w: body-numbering= header-numbering= footer-numbering= line-increment= join-blank-lines= number-format= no-renumber
     number-separator= starting-line-number= number-width= section-delimiter=
@@ -63,7 +59,7 @@ df,gdf -aBhHiklmPtTvxYnIgc -B:t:x:T?: all block-size= human-readable inodes loca
 du,gdu -0abcDhHklLmPSstxnrAI -B:d:t:I: null all apparent-size block-size= bytes total dereference-args max-depth= human-readable inodes
     count-links dereference no-dereference separate-dirs si summarize threshold= time? time-style= exclude= one-file-system files0-from=-
 duf all json hide= only= hide-fs= only-fs= hide-mp= only-mp= sort= output= style= theme= width= warnings inodes
-free -bkmghtvwlL -c: bytes kibi mebi gibi tebi kilo mega giga tera human si lohi total wide line committed count= ; endless -s: seconds=
+free -bkmghtvwlL -c: bytes kibi mebi gibi tebi kilo mega giga tera human si lohi total wide line committed count= -s: seconds=
 stat -fLtxnqrslF -c: dereference file-system format= printf= terse cached=
 cut -ns -b:c:d:f: bytes= characters= delimiter= fields= only-delimited output-delimiter= complement zero-terminated
 paste -sz -d: delimiters= serial zero-terminated
@@ -165,9 +161,9 @@ iostat,mpstat,vmstat,nstat,sar,pidstat -AaBbcdDefFhHIkmnNpPqQrRsStuUvVwWxXyzlno 
     wide timestamp one-header forks human pretty dec= json= ignore zeros noupdate
 journalctl -aehkqrxlNWm -b?D:F:g:n:o:p:S:t:T:u:U:c: all boot? catalog no-full full dmesg no-hostname no-pager no-tail output= output-fields= pager-end
     priority= facility= quiet reverse since= until= system user user-unit= unit= identifier= grep= case-sensitive? lines? list-boots
-    disk-usage header merge utc fields field= after-cursor= show-cursor cursor= truncate-newline verify list-catalog namespace= ; endless -f follow
+    disk-usage header merge utc fields field= after-cursor= show-cursor cursor= truncate-newline verify list-catalog namespace= -f follow
 dmesg -edHkLPprStTux -f:l:s: ctime color? decode facility= human kernel level= nopager notime raw reltime show-delta time-format= userspace
-    force-prefix json syslog since= until= noescape ; endless -wW follow follow-new
+    force-prefix json syslog since= until= noescape -wW follow follow-new
 lastlog -hb -b:t:u: before= time= user= help
 ps -AadefFlHjcLMNTVwxyZmvXSr -C:G:g:o:O:p:q:s:t:u:U:k:n: forest no-headers headers sort= format= user= User= pid= ppid= tty= group= Group= sid= quick-pid= cols=
     columns= rows= lines= width= deselect cumulative info context
@@ -176,21 +172,21 @@ pgrep,pidof -acfilLnovwxAqSz -d:g:G:P:s:t:u:U:O:r: delimiter= list-name list-ful
 pstree,pwdx -aAcghGlnNpsStTuUZ -H:C:n: arguments ascii compact-not hide-threads highlight-all highlight-pid= long ns-changes= numeric-sort
     show-pids show-pgids show-parents thread-names uid-changes unicode ascii vt100 security-context color=
 pmap -xXdqpQ -A: extended device quiet show-path range=
-lsof -ablnNOPRtUvVwCHKhX -c:d:F?g?i?p:s?u:o?T?S? ; endless -r?
+lsof -ablnNOPRtUvVwCHKhX -c:d:F?g?i?p:s?u:o?T?S? -r?
 ss -abeHilmnoOpPrstuwxzZT460BM -f:A: numeric resolve all listening options extended memory processes info threads bpf summary tos cgroup
     family= query= context contexts ipv4 ipv6 packet tcp udp dccp raw unix vsock sctp oneline no-header
 netstat -abdeFgilMnNopPrsStTuUvwWxCLRf -A:f:I:p: route interfaces groups statistics masquerade all listening program programs numeric
-    numeric-hosts numeric-ports numeric-users extend timers verbose wide symbolic tcp udp udplite sctp raw unix fib cache protocol= ; endless -c continuous
+    numeric-hosts numeric-ports numeric-users extend timers verbose wide symbolic tcp udp udplite sctp raw unix fib cache protocol= -c continuous
 arp -anve numeric verbose all
 route -nve46 numeric verbose extend
 ifconfig -asv
-host !network -aAcCdilNrRsTwvV46 -t:W:m:
-nslookup !network -type!= -query!= -querytype!= -q!= -port!= -vc! -novc! -debug! -nodebug! -timeout!= -retry!= -class!= -norecurse! -recurse! -all!
-dig !network -46ruvmi -t:c:q:p:b:x:
+host -aAcCdilNrRsTwvV46 -t:W:m:
+nslookup -type!= -query!= -querytype!= -q!= -port!= -vc! -novc! -debug! -nodebug! -timeout!= -retry!= -class!= -norecurse! -recurse! -all!
+dig -46ruvmi -t:c:q:p:b:x:
 getent -A -i -s: service= no-idn no-addrconfig
-ping,ping6 !network -46aAbBCdDfhLnOqrRUvV -c:e:F:i:I:l:m:M:N:Q:s:S:t:T:w:W:
-traceroute,tracepath,mtr !network -46bdFnrTUImAVe -f:g:i:m:N:p:q:s:t:w:z:l: icmp tcp udp
-whois !network -HaAbcdgilLmMQrRSV
+ping,ping6 -46aAbBCdDfhLnOqrRUvV -c:e:F:i:I:l:m:M:N:Q:s:S:t:T:w:W:
+traceroute,tracepath,mtr -46bdFnrTUImAVe -f:g:i:m:N:p:q:s:t:w:z:l: icmp tcp udp
+whois -HaAbcdgilLmMQrRSV
 locate,plocate -AbceEiLlNpPqSswr0H -l:n:r: all basename count existing ignore-case limit= null literal regexp= regex wholename nofollow statistics quiet
 whatis,apropos,whereis,which,tput,toe -abBcdeflmMnopPrsuvwg -s:m:L:T:B:M:S: all read-alias skip-dot skip-tilde show-dot show-tilde tty-only exact wildcard and long sections=
     section= systems= locale= regex wildcard
@@ -198,18 +194,18 @@ man -afkiIKwWD -s:S:L:m:M:e:R: all apropos whatis where where-cat path sections=
     global-apropos encoding= debug no-subpages
 locale -ackmv -a all-locales charmaps category-name keyword-name verbose
 modinfo -0akFndlp -F:k: author description license parameters filename null field=
-printenv !environment -0 null
+printenv -0 null
 uuidgen -rtmsx -n:N: random time md5 sha1 namespace= name= namespace hex
 tokei -fCc -e:s:t: files hidden no-ignore sort= type= types= exclude= languages compact
-envsubst !environment -v variables
+envsubst -v variables
 jq -acCjnrRsSMeh compact-output raw-output raw-output0 join-output ascii-output sort-keys color-output monochrome-output tab indent= null-input
     raw-input slurp exit-status stream stream-errors seq unbuffered arg=2 argjson=2 args jsonargs slurpfile=2 rawfile=2
 yq -CejMnNPrSy0 -I:o:p: prettyPrint colors no-colors exit-status input-format= output-format= indent= null-input no-doc unwrapScalar? raw-output
     sort-keys yaml-output arg=2 compact-output raw-input slurp
 xmllint -noout! -format! -xpath!= -pretty!= -encode!= -c14n! -noblanks! -recover! -nsclean! -html! -xmlout! -nowarning! -quiet!
-    noout format xpath= pretty= encode= c14n noblanks recover nsclean html xmlout nowarning quiet nonet huge sax stream ; network valid dtdvalid= schema= relaxng=
+    noout format xpath= pretty= encode= c14n noblanks recover nsclean html xmlout nowarning quiet nonet huge sax stream valid dtdvalid= schema= relaxng=
 hexyl -vpP -n:s:c:o:b:g: length= skip= bytes= block-size= no-squeezing color= border= plain no-characters no-position display-offset= panels= group-size=
-yes !endless *
+yes *
 csvcut,csvgrep,csvjoin,csvjson,csvlook,csvsort,csvstack,csvstat,in2csv,xsv -aivnlHSxVtuKrIypCk -d:q:e:c:f:s:g:m:K:L:p:z: names columns= not-columns= delete-empty-rows
     delimiter= tabs quotechar= quoting= no-doublequote escapechar= maxfieldsize= encoding= locale= skipinitialspace blanks null-value=
     date-format= datetime-format= no-header-row skip-lines= linenumbers add-bom zero match= regex= invert-match any-match no-inference
@@ -279,15 +275,11 @@ dircolors -bcp sh bourne-shell csh c-shell print-database print-ls-colors
 class Known(NamedTuple):
     """The options of one program that only read: each with how many of the next words are its values, -1 for a value in its own word."""
 
-    needs: frozenset[str]
-    """What the program does besides reading, whatever its options."""
     letters: Mapping[str, int]
     long: Mapping[str, int]
     """Without dashes."""
     words: Mapping[str, int]
     """Whole words behind one dash, without it."""
-    of_options: Mapping[str, str]
-    """Option, as it stands in the other tables → the capability that it needs."""
     from_input: frozenset[str] = frozenset()
     """Long options whose only value is the standard input."""
 
@@ -301,21 +293,14 @@ def _entries() -> Iterator[tuple[str, Known]]:
 
 def _read(words: list[str]) -> Known:
     tables: dict[str, dict[str, int]] = {"letter": {}, "long": {}, "word": {}}
-    needs = frozenset(one[1:] for one in words if one[0] == "!")
-    of_options: dict[str, str] = {}
-    capability = ""
-    for before, word in pairwise(["", *words]):
-        if before == ";":
-            capability = word
-        elif word[0] not in "!;*":
+    for word in words:
+        if word != "*":
             for kind, name, values in _options_of(
                 word.removesuffix("-") if word.endswith("=-") else word
             ):
                 tables[kind][name] = values
-                if capability:
-                    of_options[name] = capability
     from_input = frozenset(one[:-2] for one in words if one.endswith("=-"))
-    return Known(needs, tables["letter"], tables["long"], tables["word"], of_options, from_input)
+    return Known(tables["letter"], tables["long"], tables["word"], from_input)
 
 
 def _options_of(word: str) -> Iterator[tuple[str, str, int]]:

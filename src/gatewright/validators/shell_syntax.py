@@ -119,7 +119,8 @@ def read(text: str, *, pipes: bool) -> list[list[Word]]:
     source = text.encode()
     if len(source) > MAX_BYTES or is_too_much(text):
         raise Unacceptable("too_long")
-    if _SIMPLE.fits(text) and (commands := _split(text, pipes=pipes)) is not None:
+    commands = split_simple(text, pipes=pipes)
+    if commands is not None:
         return commands
     return by_grammar(source, pipes=pipes)
 
@@ -180,13 +181,26 @@ _KEYWORDS = frozenset(
 """First words with which the grammar reads what follows in another way."""
 
 
-def split_simple(text: str) -> list[list[Word]] | None:
+_WHOLE = Pattern(r"""'[^'\n\t]*'|"[^"$`\\!\n\t]*\"""")
+"""A text in quotes in which a shell finds nothing to do."""
+_PLACE = "\0"
+"""Stands for one. No line has it: it is not printable."""
+
+
+def split_simple(text: str, *, pipes: bool = True) -> list[list[Word]] | None:
     """The commands of a pipeline that no shell rewrites and no grammar has to be asked about; None for all other lines."""
-    return _split(text, pipes=True) if _SIMPLE.fits(text) else None
+    if _SIMPLE.fits(text):
+        return _split(text, pipes=pipes, quoted=iter(()))
+    if "'" not in text and '"' not in text:
+        return None
+    outside = _WHOLE.sub(_PLACE, text)
+    if not _SIMPLE.fits(outside.replace(_PLACE, "x")):
+        return None
+    return _split(outside, pipes=pipes, quoted=(one[0][1:-1] for one in _WHOLE.finditer(text)))
 
 
-def _split(text: str, *, pipes: bool) -> list[list[Word]] | None:
-    """The commands of a simple line; None where the grammar has to be asked."""
+def _split(text: str, *, pipes: bool, quoted: Iterator[str]) -> list[list[Word]] | None:
+    """The commands of a simple line, in which places stand for what is quoted; None where the grammar has to be asked."""
     lines = text.split("|")
     if "==" in text or (len(lines) > 1 and not pipes):  # a word of its own to the grammar
         return None
@@ -195,7 +209,15 @@ def _split(text: str, *, pipes: bool) -> list[list[Word]] | None:
         name, *rest = line.split() or ("",)
         if not _PROGRAM.fits(name) or name in _KEYWORDS:
             return None
-        commands.append([Word(name), *map(Word, rest)])
+        words = [Word(name)]
+        for one in rest:
+            if _PLACE not in one:
+                words.append(Word(one))
+            elif one == _PLACE:
+                words.append(Word(next(quoted), bare=False))
+            else:  # of several pieces
+                return None
+        commands.append(words)
     return commands
 
 

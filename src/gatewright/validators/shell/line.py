@@ -13,8 +13,9 @@ from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import MARK, At, Effect, Listed, marked
 from gatewright.validators.shell.listing import listing
 from gatewright.validators.shell.places import ANYWHERE, HERE, Path, entered, place, resolve
-from gatewright.validators.shell.policy import Said, rule_of
+from gatewright.validators.shell.policy import rule_of
 from gatewright.validators.shell.reading import Reader
+from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.values import is_local
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_lists import Command, Redirection, Step
@@ -61,13 +62,21 @@ class Line:
         """Mark → what prints that for which it stands."""
         self._listed: dict[str, tuple[Listed, ...] | None] = {}
         self._made: set[tuple[str, ...]] = set()
-        self._tainted = False
+        self._typed: set[tuple[str, ...]] = set()
+        self._tainted = self._fetched = False
 
     def judge(self, steps: Sequence[Step]) -> None:
         """Raises `Refused` where something speaks against the line."""
         for step in steps:
             if step.lists:
                 self._within.setdefault(step.lists, []).append(step)
+        self._steps(steps)
+        if any(one.job for one in steps):
+            # A job may run what is made behind it.
+            self._tainted, self._states = self._fetched, {(): _State()}
+            self._steps(steps)
+
+    def _steps(self, steps: Sequence[Step]) -> None:
         for step in steps:
             if not step.lists:
                 self._step(step)
@@ -78,7 +87,11 @@ class Line:
         for folder in state.folders:
             if self._within:
                 self._substitute(step, folder)
+            fetched = self._fetched
             effects = self._pipeline(step, folder)
+            # The commands of a pipeline run beside each other.
+            if len(step.commands) > 1 and self._fetched and not fetched:
+                effects = self._pipeline(step, folder)
         self._states[step.scope] = _gone(step, state)
         return effects
 
@@ -142,25 +155,27 @@ class Line:
             if rule is not None:
                 raise Refused(rule, f"{effect.of} {effect.by} {effect.kind} {effect.text}")
         if self._writes:
-            self._keep(found, at, own)
+            self._keep(found, at, own, typed=_is_typed(command, at))
         return found
 
     def _said(self, found: Sequence[Effect]) -> Said:
-        hosts = [one.text for one in found if one.kind == "host"]
-        local = bool(hosts) and all(map(is_local, hosts))
-        project = any(one.kind == "project" for one in found)
-        builds = any(one.kind == "writes_here" for one in found)
-        return Said(self._granted, self._writes, frozenset(self._made), self._tainted, builds, project, local)  # fmt: skip
+        kinds = {one.kind for one in found}
+        local = "host" in kinds and all(is_local(one.text) for one in found if one.kind == "host")
+        project, builds = "project" in kinds, "writes_here" in kinds
+        return Said(self._granted, self._writes, frozenset(self._made), frozenset(self._typed), self._tainted, builds, project, local)  # fmt: skip
 
-    def _keep(self, found: Sequence[Effect], at: At, own: int) -> None:
+    def _keep(self, found: Sequence[Effect], at: At, own: int, *, typed: bool) -> None:
         """Keep what a command has made, and whether it may be code from elsewhere."""
         brought = False
         foreign = at.fed == "network" or _is_foreign(found)
+        self._fetched = self._fetched or foreign
         for place_, effect in enumerate(found):
             put = (place_ < own and effect.by == "redirect") or effect.of in _PUTTING
             if effect.kind == "writes" and effect.path is not None:
-                brought = brought or any(one.kind.startswith("reads") and _is_brought(one) for one in found)  # fmt: skip
-                if (put or foreign or brought) and not (_LOGS.fits(effect.text) and not foreign):
+                brought = brought or any(_is_taken(one) and (_is_brought(one) or self._is_typed(one)) for one in found)  # fmt: skip
+                if typed and _SOURCES.fits(effect.text):
+                    self._typed.add(effect.path.parts)
+                elif (put or foreign or brought) and not (_LOGS.fits(effect.text) and not foreign):
                     self._made.add(effect.path.parts)
                     self._tainted = True
             elif (effect.kind in _TAKING and foreign) or (
@@ -171,6 +186,27 @@ class Line:
                 )
             ):
                 self._tainted = True
+
+    def _is_typed(self, effect: Effect) -> bool:
+        return effect.path is not None and effect.path.parts in self._typed
+
+
+_SOURCES = Pattern(r"(?:[\w@+-]+/)*(?:test_[\w-]*|[\w-]+(?:\.(?:test|spec))?)\.(?:py|pyi|[jt]sx?|mjs|cjs|mts|go|rs|rb|php|java|kt|scala|swift|cs|c|cc|cpp|h|hpp|ex|exs|hs|ml|vue|svelte|css|html)|(?:[\w@+-]+/)*_\w+\.py")  # fmt: skip
+"""Sources. What a tool takes by itself, as `setup.py` or a `Makefile`, is none of them."""
+_TAKEN = frozenset("setup.py conftest.py manage.py noxfile.py tasks.py dodo.py fabfile.py sitecustomize.py usercustomize.py build.rs gulpfile.js gruntfile.js".split())  # fmt: skip
+
+
+def _is_typed(command: Command, at: At) -> bool:
+    """Whether a command writes what stands on the line: a `cat` of which the here-document was taken out."""
+    words = [one.text for one in command.words]
+    names = [one.target.text.rpartition("/")[2].lower() for one in command.redirections]
+    return words == ["cat"] and not at.fed and _TAKEN.isdisjoint(names)
+
+
+def _is_taken(effect: Effect) -> bool:
+    """Whether an effect is where something comes from."""
+    moved = effect.kind == "deletes" and effect.of in {"mv", "gmv"}
+    return effect.kind.startswith("reads") or moved or effect.of in {"ln", "gln"}
 
 
 _PUTTING = frozenset({"tee", "sponge", "dd"})

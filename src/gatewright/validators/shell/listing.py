@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.effects import NUMBERS, Effect, Listed
 from gatewright.validators.shell.found import chooses
-from gatewright.validators.shell.places import Path
+from gatewright.validators.shell.places import Path, chooses_secrets
 from gatewright.validators.shell_lists import Command
 from gatewright.validators.shell_pipes import lists_names
 from gatewright.validators.shell_programs import program_name
@@ -46,6 +46,8 @@ def listing(commands: Sequence[Command], effects: Sequence[Sequence[Effect]], fo
         if not inverted and any(map(_TOLD.fits, texts)):
             return None
     name, texts = program_name(words[0][0].text), [one.text for one in words[0][1:]]
+    if name == "find" and any(map(chooses_secrets, texts)):
+        return None
     roots = [one.path for one in effects[0] if one.kind in _ROOTS and one.path is not None and one.of != "redirection"]  # fmt: skip
     chosen = _chosen(name, texts) or (len(words) > 1 and any(program_name(one[0].text) in _SEEKING for one in words[1:]))  # fmt: skip
     dashed = name == "ls"
@@ -66,7 +68,7 @@ def _chosen(name: str, texts: Sequence[str]) -> bool:
     if name in {"find", "gfind", "bfs"}:
         return chooses(texts)
     if name == "git":
-        return len(texts) > 1
+        return any(one not in _ALL_OF_GIT for one in texts[1:])
     if name in {"fd", "fdfind"}:
         return any(_LETTERS.sub("", one) for one in texts if one[:1] != "-") or "-e" in texts
     if name in {"rg", "ag", "ack"} and "--files" in texts:
@@ -74,6 +76,8 @@ def _chosen(name: str, texts: Sequence[str]) -> bool:
     return name in _SEEKING
 
 
+_ALL_OF_GIT = frozenset({"-z", "-c", "-t", "--cached", "--full-name", "--", "."})
+"""Options of `git ls-files` that leave nothing out."""
 _CHOOSING = ("-g", "--glob", "--iglob", "-t", "--type")
 
 

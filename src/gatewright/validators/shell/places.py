@@ -14,7 +14,7 @@ from gatewright.patterns import DOTALL, IGNORECASE, Pattern, escape
 from gatewright.short_cache import cached_if_short
 from gatewright.validators.shell_files import holds_sensitive_files, is_sensitive
 
-__all__ = ["ANYWHERE", "HERE", "Path", "entered", "holds_secrets", "is_kept", "is_secret", "place", "resolve"]  # fmt: skip
+__all__ = ["ANYWHERE", "HERE", "Path", "chooses_secrets", "entered", "holds_secrets", "is_kept", "is_of_others", "is_secret", "place", "resolve"]  # fmt: skip
 
 
 class Path(NamedTuple):
@@ -44,8 +44,9 @@ def resolve(folder: Path, text: str, *, glob: bool = False) -> Path:
     if text.startswith("/"):
         base, parts = "/", []
     elif text.startswith("~"):
-        base, parts = "~", []
-        text = text.partition("/")[2]
+        name, _, text = text[1:].partition("/")
+        # The home of somebody by name is where homes of others are.
+        base, parts = ("/", ["home", name]) if name.isalnum() else ("~", [])
     for part in text.split("/"):
         if part == "..":
             base, parts = _climbed(base, parts, anchor)
@@ -115,7 +116,8 @@ _ROLE = Pattern(
     r"(?:.*/)?\.(?:cache|config|local|aws|azure|docker|kube|[a-z0-9_-]+)/(?:.*/)?(?:[^/]*(?:token|credential|passw|secret|api_?-?key)[^/]*|auth(?:\.[^/]*|rc)?|"
     r"hosts\.ya?ml|[^/]*\.(?:key|pem|p12))|"
     r"(?:.*/)?(?:[^/]*[._-])?(?:private|priv|secret|server|client|tls|ssl|ca|signing|master|deploy|ssh|host)[^/]*\.key|(?:.*/)?id_(?:rsa|dsa|ecdsa|ed25519)(?:[_.-][^/]*)?|"
-    r"(?:.*/)?(?:privkey|[^/]*private[_-]?key|[^/]*_rsa)(?:\.[^/]*)?|(?:.*/)?(?:secrets?|credentials?)\.(?:json|ya?ml|toml|env|ini|txt|xml|enc)(?:\.[^/]*)?",
+    r"(?:.*/)?(?:secrets?|private|priv|keys?|credentials?)/(?:.*/)?[^/]*\.(?:pem|key|p12|pfx|jks)|(?:.*/)?secrets?/(?:.*/)?[^/]*\.(?:env|ya?ml|json|txt|ini|enc)|"
+    r"(?:.*/)?\.[^/]+/(?:.*/)?state\.vscdb(?:\..*)?|(?:.*/)?[^/]*(?:prod|secret|private)[^/]*\.(?:pem|key)|(?:.*/)?(?:privkey|[^/]*private[_-]?key|[^/]*_rsa)(?:\.[^/]*)?|(?:.*/)?(?:secrets?|credentials?)\.(?:json|ya?ml|toml|env|ini|txt|xml|enc)(?:\.[^/]*)?",
     IGNORECASE,
 )
 _NO_ROLE = Pattern(
@@ -175,6 +177,34 @@ def _globs_role(text: str) -> bool:
             return True
         letters = part.replace("*", "").replace("?", "")
         if _WILD.within(part) and part[:1] not in "*?" and len(letters) > 1 and any(fnmatchcase(one, part) for one in _ROLE_NAMES):  # fmt: skip
+            return True
+    return False
+
+
+_CHOOSING = Pattern(
+    r"[*?]*[^*?\[\]/]*[*?.]*(?:env|envrc|shadow|passwd|id_\w+|pem|p12|pfx|netrc|pgpass|\.?ssh|\.?aws|gnupg|npmrc|kube|credentials?|secrets?|tokens?|passwords?)[*?/]*",
+    IGNORECASE,
+)
+
+
+def chooses_secrets(pattern: str) -> bool:
+    """Whether a pattern of names, in which a joker stands for a dot as well, is there to find secrets (`*env*`, `*id_rsa*`, `*/.ssh/*`)."""
+    return _WILD.within(pattern) and any(
+        _CHOOSING.fits(part) for part in (pattern, *pattern.split("/")) if part.strip("*?")
+    )
+
+
+_HOMES = (("home",), ("Users",), ("root",), ("var", "mail"), ("var", "spool", "mail"))
+_SHARED = frozenset({("home", "linuxbrew"), ("Users", "Shared")})
+
+
+def is_of_others(path: Path) -> bool:
+    """Whether a path is in a home or a mailbox that the line names by itself, so that nobody knows whose it is."""
+    if path.base != "/" or path.parts[:2] in _SHARED:
+        return False
+    for home in _HOMES:
+        own = path.parts[: len(home)]
+        if own == home or (path.wild and len(own) == len(home) and all(map(fnmatchcase, home, own))):  # fmt: skip
             return True
     return False
 

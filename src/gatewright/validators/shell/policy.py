@@ -6,7 +6,6 @@ Each effect is judged by one function by its kind; what no function knows is ref
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from gatewright.patterns import DOTALL, Pattern
 from gatewright.validators.shell.effects import Effect
@@ -14,12 +13,16 @@ from gatewright.validators.shell.goals import is_git_setting, is_goal, leads_out
 from gatewright.validators.shell.places import (
     HERE,
     Path,
+    chooses_secrets,
     holds_secrets,
     is_kept,
+    is_of_others,
     is_secret,
     place,
     resolve,
 )
+from gatewright.validators.shell.roles import REPLACING, SERVING, TESTING
+from gatewright.validators.shell.said import Said
 from gatewright.validators.shell.values import (
     is_harmless_variable,
     is_metadata,
@@ -30,26 +33,7 @@ from gatewright.validators.shell.values import (
     may_hold_metadata,
 )
 
-__all__ = ["Said", "rule_of"]
-
-
-class Said(NamedTuple):
-    """What the policy knows of a line."""
-
-    granted: frozenset[str]
-    """Capabilities."""
-    writes: bool
-    """Whether the preset works inside the workspace."""
-    made: frozenset[tuple[str, ...]] = frozenset()
-    """Paths of files that the line itself has made, by their parts."""
-    tainted: bool = False
-    """Whether the line has fetched or made what may be taken for code."""
-    builds: bool = False
-    """Whether the command puts what it makes into the workspace."""
-    project: bool = False
-    """Whether the command runs code of the workspace, so that what it reads is settings or code as well."""
-    local: bool = False
-    """Whether all hosts of the command are this machine."""
+__all__ = ["rule_of"]
 
 
 Judge = Callable[[Effect, Said], str | None]
@@ -79,14 +63,22 @@ def _spelled(effect: Effect, said: Said) -> str | None:
         return "sends_away"
     if _URL.fits(text):
         return "outside" if said.builds or said.project else _network(effect, said)
-    if text.startswith("@") and effect.of not in _PLAIN_NAMES:
+    if text.startswith("@") and _is_list(text, effect.of):
         return "unknown_arguments"
     behind = text.split(":")[1:] if effect.of.startswith(_PREFIXED) else ()
     return "host_file" if any(is_secret(resolve(HERE, one)) for one in behind) else None
 
 
+def _is_list(text: str, program: str) -> bool:
+    """Whether a program takes `@name` for a file of arguments."""
+    revision = program.startswith("git ") and _UPSTREAM.fits(text)
+    return not revision and program not in _PLAIN_NAMES
+
+
 def _from_elsewhere(effect: Effect, path: Path, said: Said) -> str | None:
     """What speaks against a file by where it is: to what builds it is code, or settings."""
+    if said.writes and is_of_others(path):
+        return "outside"
     takes = said.project or (said.builds and effect.by.startswith("-"))
     if takes and place(path) != "inside" and not _SYSTEM.fits(path.text()):
         return "outside"
@@ -99,6 +91,10 @@ _URL = Pattern(
     r"[A-Za-z][\w+.-]+://.*|(?:https?|ftps?|sftp|rtsp|rtmp|rtp|srt|gopher|tftp|concat|subfile|crypto|data|tcp|udp|tls|pipe|cache)[:,].*",
     DOTALL,
 )
+_UPSTREAM = Pattern(
+    r"@(?:\{(?:u|upstream|push|-?\d{1,4})\})?(?:[~^]\d{0,4})*(?:\.{2,3}[\w@{}~^/-]*)?"
+)
+"""A revision that git tells from the branch."""
 _COUNTED = frozenset({"head", "dd", "od", "xxd", "hexdump"})
 _PREFIXED = ("git ", "docker ", "podman ", "kubectl ")
 """Programs that take a path behind a revision, or a machine."""
@@ -126,7 +122,9 @@ def _lists(effect: Effect, said: Said) -> str | None:
     path = effect.path
     if path is None or (path.base in {"?", "#"} and effect.listed):
         return "unknown_arguments"
-    return "host_file" if is_secret(path) else None
+    if is_secret(path):
+        return "host_file"
+    return "outside" if said.writes and is_of_others(path) else None
 
 
 def _lists_below(effect: Effect, said: Said) -> str | None:
@@ -137,6 +135,9 @@ def _lists_below(effect: Effect, said: Said) -> str | None:
 
 
 def _names(effect: Effect, said: Said) -> str | None:
+    # What is read is chosen by this pattern; where names are but listed it says nothing of what they hold.
+    if effect.by != "-name" and chooses_secrets(effect.text):
+        return "host_file"
     return "host_file" if effect.path is not None and is_secret(effect.path) else None
 
 
@@ -166,6 +167,9 @@ def _writes(effect: Effect, said: Said) -> str | None:
         return "host_file"
     if where not in {"inside", "temporary"}:
         return "outside"
+    # What overwrites all that is listed leaves nothing of it.
+    if effect.listed == "all" and effect.of in REPLACING:
+        return "recursive_delete"
     return "outside" if is_kept(path) else None
 
 
@@ -179,7 +183,6 @@ def _deletes(effect: Effect, said: Said) -> str | None:
     return "recursive_delete" if _empties(path, effect) else None
 
 
-_ALL = Pattern(r"[*?.\[\]!^a-z-]*[*?\]][*?.]*")
 _LETTERS = Pattern(r"\[[^\]]*\]|[*?.]")
 
 
@@ -200,9 +203,11 @@ def _run(effect: Effect, said: Said) -> str | None:
         return "program_name"
     if ":" in effect.text or (effect.of.startswith("go ") and "@" in effect.text):
         return "outside"
-    if path is None or path.wild or place(path) != "inside":
+    if path is None or (path.wild and effect.by == "") or place(path) != "inside":
         return "program_name" if path is None or effect.by == "" else "outside"
-    if path.parts in said.made or said.tainted:
+    if path.parts in said.made or said.tainted or (path.wild and said.made):
+        return "program_name"
+    if (path.wild or path.parts in said.typed) and said.typed and effect.of not in TESTING:
         return "program_name"
     return "outside" if is_kept(path) and path.parts[:1] != (".venv",) else None
 
@@ -268,6 +273,13 @@ def _host(effect: Effect, said: Said) -> str | None:
 
 def _granted(name: str) -> Judge:
     return lambda effect, said: None if name in said.granted else name
+
+
+def _environment(effect: Effect, said: Said) -> str | None:
+    """Variables of this shell; what services get of them is part of working on them."""
+    if said.writes and effect.of.startswith(SERVING):
+        return None
+    return None if "environment" in said.granted else "environment"
 
 
 def _sends(effect: Effect, said: Said) -> str | None:
@@ -340,10 +352,6 @@ def _never(rule: str) -> Judge:
     return lambda effect, said: rule
 
 
-def _passes(effect: Effect, said: Said) -> str | None:
-    return None
-
-
 def _text(effect: Effect, said: Said) -> str | None:
     # A revision before a path.
     if ":" in effect.text and effect.of.startswith("git "):
@@ -373,7 +381,7 @@ _JUDGES: Mapping[str, Judge] = {
     "repository": _repository,
     "network": _network,
     "host": _host,
-    "environment": _granted("environment"),
+    "environment": _environment,
     "endless": _granted("endless"),
     "sends": _sends,
     "secrets": _never("shows_secrets"),

@@ -205,5 +205,4 @@ def _asks_version(call: Call) -> bool:
 _VERSIONS = frozenset({"--version", "--help", "-V", "-v", "-h"})
 
 
-_NONE = Operands(())
 _NOTHING = Entry(("",), "", {}, {}, {}, frozenset(), Operands(()), "reads", "", False, {})

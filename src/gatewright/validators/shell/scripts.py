@@ -99,7 +99,6 @@ _JQ_ENDLESS = Pattern(r"(?:.*[^\w.$])?(?:repeat|until|while|limit\s*\(\s*-|infin
 _RECURSE = Pattern(r"(?:^|[^\w.$])recurse(?:_down)?\s*\(((?:[^()]|\([^()]*\))*)\)")
 _FALLS = Pattern(r"[^;]*(?:\[\]\??|\.[A-Za-z_]\w*\??)\s*(?:;.*)?")
 _JQ_RANGE = Pattern(r"(?:^|[^\w.$])range\s*\(([^()]*)\)")
-_FEW = Pattern(r"[^e]*", DOTALL)
 _DEF = Pattern(r"\bdef\s+(\w+)", ASCII)
 
 

@@ -23,11 +23,12 @@ Special = Callable[[Call], bool]
 
 Check = Callable[[Call], list[Word]]
 
-PREPARES: Mapping[str, Check] = {"jq": texts.named_values, "fd": running.fd}
+PREPARES: Mapping[str, Check] = {"jq": texts.named_values, "fd": running.fd, "xxd": files.xxd}
 """What takes words out before options are read."""
 
 SPECIALS: Mapping[str, Special] = {
     "find": running.find,
+    "python-module": running.python_module,
     "xargs": running.xargs,
     "env": running.env,
     "cd": running.cd,
@@ -48,6 +49,8 @@ CHECKS: Mapping[str, Check] = {
     "date": host.date,
     "sleep": host.sleep,
     "seq": host.seq,
+    "set": host.shown,
+    "pkill": host.pkill,
     "ping": host.ping,
     "interval": host.interval,
     "make": running.make,
@@ -60,7 +63,6 @@ CHECKS: Mapping[str, Check] = {
     "head": files.head,
     "cp": files.copied,
     "mv": files.copied,
-    "git remote": asking.git_remotes,
     "rsync": files.rsync,
     "truncate": files.truncate,
     "top": host.top,

@@ -8,7 +8,7 @@ from gatewright.validators.shell.effects import Effect
 from gatewright.validators.shell.words import Refused
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["curl", "git_config", "git_remote", "git_remotes"]
+__all__ = ["curl", "git_config", "git_remote"]
 
 
 _METHOD, _ITEM = Pattern(r"[A-Z]+"), Pattern(r"[\w.\[\]-]+(?:==|:=@?|=@?|@|:[^\d/]).*", DOTALL)
@@ -87,10 +87,22 @@ def git_remote(call: Call) -> list[Word]:
         for one in operands[1:]:
             call.add_paths("writes" if call.name == "git clone" else "lists", one, "operand")
         return []
+    if call.name == "git push" and call.has("-f", "--force"):
+        _forced(operands)
     for at, one in enumerate(operands):
         if not (_REMOTE.fits(one.text) if not at else _REFSPEC.fits(one.text)):
             raise Refused("outside", f"{call.name} {one.text}")
     return []
+
+
+def _forced(operands: list[Word]) -> None:
+    """What overwrites is a branch by its name, and none that everybody works on."""
+    branches = [one.text.rpartition(":")[2].removeprefix("refs/heads/") for one in operands[1:]]
+    if not branches or any("*" in one or _SHARED.fits(one) for one in branches):
+        raise Refused("operand", "git push --force")
+
+
+_SHARED = Pattern(r"(?:main|master|trunk|develop|development|production|prod|staging|stable|gh-pages|HEAD|@)|(?:release|hotfix|support)s?[/-].*|v?\d[\d.x]*", IGNORECASE)  # fmt: skip
 
 
 def _is_address(text: str) -> bool:
@@ -103,7 +115,7 @@ _LISTING = frozenset({"-l", "--list", "--get-regexp", "--show-origin", "--get-ur
 _KEY = Pattern(r"[A-Za-z][\w-]*(?:\.[^\s=]+)*\.[A-Za-z][\w-]*")
 
 
-_SECRET_KEY = Pattern(r"(?:credential|http|https|url|remote|sendemail|github|gitlab|oauth)\..*|.*(?:token|password|secret|key|header).*", IGNORECASE)  # fmt: skip
+_SECRET_KEY = Pattern(r"(?:credential|sendemail|github|gitlab|oauth)\..*|.*(?:token|passw|secret|key|header|cookie).*", IGNORECASE)  # fmt: skip
 
 
 def git_config(call: Call) -> list[Word]:
@@ -112,7 +124,7 @@ def git_config(call: Call) -> list[Word]:
     if call.has("--edit", "-e"):
         raise Refused("option", "git config --edit")
     if call.has(*_LISTING) or call.name == "git config list":
-        call.add("environment", None, "", "option")
+        _shown(call, operands)
         return []
     if not operands:
         raise Refused("subcommand", "git config")
@@ -121,8 +133,7 @@ def git_config(call: Call) -> list[Word]:
         raise Refused("subcommand", f"git config {key}")
     reads = call.name == "git config get" or call.has("--get", "--get-all", "--get-color", "--get-colorbool")  # fmt: skip
     if reads or (not values and not call.has("--unset", "--unset-all", "--add", "--replace-all")):
-        if _SECRET_KEY.fits(key):
-            call.add("environment", None, key, "operand")
+        _shown(call, operands)
         return []
     if call.has("--global", "--system"):
         raise Refused("subcommand", "git config --global")
@@ -130,8 +141,7 @@ def git_config(call: Call) -> list[Word]:
     return []
 
 
-def git_remotes(call: Call) -> list[Word]:
-    """Addresses may hold a password."""
-    if call.has("-v", "--verbose"):
-        call.add("environment", None, "", "-v")
-    return call.given.operands
+def _shown(call: Call, keys: list[str]) -> None:
+    """Settings that hold secrets by what they are called. A password in an address is for whoever redacts what comes back."""
+    if any(map(_SECRET_KEY.fits, keys)):
+        call.add("environment", None, keys[0], "operand")

@@ -10,7 +10,7 @@ from gatewright.validators.shell.places import HERE, is_kept, resolve
 from gatewright.validators.shell.words import Option, Refused, given
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["archive", "copied", "dd", "head", "ln", "rights", "rsync", "tar", "truncate"]
+__all__ = ["archive", "copied", "dd", "head", "ln", "rights", "rsync", "tar", "truncate", "xxd"]
 
 
 _MODES = frozenset("-x -t -c -r -u -A -d --extract --get --list --create --append --update --catenate --concatenate --diff --compare --delete".split())  # fmt: skip
@@ -178,3 +178,11 @@ def archive(call: Call) -> list[Word]:
         call.add_paths("reads", call.given.operands[0], "operand") if call.given.operands else None
         return []
     return call.given.operands
+
+
+def xxd(call: Call) -> list[Word]:
+    """Its options end at the first file: behind that even `-ps` is the name of one that it writes."""
+    found, read = given(call.entry, call.words, most=1)
+    if found.operands and any(one.text[:1] == "-" for one in call.words[read:]):
+        raise Refused("operand", "xxd")
+    return list(call.words)

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from gatewright.patterns import Pattern
+from gatewright.patterns import IGNORECASE, Pattern
 from gatewright.validators.shell.call import Call
 from gatewright.validators.shell.words import Refused, given
 from gatewright.validators.shell_special import ip as ip_rule
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["date", "interval", "ip", "ping", "ps", "seq", "sleep", "sysctl", "top"]
+__all__ = [
+    "date",
+    "interval",
+    "ip",
+    "ping",
+    "pkill",
+    "ps",
+    "seq",
+    "shown",
+    "sleep",
+    "sysctl",
+    "top",
+]
 
 
 def ip(call: Call) -> bool:
@@ -59,6 +71,10 @@ def interval(call: Call) -> list[Word]:
     return call.given.operands
 
 
+_LETTERS = Pattern(r"[A-Zacefghjklmnorstuvwx]{1,24}")
+"""Letters of BSD; behind an option that takes a word it is read with that."""
+
+
 def ps(call: Call) -> bool:
     """BSD's letters have no dash; `e` among them shows the environment, as a column of that name does."""
     words = list(call.words)
@@ -73,7 +89,7 @@ def ps(call: Call) -> bool:
             words = words[read - 1 if found.operands else read :]
             continue
         del words[0]
-        if text.isalpha() and "e" in text and len(text) < len("command"):
+        if _LETTERS.fits(text) and "e" in text:
             call.add("environment", None, "", text)
         if "environ" in text:
             call.add("environment", None, "", text)
@@ -91,4 +107,23 @@ def sysctl(call: Call) -> list[Word]:
     """Settings of the kernel are shown, never set."""
     if any("=" in one.text for one in call.given.operands):
         raise Refused("operand", "sysctl")
+    return call.given.operands
+
+
+def shown(call: Call) -> list[Word]:
+    """Without an option a shell shows all of its variables."""
+    if not call.given.options:
+        call.add("environment", None, "", "")
+    return call.given.operands
+
+
+_WATCHING = Pattern(r".*(?:falco|auditd|osquery|sysmon|crowdstrike|wazuh|ossec|clamd|clamav|defender|sentinel|fail2ban|apparmor|selinux|gatewright|firewalld|sshd|systemd|dockerd|containerd).*", IGNORECASE)  # fmt: skip
+"""Names of what watches over a host, or keeps it going."""
+
+
+def pkill(call: Call) -> list[Word]:
+    """Processes by a name of their own: not all, and none that watch."""
+    for one in call.given.operands:
+        if not any(map(str.isalnum, one.text)) or _WATCHING.fits(one.text):
+            raise Refused("changes_host", f"{call.name} {one.text}")
     return call.given.operands

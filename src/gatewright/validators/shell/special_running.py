@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 from gatewright.patterns import DOTALL, Pattern
@@ -13,7 +14,19 @@ from gatewright.validators.shell.words import Refused, given
 from gatewright.validators.shell_special import tested
 from gatewright.validators.shell_syntax import Word
 
-__all__ = ["cd", "command", "docker_run", "env", "fd", "find", "kill", "make", "test", "xargs"]
+__all__ = [
+    "cd",
+    "command",
+    "docker_run",
+    "env",
+    "fd",
+    "find",
+    "kill",
+    "make",
+    "python_module",
+    "test",
+    "xargs",
+]
 
 
 _SIGNS = frozenset({"(", ")", "!", ","})
@@ -46,8 +59,15 @@ def find(call: Call) -> bool:
     for one in roots:
         call.add_paths("lists", one, "operand")
         for path in paths_of(one, call.at):
-            _names_below(call, path)
-    chosen = chooses([one.text for one in words[start:]])
+            _names_below(call, path, runs=bool(commands))
+    if commands or "deletes" in call.does:
+        _on_each(call, start, roots, commands)
+    return True
+
+
+def _on_each(call: Call, start: int, roots: list[Word], commands: list[list[Word]]) -> None:
+    """What is done to each file that is found."""
+    chosen = chooses([one.text for one in call.words[start:]])
     listed = tuple(Listed(path, chosen) for one in roots for path in paths_of(one, call.at))
     inner = call.at._replace(listed={**call.at.listed, MARK: listed}, fed="")
     if "deletes" in call.does:
@@ -55,7 +75,6 @@ def find(call: Call) -> bool:
         call.add_paths("deletes", Word(MARK), "-delete")
     for command in commands:
         call.command([one._replace(text=one.text.replace("{}", MARK)) for one in command], inner)
-    return True
 
 
 def _begins(text: str) -> bool:
@@ -84,8 +103,10 @@ def _asked(call: Call, at: int) -> list[list[Word]]:
     return commands
 
 
-def _names_below(call: Call, root: Path) -> None:
+def _names_below(call: Call, root: Path, *, runs: bool) -> None:
     for named in call.named:
+        if runs:
+            call.add("names", None, named, "-exec")
         for text in (named, f"*/{named}"):
             call.add("names", resolve(root, text.lstrip("/"), glob=True), named, "-name")
 
@@ -228,8 +249,19 @@ def make(call: Call) -> list[Word]:
     return left
 
 
+_REGISTRIES = Pattern(
+    r"(?:[\w-]+\.)*(?:docker\.io|ghcr\.io|quay\.io|gcr\.io|k8s\.io|mcr\.microsoft\.com|public\.ecr\.aws|registry\.gitlab\.com|nvcr\.io|"
+    r"registry\.redhat\.io|registry\.access\.redhat\.com|docker\.elastic\.co|cgr\.dev|[\w-]+-docker\.pkg\.dev|azurecr\.io|"
+    r"dkr\.ecr\.[\w-]+\.amazonaws\.com)|(?:localhost|127\.0\.0\.1)(?::\d+)?"
+)
+
+
 def docker_run(call: Call) -> list[Word]:
-    """Volumes by their names or from inside; no namespaces of the host."""
+    """Volumes by their names or from inside; no namespaces of the host; images of registries that many use."""
+    image = call.given.operands[0].text if call.given.operands else ""
+    host, slash, _ = image.partition("/")
+    if slash and ("." in host or ":" in host) and not _REGISTRIES.fits(host):
+        raise Refused("outside", f"{call.name} {image}")
     for name, _, value in call.given.options:
         if value is None:
             continue
@@ -263,3 +295,19 @@ def fd(call: Call) -> list[Word]:
         given_words.append(Word(MARK))
     call.command(given_words, call.at._replace(listed={**call.at.listed, MARK: listed}, fed=""))
     return before
+
+
+_DOTTED = Pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+
+
+def python_module(call: Call) -> bool:
+    """A module below a package that is none of Python's own is one of the workspace."""
+    name = call.words[0].text if call.words else ""
+    if not _DOTTED.fits(name) or name.partition(".")[0] in sys.stdlib_module_names:
+        return False
+    call.add("project")
+    file = name.replace(".", "/") + ".py"
+    call.add("run", resolve(call.at.folder, file), file, "operand")
+    for one in call.words[1:]:
+        call.add("argument", None, one.text, "operand")
+    return True

@@ -28,8 +28,8 @@ EFFECTS = frozenset(
 )
 """What a program, or an option of it, may do besides what its operands say."""
 SPECIAL = frozenset(
-    "find sed awk xargs env tar date git-config jq yq test sqlite wrapper ps ping interval sleep seq cd command ip tail make kill git-remote "
-    "curl archive zip sql grep echo docker-run npm-run print dd rm ssh systemctl less top sysctl head cp mv rsync truncate ln chmod fd getent".split()
+    "find sed awk xargs env tar date git-config jq yq test sqlite ps ping interval sleep seq cd command ip make kill git-remote "
+    "curl zip sql echo docker-run dd less top sysctl head rsync fd set python-module".split()
 )
 """Readers in Python for what lists cannot say."""
 _STDIN = frozenset({"reads", "runs", "names", "sends", "writes"})

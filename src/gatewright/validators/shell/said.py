@@ -1,0 +1,28 @@
+"""What is known of a shell line when an effect of one of its commands is judged: what the operator allows, and what the line has done before."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["Said"]
+
+
+class Said(NamedTuple):
+    """What the policy knows of a line."""
+
+    granted: frozenset[str]
+    """Capabilities."""
+    writes: bool
+    """Whether the preset works inside the workspace."""
+    made: frozenset[tuple[str, ...]] = frozenset()
+    """Paths of files that the line itself has made, by their parts."""
+    typed: frozenset[tuple[str, ...]] = frozenset()
+    """Paths of source files whose text stands on the line: tests of them may run, they themselves may not."""
+    tainted: bool = False
+    """Whether the line has fetched or made what may be taken for code."""
+    builds: bool = False
+    """Whether the command puts what it makes into the workspace."""
+    project: bool = False
+    """Whether the command runs code of the workspace, so that what it reads is settings or code as well."""
+    local: bool = False
+    """Whether all hosts of the command are this machine."""
