@@ -252,9 +252,8 @@ class Kernel:
                         asked_once = False
                     call = verdict  # what is known even if we end here
                 else:
-                    # What was revoked while it waited in one gate, the gates before that know.
-                    outcome = (None if asked_once else policy.refused_since(call)) or (
-                        await self._forward(policy, call, back, trail)
+                    outcome = await (self._forward if asked_once else self._asked_again)(
+                        policy, call, back, trail
                     )
             except Exception as problem:  # noqa: BLE001 - whatever it is, its caller hears of it and the log has it
                 outcome = _broken(call, problem)
@@ -278,6 +277,13 @@ class Kernel:
         for ended in self._hooks.ended:
             ended(call, closed, trail.spent_s)
         return closed
+
+    async def _asked_again(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
+        """What was revoked while it waited in one gate, the gates before that know."""
+        again = await self._waits.again(policy, call)
+        if isinstance(again, Refusal):
+            return again
+        return await self._forward(policy, again, back, trail)
 
     async def _forward(self, policy: Policy, call: Call, back: Back, trail: Trail) -> Outcome:
         way = FilteredBack(call, back, policy.filters)
