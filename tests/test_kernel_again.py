@@ -180,8 +180,18 @@ async def test_what_an_owner_says_between_the_refusal_and_its_cancellation_does_
     assert line.sent == []
 
 
-async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ran() -> None:
-    """While its intent goes to the disk."""
+@pytest.mark.parametrize("reason", [REFUSAL.reason, "timeout", "cancelled", "internal"])
+async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ran(
+    reason: str,
+) -> None:
+    """While its intent goes to the disk: whatever ends it, it may be made again."""
+
+    class Ends:
+        name = "ends"
+
+        def judge(self, call: Call) -> Refusal | None:
+            """Why it ends."""
+            return replace(REFUSAL, reason=reason)
 
     class Page(kernel_parts.Page):
         async def on_disk(self) -> None:
@@ -192,15 +202,14 @@ async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ra
         def open(self, call: Call) -> kernel_parts.Page:
             return Page(self)
 
-    written, gate, owner = asyncio.Event(), Change(), Slow()
-    kernel = Kernel([gate], owner, [], Disk(flush=True))
+    written, owner = asyncio.Event(), Slow()
+    kernel = Kernel([], owner, [], Disk(flush=True))
     task = asyncio.create_task(kernel.handle(a_call(), Line()))
     async with asyncio.timeout(10):
         await written.wait()
-        gate.refuses = True
-        assert kernel.end_refused() == 1
+        assert kernel.end_refused([Ends()]) == 1
         outcome = await task
-    assert outcome == replace(REFUSAL, gate="access")
+    assert outcome == replace(REFUSAL, reason=reason, gate="ends")
     assert owner.waiting == 0
 
 

@@ -318,7 +318,7 @@ class Kernel:
         except Exception:
             log.exception("a filter broke at the outcome of call %s", call.id)
             outcome = _BROKEN
-        return marked(call, outcome)
+        return marked(call, outcome) if running.sent else outcome
 
     @staticmethod
     async def _dispatched(policy: Policy, call: Call, way: FilteredBack) -> Outcome:
