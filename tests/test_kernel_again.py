@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Answer, Back, Call, Event, Outcome, Refusal
 from gatewright.kernel import Kernel
+from gatewright.secret_scanning.chunks import CHUNK, GAP
 from tests import kernel_parts
 from tests.kernel_parts import ANSWER, Book, Line, Mark, a_call
 
@@ -161,6 +162,43 @@ async def test_a_refused_caller_hears_nothing_more_of_the_call(answers: bool) ->
     assert isinstance(outcome, Refusal)
     assert (outcome.reason, task.cancelling(), keeps.asked) == (REFUSAL.reason, 0, 1)
     assert [one.method for one in line.sent] == ["before"]
+
+
+class Holds(Mark):
+    """A filter that holds text back, and was not done with some more."""
+
+    def event(self, call: Call, event: Event) -> Event | None:
+        return None
+
+    def rest(self, call: Call) -> Event | None:
+        return Event(*self.held)
+
+    held: tuple[str, dict[str, object]] = (CHUNK, {"content": {"type": "text", "text": "held"}})
+
+
+class Misses(Holds):
+    held = (GAP, {"request_id": "c1", "chars": 7})
+
+
+@pytest.mark.parametrize(("held", "chars"), [(Holds, 4), (Misses, 7)])
+async def test_a_refused_caller_is_told_how_much_text_does_not_come(
+    held: type[Holds], chars: int
+) -> None:
+    class Talks(Slow):
+        async def __call__(self, call: Call, back: Back) -> Outcome:
+            self.back = back
+            back.emit(Event(CHUNK, {"content": {"type": "text", "text": "held"}}))
+            return await super().__call__(call, back)
+
+    owner, gate, line = Talks(), Change(), Line()
+    kernel = Kernel([gate], owner, [held("holds")], Book())
+    task = asyncio.create_task(kernel.handle(a_call(), line))
+    await owner.reached(1)
+    gate.refuses = True
+    kernel.end_refused()
+    owner.back.emit(Event(CHUNK, {"content": {"type": "text", "text": "later"}}))
+    assert isinstance(await task, Refusal)
+    assert line.sent == [Event(GAP, {"request_id": "c1", "chars": chars + len("later")})]
 
 
 async def test_what_an_owner_says_between_the_refusal_and_its_cancellation_does_not_pass() -> None:

@@ -306,6 +306,7 @@ class Kernel:
             held = policy.held(call) if way.used else ()
         if running.refusal is not None:
             # Nothing of what was held back, and also where its owner answered in place of the cancellation.
+            way.drop(held or ())
             outcome = running.ended(running.refusal)
         elif held is None:
             return marked(call, _BROKEN)

@@ -42,7 +42,7 @@ class FilteredBack(msgspec.Struct, eq=False):
     garbage takes account."""
     _bytes: int = 0
     _lost: int = 0
-    """Characters of chunks that no filter has looked at and none will."""
+    """Characters of chunks that do not reach the caller, which is told so at the end."""
     _over: bool = False
     flaw: Failure | None = None
     """Why the call ends with this instead, where more waited than may."""
@@ -55,6 +55,7 @@ class FilteredBack(msgspec.Struct, eq=False):
         """Pass an event on, now or behind those that a filter still needs time for. Of a call that is over nothing passes: a filter
         would keep what it holds of it for ever."""
         if self._over:
+            self._lost += _chars(event)
             return
         if self.late is not None:
             self._wait(event)
@@ -69,6 +70,14 @@ class FilteredBack(msgspec.Struct, eq=False):
         """Pass on what filters had held back, which they have cleaned already, and say how much text never came to them."""
         for event in events:
             self._back.emit(event)
+        self._tell_lost()
+
+    def drop(self, events: Sequence[Event]) -> None:
+        """Of a call that was refused while it ran: nothing of what filters had held back passes, and how much text that is, is told."""
+        self._lost += sum(map(_chars, events))
+        self._tell_lost()
+
+    def _tell_lost(self) -> None:
         if self._lost:
             self._back.emit(Event(GAP, {"request_id": self._call.id, "chars": self._lost}))
 
@@ -199,5 +208,8 @@ def _over(asked: asyncio.Future[Event | None], _: object) -> None:
 
 
 def _chars(event: Event) -> int:
-    """How many characters a chunk has; 0 for what is none."""
+    """How many characters a chunk has, or are said to be missing; 0 for what is neither."""
+    if event.method == GAP:
+        chars = event.params.get("chars")
+        return chars if type(chars) is int and chars > 0 else 0
     return len(text_of(event.params) or "") if event.method == CHUNK else 0
