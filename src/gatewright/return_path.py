@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from gatewright.call import Back, Call, CannotAsk, Event, Failure, Filter, Question
 from gatewright.mcp.wire import jsonrpc
-from gatewright.secret_scanning.chunks import CHUNK, GAP, text_of
+from gatewright.secret_scanning.chunks import GAP, chars_of
 
 __all__ = ["LATE_S", "MOST", "MOST_BYTES", "FilteredBack"]
 
@@ -55,7 +55,7 @@ class FilteredBack(msgspec.Struct, eq=False):
         """Pass an event on, now or behind those that a filter still needs time for. Of a call that is over nothing passes: a filter
         would keep what it holds of it for ever."""
         if self._over:
-            self._lost += _chars(event)
+            self._lost += chars_of(event.method, event.params)
             return
         if self.late is not None:
             self._wait(event)
@@ -74,7 +74,7 @@ class FilteredBack(msgspec.Struct, eq=False):
 
     def drop(self, events: Sequence[Event]) -> None:
         """Of a call that was refused while it ran: nothing of what filters had held back passes, and how much text that is, is told."""
-        self._lost += sum(map(_chars, events))
+        self._lost += sum(chars_of(one.method, one.params) for one in events)
         self._tell_lost()
 
     def _tell_lost(self) -> None:
@@ -156,13 +156,13 @@ class FilteredBack(msgspec.Struct, eq=False):
             self.flaw = self.flaw or Failure(
                 "output_invalid", f"a message cannot be sent: {problem}"
             )
-            self._lost += _chars(event)
+            self._lost += chars_of(event.method, event.params)
             return
         if self.flaw is None and len(self._waits) < MOST and self._bytes + len(text) <= MOST_BYTES:
-            self._waits.append((event.method, text, _chars(event)))
+            self._waits.append((event.method, text, chars_of(event.method, event.params)))
             self._bytes += len(text)
             return
-        self._lost += _chars(event)
+        self._lost += chars_of(event.method, event.params)
         if self.flaw is None:
             said = f"more than {MOST} messages or {MOST_BYTES} bytes came while a large one was cleaned of secrets"
             self.flaw = Failure("output_invalid", said, {"rule": "too_many_events"})
@@ -205,11 +205,3 @@ def _over(asked: asyncio.Future[Event | None], _: object) -> None:
     """A question whose call has ended before it could be put."""
     if not asked.done():
         asked.set_exception(CannotAsk("the call is over", -32000))
-
-
-def _chars(event: Event) -> int:
-    """How many characters a chunk has, or are said to be missing; 0 for what is neither."""
-    if event.method == GAP:
-        chars = event.params.get("chars")
-        return chars if type(chars) is int and chars > 0 else 0
-    return len(text_of(event.params) or "") if event.method == CHUNK else 0

@@ -10,8 +10,15 @@ from typing import Any
 import pytest
 
 from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Failure, Outcome, Question
-from gatewright.mcp.server.pending_input import PENDING_EACH, PENDING_S, PendingInputs, bound_to
+from gatewright.mcp.server.pending_input import (
+    PENDING_EACH,
+    PENDING_S,
+    KeptEvents,
+    PendingInputs,
+    bound_to,
+)
 from gatewright.mcp.wire import jsonrpc
+from gatewright.secret_scanning.chunks import CHUNK, GAP
 from tests.dialects.client import Answered, modern, within
 from tests.dialects.house import INFO, House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
@@ -43,7 +50,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 def retry(state: Any, answers: Any, *, params: Any = CALL, ident: Any = 2, **more: Any) -> Any:
     again = {**params, "requestState": state, "inputResponses": answers}
-    return modern("tools/call", again, ident=ident, capabilities=CAN, **more)
+    return modern("tools/call", again, ident=ident, **{"capabilities": CAN, **more})
 
 
 async def first(house: House, params: Any = CALL, **options: Any) -> Any:
@@ -391,3 +398,14 @@ def test_a_state_is_of_one_caller_at_one_door_in_one_profile() -> None:
     callers = Caller("ann"), Caller("bob"), Caller("ann", "operator")
     places = product(callers, ("http", "websocket"), ("", "narrow"))
     assert len({bound_to(*one) for one in places}) == 12
+
+
+def test_text_for_which_there_is_no_room_is_told_as_missing_at_one_place() -> None:
+    def chunk(index: int, text: str) -> Event:
+        return Event(CHUNK, {"index": index, "content": {"type": "text", "text": text}})
+
+    kept = KeptEvents(2_000)
+    other = Event("com.example/said", {})
+    for event in (chunk(0, "a"), chunk(1, "b" * 3_000), chunk(2, "c"), other):
+        kept.add(event)
+    assert kept.taken() == [chunk(0, "a"), other, Event(GAP, {"index": 1, "chars": 3_001})]
