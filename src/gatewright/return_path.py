@@ -90,6 +90,8 @@ class FilteredBack(msgspec.Struct, eq=False):
         cleaned = self._cleaned(said)
         if cleaned is not None and not isinstance(cleaned, Event):
             cleaned = await self._turn(cleaned)
+            if self._over:  # since it was clean, and before it could be put
+                raise CannotAsk("the call is over", -32000)
         if cleaned is None:
             raise CannotAsk("no filter lets this question pass")
         if cleaned is not said:
