@@ -234,6 +234,23 @@ async def test_what_is_given_up_when_all_is_mended_already_is_recorded_at_once(
     await log.close()
 
 
+@pytest.mark.parametrize(("risk", "ran"), [("moderate", True), ("dangerous", False)])
+async def test_what_cannot_be_recorded_says_whether_the_call_was_forwarded(
+    tmp_path: Path, risk: Any, ran: bool
+) -> None:
+    log = a_log(tmp_path)
+    call = a_call(1, a_tool(risk))
+    trail = log.open(call)
+    trail.intent(call)
+    trail.failed(Unrecorded("the disk was full"))
+    waits = trail.settled()
+    assert waits is not None
+    with pytest.raises(Unrecorded) as told:
+        await waits
+    assert told.value.ran is ran
+    await log.close()
+
+
 class Never:
     """An owner who never answers, and knows who came."""
 

@@ -199,7 +199,7 @@ def given_up(call: Call | None, stopped: BaseException) -> Refusal | None:
     if call is None or not isinstance(why, Unrecorded):
         return None
     refusal = Refusal("audit_unavailable", str(why))
-    return refusal if call.repeatable else replace(refusal, once=True)
+    return refusal if call.repeatable or not why.ran else replace(refusal, once=True)
 
 
 def _by_reason(reason: str) -> bool:
