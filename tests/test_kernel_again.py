@@ -31,6 +31,19 @@ class Change:
         return REFUSAL if self.refuses else None
 
 
+class Ends:
+    """Ends every call that it is asked about."""
+
+    name = "ends"
+
+    def __init__(self, reason: str) -> None:
+        self._reason = reason
+
+    def judge(self, call: Call) -> Refusal | None:
+        """Why it ends."""
+        return replace(REFUSAL, reason=self._reason)
+
+
 class Slow:
     """An owner who answers when told, and knows how many wait and how many gave up."""
 
@@ -180,25 +193,29 @@ class Misses(Holds):
     held = (GAP, {"request_id": "c1", "chars": 7})
 
 
+@pytest.mark.parametrize("reason", [REFUSAL.reason, "internal", "timeout", "cancelled"])
 @pytest.mark.parametrize(("held", "chars"), [(Holds, 4), (Misses, 7)])
 async def test_a_refused_caller_is_told_how_much_text_does_not_come(
-    held: type[Holds], chars: int
+    held: type[Holds], chars: int, reason: str
 ) -> None:
+    """A drain or an operator's stop takes nothing back: what was held of the text so far goes on."""
+
     class Talks(Slow):
         async def __call__(self, call: Call, back: Back) -> Outcome:
             self.back = back
             back.emit(Event(CHUNK, {"content": {"type": "text", "text": "held"}}))
             return await super().__call__(call, back)
 
-    owner, gate, line = Talks(), Change(), Line()
-    kernel = Kernel([gate], owner, [held("holds")], Book())
+    owner, line = Talks(), Line()
+    kernel = Kernel([], owner, [held("holds")], Book())
     task = asyncio.create_task(kernel.handle(a_call(), line))
     await owner.reached(1)
-    gate.refuses = True
-    kernel.end_refused()
+    kernel.end_refused([Ends(reason)])
     owner.back.emit(Event(CHUNK, {"content": {"type": "text", "text": "later"}}))
     assert isinstance(await task, Refusal)
-    assert line.sent == [Event(GAP, {"request_id": "c1", "chars": chars + len("later")})]
+    kept = reason in ("timeout", "cancelled")
+    gap = Event(GAP, {"request_id": "c1", "chars": len("later") + (0 if kept else chars)})
+    assert line.sent == ([Event(*held.held), gap] if kept else [gap])
 
 
 async def test_what_an_owner_says_between_the_refusal_and_its_cancellation_does_not_pass() -> None:
@@ -224,13 +241,6 @@ async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ra
 ) -> None:
     """While its intent goes to the disk: whatever ends it, it may be made again."""
 
-    class Ends:
-        name = "ends"
-
-        def judge(self, call: Call) -> Refusal | None:
-            """Why it ends."""
-            return replace(REFUSAL, reason=reason)
-
     class Page(kernel_parts.Page):
         async def on_disk(self) -> None:
             written.set()
@@ -245,7 +255,7 @@ async def test_a_call_that_is_refused_before_it_was_sent_does_not_say_that_it_ra
     task = asyncio.create_task(kernel.handle(a_call(), Line()))
     async with asyncio.timeout(10):
         await written.wait()
-        assert kernel.end_refused([Ends()]) == 1
+        assert kernel.end_refused([Ends(reason)]) == 1
         outcome = await task
     assert outcome == replace(REFUSAL, reason=reason, gate="ends")
     assert owner.waiting == 0

@@ -29,7 +29,7 @@ from gatewright.call import (
 )
 from gatewright.call_policy import Dispatch, Judge, Policy, refused
 from gatewright.gate_waits import GateWaits, Present
-from gatewright.mcp.protocol.recovery import interrupted, marked
+from gatewright.mcp.protocol.recovery import interrupted, marked, revoked
 from gatewright.rehearsal import Verdict, rehearsed
 from gatewright.return_path import FilteredBack
 from gatewright.transport.slices import begun
@@ -304,9 +304,10 @@ class Kernel:
             way.close()
             # However it ended, and once: a filter keeps what it holds of a call that has sent something until it is asked (`Holding`).
             held = policy.held(call) if way.used else ()
-        if running.refusal is not None:
-            # Nothing of what was held back, and also where its owner answered in place of the cancellation.
-            way.drop(held or ())
+        if (
+            running.refusal is not None
+        ):  # also where its owner answered in place of the cancellation
+            (way.drop if revoked(running.refusal) else way.release)(held or ())
             outcome = running.ended(running.refusal)
         elif held is None:
             return marked(call, _BROKEN)

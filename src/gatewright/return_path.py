@@ -73,7 +73,7 @@ class FilteredBack(msgspec.Struct, eq=False):
         self._tell_lost()
 
     def drop(self, events: Sequence[Event]) -> None:
-        """Of a call that was refused while it ran: nothing of what filters had held back passes, and how much text that is, is told."""
+        """Of a call whose caller may not make it any more: nothing of what filters had held back passes, and how much text that is, is told."""
         self._lost += sum(chars_of(one.method, one.params) for one in events)
         self._tell_lost()
 

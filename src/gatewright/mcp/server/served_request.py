@@ -26,11 +26,10 @@ from gatewright.call import (
     Failure,
     Outcome,
     Question,
-    Refusal,
 )
 from gatewright.mcp.protocol import eras, outcomes
 from gatewright.mcp.protocol.mcp_server import Conversation, Inbound, can_answer, request_key
-from gatewright.mcp.protocol.recovery import given_up, marked
+from gatewright.mcp.protocol.recovery import given_up, marked, revoked
 from gatewright.mcp.server.pending_input import PENDING_S, KeptEvents, PendingInputs
 from gatewright.mcp.server.sealed_state import resealed, state_of
 from gatewright.mcp.server.server_context import Answering, ServerContext
@@ -179,7 +178,7 @@ class ServedRequest:
         if type(outcome) is not Answer:
             for page in pages(outcome):
                 self._host.asked(page)
-        if type(outcome) is Refusal and self._kept is not None:
+        if self._kept is not None and revoked(outcome):
             self._kept.refused()
         spelled = outcomes.spell(outcome, inbound.method, client, call.trace_id, front.info)
         if seat is None and not self._host.parked.keep(self._handle, len(spelled.result)):
