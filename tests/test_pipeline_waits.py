@@ -78,6 +78,9 @@ class World:
         self.reached.set()
         await self.go.wait()
 
+    def fresh(self, credential: str) -> bool:
+        return False
+
     async def look(self, credential: str) -> Refusal | None:
         await self._wait()
         return None
