@@ -100,13 +100,16 @@ async def test_a_drain_waits_for_a_task_and_for_who_fetches_its_result(
             await until(client, "disconnected")
 
 
+@pytest.mark.parametrize("replaced", [False, True])
 async def test_a_gateway_that_drains_waits_for_a_task_and_for_who_fetches_its_result(
-    tmp_path: Path,
+    tmp_path: Path, replaced: bool
 ) -> None:
-    """MGP-11.4-3"""
+    """MGP-11.4-3: also for one of a server that a reload has replaced since."""
     with running(tmp_path, content(tmp_path)) as gateway:
         async with operator(gateway) as chief, host(gateway, can=OFFER) as client:
             task, pid = await begun(client)
+            if replaced:
+                await asyncio.to_thread(reloaded, gateway, tmp_path)
             params = {"reason": "kernel_shutdown", "timeout_ms": 20_000}
             said = await chief.request("mgp/lifecycle/shutdown", params)
             assert said["estimated_drain_ms"] == 20_000

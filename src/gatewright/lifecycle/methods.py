@@ -243,7 +243,8 @@ class LifecycleMethods:
     def _tasks(self) -> int:
         """How many tasks run, or have a result that nobody has fetched, that would end with the connections of their servers."""
         owners = self._servers.fleet.owners.values()
-        return sum(one.life.tasks for one in owners if isinstance(one, Server))
+        serving = sum(one.life.tasks for one in owners if isinstance(one, Server))
+        return serving + self._servers.retiring.tasks()
 
     def _named(self, call: Call) -> Server | LocalServer | Failure | None:
         """The server that is meant; None where it is the gateway."""
