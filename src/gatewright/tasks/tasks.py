@@ -45,7 +45,7 @@ from gatewright.mcp.wire import jsonrpc
 from gatewright.mcp.wire.versions import is_modern
 from gatewright.servers.supervisor import Supervisor
 from gatewright.servers.task_owners import EACH
-from gatewright.tasks.store import PREFIX, Entry, TaskBook
+from gatewright.tasks.store import Entry, TaskBook
 
 __all__ = ["Queue", "Tasks", "tasks_of"]
 
@@ -318,7 +318,7 @@ def _waits(outcome: Outcome) -> str | None:
 async def _not_ours(call: Call, back: Back, elsewhere: _Elsewhere) -> Outcome:
     """A task that is a server's, or nobody's."""
     id = call.params.get("taskId")
-    if isinstance(id, str) and id.startswith(PREFIX):
+    if isinstance(id, str) and id.startswith(tasks.PREFIX):
         return Failure("invalid_params", "there is no such task")
     return await elsewhere(call, back)
 
