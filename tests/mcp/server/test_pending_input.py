@@ -13,12 +13,10 @@ from gatewright.call import Answer, Back, Call, Caller, CannotAsk, Event, Failur
 from gatewright.mcp.server.pending_input import (
     PENDING_EACH,
     PENDING_S,
-    KeptEvents,
     PendingInputs,
     bound_to,
 )
 from gatewright.mcp.wire import jsonrpc
-from gatewright.secret_scanning.chunks import CHUNK, GAP
 from tests.dialects.client import Answered, modern, within
 from tests.dialects.house import INFO, House, text
 from tests.dialects.steps import CALL, TOLD, Hang, progress, progressed
@@ -398,14 +396,3 @@ def test_a_state_is_of_one_caller_at_one_door_in_one_profile() -> None:
     callers = Caller("ann"), Caller("bob"), Caller("ann", "operator")
     places = product(callers, ("http", "websocket"), ("", "narrow"))
     assert len({bound_to(*one) for one in places}) == 12
-
-
-def test_text_for_which_there_is_no_room_is_told_as_missing_at_one_place() -> None:
-    def chunk(index: int, text: str) -> Event:
-        return Event(CHUNK, {"index": index, "content": {"type": "text", "text": text}})
-
-    kept = KeptEvents(2_000)
-    other = Event("com.example/said", {})
-    for event in (chunk(0, "a"), chunk(1, "b" * 3_000), chunk(2, "c"), other):
-        kept.add(event)
-    assert kept.taken() == [chunk(0, "a"), other, Event(GAP, {"index": 1, "chars": 3_001})]

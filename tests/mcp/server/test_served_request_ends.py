@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from gatewright.call import Back, Call, Event, Outcome, Refusal, Unrecorded
+from gatewright.mcp.server.pending_input import KeptEvents
 from gatewright.secret_scanning.chunks import CHUNK, GAP
 from tests.dialects.client import rpc, within
 from tests.dialects.house import House, Trails
@@ -82,3 +83,14 @@ async def test_a_refused_caller_hears_nothing_of_what_was_said_while_nobody_was_
         assert b"the grant is gone" in answered.body
         gaps = [one["params"] for one in answered.messages if one.get("method") == GAP]
         assert gaps == [{"index": 2, "chars": 12}]
+
+
+def test_text_for_which_there_is_no_room_is_told_as_missing_at_one_place() -> None:
+    def chunk(index: int, text: str) -> Event:
+        return Event(CHUNK, {"index": index, "content": {"type": "text", "text": text}})
+
+    kept = KeptEvents(2_000)
+    other = Event("com.example/said", {})
+    for event in (chunk(0, "a"), chunk(1, "b" * 3_000), chunk(2, "c"), other):
+        kept.add(event)
+    assert kept.taken() == [chunk(0, "a"), other, Event(GAP, {"index": 1, "chars": 3_001})]
